@@ -1,0 +1,36 @@
+# Every target sets up what it needs and may be run twice in a row.
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup demo test lint bench docs clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	test -x $(BIN)/python || python3 -m venv $(VENV)
+	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[dev]'
+	touch $(READY)
+
+demo: setup
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+test: setup lint
+	$(BIN)/pytest -n auto --dist loadfile
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+# Writes again what is generated: JSON Schemas, and the output shown under every `$$ outweigh …` in the docs.
+docs: setup
+	$(BIN)/python scripts/refresh_generated.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

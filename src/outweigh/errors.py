@@ -1,0 +1,19 @@
+"""The errors a person can meet, named by who must act. Only `cli/main.py` catches them."""
+
+
+class OutweighError(Exception):
+    """Says what is wrong, where, and the way out, in one paragraph."""
+
+    exit_code = 70
+
+
+class UsageError(OutweighError):
+    """The caller asked for something that cannot be done as asked."""
+
+    exit_code = 2
+
+
+class EvidenceError(OutweighError):
+    """The records cannot carry a conclusion; the person who made them must act."""
+
+    exit_code = 3

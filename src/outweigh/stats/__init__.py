@@ -1,0 +1,1 @@
+"""Numbers in, numbers out: no record, no clock, no global random state."""
