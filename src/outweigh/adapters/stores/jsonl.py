@@ -1,0 +1,65 @@
+"""Records in JSON Lines files: one file, a folder of them, or standard input."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from outweigh.errors import EvidenceError, UsageError
+from outweigh.record.codec import LINE_LIMIT, Located, OnInvalid, decode_lines
+
+STANDARD_INPUT = "-"
+SUFFIX = ".jsonl"
+
+
+class JsonLines:
+    """Reads one path. A folder stands for the `.jsonl` files in it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def records(self, on_invalid: OnInvalid) -> Iterator[Located]:
+        """Read line by line; memory does not grow with the file."""
+        if self._path == STANDARD_INPUT:
+            yield from _read(sys.stdin.buffer, "<stdin>", on_invalid)
+            return
+        for file in _files(Path(self._path)):
+            try:
+                with file.open("rb") as stream:
+                    yield from _read(stream, str(file), on_invalid)
+            except OSError as fault:
+                raise EvidenceError(f"{file} cannot be read: {fault.strerror}.") from fault
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise UsageError(f"there is no {path}; name a {SUFFIX} file of run records, a folder of them, or - for stdin.")
+    if not path.is_dir():
+        return [_checked(path)]
+    files = sorted(path.glob(f"*{SUFFIX}"))
+    if not files:
+        raise EvidenceError(f"{path} holds no {SUFFIX} file; name the folder or file that has the run records.")
+    return files
+
+
+def _checked(path: Path) -> Path:
+    if path.suffix == ".parquet":
+        raise UsageError(f"{path}: Parquet cannot be read yet; convert it to {SUFFIX}.")
+    return path
+
+
+def _read(stream: BinaryIO, source: str, on_invalid: OnInvalid) -> Iterator[Located]:
+    empty = True
+    for located in decode_lines(_lines(stream), source, on_invalid):
+        empty = False
+        yield located
+    if empty:
+        raise EvidenceError(f"{source} holds no run record; is it the right file?")
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Split into lines; of an endless one only as much is kept as it takes to refuse it."""
+    while line := stream.readline(LINE_LIMIT):
+        yield line
+        while len(line) == LINE_LIMIT and not line.endswith(b"\n"):
+            line = stream.readline(LINE_LIMIT)

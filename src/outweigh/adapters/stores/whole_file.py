@@ -1,0 +1,22 @@
+"""Files that are there whole or not at all."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from outweigh.errors import UsageError
+
+
+def write_whole(target: Path, chunks: Iterable[bytes]) -> None:
+    """Write beside the target and rename, so that a failure leaves what was there before."""
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with unfinished.open("xb") as stream:
+            stream.writelines(chunks)
+            stream.flush()
+            os.fsync(stream.fileno())
+        unfinished.replace(target)
+    except OSError as fault:
+        raise UsageError(f"{target} cannot be written: {fault.strerror}.") from fault
+    finally:
+        unfinished.unlink(missing_ok=True)

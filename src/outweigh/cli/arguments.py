@@ -1,0 +1,121 @@
+"""What the reading verbs share: their options, and the evidence those name."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from outweigh.adapters.prices.genai import GenaiPrices
+from outweigh.adapters.stores.jsonl import JsonLines
+from outweigh.compare.evidence import Evidence, gather
+from outweigh.errors import UsageError
+from outweigh.ports import Reporter
+from outweigh.record.codec import InvalidLine, Located, refuse
+from outweigh.record.pricing import FirstKnown
+from outweigh.report.document import Report
+from outweigh.score.changes import Change
+
+FORMATS = ("text", "json", "markdown")
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises instead of printing its own usage text, so that every error looks the same."""
+
+    def error(self, message: str) -> NoReturn:
+        """Turn the parser's complaint into ours."""
+        raise UsageError(f"{message}. `{self.prog} --help` shows the options.")
+
+
+def reading_parser(verb: str, description: str) -> Parser:
+    """A parser with what every reading verb takes."""
+    parser = Parser(prog=f"outweigh {verb}", description=description, allow_abbrev=False)
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUNS",
+        help="a .jsonl file of run records (outweigh's own or seed 000's collected.jsonl), a folder of them, or -",
+    )
+    parser.add_argument("--skip-invalid", action="store_true", help="go on without lines that cannot be read")
+    parser.add_argument("--prices", metavar="FILE", help="your own prices (TOML); they win over the bundled ones")
+    return parser
+
+
+def add_comparison_options(parser: Parser) -> None:
+    """Which arms, weighed how."""
+    parser.add_argument("--baseline", metavar="ARM", help="the arm to compare with")
+    parser.add_argument("--candidate", metavar="ARM", help="the arm that may replace it")
+    parser.add_argument(
+        "--profile",
+        choices=("objective_first", "even"),
+        default="objective_first",
+        help="weights of the composite (default: %(default)s)",
+    )
+    parser.add_argument("--changes", metavar="FILE", help="what became of each arm's changes (JSON Lines)")
+
+
+def add_format_option(parser: Parser) -> None:
+    """How the answer looks."""
+    parser.add_argument("--format", choices=FORMATS, default="text", help="default: %(default)s")
+
+
+def read_records(options: argparse.Namespace, skipped: list[InvalidLine]) -> Iterator[Located]:
+    """Every record RUNS names; unreadable lines end the reading or go to `skipped`, as the user asked."""
+    on_invalid = skipped.append if options.skip_invalid else refuse
+    for path in options.runs:
+        yield from JsonLines(path).records(on_invalid)
+
+
+def gather_evidence(options: argparse.Namespace) -> Evidence:
+    """Read, check and score everything RUNS names."""
+    skipped: list[InvalidLine] = []
+    return gather(
+        read_records(options, skipped),
+        prices=price_tables(options.prices),
+        changes=_changes(getattr(options, "changes", None)),
+        skipped=skipped,
+    )
+
+
+def price_tables(path: str | None) -> FirstKnown:
+    """The user's prices first, then the bundled ones."""
+    if path is None:
+        return FirstKnown(GenaiPrices())
+    from outweigh.adapters.prices.file import read_prices  # noqa: PLC0415 - rarely used
+
+    return FirstKnown(read_prices(path), GenaiPrices())
+
+
+def arms_to_compare(options: argparse.Namespace, evidence: Evidence) -> tuple[str, str]:
+    """Baseline and candidate; which is which is never guessed."""
+    if options.baseline is None or options.candidate is None:
+        names = ", ".join(repr(name) for name in evidence.arms)
+        raise UsageError(f"name both arms with --baseline and --candidate; the records hold {names}.")
+    return options.baseline, options.candidate
+
+
+def show(report: Report, style: str) -> None:
+    """Print the answer."""
+    sys.stdout.write(_reporter(style).render(report))
+
+
+def _changes(path: str | None) -> Sequence[Change]:
+    if path is None:
+        return ()
+    from outweigh.adapters.stores.changes import read_changes  # noqa: PLC0415 - rarely used
+
+    return read_changes(path)
+
+
+def _reporter(style: str) -> Reporter:
+    if style == "json":
+        from outweigh.adapters.reporters.json import JsonReporter  # noqa: PLC0415 - one of three is needed
+
+        return JsonReporter()
+    if style == "markdown":
+        from outweigh.adapters.reporters.markdown import MarkdownReporter  # noqa: PLC0415
+
+        return MarkdownReporter()
+    from outweigh.adapters.reporters.text import TextReporter  # noqa: PLC0415
+
+    return TextReporter(colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))

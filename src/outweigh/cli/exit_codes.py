@@ -1,0 +1,15 @@
+"""What the process tells its caller."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Every failure is non-zero."""
+
+    SATISFIED = 0
+    NOT_SATISFIED = 1
+    USAGE = 2
+    UNUSABLE_EVIDENCE = 3
+    BUDGET_EXHAUSTED = 4
+    OUR_BUG = 70
+    INTERRUPTED = 130

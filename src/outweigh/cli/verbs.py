@@ -1,0 +1,18 @@
+"""The verbs, with the line that `outweigh --help` shows. A verb's module is imported when it is called."""
+
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    """Where a verb lives and what it is for."""
+
+    module: str
+    summary: str
+
+
+VERBS = {
+    "compare": Verb("outweigh.cli.compare", "two arms side by side: summaries, pairs, deltas"),
+    "verdict": Verb("outweigh.cli.verdict", "did the candidate improve, and may it be promoted?"),
+    "ladder": Verb("outweigh.cli.ladder", "arms as tiers: uplift, variance, range, grades, best value"),
+    "export": Verb("outweigh.cli.export", "write the records as .jsonl or the scores as .csv"),
+}

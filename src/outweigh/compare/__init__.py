@@ -1,0 +1,1 @@
+"""Two arms become evidence: summaries, pairs, deltas, ladders. Pure."""

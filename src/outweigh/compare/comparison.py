@@ -1,0 +1,111 @@
+"""Everything two arms say about each other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from outweigh.compare.arm_summary import ArmSummary, summarise
+from outweigh.compare.arm_table import ArmTable
+from outweigh.compare.composites import Composer
+from outweigh.compare.delta import Delta, deltas
+from outweigh.compare.evidence import Evidence
+from outweigh.compare.pairing import Pairing, pair_runs
+from outweigh.compare.task_comparison import TaskComparison, compare_tasks
+from outweigh.errors import UsageError
+from outweigh.record.run_record import AgentKind
+from outweigh.score.profile import OBJECTIVE_FIRST, Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discordance:
+    """Pairs by who passed: the four cells of McNemar's table."""
+
+    both: int
+    only_baseline: int
+    only_candidate: int
+    neither: int
+    unit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two arms side by side. A policy decides from this and nothing else."""
+
+    baseline: ArmSummary
+    candidate: ArmSummary
+    profile: Profile
+    pairing: Pairing
+    deltas: Mapping[str, Delta]
+    tasks: tuple[TaskComparison, ...]
+    discordance: Discordance
+    agent_kinds: frozenset[AgentKind]
+    same_configuration: bool
+    changed_tasks: tuple[str, ...]
+    skipped_lines: int
+    evidence_sha256: str
+    warnings: tuple[str, ...]
+    composite_warnings: tuple[str, ...]
+
+    @property
+    def fewest_repeats(self) -> int:
+        """Counted runs of the thinnest task-arm among tasks that both arms attempted."""
+        sides = [side.runs for task in self.tasks for side in (task.baseline, task.candidate) if side.present]
+        return min(sides, default=0)
+
+
+def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile = OBJECTIVE_FIRST) -> Comparison:
+    """Lay two arms side by side."""
+    arms = {name: evidence.arm(name) for name in (baseline, candidate)}
+    if baseline == candidate:
+        raise UsageError(f"baseline and candidate are both {baseline!r}; name two different arms.")
+    composer = Composer(baseline, arms, profile)
+    before, after = (composer.tabulate(name, scores) for name, scores in arms.items())
+    pairing = pair_runs(before, after)
+    return Comparison(
+        baseline=summarise(before, evidence.changes.get(baseline, ())),
+        candidate=summarise(after, evidence.changes.get(candidate, ())),
+        profile=profile,
+        pairing=pairing,
+        deltas=deltas(before, after, pairing),
+        tasks=compare_tasks(before, after),
+        discordance=_discordance(before, after, pairing),
+        agent_kinds=frozenset(score.agent_kind for scores in arms.values() for score in scores),
+        same_configuration=_same_configuration(before, after),
+        changed_tasks=_changed_tasks(before, after),
+        skipped_lines=len(evidence.skipped),
+        evidence_sha256=evidence.sha256(baseline, candidate),
+        warnings=(*evidence.warnings, *_cost_warnings(before, after)),
+        composite_warnings=composer.warnings(),
+    )
+
+
+def _discordance(baseline: ArmTable, candidate: ArmTable, pairing: Pairing) -> Discordance:
+    ours, theirs = baseline.columns["passed"], candidate.columns["passed"]
+    outcomes = [(ours[pair.baseline], theirs[pair.candidate]) for pair in pairing.pairs]
+    return Discordance(
+        both=outcomes.count((1, 1)),
+        only_baseline=outcomes.count((1, 0)),
+        only_candidate=outcomes.count((0, 1)),
+        neither=outcomes.count((0, 0)),
+        unit="task" if pairing.one_pair_per_task() else "pair",
+    )
+
+
+def _same_configuration(baseline: ArmTable, candidate: ArmTable) -> bool:
+    ours, theirs = ({run.arm_fingerprint for run in arm.runs} for arm in (baseline, candidate))
+    return ours == theirs and len(ours) == 1 and None not in ours
+
+
+def _changed_tasks(baseline: ArmTable, candidate: ArmTable) -> tuple[str, ...]:
+    checksums: dict[str, set[str | None]] = {}
+    for run in (*baseline.runs, *candidate.runs):
+        checksums.setdefault(run.task_id, set()).add(run.task_checksum)
+    return tuple(task_id for task_id, seen in checksums.items() if len(seen - {None}) > 1)
+
+
+def _cost_warnings(baseline: ArmTable, candidate: ArmTable) -> tuple[str, ...]:
+    ours, theirs = (
+        {run.cost_provenance for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
+    )
+    if ours and theirs and ours != theirs:
+        return ("the arms' costs come from different sources (metered, reported, priced); compare them with care.",)
+    return ()

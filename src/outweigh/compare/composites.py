@@ -1,0 +1,90 @@
+"""Composites that may be compared: one reference for cost, one set of judges per task."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from outweigh.compare.arm_table import ArmTable, tabulate
+from outweigh.score.composite import NEUTRAL, SIGNALS, CostAdjustment, composite, cost_adjustment
+from outweigh.score.profile import EVEN, Profile
+from outweigh.score.score import Score
+
+Reference = Mapping[str, float | None]
+
+
+class Composer:
+    """Knows the reference arm and the judges that all arms share, and so can give every run its composite."""
+
+    def __init__(self, reference_arm: str, arms: Mapping[str, Sequence[Score]], profile: Profile) -> None:
+        self._reference_arm = reference_arm
+        self._profile = profile
+        self._references = _references(arms[reference_arm])
+        self._judged, self._dropped = _judged_tasks(arms.values())
+        self._left_out: Counter[str] = Counter()
+        self._unadjusted = 0
+
+    def tabulate(self, name: str, scores: Sequence[Score]) -> ArmTable:
+        """Lay one arm out with its composites."""
+        return tabulate(name, scores, composite=self._composite, composite_even=self._even)
+
+    def warnings(self) -> tuple[str, ...]:
+        """What had to be left out of the composites laid out so far."""
+        notes = []
+        if self._dropped:
+            notes.append(
+                f"judge scores are left out of the composites of {_some(self._dropped)}: the arms were not judged by "
+                "the same judges on every run. Judge the missing runs to bring them back."
+            )
+        for signal, runs in sorted(self._left_out.items()):
+            notes.append(f"{signal} is left out of the cost adjustment of {runs} runs: not reported on both sides.")
+        if self._unadjusted:
+            notes.append(f"{self._unadjusted} runs have no cost adjustment: no cost signal is reported on both sides.")
+        return tuple(notes)
+
+    def _composite(self, run: Score) -> float | None:
+        return composite(
+            run.dimensions(judged=run.task_id in self._judged), self._profile, self._adjustment(run).value
+        ).value
+
+    def _even(self, run: Score) -> float | None:
+        return composite(run.dimensions(judged=run.task_id in self._judged), EVEN, 0.0).value
+
+    def _adjustment(self, run: Score) -> CostAdjustment:
+        reference = self._references.get(run.task_id)
+        if run.arm == self._reference_arm or reference is None or self._profile.cost_weight == 0:
+            return NEUTRAL
+        adjustment = cost_adjustment(run.signals(), reference, self._profile.cost_weight)
+        self._left_out.update(adjustment.left_out)
+        self._unadjusted += len(adjustment.left_out) == len(SIGNALS)
+        return adjustment
+
+
+def _references(scores: Iterable[Score]) -> dict[str, Reference]:
+    """Mean of every cost signal over the counted runs of each task."""
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: {signal: [] for signal in SIGNALS})
+    for score in scores:
+        if score.counted:
+            task = values[score.task_id]
+            for signal, value in score.signals().items():
+                if value is not None:
+                    task[signal].append(value)
+    return {
+        task_id: {signal: sum(known) / len(known) if known else None for signal, known in signals.items()}
+        for task_id, signals in values.items()
+    }
+
+
+def _judged_tasks(arms: Iterable[Sequence[Score]]) -> tuple[set[str], list[str]]:
+    """Tasks whose every counted run has the same judges, and tasks where some judges are missing somewhere."""
+    panels: dict[str, set[frozenset[object]]] = defaultdict(set)
+    for scores in arms:
+        for score in scores:
+            if score.counted:
+                panels[score.task_id].add(score.judges)
+    judged = {task for task, seen in panels.items() if len(seen) == 1 and all(seen)}
+    dropped = [task for task, seen in panels.items() if task not in judged and any(seen)]
+    return judged, dropped
+
+
+def _some(names: Sequence[str], shown: int = 3) -> str:
+    more = f" and {len(names) - shown} more tasks" if len(names) > shown else ""
+    return ", ".join(repr(name) for name in names[:shown]) + more

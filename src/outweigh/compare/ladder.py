@@ -1,0 +1,137 @@
+"""Arms as ordered tiers: what each step up buys and costs."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import isinf
+
+from outweigh.compare.arm_summary import ArmSummary, summarise
+from outweigh.compare.composites import Composer
+from outweigh.compare.evidence import Evidence
+from outweigh.compare.frontier import Offer, frontier
+from outweigh.errors import UsageError
+from outweigh.score.grade import SEED, GradeScale
+from outweigh.score.profile import EVEN
+from outweigh.stats.describe import population_variance
+from outweigh.stats.quantity import Quantity, known, unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """One arm with its rank and its relative gain over the first."""
+
+    rank: int
+    summary: ArmSummary
+    uplift: Quantity
+    uplift_of_mean: Quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How much the tiers differ; unknown as soon as one tier's figure is."""
+
+    pass_rate_variance: Quantity
+    cost_variance: Quantity
+    cost_range: Quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ladder:
+    """All tiers, with the spread of their medians (as the source has it) and of their means (which say more)."""
+
+    tiers: tuple[Tier, ...]
+    of_medians: Spread
+    of_means: Spread
+    best_value: str | None
+    frontier: tuple[str, ...]
+    evidence_sha256: str
+    warnings: tuple[str, ...]
+
+
+def climb(evidence: Evidence, order: Sequence[str] | None, scale: GradeScale = SEED) -> Ladder:
+    """Compare every arm with the first. Without an order, arms are ranked by name, numbers as numbers."""
+    names = _checked(order) if order else sorted(evidence.arms, key=_natural)
+    arms = {name: evidence.arm(name) for name in names}
+    composer = Composer(names[0], arms, EVEN)
+    tables = [composer.tabulate(name, scores) for name, scores in arms.items()]
+    summaries = [summarise(table, evidence.changes.get(table.name, ()), scale) for table in tables]
+    guessed = (
+        () if order else (f"the tiers are ranked by arm name ({', '.join(names)}); --order T0,T1,… sets the order.",)
+    )
+    return Ladder(
+        tiers=tuple(_tier(rank, summary, summaries[0]) for rank, summary in enumerate(summaries)),
+        of_medians=_spread(summaries, "median"),
+        of_means=_spread(summaries, "mean"),
+        best_value=_best_value(summaries),
+        frontier=frontier(_offers(summaries)),
+        evidence_sha256=evidence.sha256(*names),
+        warnings=(*evidence.warnings, *guessed, *composer.warnings()),
+    )
+
+
+def uplift(score: float | None, first: float | None) -> Quantity:
+    """(score − first) / first."""
+    if score is None or first is None:
+        return unknown("the composite needs a judge score on both tiers")
+    return (
+        unknown("the first tier scores 0; a ratio to it means nothing")
+        if first == 0
+        else known((score - first) / first)
+    )
+
+
+def _tier(rank: int, summary: ArmSummary, first: ArmSummary) -> Tier:
+    mine, theirs = summary.metrics["composite"], first.metrics["composite"]
+    return Tier(
+        rank=rank,
+        summary=summary,
+        uplift=uplift(mine.median, theirs.median),
+        uplift_of_mean=uplift(mine.mean, theirs.mean),
+    )
+
+
+def _spread(summaries: Sequence[ArmSummary], statistic: str) -> Spread:
+    passes = [getattr(summary.metrics["passed"], statistic) for summary in summaries]
+    costs = [getattr(summary.metrics["cost_usd"], statistic) for summary in summaries]
+    return Spread(
+        pass_rate_variance=_variance("pass rate", passes),
+        cost_variance=_variance("cost", costs),
+        cost_range=_unknown("cost") if None in costs else known(max(costs) - min(costs)),
+    )
+
+
+def _variance(name: str, values: Sequence[float]) -> Quantity:
+    return _unknown(name) if None in values else population_variance(values)
+
+
+def _unknown(name: str) -> Quantity:
+    return unknown(f"the {name} of at least one tier is unknown")
+
+
+def _best_value(summaries: Iterable[ArmSummary]) -> str | None:
+    """The tier whose passes are cheapest; a tier that never passes is no value at any price."""
+    prices = [
+        (price, summary.name)
+        for summary in summaries
+        if (price := summary.cost_of_pass_usd.value) is not None and not isinf(price)
+    ]
+    return min(prices)[1] if prices else None
+
+
+def _offers(summaries: Iterable[ArmSummary]) -> Iterable[Offer]:
+    for summary in summaries:
+        cost, rate = summary.metrics["cost_usd"].mean, summary.pass_rate.value
+        if cost is not None and rate is not None:
+            yield Offer(summary.name, cost, rate)
+
+
+def _checked(order: Sequence[str]) -> Sequence[str]:
+    twice = [name for name in order if order.count(name) > 1]
+    if twice:
+        raise UsageError(f"--order names {twice[0]!r} twice; a tier stands on one rung.")
+    return order
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    parts = re.split(r"(\d+)", name)
+    return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts]

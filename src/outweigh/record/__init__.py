@@ -1,0 +1,1 @@
+"""What happened: the only thing stored. Appended, never changed."""

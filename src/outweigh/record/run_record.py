@@ -1,0 +1,79 @@
+"""The stored evidence of one attempt at a trial."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta
+
+from outweigh.record.check_result import CheckResult
+from outweigh.record.components import ComponentTokens
+from outweigh.record.cost import Cost
+from outweigh.record.status import Status
+from outweigh.record.stored import Amount, Count, Json, Name, Ordinal, Stored, require_finite
+from outweigh.record.trajectory import AlignedAction, Milestone, Step
+from outweigh.record.trial import Trial
+from outweigh.record.usage import Usage
+
+Moment = Annotated[datetime, Meta(tz=True)]
+
+
+class AgentKind(StrEnum):
+    """What stood behind the run; only real agents can earn a promotion."""
+
+    REAL = "real"
+    SCRIPTED = "scripted"
+    REPLAYED = "replayed"
+
+
+class AgentIdentity(Stored, frozen=True):
+    """Which agent attempted the trial."""
+
+    kind: AgentKind
+    name: str | None
+    version: str | None
+    model: str | None
+
+
+class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
+    """Everything one attempt left behind. What nobody measured is None, never 0.
+
+    `duration_seconds` is the agent's own time; set-up and checks have fields of their own, judging is in the Judgment.
+    `checks` is None when they were not evaluated and empty when the task has none.
+    `family` names a cluster above the task (a repository, a suite family).
+    """
+
+    run_id: Name
+    trial: Trial
+    attempt: Ordinal
+    status: Status
+    status_detail: str | None
+    agent: AgentIdentity
+    arm_fingerprint: str | None
+    task_checksum: str | None
+    family: str | None
+    position: Count | None
+    started_at: Moment | None
+    duration_seconds: Amount | None
+    setup_seconds: Amount | None
+    checks_seconds: Amount | None
+    usage: Usage
+    cost: Cost
+    step_count: Count | None
+    tool_call_count: Count | None
+    check_command_count: Count | None
+    checks: tuple[CheckResult, ...] | None
+    steps: tuple[Step, ...] | None
+    components: tuple[ComponentTokens, ...] | None
+    milestones: tuple[Milestone, ...] | None
+    actions: tuple[AlignedAction, ...] | None
+    extra: Json
+
+    def __post_init__(self) -> None:
+        """Only finite durations are stored."""
+        require_finite(
+            "run",
+            duration_seconds=self.duration_seconds,
+            setup_seconds=self.setup_seconds,
+            checks_seconds=self.checks_seconds,
+        )

@@ -1,0 +1,25 @@
+"""What all stored structures share: frozen, strict, finite."""
+
+from math import isfinite
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+Name = Annotated[str, Meta(min_length=1, max_length=500)]
+Count = Annotated[int, Meta(ge=0)]
+Ordinal = Annotated[int, Meta(ge=1)]
+Amount = Annotated[float, Meta(ge=0)]
+Fraction = Annotated[float, Meta(ge=0, le=1)]
+Json = dict[str, Any]
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """Base of everything that is written to disk; no measured field has a default."""
+
+
+def require_finite(owner: str, **amounts: float | None) -> None:
+    """Refuse NaN and infinity when a structure is built: JSON has no word for them and would store null."""
+    for name, amount in amounts.items():
+        if amount is not None and not isfinite(amount):
+            raise ValueError(f"{owner}.{name} must be finite, not {amount}; store None where it is unknown")

@@ -1,0 +1,204 @@
+"""The JSON that scripts may rely on. Keys are added, never renamed, within a schema version."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from math import isfinite, isinf
+from typing import Any
+
+from outweigh.compare.arm_summary import ArmSummary
+from outweigh.compare.comparison import Comparison
+from outweigh.compare.ladder import Ladder, Spread, Tier
+from outweigh.stats.quantity import Quantity
+from outweigh.verdict.verdict import Verdict
+
+Payload = dict[str, Any]
+
+NOT_YET = (
+    "intervals, ratios and tests are null: they come with the evidence policy. Until then a difference shown here is "
+    "a description, not evidence."
+)
+
+
+def comparison_payload(comparison: Comparison) -> Payload:
+    """`compare --format json`."""
+    return {
+        "schema": "outweigh.comparison/1",
+        "baseline": comparison.baseline.name,
+        "candidate": comparison.candidate.name,
+        "profile": comparison.profile.name,
+        "evidence_sha256": comparison.evidence_sha256,
+        "arms": {arm.name: _arm(arm) for arm in (comparison.baseline, comparison.candidate)},
+        "pairs": {
+            "tasks": len(comparison.tasks),
+            "paired": len(comparison.pairing.pairs),
+            "unpaired": [run._asdict() for run in comparison.pairing.unpaired],
+        },
+        "deltas": {
+            name: {
+                "n": delta.n,
+                "mean": _finite(delta.mean),
+                "median": _finite(delta.median),
+                "task_mean": _finite(delta.task_mean),
+                "interval": None,
+            }
+            for name, delta in comparison.deltas.items()
+        },
+        "ratios": None,
+        "tests": {"mcnemar": {**asdict(comparison.discordance), "p_value": None}, "sign_flip": None},
+        "warnings": [
+            *comparison.warnings,
+            *comparison.composite_warnings,
+            *_null_reasons(comparison.baseline),
+            *_null_reasons(comparison.candidate),
+            NOT_YET,
+        ],
+    }
+
+
+def verdict_payload(verdict: Verdict, comparison: Comparison, *, may_promote: bool) -> Payload:
+    """`verdict --format json`."""
+    return {
+        "schema": "outweigh.verdict/1",
+        "policy": verdict.policy,
+        "baseline": comparison.baseline.name,
+        "candidate": comparison.candidate.name,
+        "decision": verdict.decision.value,
+        "seed_wording": verdict.seed_wording,
+        "may_promote": may_promote,
+        "evidence_sha256": verdict.evidence_sha256,
+        "reasons": list(verdict.reasons),
+        "blockers": list(verdict.blockers),
+        "gates": [
+            {
+                "name": gate.name,
+                "state": gate.state.value,
+                "baseline": _finite(gate.baseline),
+                "candidate": _finite(gate.candidate),
+                "detail": gate.detail,
+            }
+            for gate in verdict.gates
+        ],
+        "regressions": [
+            {"kind": item.kind.value, "task_id": item.task_id, "detail": item.detail} for item in verdict.regressions
+        ],
+        "settings": dict(verdict.settings),
+        "needs": None,
+        "warnings": [*verdict.warnings, "needs is null: what it would take comes with the evidence policy."],
+    }
+
+
+def ladder_payload(ladder: Ladder) -> Payload:
+    """`ladder --format json`."""
+    return {
+        "schema": "outweigh.ladder/1",
+        "first": ladder.tiers[0].summary.name,
+        "tiers": [_tier(tier) for tier in ladder.tiers],
+        **_spread(ladder.of_medians, ""),
+        **_spread(ladder.of_means, "_of_means"),
+        "best_value": ladder.best_value,
+        "frontier": list(ladder.frontier),
+        "evidence_sha256": ladder.evidence_sha256,
+        "warnings": [*ladder.warnings, *_ladder_reasons(ladder)],
+    }
+
+
+def _arm(arm: ArmSummary) -> Payload:
+    metrics = arm.metrics
+    return {
+        "runs": arm.runs,
+        "tasks": arm.tasks,
+        "excluded": {status.value: number for status, number in arm.excluded.items()},
+        "successes": arm.successes,
+        "pass_rate": arm.pass_rate.value,
+        "pass_rate_interval": None,
+        "total_cost_usd": arm.total_cost_usd.value,
+        "known_cost_usd": arm.known_cost_usd,
+        "mean_cost_usd": metrics["cost_usd"].mean,
+        "median_cost_usd": metrics["cost_usd"].median,
+        "median_duration_seconds": metrics["duration_seconds"].median,
+        "median_total_tokens": metrics["total_tokens"].median,
+        "median_non_cache_tokens": metrics["non_cache_tokens"].median,
+        "solved_per_dollar": arm.solved_per_dollar.value,
+        "cost_of_pass_usd": _finite(arm.cost_of_pass_usd.value),
+        "never_passes": never_passes(arm),
+        "pass_at_k": {str(k): value for k, value in arm.pass_at_k.items()},
+        "pass_hat_k": {str(k): value for k, value in arm.pass_hat_k.items()},
+        "metrics": {name: asdict(description) for name, description in metrics.items()},
+        "grade": arm.grade,
+        "change_fail_percentage": arm.change_fail_percentage.value,
+        "pr_revert_rate": arm.pr_revert_rate.value,
+    }
+
+
+def _tier(tier: Tier) -> Payload:
+    summary, metrics = tier.summary, tier.summary.metrics
+    return {
+        "arm": summary.name,
+        "tier": tier.rank,
+        "runs": summary.runs,
+        "pass_rate": summary.pass_rate.value,
+        "median_pass": metrics["passed"].median,
+        "composite_median": metrics["composite"].median,
+        "composite_mean": metrics["composite"].mean,
+        "grade": summary.grade,
+        "median_cost_usd": metrics["cost_usd"].median,
+        "mean_cost_usd": metrics["cost_usd"].mean,
+        "cost_of_pass_usd": _finite(summary.cost_of_pass_usd.value),
+        "never_passes": never_passes(summary),
+        "uplift": tier.uplift.value,
+        "uplift_of_mean": tier.uplift_of_mean.value,
+    }
+
+
+def _spread(spread: Spread, suffix: str) -> Payload:
+    return {
+        f"pass_rate_variance{suffix}": spread.pass_rate_variance.value,
+        f"cost_variance{suffix}": spread.cost_variance.value,
+        f"cost_range{suffix}": spread.cost_range.value,
+    }
+
+
+def never_passes(arm: ArmSummary) -> bool:
+    """Whether the arm's runs are known never to have passed."""
+    return arm.pass_rate.value == 0
+
+
+def _null_reasons(arm: ArmSummary) -> Iterator[str]:
+    named: tuple[tuple[str, Quantity], ...] = (
+        ("pass_rate", arm.pass_rate),
+        ("total_cost_usd", arm.total_cost_usd),
+        ("solved_per_dollar", arm.solved_per_dollar),
+        ("cost_of_pass_usd", arm.cost_of_pass_usd),
+        ("change_fail_percentage", arm.change_fail_percentage),
+        ("pr_revert_rate", arm.pr_revert_rate),
+    )
+    for name, quantity in named:
+        if quantity.reason is not None:
+            yield f"{arm.name}: {name} is null: {quantity.reason}."
+    if (price := arm.cost_of_pass_usd.value) is not None and isinf(price):
+        yield f"{arm.name}: cost_of_pass_usd is null: it never passes."
+    if arm.grade is None:
+        yield f"{arm.name}: grade is null: it needs the even composite, which needs judge scores."
+    for metric, description in arm.metrics.items():
+        if description.unknown:
+            reason = arm.unknown_because.get(metric, "a part of it is unknown")
+            yield f"{arm.name}: {metric} is unknown for {description.unknown} of {arm.runs} runs: {reason}."
+
+
+def _ladder_reasons(ladder: Ladder) -> Iterator[str]:
+    for tier in ladder.tiers:
+        if tier.uplift.reason is not None:
+            yield f"{tier.summary.name}: uplift is null: {tier.uplift.reason}."
+    for name, quantity in (
+        ("pass_rate_variance", ladder.of_medians.pass_rate_variance),
+        ("cost_variance", ladder.of_medians.cost_variance),
+        ("cost_range", ladder.of_medians.cost_range),
+    ):
+        if quantity.reason is not None:
+            yield f"{name} is null: {quantity.reason}."
+    if ladder.best_value is None:
+        yield "best_value is null: no tier has a known, finite cost of a pass."
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and isfinite(value) else None

@@ -1,0 +1,1 @@
+"""One run becomes numbers: every formula of a single run, pure."""

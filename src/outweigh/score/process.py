@@ -1,0 +1,29 @@
+"""How the agent got there: progress through the expected steps, and drift from the goal."""
+
+from collections.abc import Sequence
+
+from outweigh.record.trajectory import AlignedAction, Milestone
+from outweigh.stats.quantity import Quantity, known, unknown
+
+
+def r_prog(milestones: Sequence[Milestone] | None) -> Quantity:
+    """Achieved weighted steps / expected weighted steps."""
+    if milestones is None:
+        return unknown("the task declares no expected steps")
+    return progress(
+        achieved=sum(step.weight for step in milestones if step.achieved),
+        expected=sum(step.weight for step in milestones),
+    )
+
+
+def progress(achieved: float, expected: float) -> Quantity:
+    """achieved / expected, capped at 1; without anything expected there is no progress to speak of."""
+    return known(min(1.0, achieved / expected)) if expected > 0 else unknown("the task declares no expected steps")
+
+
+def strategic_drift(actions: Sequence[AlignedAction] | None) -> Quantity:
+    """1 − Σ(alignment·weight) / Σ weight."""
+    weight = sum(action.weight for action in actions or ())
+    if not actions or weight == 0:
+        return unknown("no action carries a goal alignment")
+    return known(1.0 - sum(action.alignment * action.weight for action in actions) / weight)

@@ -1,0 +1,152 @@
+"""All the numbers of one run."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import cache
+
+import msgspec
+
+from outweigh.record.codec import Located
+from outweigh.record.cost import CostProvenance
+from outweigh.record.judgment import JudgeIdentity, Judgment
+from outweigh.record.pricing import FirstKnown
+from outweigh.record.run_record import AgentKind, RunRecord
+from outweigh.record.status import EXCLUDED, Status
+from outweigh.score.composite import SIGNALS
+from outweigh.score.cost import run_cost
+from outweigh.score.efficiency import schema_overhead, skill_efficiency, token_efficiency_ratio
+from outweigh.score.judged import NOT_JUDGED, panel_score
+from outweigh.score.objective import objective, passed
+from outweigh.score.process import r_prog, strategic_drift
+from outweigh.score.profile import Dimension
+from outweigh.score.tokens import non_cache_tokens, total_tokens
+from outweigh.stats.quantity import Quantity, known, unknown
+
+
+class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One run as numbers; `reasons` says why a metric is None. A Struct, because a million of them are held."""
+
+    run_id: str
+    task_id: str
+    arm: str
+    repeat: int
+    attempt: int
+    status: Status
+    source: str
+    line: int
+    agent_kind: AgentKind
+    arm_fingerprint: str | None
+    task_checksum: str | None
+    family: str | None
+    position: int | None
+    started_at: datetime | None
+    vacuous: bool
+    judges: frozenset[JudgeIdentity]
+    cost_provenance: CostProvenance
+    passed: float | None
+    objective: float | None
+    checks_passed: float | None
+    judge_score: float | None
+    cost_usd: float | None
+    duration_seconds: float | None
+    total_tokens: float | None
+    non_cache_tokens: float | None
+    cache_read_tokens: float | None
+    cache_write_tokens: float | None
+    steps: float | None
+    tool_calls: float | None
+    check_commands: float | None
+    r_prog: float | None
+    strategic_drift: float | None
+    schema_overhead: float | None
+    skill_efficiency: float | None
+    token_efficiency_ratio: float | None
+    reasons: Mapping[str, str]
+
+    @property
+    def counted(self) -> bool:
+        """Whether the run says anything about its arm."""
+        return self.status not in EXCLUDED
+
+    @property
+    def place(self) -> str:
+        """Where the record stands, for error messages."""
+        return f"{self.source}:{self.line}"
+
+    def dimensions(self, *, judged: bool) -> dict[Dimension, float | None]:
+        """What a composite weighs; without the judge's part where the arms' judges differ."""
+        return {
+            Dimension.OBJECTIVE: self.objective,
+            Dimension.PASSED: self.passed,
+            Dimension.JUDGE_SCORE: self.judge_score if judged else None,
+        }
+
+    def signals(self) -> dict[str, float | None]:
+        """What the cost adjustment compares."""
+        return {name: getattr(self, name) for name in SIGNALS}
+
+
+def score_run(located: Located, run: RunRecord, prices: FirstKnown) -> Score:
+    """Compute every metric that needs nothing but the run itself."""
+    cost, cost_reason = run_cost(run, prices)
+    checks = objective(run)
+    measures = {
+        "passed": passed(run),
+        "objective": checks.share,
+        "checks_passed": checks.passed,
+        "judge_score": NOT_JUDGED.score,
+        "cost_usd": unknown(cost_reason) if cost.usd is None else known(cost.usd),
+        "duration_seconds": _reported(run.duration_seconds),
+        "total_tokens": total_tokens(run.usage),
+        "non_cache_tokens": non_cache_tokens(run.usage),
+        "cache_read_tokens": _reported(run.usage.cache_read_tokens),
+        "cache_write_tokens": _reported(run.usage.cache_write_tokens),
+        "steps": _reported(run.step_count),
+        "tool_calls": _reported(run.tool_call_count),
+        "check_commands": _reported(run.check_command_count),
+        "r_prog": r_prog(run.milestones),
+        "strategic_drift": strategic_drift(run.actions),
+        "schema_overhead": schema_overhead(run.components),
+        "skill_efficiency": skill_efficiency(run.components),
+        "token_efficiency_ratio": token_efficiency_ratio(run.components),
+    }
+    return Score(
+        run_id=run.run_id,
+        task_id=run.trial.task_id,
+        arm=run.trial.arm,
+        repeat=run.trial.repeat,
+        attempt=run.attempt,
+        status=run.status,
+        source=located.source,
+        line=located.line,
+        agent_kind=run.agent.kind,
+        arm_fingerprint=run.arm_fingerprint,
+        task_checksum=run.task_checksum,
+        family=run.family,
+        position=run.position,
+        started_at=run.started_at,
+        vacuous=checks.vacuous,
+        judges=NOT_JUDGED.judges,
+        cost_provenance=cost.provenance,
+        reasons=_shared_reasons(tuple((name, m.reason) for name, m in measures.items() if m.reason is not None)),
+        **{name: measure.value for name, measure in measures.items()},
+    )
+
+
+def with_judgments(score: Score, judgments: Iterable[Judgment]) -> Score:
+    """Add the judges' part, which is stored apart from the run."""
+    panel = panel_score(judgments)
+    reasons = {name: why for name, why in score.reasons.items() if name != "judge_score"}
+    if panel.score.reason is not None:
+        reasons["judge_score"] = panel.score.reason
+    return msgspec.structs.replace(score, judge_score=panel.score.value, judges=panel.judges, reasons=reasons)
+
+
+def _reported(value: float | None) -> Quantity:
+    return unknown("not reported") if value is None else known(value)
+
+
+@cache
+def _shared_reasons(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    """Most runs lack the same things; one mapping serves them all."""
+    return dict(pairs)

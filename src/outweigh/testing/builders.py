@@ -1,0 +1,94 @@
+"""Records in one line: everything a test does not mention is plausible and known."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from outweigh.compare.evidence import Evidence, gather
+from outweigh.record.check_result import CheckResult
+from outweigh.record.codec import Located, Record
+from outweigh.record.cost import UNKNOWN_COST, reported_cost
+from outweigh.record.judgment import CriterionScore, JudgeIdentity, Judgment
+from outweigh.record.pricing import FirstKnown
+from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
+from outweigh.record.status import Status
+from outweigh.record.trial import Trial
+from outweigh.record.usage import NO_USAGE, Usage
+
+
+def a_check(name: str = "tests", *, passed: bool | None = True, required: bool = True, **fields: Any) -> CheckResult:
+    """One check; `cases_passed` and `cases_total` make it count cases."""
+    defaults = {"cases_passed": None, "cases_total": None, "exit_code": None, "detail": None}
+    return CheckResult(name=name, required=required, passed=passed, **(defaults | fields))
+
+
+def a_run(
+    task: str = "task-1", arm: str = "baseline", repeat: int = 1, *, passed: bool | None = True, **fields: Any
+) -> RunRecord:
+    """A completed run of a real agent with one required check; any field can be given by name."""
+    run = RunRecord(
+        run_id=f"{task}/{arm}/{repeat}",
+        trial=Trial(task_id=task, arm=arm, repeat=repeat, seed=None),
+        attempt=1,
+        status=Status.COMPLETED,
+        status_detail=None,
+        agent=AgentIdentity(kind=AgentKind.REAL, name="agent", version="1.0", model=None),
+        arm_fingerprint=None,
+        task_checksum=None,
+        family=None,
+        position=None,
+        started_at=None,
+        duration_seconds=60.0,
+        setup_seconds=None,
+        checks_seconds=None,
+        usage=Usage(input_tokens=1000, output_tokens=500, cache_read_tokens=8000, cache_write_tokens=400),
+        cost=reported_cost(0.10),
+        step_count=10,
+        tool_call_count=8,
+        check_command_count=1,
+        checks=(a_check(passed=passed),),
+        steps=None,
+        components=None,
+        milestones=None,
+        actions=None,
+        extra={},
+    )
+    return msgspec.structs.replace(run, **fields)
+
+
+def a_judgment(
+    run: RunRecord, score: float | None = 0.8, *, judge: str = "judge", weight: float = 1.0, **fields: Any
+) -> Judgment:
+    """One valid answer with one criterion; `criteria=` replaces it."""
+    answer = Judgment(
+        run_id=run.run_id,
+        judge=JudgeIdentity(name=judge, model=None, version=None, rubric_sha256=None, prompt_sha256=None),
+        pass_index=1,
+        invalid_reason=None,
+        criteria=(CriterionScore(criterion="quality", weight=weight, score=score, evidence=None),),
+        stated_total=None,
+        confidence=None,
+        usage=NO_USAGE,
+        cost=UNKNOWN_COST,
+        duration_seconds=None,
+    )
+    return msgspec.structs.replace(answer, **fields)
+
+
+def an_arm(arm: str, outcomes: Sequence[Sequence[bool]], **fields: Any) -> list[RunRecord]:
+    """One run per outcome: `outcomes[t][r]` is whether repeat r + 1 of task t + 1 passed."""
+    return [
+        a_run(f"task-{task}", arm, repeat, passed=passed, **fields)
+        for task, repeats in enumerate(outcomes, start=1)
+        for repeat, passed in enumerate(repeats, start=1)
+    ]
+
+
+def evidence_of(*records: Record | Iterable[Record]) -> Evidence:
+    """Gather records, or lists of them, as if they had been read from a file."""
+    flat: list[Record] = []
+    for item in records:
+        flat.extend([item] if isinstance(item, RunRecord | Judgment) else item)
+    located = (Located(record, "records", number) for number, record in enumerate(flat, start=1))
+    return gather(located, prices=FirstKnown())

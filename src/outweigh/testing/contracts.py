@@ -1,0 +1,78 @@
+"""What every adapter of a kind must do. Subclass the contract, give it your adapter, and pytest runs the claims."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from outweigh.errors import EvidenceError
+from outweigh.ports import Reporter, Store
+from outweigh.record.codec import InvalidLine, Record, encode, refuse
+from outweigh.report.document import Bullets, Report, Table, Tone
+from outweigh.testing.builders import a_judgment, a_run
+
+
+class StoreContract(ABC):
+    """Claims about a Store."""
+
+    @abstractmethod
+    def store_with(self, lines: Sequence[bytes]) -> Store:
+        """A store that holds these lines."""
+
+    def test_gives_back_every_record_with_its_line(self) -> None:
+        """Runs and judgments come back in order, each with the number of its line."""
+        run = a_run()
+        records: list[Record] = [run, a_judgment(run)]
+        store = self.store_with([encode(record) + b"\n" for record in records])
+
+        found = list(store.records(refuse))
+
+        assert [located.record for located in found] == records
+        assert [located.line for located in found] == [1, 2]
+
+    def test_goes_on_after_a_broken_line_when_the_caller_takes_note(self) -> None:
+        """A line in the middle that is not JSON costs that line only."""
+        broken: list[InvalidLine] = []
+        store = self.store_with([encode(a_run()) + b"\n", b"{torn\n", encode(a_run(repeat=2)) + b"\n"])
+
+        found = list(store.records(broken.append))
+
+        assert [located.line for located in found] == [1, 3]
+        assert [invalid.line for invalid in broken] == [2]
+
+    def test_refuses_to_be_empty(self) -> None:
+        """No record at all is an error, not an empty comparison."""
+        complaint = "none"
+        try:
+            list(self.store_with([]).records(refuse))
+        except EvidenceError as error:
+            complaint = str(error)
+
+        assert "no run record" in complaint
+
+
+class ReporterContract(ABC):
+    """Claims about a Reporter."""
+
+    @abstractmethod
+    def reporter(self) -> Reporter:
+        """The reporter under test."""
+
+    def render(self, name: str) -> str:
+        """A small report that mentions a name in every place where one may stand."""
+        report = Report(
+            headline=name,
+            tone=Tone.PLAIN,
+            blocks=(
+                Table(title=name, columns=("", name), rows=((name, "1"),)),
+                Bullets(title=name, items=(name,), tone=Tone.UNSURE),
+            ),
+            payload={"name": name},
+        )
+        return self.reporter().render(report)
+
+    def test_ends_in_a_line_feed(self) -> None:
+        """Output can be appended to a file or shown at a prompt."""
+        assert self.render("arm").endswith("\n")
+
+    def test_never_passes_a_control_character_on(self) -> None:
+        """A hostile name cannot move the cursor or change colours."""
+        assert "\x1b" not in self.render("\x1b[31mred\x1b[0m")
