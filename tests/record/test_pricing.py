@@ -1,0 +1,109 @@
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from outweigh.adapters.prices.file import read_prices
+from outweigh.adapters.prices.genai import GenaiPrices
+from outweigh.errors import UsageError
+from outweigh.record.cost import CostProvenance
+from outweigh.record.pricing import FirstKnown, ListedPrices, ModelPrices, price_usage
+from outweigh.record.usage import NO_USAGE, Usage
+
+USAGE = Usage(input_tokens=300, output_tokens=100, cache_read_tokens=500, cache_write_tokens=200)
+
+
+def test_every_kind_of_token_has_its_own_price() -> None:
+    prices = ModelPrices(
+        input_usd_per_million=3.0,
+        output_usd_per_million=15.0,
+        cache_read_usd_per_million=0.3,
+        cache_write_usd_per_million=3.75,
+    )
+
+    assert price_usage(USAGE, prices).value == pytest.approx((300 * 3 + 100 * 15 + 500 * 0.3 + 200 * 3.75) / 1e6)
+
+
+def test_the_two_term_formula_is_the_case_without_cache_traffic() -> None:
+    usage = Usage(input_tokens=1000, output_tokens=200, cache_read_tokens=0, cache_write_tokens=0)
+    prices = ModelPrices(input_usd_per_million=15.0, output_usd_per_million=75.0)
+
+    assert price_usage(usage, prices).value == pytest.approx(0.03)
+
+
+def test_an_unlisted_cache_price_or_an_unknown_count_makes_the_cost_unknown() -> None:
+    prices = ModelPrices(input_usd_per_million=15.0, output_usd_per_million=75.0)
+
+    assert price_usage(USAGE, prices).reason == "no cache_read price is listed"
+    assert price_usage(NO_USAGE, prices).reason == "input tokens are unknown"
+
+
+def test_the_bundled_prices_count_cached_tokens_once() -> None:
+    price = GenaiPrices().price("claude-sonnet-4-5", USAGE, None)
+
+    assert price.value == pytest.approx((300 * 3 + 100 * 15 + 500 * 0.3 + 200 * 3.75) / 1e6)
+
+
+def test_a_provider_prefix_is_understood() -> None:
+    table = GenaiPrices()
+
+    assert table.price("anthropic/claude-sonnet-4-5", USAGE, None) == table.price("claude-sonnet-4-5", USAGE, None)
+
+
+def test_a_dated_run_is_priced_at_its_date_and_an_undated_one_always_alike() -> None:
+    table = GenaiPrices()
+
+    dated = table.price("claude-sonnet-4-5", USAGE, datetime(2026, 1, 1, tzinfo=UTC))
+
+    assert dated.value is not None
+    assert table.price("claude-sonnet-4-5", USAGE, None) == table.price("claude-sonnet-4-5", USAGE, None)
+
+
+def test_an_unknown_model_has_an_unknown_cost_never_zero() -> None:
+    cost, reason = FirstKnown(GenaiPrices()).cost("no-such-model", USAGE, None)
+
+    assert cost is None
+    assert "no price is known for model 'no-such-model'" in reason
+
+
+def test_the_users_own_prices_win_and_are_named_on_the_cost() -> None:
+    own = ListedPrices("mine", {"gpt-4o": ModelPrices(input_usd_per_million=1.0, output_usd_per_million=1.0)})
+    usage = Usage(input_tokens=10, output_tokens=10, cache_read_tokens=0, cache_write_tokens=0)
+
+    cost, _ = FirstKnown(own, GenaiPrices()).cost("gpt-4o", usage, None)
+
+    assert cost is not None
+    assert (cost.usd, cost.provenance, cost.price_table) == (pytest.approx(2e-5), CostProvenance.PRICED, "mine")
+
+
+def test_a_model_the_user_does_not_list_falls_back_to_the_bundled_prices() -> None:
+    cost, _ = FirstKnown(ListedPrices("mine", {}), GenaiPrices()).cost("gpt-4o", USAGE, None)
+
+    assert cost is not None
+    assert cost.price_table is not None
+    assert cost.price_table.startswith("genai-prices-")
+
+
+def test_without_a_model_nothing_can_be_priced() -> None:
+    cost, reason = FirstKnown(GenaiPrices()).cost(None, USAGE, None)
+
+    assert cost is None
+    assert "model is not recorded" in reason
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "name = 1",
+        "nonsense = = 2",
+        'name = "x"\n[models.a]\ninput_usd_per_million = -1\noutput_usd_per_million = 1',
+        'name = "x"\n[models.a]\ninput_usd_per_million = 1\noutput_usd_per_million = 1\ncolour = 3',
+        'name = "x"\n[models.a]\ninput_usd_per_million = nan\noutput_usd_per_million = 1',
+    ],
+)
+def test_a_broken_price_file_is_refused_with_what_it_needs(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(content)
+
+    with pytest.raises(UsageError, match="input_usd_per_million"):
+        read_prices(str(path))
