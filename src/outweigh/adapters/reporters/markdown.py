@@ -5,7 +5,9 @@ import re
 from outweigh.report.document import Bullets, Report, Table
 from outweigh.report.wording import visible
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~@&$])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&$])")
+_LINKED = re.compile(r"([@#])")
+_ZERO_WIDTH_SPACE = "\u200b"
 
 
 class MarkdownReporter:
@@ -33,5 +35,7 @@ def _bullets(block: Bullets) -> str:
 
 
 def _escape(text: str) -> str:
-    """Neutralise markup and mentions; a line break would end a table row."""
-    return _SPECIAL.sub(r"\\\1", visible(" ".join(text.split())))
+    """Neutralise markup; a line break would end a table row."""
+    escaped = _SPECIAL.sub(r"\\\1", visible(" ".join(text.split())))
+    # Forges link @names and #numbers after unescaping; only something in between stops them.
+    return _LINKED.sub(f"\\1{_ZERO_WIDTH_SPACE}", escaped)

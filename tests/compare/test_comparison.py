@@ -1,0 +1,203 @@
+from math import inf
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from outweigh.compare.comparison import Comparison, compare
+from outweigh.compare.evidence import Evidence
+from outweigh.errors import UsageError
+from outweigh.record.cost import UNKNOWN_COST, reported_cost
+from outweigh.record.status import Status
+from outweigh.record.usage import NO_USAGE
+from outweigh.testing.builders import a_judgment, a_run, an_arm, evidence_of
+
+matrix = st.lists(st.lists(st.booleans(), min_size=2, max_size=4), min_size=1, max_size=4)
+
+
+def between(evidence: Evidence) -> Comparison:
+    return compare(evidence, "baseline", "candidate")
+
+
+def two_arms(before: list[list[bool]], after: list[list[bool]], **candidate: Any) -> Comparison:
+    return between(evidence_of(an_arm("baseline", before), an_arm("candidate", after, **candidate)))
+
+
+def test_an_arm_is_summed_up_over_its_counted_runs() -> None:
+    arm = two_arms([[True, True, False]], [[True, True, True]], cost=reported_cost(0.2)).candidate
+
+    assert (arm.runs, arm.successes, arm.pass_rate.value) == (3, 3, 1.0)
+    assert arm.total_cost_usd.value == pytest.approx(0.6)
+    assert arm.solved_per_dollar.value == pytest.approx(5.0)
+    assert arm.cost_of_pass_usd.value == pytest.approx(0.2)
+
+
+def test_cost_of_a_pass_is_the_reciprocal_of_passes_per_dollar_on_complete_data() -> None:
+    arm = two_arms([[True, False]], [[True, False, False]]).candidate
+
+    assert arm.cost_of_pass_usd.value == pytest.approx(1 / (arm.solved_per_dollar.value or 0))
+
+
+def test_an_arm_that_never_passes_has_an_infinite_cost_of_a_pass() -> None:
+    assert two_arms([[True]], [[False]]).candidate.cost_of_pass_usd.value == inf
+
+
+def test_free_runs_have_no_passes_per_dollar() -> None:
+    arm = two_arms([[True]], [[True]], cost=reported_cost(0.0)).candidate
+
+    assert arm.solved_per_dollar.value is None
+    assert arm.solved_per_dollar.reason == "the total cost is zero"
+
+
+def test_one_unknown_cost_makes_the_total_unknown_and_keeps_the_known_part() -> None:
+    records = [a_run(arm="candidate"), a_run(arm="candidate", repeat=2, cost=UNKNOWN_COST), a_run()]
+
+    arm = between(evidence_of(records)).candidate
+
+    assert arm.total_cost_usd.value is arm.solved_per_dollar.value is arm.cost_of_pass_usd.value is None
+    assert arm.total_cost_usd.reason == "1 of 2 runs do not know their cost"
+    assert arm.known_cost_usd == pytest.approx(0.10)
+    assert arm.metrics["cost_usd"].mean == pytest.approx(0.10)
+
+
+def test_infrastructure_failures_are_left_out_counted_and_listed() -> None:
+    records = [a_run(), a_run(arm="candidate", status=Status.INFRA_ERROR)]
+
+    comparison = between(evidence_of(records))
+
+    assert (comparison.candidate.runs, comparison.candidate.excluded) == (0, {Status.INFRA_ERROR: 1})
+    assert comparison.candidate.pass_rate.value is None
+    assert [(run.arm, run.why) for run in comparison.pairing.unpaired] == [
+        ("baseline", "its partner in candidate is excluded: infra_error"),
+        ("candidate", "excluded: infra_error"),
+    ]
+
+
+def test_a_run_without_a_partner_is_listed_never_dropped_silently() -> None:
+    comparison = two_arms([[True, True]], [[True]])
+
+    assert len(comparison.pairing.pairs) == 1
+    assert [(run.repeat, run.why) for run in comparison.pairing.unpaired] == [(2, "no run in candidate")]
+
+
+def test_deltas_are_candidate_minus_baseline_over_pairs() -> None:
+    comparison = two_arms([[True, False]], [[True, True]], duration_seconds=50.0, cost=reported_cost(0.16))
+
+    assert comparison.deltas["pass_delta"].mean == 0.5
+    assert comparison.deltas["duration_delta_seconds"].mean == -10.0
+    assert comparison.deltas["cost_delta_usd"].median == pytest.approx(0.06)
+    assert comparison.deltas["token_delta"].mean == 0.0
+
+
+def test_a_delta_is_unknown_when_either_side_is() -> None:
+    delta = two_arms([[True]], [[True]], usage=NO_USAGE).deltas["token_delta"]
+
+    assert (delta.n, delta.mean, delta.task_mean) == (0, None, None)
+
+
+def test_the_mean_over_tasks_weighs_every_task_alike_however_often_it_ran() -> None:
+    before = an_arm("baseline", [[False] * 8, [False]])
+    after = an_arm("candidate", [[True] * 8, [False]])
+
+    delta = between(evidence_of(before, after)).deltas["pass_delta"]
+
+    assert delta.mean == pytest.approx(8 / 9)
+    assert delta.task_mean == pytest.approx(0.5)
+
+
+def test_reliability_is_averaged_over_tasks_up_to_the_repeats_that_all_have() -> None:
+    arm = two_arms([[True]], [[True, False, False], [True, True]]).candidate
+
+    assert sorted(arm.pass_at_k) == [1, 2]
+    assert arm.pass_at_k[1] == pytest.approx((1 / 3 + 1) / 2)
+    assert arm.pass_at_k[2] == pytest.approx((2 / 3 + 1) / 2)
+    assert arm.pass_hat_k[2] == pytest.approx((0 + 1) / 2)
+
+
+def test_pairs_are_counted_by_who_passed() -> None:
+    table = two_arms([[True, True, False, False]], [[True, False, True, False]]).discordance
+
+    assert (table.both, table.only_baseline, table.only_candidate, table.neither) == (1, 1, 1, 1)
+    assert table.unit == "pair"
+    assert two_arms([[True], [False]], [[True], [True]]).discordance.unit == "task"
+
+
+def test_the_judge_counts_only_where_both_arms_have_the_same_judges_on_every_run() -> None:
+    before, after = a_run(), a_run(arm="candidate")
+
+    both = between(evidence_of(before, after, a_judgment(before, 0.5), a_judgment(after, 0.9)))
+    one_sided = between(evidence_of(before, after, a_judgment(before, 0.5)))
+    different = between(evidence_of(before, after, a_judgment(before, 0.5), a_judgment(after, 0.9, judge="other")))
+
+    assert both.deltas["composite_delta"].mean == pytest.approx(0.4 * 0.4)
+    for comparison in (one_sided, different):
+        assert comparison.deltas["composite_delta"].mean == 0.0
+        assert "judge scores are left out" in comparison.composite_warnings[0]
+
+
+def test_a_judgment_lost_on_one_side_cannot_fake_a_gain() -> None:
+    before, after = an_arm("baseline", [[True] * 5]), an_arm("candidate", [[True] * 5])
+    judged = [a_judgment(run, 0.2) for run in before] + [a_judgment(run, 0.2) for run in after[:-1]]
+
+    assert between(evidence_of(before, after, judged)).deltas["composite_delta"].task_mean == 0.0
+
+
+def test_the_candidates_cost_is_judged_against_the_baselines_mean_of_that_task() -> None:
+    before = [a_run(), a_run(repeat=2, duration_seconds=180.0)]
+    after = [a_run(arm="candidate", duration_seconds=60.0), a_run(arm="candidate", repeat=2, duration_seconds=60.0)]
+
+    comparison = between(evidence_of(before, after))
+
+    # three signals are equal, the time is half of the mean of 60 and 180
+    assert comparison.candidate.metrics["composite"].mean == 1.0
+    assert comparison.baseline.metrics["composite"].mean == 1.0
+    failed = [a_run(arm="candidate", repeat=r, passed=False, duration_seconds=60.0) for r in (1, 2)]
+    assert between(evidence_of(before, failed)).candidate.metrics["composite"].mean == pytest.approx(0.1 * 0.125)
+
+
+def test_signals_nobody_reports_are_named() -> None:
+    comparison = two_arms(
+        [[True]], [[True]], step_count=None, tool_call_count=None, usage=NO_USAGE, duration_seconds=None
+    )
+
+    assert "1 runs have no cost adjustment" in comparison.composite_warnings[-1]
+
+
+def test_an_arm_is_not_compared_with_itself() -> None:
+    with pytest.raises(UsageError, match="both 'baseline'"):
+        compare(evidence_of(a_run()), "baseline", "baseline")
+
+
+def test_grades_need_judges_and_follow_the_even_profile() -> None:
+    run = a_run(arm="candidate")
+
+    assert two_arms([[True]], [[True]]).candidate.grade is None
+    graded = between(evidence_of(a_run(), run, a_judgment(run, 0.85), a_judgment(a_run(), 0.1)))
+    assert (graded.candidate.grade, graded.baseline.grade) == ("B", "F")
+
+
+@settings(max_examples=40)
+@given(matrix, matrix)
+def test_swapping_the_arms_mirrors_every_delta(before: list[list[bool]], after: list[list[bool]]) -> None:
+    evidence = evidence_of(an_arm("baseline", before), an_arm("candidate", after))
+
+    forward, backward = compare(evidence, "baseline", "candidate"), compare(evidence, "candidate", "baseline")
+
+    for name in ("pass_delta", "duration_delta_seconds", "token_delta"):
+        one, other = forward.deltas[name], backward.deltas[name]
+        assert one.n == other.n
+        for ours, theirs in ((one.mean, other.mean), (one.median, other.median), (one.task_mean, other.task_mean)):
+            assert ours == theirs is None or ours == pytest.approx(-(theirs or 0.0))
+
+
+@settings(max_examples=40)
+@given(matrix, st.randoms(use_true_random=False))
+def test_numbering_the_repeats_anew_moves_no_mean(before: list[list[bool]], dice: Any) -> None:
+    after = [[not outcome for outcome in repeats] for repeats in before]
+    shuffled = [dice.sample(repeats, len(repeats)) for repeats in after]
+
+    one, other = two_arms(before, after).deltas["pass_delta"], two_arms(before, shuffled).deltas["pass_delta"]
+
+    assert one.mean == pytest.approx(other.mean)
+    assert one.task_mean == pytest.approx(other.task_mean)

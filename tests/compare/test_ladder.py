@@ -1,0 +1,81 @@
+import pytest
+
+from outweigh.compare.frontier import Offer, frontier
+from outweigh.compare.ladder import Ladder, climb, uplift
+from outweigh.errors import UsageError
+from outweigh.record.codec import Record
+from outweigh.record.cost import reported_cost
+from outweigh.stats.describe import population_variance
+from outweigh.testing.builders import a_judgment, a_run, evidence_of
+
+
+def ladder(*scores: float, order: list[str] | None = None, passes: int = 1) -> Ladder:
+    records: list[Record] = []
+    for tier, score in enumerate(scores):
+        run = a_run(arm=f"T{tier}", cost=reported_cost(0.1 * (tier + 1)), passed=tier < passes or passes > 1)
+        records += [run, a_judgment(run, score)]
+    return climb(evidence_of(records), order)
+
+
+def test_uplift_is_the_gain_relative_to_the_first_tier() -> None:
+    assert [uplift(score, 0.70).value for score in (0.80, 0.85, 0.90)] == pytest.approx(
+        [0.142857, 0.214286, 0.285714], abs=1e-6
+    )
+
+
+def test_the_example_of_the_source_has_its_variances() -> None:
+    scores = [0.70, 0.80, 0.85, 0.90]
+
+    assert population_variance(scores).value == pytest.approx(0.00546875)
+    assert (population_variance(scores).value or 0) * 4 / 3 == pytest.approx(0.00729167, abs=1e-8)
+
+
+def test_a_first_tier_of_zero_has_no_uplift() -> None:
+    assert uplift(0.5, 0.0).value is None
+    assert uplift(None, 0.5).value is None
+
+
+def test_tiers_climb_on_the_even_composite() -> None:
+    tiers = ladder(0.4, 0.6, 0.8, passes=9).tiers
+
+    assert [tier.summary.metrics["composite"].median for tier in tiers] == pytest.approx([0.7, 0.8, 0.9])
+    assert [tier.uplift.value for tier in tiers] == pytest.approx([0.0, 1 / 7, 2 / 7])
+
+
+def test_variance_and_range_are_taken_over_the_tiers() -> None:
+    result = ladder(0.5, 0.5, 0.5, passes=1)
+
+    assert result.of_medians.pass_rate_variance.value == pytest.approx(2 / 9)
+    assert result.of_medians.cost_range.value == pytest.approx(0.2)
+    assert result.of_means.cost_variance.value == pytest.approx(population_variance([0.1, 0.2, 0.3]).value)
+
+
+def test_best_value_is_the_cheapest_pass_and_never_a_tier_that_never_passes() -> None:
+    assert ladder(0.5, 0.5, passes=9).best_value == "T0"
+    assert ladder(0.5, 0.5, order=["T1"], passes=1).best_value is None
+
+
+def test_tiers_are_ranked_as_asked_or_by_name_with_numbers_as_numbers() -> None:
+    records = [a_run(arm=name) for name in ("T10", "T2", "T0")]
+
+    assert [tier.summary.name for tier in climb(evidence_of(records), None).tiers] == ["T0", "T2", "T10"]
+    assert "ranked by arm name" in climb(evidence_of(records), None).warnings[0]
+    assert [tier.summary.name for tier in climb(evidence_of(records), ["T2", "T0"]).tiers] == ["T2", "T0"]
+
+
+def test_a_tier_cannot_stand_on_two_rungs() -> None:
+    with pytest.raises(UsageError, match="twice"):
+        ladder(0.5, 0.6, order=["T0", "T1", "T0"])
+
+
+def test_without_judges_the_ladder_has_no_uplift_and_says_why() -> None:
+    tiers = climb(evidence_of(a_run(arm="T0"), a_run(arm="T1")), None).tiers
+
+    assert tiers[1].uplift.value is None
+    assert tiers[1].uplift.reason == "the composite needs a judge score on both tiers"
+
+
+def test_the_frontier_holds_whoever_nobody_beats_on_both_counts() -> None:
+    offers = [Offer("cheap", 1, 0.5), Offer("good", 3, 0.9), Offer("bad", 3, 0.4), Offer("twin", 1, 0.5)]
+
+    assert frontier(offers) == ("cheap", "twin", "good")

@@ -1,0 +1,50 @@
+from math import inf
+
+import pytest
+
+from outweigh.record.cost import UNKNOWN_COST, CostProvenance
+from outweigh.record.pricing import FirstKnown, ListedPrices, ModelPrices
+from outweigh.record.run_record import AgentIdentity, AgentKind
+from outweigh.score.cost import cost_of_pass, run_cost
+from outweigh.testing.builders import a_run
+
+LIST = ListedPrices(
+    "list",
+    {
+        "m": ModelPrices(
+            input_usd_per_million=1.0,
+            output_usd_per_million=1.0,
+            cache_read_usd_per_million=1.0,
+            cache_write_usd_per_million=1.0,
+        )
+    },
+)
+AGENT = AgentIdentity(kind=AgentKind.REAL, name="agent", version=None, model="m")
+
+
+def test_a_recorded_cost_is_not_priced_again() -> None:
+    cost, _ = run_cost(a_run(agent=AGENT), FirstKnown(LIST))
+
+    assert (cost.usd, cost.provenance) == (0.10, CostProvenance.REPORTED)
+
+
+def test_a_missing_cost_is_priced_from_the_tokens_and_says_so() -> None:
+    cost, reason = run_cost(a_run(agent=AGENT, cost=UNKNOWN_COST), FirstKnown(LIST))
+
+    assert cost.usd == pytest.approx(9900e-6)
+    assert (cost.provenance, cost.price_table, reason) == (CostProvenance.PRICED, "list", "")
+
+
+def test_a_cost_nobody_can_know_stays_unknown_with_the_reason() -> None:
+    cost, reason = run_cost(a_run(cost=UNKNOWN_COST), FirstKnown(LIST))
+
+    assert cost.usd is None
+    assert "model is not recorded" in reason
+
+
+def test_a_pass_costs_its_run_and_a_failure_never_passes() -> None:
+    assert cost_of_pass(0.5, 1).value == 0.5
+    assert cost_of_pass(0.5, 0.25).value == 2.0
+    assert cost_of_pass(0.5, 0).value == inf
+    assert cost_of_pass(None, 1).value is None
+    assert cost_of_pass(0.5, None).value is None

@@ -1,0 +1,82 @@
+from itertools import product
+
+import pytest
+
+from outweigh.compare.comparison import compare
+from outweigh.record.run_record import AgentIdentity, AgentKind
+from outweigh.record.status import Status
+from outweigh.testing.builders import a_run, an_arm, evidence_of
+from outweigh.verdict.blockers import blockers
+from outweigh.verdict.promotion import may_promote
+from outweigh.verdict.verdict import Decision, Regression, RegressionKind, Verdict
+
+REGRESSION = Regression(kind=RegressionKind.MISSING_TASK, task_id="t", detail="gone")
+
+
+def a_verdict(decision: Decision, regressions: tuple[Regression, ...], barriers: tuple[str, ...]) -> Verdict:
+    return Verdict(
+        policy="gates",
+        decision=decision,
+        seed_wording="",
+        reasons=(),
+        warnings=(),
+        gates=(),
+        regressions=regressions,
+        blockers=barriers,
+        settings={},
+        evidence_sha256="a",
+    )
+
+
+def test_only_a_clean_improvement_over_unchanged_evidence_promotes() -> None:
+    promoted = [
+        (decision, regressions, barriers, sha)
+        for decision, regressions, barriers, sha in product(
+            Decision, ((), (REGRESSION,)), ((), ("too few repeats",)), ("a", "b")
+        )
+        if may_promote(a_verdict(decision, regressions, barriers), sha)
+    ]
+
+    assert promoted == [(Decision.IMPROVED, (), (), "a")]
+
+
+def blocked(*candidate: object, baseline: list[object] | None = None) -> str:
+    before = baseline if baseline is not None else an_arm("old", [[True] * 20])
+    return " ".join(blockers(compare(evidence_of(before, list(candidate)), "old", "new")))  # type: ignore[arg-type]
+
+
+def test_complete_real_evidence_has_nothing_in_its_way() -> None:
+    assert blocked(*an_arm("new", [[True] * 20])) == ""
+
+
+@pytest.mark.parametrize("kind", [AgentKind.SCRIPTED, AgentKind.REPLAYED])
+def test_scripted_and_replayed_runs_never_promote(kind: AgentKind) -> None:
+    agent = AgentIdentity(kind=kind, name=None, version=None, model=None)
+
+    assert kind.value in blocked(*an_arm("new", [[True] * 20], agent=agent))
+
+
+def test_arms_that_lost_different_shares_to_infrastructure_do_not_promote() -> None:
+    lost = [a_run("task-1", "new", repeat, status=Status.INFRA_ERROR) for repeat in (19, 20)]
+
+    assert "different shares" in blocked(*an_arm("new", [[True] * 18]), *lost)
+
+
+def test_a_difference_of_five_points_in_exclusions_is_tolerated() -> None:
+    assert blocked(*an_arm("new", [[True] * 19]), a_run("task-1", "new", 20, status=Status.INFRA_ERROR)) == ""
+
+
+def test_one_configuration_under_two_names_does_not_promote() -> None:
+    before = an_arm("old", [[True] * 20], arm_fingerprint="f")
+
+    assert "one configuration" in blocked(*an_arm("new", [[True] * 20], arm_fingerprint="f"), baseline=list(before))
+
+
+def test_a_task_that_changed_between_the_arms_does_not_promote() -> None:
+    before = an_arm("old", [[True] * 20], task_checksum="1")
+
+    assert "changed between runs" in blocked(*an_arm("new", [[True] * 20], task_checksum="2"), baseline=list(before))
+
+
+def test_a_task_without_checks_does_not_promote() -> None:
+    assert "asserts nothing" in blocked(*an_arm("new", [[True] * 20], checks=()))
