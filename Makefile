@@ -30,7 +30,7 @@ bench: setup
 
 # Writes again what is generated: JSON Schemas, and the output shown under every `$$ outweigh …` in the docs.
 docs: setup
-	$(BIN)/python scripts/refresh_generated.py
+	$(BIN)/python -m scripts.refresh_generated
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,61 @@
+"""Runs the commands that the documents show, and writes down what they really print."""
+
+import io
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+from outweigh.cli.main import main
+
+DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/cli.md")
+PROMPT = "$ "
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(text: str) -> Iterator[str]:
+    """The content of every console block."""
+    for match in _BLOCK.finditer(text):
+        yield match[1]
+
+
+def refreshed(text: str, root: Path) -> str:
+    """The document with every console block as it really comes out."""
+    return _BLOCK.sub(lambda match: f"```console\n{rerun(match[1], root)}```", text)
+
+
+def rerun(block: str, root: Path) -> str:
+    """One block with its output replaced by what the commands print now."""
+    commands = [line for line in block.splitlines() if line.startswith(PROMPT)]
+    return "".join(f"{command}\n{_output(command.removeprefix(PROMPT), root)}" for command in commands)
+
+
+def _output(command: str, root: Path) -> str:
+    """Run one `outweigh` command in-process, from the root of the project; `| head -N` is understood."""
+    line, _, shorten = command.partition(" | head -")
+    program, *arguments = shlex.split(line)
+    if program == "echo" and arguments == ["$?"]:
+        return f"{_last_code}\n"
+    if program != "outweigh":
+        raise ValueError(f"a documented command must be outweigh, not {program}")
+    text = _run(arguments, root)
+    return "".join(text.splitlines(keepends=True)[: int(shorten)]) if shorten else text
+
+
+_last_code = 0
+
+
+def _run(arguments: list[str], root: Path) -> str:
+    global _last_code  # noqa: PLW0603 - the shell's `$?`
+    printed = io.StringIO()
+    os.environ["NO_COLOR"] = "1"
+    # argparse wraps its help to the terminal's width; documents are 100 columns wide.
+    os.environ["COLUMNS"] = "100"
+    with chdir(root), redirect_stdout(printed), redirect_stderr(printed):
+        try:
+            _last_code = main(arguments)
+        except SystemExit as end:
+            _last_code = int(end.code or 0)
+    return printed.getvalue()

@@ -1,0 +1,5 @@
+"""`python -m outweigh`."""
+
+from outweigh.cli.main import entry_point
+
+entry_point()

@@ -1,0 +1,133 @@
+"""Bad input gets one clear paragraph and a non-zero exit: never a traceback, never a made-up number."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GOOD = b'{"task_id": "t", "arm": "a", "repeat": 1, "success": true, "duration_seconds": 1.5}\n'
+OTHER = b'{"task_id": "t", "arm": "b", "repeat": 1, "success": true, "duration_seconds": 1.5}\n'
+ARMS = ("--baseline", "a", "--candidate", "b")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    path = tmp_path / "runs.jsonl"
+    path.write_bytes(GOOD + OTHER)
+    return path
+
+
+def refusal(answer: Any, code: int) -> str:
+    assert answer.code == code
+    assert answer.out == ""
+    assert answer.err.startswith("outweigh: ")
+    assert answer.err.count("\n") == 1, "one paragraph"
+    assert "Traceback" not in answer.err
+    assert len(answer.err) < 1000
+    message: str = answer.err
+    return message
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (GOOD + OTHER + GOOD, "runs.jsonl:1 and"),
+        (GOOD + OTHER.replace(b"1.5", b"-1.5"), "runs.jsonl:2: Expected `float` >= 0.0 - at `$.duration_seconds`"),
+        (GOOD + OTHER.replace(b"1.5", b"NaN"), "runs.jsonl:2: JSON has no NaN or Infinity"),
+        (GOOD + OTHER.replace(b"1.5", b"Infinity"), "runs.jsonl:2: JSON has no NaN or Infinity"),
+        (GOOD + OTHER.replace(b"1.5", b'"1.5"'), "runs.jsonl:2: Expected `float | null`, got `str`"),
+        (GOOD + OTHER[:-20], "runs.jsonl:2: the file ends in the middle of a record"),
+        (GOOD + b'{"schema": "outweigh.run/1", "colour": 1}\n', "runs.jsonl:2: "),
+        (b"", "holds no run record"),
+        (b"\n\n", "holds no run record"),
+        (b"task,arm\n1,2\n", "runs.jsonl:1: not valid JSON"),
+        (b'{"results": [1]}\n', "runs.jsonl:1: not a run record"),
+        (b"[]\n", "runs.jsonl:1: expected a JSON object"),
+        (b"PK\x03\x04\xff\xfe\n", "runs.jsonl:1: not UTF-8"),
+        (GOOD + b'{"task_id": "' + b"x" * 1_000_000 + b'"}\n', "runs.jsonl:2: the line is 1,000,000 bytes or longer"),
+        (GOOD + OTHER.replace(b'"t"', b'"\xe9"'), "runs.jsonl:2: not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["compare", "verdict", "ladder"])
+def test_records_that_cannot_be_read_are_refused_with_their_place(
+    outweigh: Any, records: Path, content: bytes, expected: str, verb: str
+) -> None:
+    records.write_bytes(content)
+    options = {"compare": ARMS, "verdict": (*ARMS, "--policy", "gates"), "ladder": ()}[verb]
+
+    assert expected in refusal(outweigh(verb, str(records), *options), 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--baseline", "a", "--candidate", "bb"), "Did you mean 'b'?"),
+        (("--baseline", "a", "--candidate", "a"), "both 'a'"),
+        (("--baseline", "a"), "name both arms with --baseline and --candidate; the records hold 'a', 'b'"),
+        ((*ARMS, "--margin", "min_composite_gain=-0.1"), "at least 0, not -0.1"),
+        ((*ARMS, "--margin", "min_composite_gain=nan"), "at least 0, not nan"),
+        ((*ARMS, "--margin", "min_composite_gain=lots"), "'lots' is not a number"),
+        ((*ARMS, "--margin", "min_composite_gain"), "write NAME=X"),
+        ((*ARMS, "--margin", "objectiveDropIsRegression=0.5"), "switch"),
+        ((*ARMS, "--prices", "absent.toml"), "absent.toml cannot be read"),
+        ((*ARMS, "--changes", "absent.jsonl"), "absent.jsonl cannot be read"),
+        ((*ARMS, "--colour"), "--help"),
+        ((*ARMS, "--format", "xml"), "--help"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused_with_the_way_out(
+    outweigh: Any, records: Path, arguments: tuple[str, ...], expected: str
+) -> None:
+    assert expected in refusal(outweigh("verdict", str(records), "--policy", "composite", *arguments), 2)
+
+
+def test_a_file_that_is_not_there_is_named(outweigh: Any, tmp_path: Path) -> None:
+    assert "absent.jsonl" in refusal(outweigh("compare", str(tmp_path / "absent.jsonl"), *ARMS), 2)
+
+
+def test_an_unknown_verb_is_answered_with_the_nearest(outweigh: Any) -> None:
+    assert "Did you mean 'compare'?" in refusal(outweigh("compair"), 2)
+
+
+def test_gates_takes_no_margins(outweigh: Any, records: Path) -> None:
+    answer = outweigh("verdict", str(records), *ARMS, "--policy", "gates", "--margin", "x=1")
+
+    assert "Drop --margin" in refusal(answer, 2)
+
+
+def test_an_unknown_tier_and_a_doubled_one_are_refused(outweigh: Any, records: Path) -> None:
+    assert "no arm 'c'" in refusal(outweigh("ladder", str(records), "--order", "a,c"), 2)
+    assert "twice" in refusal(outweigh("ladder", str(records), "--order", "a,a"), 2)
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "out", "out.parquet"])
+def test_an_export_to_an_unknown_format_is_refused(outweigh: Any, records: Path, tmp_path: Path, name: str) -> None:
+    assert "must end in one of" in refusal(outweigh("export", str(records), "-o", str(tmp_path / name)), 2)
+
+
+def test_a_failed_export_leaves_nothing_behind(outweigh: Any, records: Path, tmp_path: Path) -> None:
+    records.write_bytes(GOOD + b"{\n")
+
+    refusal(outweigh("export", str(records), "-o", str(tmp_path / "out.jsonl")), 3)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["runs.jsonl"]
+
+
+def test_a_hostile_name_cannot_command_the_terminal(outweigh: Any, records: Path) -> None:
+    records.write_bytes(GOOD.replace(b'"a"', rb'"\u001b[2Ja\u202e"') + OTHER)
+
+    answer = outweigh("compare", str(records), "--baseline", "\x1b[2Ja\u202e", "--candidate", "b")
+
+    assert answer.code == 0
+    assert "\x1b" not in answer.out
+    assert "\\x1b[2Ja\\x202e" in answer.out
+
+
+def test_one_arm_missing_a_task_is_listed_and_a_hard_regression(outweigh: Any, records: Path) -> None:
+    records.write_bytes(GOOD + OTHER + GOOD.replace(b'"t"', b'"t2"'))
+
+    compared = outweigh("compare", str(records), *ARMS, "--format", "json").json()
+    verdict = outweigh("verdict", str(records), *ARMS, "--policy", "composite", "--format", "json")
+
+    assert compared["pairs"]["unpaired"] == [{"task_id": "t2", "arm": "a", "repeat": 1, "why": "no run in b"}]
+    assert (verdict.code, verdict.json()["regressions"][0]["kind"]) == (1, "missing_task")

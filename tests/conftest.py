@@ -1,0 +1,67 @@
+"""Fixtures that several rooms share."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from outweigh.cli.main import main
+
+
+class Answer(NamedTuple):
+    """What one command line left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> dict[str, Any]:
+        """The parsed standard output."""
+        parsed: dict[str, Any] = msgspec.json.decode(self.out)
+        return parsed
+
+
+Outweigh = Callable[..., Answer]
+
+
+@pytest.fixture
+def outweigh(capsys: pytest.CaptureFixture[str]) -> Outweigh:
+    """Run a command line inside this process."""
+
+    def run(*arguments: str) -> Answer:
+        capsys.readouterr()
+        code = main(arguments)
+        printed = capsys.readouterr()
+        return Answer(code, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture
+def outweigh_process() -> Outweigh:
+    """Run a command line as a process of its own, as a shell would."""
+
+    def run(*arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None) -> Answer:
+        command = [sys.executable, "-m", "outweigh", *arguments]
+        clean = {"PATH": os.environ["PATH"], **(environment or {})}
+        done = subprocess.run(command, input=stdin, capture_output=True, env=clean, check=False)
+        return Answer(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def collected(tmp_path: Path) -> Callable[[Sequence[dict[str, Any]]], str]:
+    """Write rows to a `collected.jsonl` and give back its path."""
+
+    def write(rows: Sequence[dict[str, Any]]) -> str:
+        path = tmp_path / "collected.jsonl"
+        path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        return str(path)
+
+    return write
