@@ -77,7 +77,7 @@ def test_infrastructure_failures_are_left_out_counted_and_listed() -> None:
 def test_a_run_without_a_partner_is_listed_never_dropped_silently() -> None:
     comparison = two_arms([[True, True]], [[True]])
 
-    assert len(comparison.pairing.pairs) == 1
+    assert comparison.pairing.pairs == 1
     assert [(run.repeat, run.why) for run in comparison.pairing.unpaired] == [(2, "no run in candidate")]
 
 

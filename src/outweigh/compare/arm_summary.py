@@ -1,8 +1,11 @@
 """One arm in numbers."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 
 from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.metric import METRICS
@@ -48,19 +51,19 @@ def summarise(table: ArmTable, changes: Collection[Change], scale: GradeScale = 
     """Aggregate one arm."""
     metrics = {metric.name: describe(table.columns[metric.name]) for metric in METRICS}
     passed, cost = metrics["passed"], metrics["cost_usd"]
-    known_costs = table.known("cost_usd", range(len(table.runs)))
-    successes = sum(value == 1 for value in table.columns["passed"])
-    total_cost = _total(cost, sum(known_costs))
+    known_cost = float(np.nansum(table.columns["cost_usd"]))
+    successes = int(np.nansum(table.columns["passed"]))
+    total_cost = _total(cost, known_cost)
     at_k, hat_k = _reliability(table)
     return ArmSummary(
         name=table.name,
         runs=len(table.runs),
-        tasks=len(table.rows_by_task()),
+        tasks=len(table.tasks),
         excluded=Counter(score.status for score in table.excluded),
         successes=successes,
         pass_rate=unknown("no counted run knows whether it passed") if passed.mean is None else known(passed.mean),
         total_cost_usd=total_cost,
-        known_cost_usd=sum(known_costs),
+        known_cost_usd=known_cost,
         solved_per_dollar=_solved_per_dollar(successes, passed, total_cost),
         cost_of_pass_usd=_arm_cost_of_pass(passed, cost, total_cost),
         pass_at_k=at_k,
@@ -75,10 +78,13 @@ def summarise(table: ArmTable, changes: Collection[Change], scale: GradeScale = 
 
 def _unknown_because(table: ArmTable) -> dict[str, str]:
     """The most common reason why each metric is missing from some runs."""
+    # Runs that lack the same things share one mapping, so there are few to look at.
+    mappings = {id(run.reasons): run.reasons for run in table.runs}
+    weights = Counter(id(run.reasons) for run in table.runs)
     reasons: dict[str, Counter[str]] = {}
-    for run in table.runs:
-        for metric, reason in run.reasons.items():
-            reasons.setdefault(metric, Counter())[reason] += 1
+    for key, mapping in mappings.items():
+        for metric, reason in mapping.items():
+            reasons.setdefault(metric, Counter())[reason] += weights[key]
     return {metric: counts.most_common(1)[0][0] for metric, counts in reasons.items()}
 
 
@@ -108,16 +114,17 @@ def _arm_cost_of_pass(passed: Description, cost: Description, total_cost: Quanti
 
 def _reliability(table: ArmTable) -> tuple[dict[int, float], dict[int, float]]:
     """Both estimators for every k that all tasks can answer, averaged over tasks with equal weight."""
-    outcomes = [table.known("passed", rows) for rows in table.rows_by_task().values()]
-    counts = [(len(known_passes), sum(value == 1 for value in known_passes)) for known_passes in outcomes]
-    largest = min((attempts for attempts, _ in counts), default=0)
+    attempts, passes = table.known_per_task("passed"), table.sum_per_task("passed")
+    # Many tasks share an outcome such as "4 of 5"; each is computed once.
+    outcomes = Counter((int(made), int(passed)) for made, passed in zip(attempts, passes, strict=True))
+    largest = min((made for made, _ in outcomes), default=0)
     ks = range(1, largest + 1)
     return (
-        {k: _mean([pass_at_k(attempts, passes, k) for attempts, passes in counts]) for k in ks},
-        {k: _mean([pass_hat_k(attempts, passes, k) for attempts, passes in counts]) for k in ks},
+        {k: _task_mean(outcomes, partial(pass_at_k, k=k)) for k in ks},
+        {k: _task_mean(outcomes, partial(pass_hat_k, k=k)) for k in ks},
     )
 
 
-def _mean(quantities: Sequence[Quantity]) -> float:
-    values = [quantity.value for quantity in quantities if quantity.value is not None]
-    return sum(values) / len(values)
+def _task_mean(outcomes: Counter[tuple[int, int]], estimator: Callable[[int, int], Quantity]) -> float:
+    total = sum(number * (estimator(*outcome).value or 0.0) for outcome, number in outcomes.items())
+    return total / outcomes.total()

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from outweigh.compare.arm_summary import ArmSummary, summarise
 from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.composites import Composer
@@ -79,14 +81,18 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
 
 
 def _discordance(baseline: ArmTable, candidate: ArmTable, pairing: Pairing) -> Discordance:
-    ours, theirs = baseline.columns["passed"], candidate.columns["passed"]
-    outcomes = [(ours[pair.baseline], theirs[pair.candidate]) for pair in pairing.pairs]
+    before = baseline.columns["passed"][pairing.baseline_rows]
+    after = candidate.columns["passed"][pairing.candidate_rows]
+
+    def cell(first: int, second: int) -> int:
+        return int(np.count_nonzero((before == first) & (after == second)))
+
     return Discordance(
-        both=outcomes.count((1, 1)),
-        only_baseline=outcomes.count((1, 0)),
-        only_candidate=outcomes.count((0, 1)),
-        neither=outcomes.count((0, 0)),
-        unit="task" if pairing.one_pair_per_task() else "pair",
+        both=cell(1, 1),
+        only_baseline=cell(1, 0),
+        only_candidate=cell(0, 1),
+        neither=cell(0, 0),
+        unit="task" if pairing.one_pair_per_task(baseline) else "pair",
     )
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from outweigh.compare.arm_table import ArmTable
+import numpy as np
+
+from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.metric import METRICS, Metric
 from outweigh.compare.pairing import Pairing
 from outweigh.stats.describe import mean, median
@@ -28,30 +30,21 @@ def deltas(baseline: ArmTable, candidate: ArmTable, pairing: Pairing) -> Mapping
     return {metric.delta: _delta(metric, baseline, candidate, pairing) for metric in METRICS}
 
 
-def task_deltas(metric: str, baseline: ArmTable, candidate: ArmTable) -> dict[str, float]:
+def task_deltas(metric: str, baseline: ArmTable, candidate: ArmTable) -> Column:
     """Mean over an arm's repeats, candidate minus baseline, for each task where both sides know the metric."""
-    theirs = candidate.rows_by_task()
-    found = {}
-    for task_id, rows in baseline.rows_by_task().items():
-        before = mean(baseline.known(metric, rows)).value
-        after = mean(candidate.known(metric, theirs.get(task_id, ()))).value
-        if before is not None and after is not None:
-            found[task_id] = after - before
-    return found
+    places = {task: place for place, task in enumerate(candidate.tasks)}
+    shared = [(ours, places[task]) for ours, task in enumerate(baseline.tasks) if task in places]
+    rows = np.array(shared, dtype=np.intp).reshape(-1, 2)
+    found = candidate.mean_per_task(metric)[rows[:, 1]] - baseline.mean_per_task(metric)[rows[:, 0]]
+    return found[~np.isnan(found)]
 
 
 def _delta(metric: Metric, baseline: ArmTable, candidate: ArmTable, pairing: Pairing) -> Delta:
-    ours, theirs = baseline.columns[metric.name], candidate.columns[metric.name]
-    differences = [
-        after - before
-        for pair in pairing.pairs
-        if (before := ours[pair.baseline]) is not None and (after := theirs[pair.candidate]) is not None
-    ]
-    by_task = list(task_deltas(metric.name, baseline, candidate).values())
+    differences = pairing.differences(baseline.columns[metric.name], candidate.columns[metric.name])
     return Delta(
         metric=metric,
         n=len(differences),
         mean=mean(differences).value,
         median=median(differences).value,
-        task_mean=mean(by_task).value,
+        task_mean=mean(task_deltas(metric.name, baseline, candidate)).value,
     )

@@ -15,6 +15,7 @@ class Metric:
 METRICS = (
     Metric(name="passed", delta="pass_delta", better=+1),
     Metric(name="objective", delta="objective_delta", better=+1),
+    Metric(name="checks_passed", delta="checks_passed_delta", better=+1),
     Metric(name="judge_score", delta="judge_score_delta", better=+1),
     Metric(name="composite", delta="composite_delta", better=+1),
     Metric(name="composite_even", delta="composite_even_delta", better=+1),

@@ -3,17 +3,10 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from outweigh.compare.arm_table import ArmTable
+import numpy as np
+
+from outweigh.compare.arm_table import ArmTable, Column, Index
 from outweigh.score.score import Score
-
-
-class Pair(NamedTuple):
-    """Row numbers of two runs with equal (task, repeat)."""
-
-    task_id: str
-    repeat: int
-    baseline: int
-    candidate: int
 
 
 class Unpaired(NamedTuple):
@@ -27,37 +20,55 @@ class Unpaired(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
-    """All pairs, and all runs that are in none."""
+    """Row numbers of the runs that stand against each other, and all runs that stand alone."""
 
-    pairs: tuple[Pair, ...]
+    baseline_rows: Index
+    candidate_rows: Index
     unpaired: tuple[Unpaired, ...]
 
-    def one_pair_per_task(self) -> bool:
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return len(self.baseline_rows)
+
+    def differences(self, baseline: Column, candidate: Column) -> Column:
+        """Candidate minus baseline for every pair where both are known."""
+        found = candidate[self.candidate_rows] - baseline[self.baseline_rows]
+        return found[~np.isnan(found)]
+
+    def one_pair_per_task(self, baseline: ArmTable) -> bool:
         """Whether pairs and tasks are the same thing, so that a paired test over runs is one over tasks."""
-        return len({pair.task_id for pair in self.pairs}) == len(self.pairs)
+        return len(np.unique(baseline.task_of[self.baseline_rows])) == self.pairs
 
 
 def pair_runs(baseline: ArmTable, candidate: ArmTable) -> Pairing:
     """Match the counted runs of two arms; the rest is listed, never dropped silently."""
     theirs = {(run.task_id, run.repeat): row for row, run in enumerate(candidate.runs)}
-    pairs = tuple(
-        Pair(run.task_id, run.repeat, row, partner)
+    matches = [
+        (row, partner)
         for row, run in enumerate(baseline.runs)
         if (partner := theirs.get((run.task_id, run.repeat))) is not None
-    )
-    matched = {(pair.task_id, pair.repeat) for pair in pairs}
-    unpaired = [*_unpaired(baseline, candidate, matched), *_unpaired(candidate, baseline, matched)]
-    return Pairing(pairs=pairs, unpaired=tuple(unpaired))
-
-
-def _unpaired(arm: ArmTable, other: ArmTable, matched: set[tuple[str, int]]) -> list[Unpaired]:
-    lost = {(run.task_id, run.repeat): run for run in other.excluded}
-    alone = [
-        Unpaired(run.task_id, run.arm, run.repeat, _why(lost.get((run.task_id, run.repeat)), other.name))
-        for run in arm.runs
-        if (run.task_id, run.repeat) not in matched
     ]
-    return alone + [Unpaired(run.task_id, run.arm, run.repeat, f"excluded: {run.status.value}") for run in arm.excluded]
+    rows = np.array(matches, dtype=np.intp).reshape(-1, 2)
+    return Pairing(
+        baseline_rows=rows[:, 0],
+        candidate_rows=rows[:, 1],
+        unpaired=(*_unpaired(baseline, candidate, rows[:, 0]), *_unpaired(candidate, baseline, rows[:, 1])),
+    )
+
+
+def _unpaired(arm: ArmTable, other: ArmTable, matched: Index) -> list[Unpaired]:
+    alone = np.ones(len(arm.runs), dtype=bool)
+    alone[matched] = False
+    lost = {(run.task_id, run.repeat): run for run in other.excluded}
+    runs = [arm.runs[row] for row in np.flatnonzero(alone).tolist()]
+    return [
+        *(
+            Unpaired(run.task_id, run.arm, run.repeat, _why(lost.get((run.task_id, run.repeat)), other.name))
+            for run in runs
+        ),
+        *(Unpaired(run.task_id, run.arm, run.repeat, f"excluded: {run.status.value}") for run in arm.excluded),
+    ]
 
 
 def _why(partner: Score | None, other: str) -> str:

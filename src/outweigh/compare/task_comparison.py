@@ -1,6 +1,6 @@
 """One task seen from both arms: what the per-task rules look at."""
 
-from collections.abc import Sequence
+from collections import Counter
 from dataclasses import dataclass
 
 from outweigh.compare.arm_table import ArmTable
@@ -33,10 +33,13 @@ class TaskComparison:
     candidate: TaskSide
 
 
+NOTHING = unknown("no counted run")
+
+
 def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> tuple[TaskComparison, ...]:
     """Every task that either arm has a record of."""
     ours, theirs = _sides(baseline), _sides(candidate)
-    absent = _side(baseline, (), 0)
+    absent = _uncounted(0)
     return tuple(
         TaskComparison(task_id=task, baseline=ours.get(task, absent), candidate=theirs.get(task, absent))
         for task in dict.fromkeys((*ours, *theirs))
@@ -44,29 +47,34 @@ def compare_tasks(baseline: ArmTable, candidate: ArmTable) -> tuple[TaskComparis
 
 
 def _sides(arm: ArmTable) -> dict[str, TaskSide]:
-    rows = arm.rows_by_task()
-    excluded: dict[str, int] = {}
-    for run in arm.excluded:
-        excluded[run.task_id] = excluded.get(run.task_id, 0) + 1
-    return {task: _side(arm, rows.get(task, ()), excluded.get(task, 0)) for task in arm.task_ids()}
+    excluded = Counter(run.task_id for run in arm.excluded)
+    runs = arm.runs_per_task()
+    means = {metric: _complete_means(arm, metric) for metric in ("composite", "objective", "checks_passed")}
+    vacuous = {run.task_id for run in arm.runs if run.vacuous}
+    counted = {
+        task: TaskSide(
+            runs=int(runs[place]),
+            excluded=excluded[task],
+            composite=means["composite"][place],
+            objective=means["objective"][place],
+            checks_passed=means["checks_passed"][place],
+            vacuous=task in vacuous,
+        )
+        for place, task in enumerate(arm.tasks)
+    }
+    return counted | {task: _uncounted(number) for task, number in excluded.items() if task not in counted}
 
 
-def _side(arm: ArmTable, rows: Sequence[int], excluded: int) -> TaskSide:
-    runs = [arm.runs[row] for row in rows]
+def _uncounted(excluded: int) -> TaskSide:
     return TaskSide(
-        runs=len(rows),
-        excluded=excluded,
-        composite=_complete_mean("composite", [arm.columns["composite"][row] for row in rows]),
-        objective=_complete_mean("objective", [run.objective for run in runs]),
-        checks_passed=_complete_mean("checks passed", [run.checks_passed for run in runs]),
-        vacuous=any(run.vacuous for run in runs),
+        runs=0, excluded=excluded, composite=NOTHING, objective=NOTHING, checks_passed=NOTHING, vacuous=False
     )
 
 
-def _complete_mean(name: str, values: Sequence[float | None]) -> Quantity:
-    if not values:
-        return unknown("no counted run")
-    present = [value for value in values if value is not None]
-    if len(present) < len(values):
-        return unknown(f"the {name} of {len(values) - len(present)} of {len(values)} runs is unknown")
-    return known(sum(present) / len(present))
+def _complete_means(arm: ArmTable, metric: str) -> list[Quantity]:
+    name = metric.replace("_", " ")
+    missing = arm.runs_per_task() - arm.known_per_task(metric)
+    return [
+        unknown(f"the {name} of {lost} of {runs} runs is unknown") if lost else known(float(value))
+        for value, lost, runs in zip(arm.mean_per_task(metric), missing, arm.runs_per_task(), strict=True)
+    ]

@@ -30,7 +30,7 @@ _ROWS: tuple[Row, ...] = (
 def comparison_report(comparison: Comparison) -> Report:
     """The page of `outweigh compare`."""
     before, after = comparison.baseline, comparison.candidate
-    size = f"{len(comparison.tasks)} tasks, {len(comparison.pairing.pairs)} pairs of runs"
+    size = f"{len(comparison.tasks)} tasks, {comparison.pairing.pairs} pairs of runs"
     headline = f"{after.name} against {before.name}: {size}"
     blocks: list[Table | Bullets] = [_arms(comparison), _deltas(comparison)]
     if comparison.pairing.unpaired:

@@ -30,7 +30,7 @@ def comparison_payload(comparison: Comparison) -> Payload:
         "arms": {arm.name: _arm(arm) for arm in (comparison.baseline, comparison.candidate)},
         "pairs": {
             "tasks": len(comparison.tasks),
-            "paired": len(comparison.pairing.pairs),
+            "paired": comparison.pairing.pairs,
             "unpaired": [run._asdict() for run in comparison.pairing.unpaired],
         },
         "deltas": {

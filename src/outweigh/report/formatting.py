@@ -34,6 +34,7 @@ def _signed_dollars(value: float | None) -> str:
 FORMATS = {
     "passed": MetricFormat("pass rate", score, points),
     "objective": _format("objective", score),
+    "checks_passed": _format("checks passed", count),
     "judge_score": _format("judge score", score),
     "composite": _format("composite", score),
     "composite_even": _format("composite (even)", score),

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outweigh.stats.quantity import Quantity, known, unknown
+
+Sample = Sequence[float] | NDArray[np.float64]
 
 MODE_DECIMALS = 6
 
@@ -25,10 +28,11 @@ class Description:
     unknown: int
 
 
-def describe(values: Sequence[float | None]) -> Description:
-    """Describe the known values of a sample; nothing known gives `None` throughout."""
-    sample = np.array([value for value in values if value is not None], dtype=np.float64)
-    missing = len(values) - sample.size
+def describe(values: Sequence[float | None] | NDArray[np.float64]) -> Description:
+    """Describe the known values of a sample (None or NaN is unknown); nothing known gives `None` throughout."""
+    everything = np.asarray(values, dtype=np.float64)
+    sample = everything[~np.isnan(everything)]
+    missing = everything.size - sample.size
     if sample.size == 0:
         return Description(
             median=None,
@@ -54,22 +58,22 @@ def describe(values: Sequence[float | None]) -> Description:
     )
 
 
-def median(values: Sequence[float]) -> Quantity:
+def median(values: Sample) -> Quantity:
     """Middle value, or the mean of the middle two."""
-    return known(float(np.median(np.asarray(values, dtype=np.float64)))) if values else unknown("no values")
+    return known(float(np.median(values))) if len(values) else unknown("no values")
 
 
-def mean(values: Sequence[float]) -> Quantity:
+def mean(values: Sample) -> Quantity:
     """Arithmetic mean."""
-    return known(float(np.mean(np.asarray(values, dtype=np.float64)))) if values else unknown("no values")
+    return known(float(np.mean(values))) if len(values) else unknown("no values")
 
 
-def population_variance(values: Sequence[float]) -> Quantity:
+def population_variance(values: Sample) -> Quantity:
     """Mean squared deviation, dividing by n as the ladder's source does."""
-    return known(float(np.var(np.asarray(values, dtype=np.float64)))) if values else unknown("no values")
+    return known(float(np.var(values))) if len(values) else unknown("no values")
 
 
-def _smallest_mode(sample: np.ndarray) -> float:
+def _smallest_mode(sample: NDArray[np.float64]) -> float:
     # Measured floats rarely repeat to the last bit, so the mode is taken over rounded values.
     distinct, counts = np.unique(np.round(sample, MODE_DECIMALS), return_counts=True)
     return float(distinct[counts.argmax()])
