@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 from outweigh.cli.main import main
@@ -36,26 +36,16 @@ def _output(command: str, root: Path) -> str:
     """Run one `outweigh` command in-process, from the root of the project; `| head -N` is understood."""
     line, _, shorten = command.partition(" | head -")
     program, *arguments = shlex.split(line)
-    if program == "echo" and arguments == ["$?"]:
-        return f"{_last_code}\n"
     if program != "outweigh":
         raise ValueError(f"a documented command must be outweigh, not {program}")
     text = _run(arguments, root)
     return "".join(text.splitlines(keepends=True)[: int(shorten)]) if shorten else text
 
 
-_last_code = 0
-
-
 def _run(arguments: list[str], root: Path) -> str:
-    global _last_code  # noqa: PLW0603 - the shell's `$?`
     printed = io.StringIO()
-    os.environ["NO_COLOR"] = "1"
     # argparse wraps its help to the terminal's width; documents are 100 columns wide.
-    os.environ["COLUMNS"] = "100"
-    with chdir(root), redirect_stdout(printed), redirect_stderr(printed):
-        try:
-            _last_code = main(arguments)
-        except SystemExit as end:
-            _last_code = int(end.code or 0)
+    os.environ.update(NO_COLOR="1", COLUMNS="100")
+    with chdir(root), redirect_stdout(printed), redirect_stderr(printed), suppress(SystemExit):
+        main(arguments)
     return printed.getvalue()

@@ -1,0 +1,20 @@
+"""What the documents show is what the program prints."""
+
+from pathlib import Path
+
+import pytest
+from scripts.doc_commands import DOCUMENTS, blocks, rerun
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCKS = [(name, number, block) for name in DOCUMENTS for number, block in enumerate(blocks((ROOT / name).read_text()))]
+
+
+@pytest.mark.parametrize(("name", "number", "block"), BLOCKS, ids=[f"{name}-{number}" for name, number, _ in BLOCKS])
+def test_a_documented_command_prints_what_the_document_shows(name: str, number: int, block: str) -> None:
+    assert rerun(block, ROOT) == block, f"{name}: run `make docs` and read what changed"
+
+
+def test_every_document_with_commands_is_checked() -> None:
+    shown = [path for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")] if "$ outweigh" in path.read_text()]
+
+    assert {str(path.relative_to(ROOT)) for path in shown} <= set(DOCUMENTS)
