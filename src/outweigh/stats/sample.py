@@ -40,6 +40,11 @@ def has_no_spread(sample: Sample, scale: float | None = None) -> bool:
     return bool(sample.max() / 2 - sample.min() / 2 <= ROUNDING_DUST * (size / 2) + _SMALLEST_SCALE)
 
 
+def clear_dust(sample: Sample) -> Sample:
+    """The sample with zeros where a difference of equal numbers left rounding dust, so that signs can be counted."""
+    return np.where(np.abs(sample) <= ROUNDING_DUST * np.abs(sample).max(), 0.0, sample)
+
+
 def sample_mean(sample: Sample) -> float:
     """Arithmetic mean, scaled so that huge values do not overflow."""
     scale = _magnitude(sample)
