@@ -155,6 +155,18 @@ def test_six_clusters_ruin_the_naive_error_and_not_the_clustered_one() -> None:
     assert 0.04 <= clustered <= 0.08
 
 
+def test_uneven_clusters_need_cr2_to_hold_the_error_rate() -> None:
+    rng, experiments, rejected = np.random.default_rng(14), 1500, np.zeros(2)
+    for _ in range(experiments):
+        values, labels = draw_clustered(rng, [5, 10, 20, 30, 30, 60])
+        errors, interval = cluster_errors(values, labels), interval_of(cluster_interval(values, labels))
+        rejected += abs(values.mean()) > stats.t.ppf(0.975, 5) * errors.cr1, not interval.low <= 0 <= interval.high
+
+    cr1, cr2 = rejected / experiments
+    assert cr1 > 0.08
+    assert 0.04 <= cr2 <= 0.075
+
+
 @pytest.mark.parametrize(("clusters", "warning"), [(4, "cannot support a claim"), (5, "only 5"), (9, "only 9")])
 def test_few_clusters_are_warned_of(clusters: int, warning: str) -> None:
     values, labels = draw_clustered(np.random.default_rng(11), [4] * clusters)
