@@ -105,6 +105,27 @@ def test_a_missing_value_spoils_its_own_column_only() -> None:
     np.testing.assert_allclose(means[:, [0, 2]], 1)
 
 
+def test_means_are_the_same_to_the_last_bit_in_whatever_order_they_are_added() -> None:
+    rng = np.random.default_rng(10)
+    table = rng.lognormal(0, 4, size=(777, 5))
+    weights, order = task_weights(777, 64, seed=3), rng.permutation(777)
+
+    means = weighted_means(weights, table)
+
+    np.testing.assert_array_equal(weighted_means(weights[:, order], table[order]), means)
+    np.testing.assert_array_equal(weighted_means(weights[5:6], table)[0], means[5])
+    assert (np.abs(means - weights @ table / 777) < 1e-13 * table.max(axis=0)).all()
+
+
+def test_columns_of_tiny_huge_and_no_values_are_averaged_alike() -> None:
+    table = np.linspace(1, 2, 20)[:, None] * [1e-200, 1e200, 0.0]
+
+    means = bootstrap_means(table, 50, seed=1)
+
+    np.testing.assert_allclose(means[:, 0] * 1e200, means[:, 1] / 1e200, rtol=1e-12)
+    assert (means[:, 2] == 0).all()
+
+
 def test_large_sums_keep_the_precision_of_doubles() -> None:
     costs = np.full(1000, 1e8) + np.linspace(0, 1, 1000)
 

@@ -235,3 +235,10 @@ def test_bca_gives_no_interval_when_every_draw_is_on_one_side() -> None:
 
 def test_ties_with_the_point_count_half_in_the_bias_correction() -> None:
     assert bias_correction([1.0, 2.0, 2.0, 3.0], 2.0) == pytest.approx(0)
+
+
+def test_rounding_does_not_break_ties_with_the_point() -> None:
+    tenths = np.array([0, 1, 1, 2, 3, 3, 4, 7.0])
+    whole, broken = (bootstrap_means(values, 5000, seed=1)[:, 0] for values in (tenths, tenths / 10))
+
+    assert bias_correction(broken, float((tenths / 10).mean())) == bias_correction(whole, float(tenths.mean()))

@@ -39,7 +39,7 @@ def test_power_without_an_effect_is_alpha() -> None:
 
 
 @given(effect=st.floats(0.05, 3), variance=st.floats(0.01, 10), power=st.floats(0.2, 0.99))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_tasks_and_effect_undo_each_other(effect: float, variance: float, power: float) -> None:
     tasks = tasks_by_t(effect, variance, 0.05, power)
 

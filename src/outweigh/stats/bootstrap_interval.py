@@ -69,7 +69,9 @@ def acceleration(influence: ArrayLike) -> float | None:
 def bias_correction(draws: ArrayLike, point: float) -> float | None:
     """Return the normal quantile of the share of draws below the point (ties count half), or None at 0 or 1."""
     values = np.asarray(draws, dtype=np.float64)
-    below = float(np.mean(values < point) + np.mean(values <= point)) / 2
+    scale = float(np.abs(values[np.isfinite(values)]).max(initial=abs(point)))
+    ties = np.isclose(values, point, rtol=0, atol=1e-11 * scale)  # equal but for the rounding of sums
+    below = float(np.mean((values < point) & ~ties) + np.mean(ties) / 2)
     return float(normal_quantile(below)) if 0 < below < 1 else None
 
 
