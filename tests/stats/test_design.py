@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+
+from outweigh.stats.design import Prices, cheapest_design, optimal_repeats, tabulate_detectable_effects
+from outweigh.stats.power import effect_by_normal, power_of_t
+from outweigh.stats.variance import VarianceComponents
+
+
+def components(true_deltas: float | None, noise: float | None) -> VarianceComponents:
+    half = None if noise is None else noise / 2
+    return VarianceComponents(
+        true_deltas=true_deltas, candidate_runs=half, baseline_runs=half, observed_deltas=None, tasks=50, warnings=()
+    )
+
+
+PILOT = components(0.115, 0.1335)
+PRICES = Prices(task_usd=2.0, candidate_run_usd=0.5, baseline_run_usd=0.5)
+
+
+def test_more_tasks_beat_more_repeats() -> None:
+    table = tabulate_detectable_effects(PILOT, [80, 200], [1, 3, 5, 10], detect=effect_by_normal)
+
+    np.testing.assert_allclose(100 * table, [[15.6, 12.5, 11.8, 11.2], [9.9, 7.9, 7.5, 7.1]], atol=0.05)
+    assert table[1, 0] < table[0, 3]
+
+
+def test_the_small_sample_table_is_a_little_more_modest() -> None:
+    t = tabulate_detectable_effects(PILOT, [10, 80, 2000], [1, 3])
+    normal = tabulate_detectable_effects(PILOT, [10, 80, 2000], [1, 3], detect=effect_by_normal)
+
+    assert (t > normal).all()
+    np.testing.assert_allclose((t / normal)[:, 0], [1.13, 1.013, 1.0005], atol=0.02)
+
+
+def test_unknown_components_give_an_unknown_table() -> None:
+    assert np.isnan(tabulate_detectable_effects(components(None, None), [10], [1, 2])).all()
+    assert np.isnan(tabulate_detectable_effects(components(0.0, 0.0), [10], [1, 2])).all()
+
+
+def test_the_optimal_repeats_by_hand() -> None:
+    # The square root of (4 × 9) / (1 × 1) is 6.
+    prices = Prices(task_usd=9.0, candidate_run_usd=0.75, baseline_run_usd=0.25)
+
+    assert optimal_repeats(components(1.0, 4.0), prices) == 6
+
+
+@pytest.mark.parametrize("task_usd", [0.0, 0.3, 1.0, 5.0, 40.0])
+@pytest.mark.parametrize("noise", [0.01, 0.5, 3.0])
+def test_no_other_repeats_buy_more_precision_per_dollar(task_usd: float, noise: float) -> None:
+    pilot, prices = components(0.2, noise), Prices(task_usd=task_usd, candidate_run_usd=0.4, baseline_run_usd=0.6)
+
+    best = optimal_repeats(pilot, prices)
+
+    price = {r: (pilot.delta_variance(r, r) or 0) * prices.cost_usd(1, r) for r in range(1, 60)}
+    assert best == min(price, key=lambda repeats: price[repeats])
+
+
+@pytest.mark.parametrize(
+    ("pilot", "prices", "repeats"),
+    [
+        (components(None, None), PRICES, None),
+        (components(0.0, 1.0), PRICES, None),
+        (components(1.0, 1.0), Prices(task_usd=1.0, candidate_run_usd=0.0, baseline_run_usd=0.0), None),
+        (components(1.0, 0.0), PRICES, 1),
+        (components(0.0, 1.0), Prices(task_usd=0.0, candidate_run_usd=1.0, baseline_run_usd=1.0), 1),
+    ],
+)
+def test_the_limits_of_the_optimal_repeats(pilot: VarianceComponents, prices: Prices, repeats: int | None) -> None:
+    assert optimal_repeats(pilot, prices) == repeats
+
+
+def test_the_cheapest_design_has_the_power_and_no_cheaper_offer_has_it() -> None:
+    tasks, repeats = range(10, 301, 10), [1, 2, 3, 5, 10]
+
+    design = cheapest_design(PILOT, 0.1, PRICES, tasks, repeats)
+
+    assert design is not None
+    assert design.power >= 0.8
+    assert design.cost_usd == PRICES.cost_usd(design.tasks, design.repeats)
+    for task in tasks:
+        for repeat in repeats:
+            reached = power_of_t(0.1 / (PILOT.delta_variance(repeat, repeat) or 1) ** 0.5, task) >= 0.8
+            assert not reached or PRICES.cost_usd(task, repeat) >= design.cost_usd
+
+
+def test_expensive_tasks_are_repeated_and_expensive_runs_are_not() -> None:
+    noisy, tasks, repeats = components(0.05, 0.4), range(20, 801, 5), range(1, 21)
+    dear_tasks = Prices(task_usd=50.0, candidate_run_usd=0.1, baseline_run_usd=0.1)
+    dear_runs = Prices(task_usd=0.0, candidate_run_usd=5.0, baseline_run_usd=5.0)
+
+    repeated = cheapest_design(noisy, 0.1, dear_tasks, tasks, repeats)
+    single = cheapest_design(noisy, 0.1, dear_runs, tasks, repeats)
+
+    assert repeated is not None
+    assert single is not None
+    assert repeated.repeats > 5
+    assert single.repeats == 1
+
+
+def test_no_design_is_better_than_one_that_cannot_see_the_effect() -> None:
+    assert cheapest_design(PILOT, 0.01, PRICES, [10, 50], [1, 3]) is None
+    assert cheapest_design(components(None, None), 0.5, PRICES, [100], [3]) is None
+    assert cheapest_design(PILOT, 0.5, PRICES, [0, 1], [3]) is None
