@@ -5,8 +5,12 @@ from typing import Any
 
 import pytest
 
+from outweigh.record.codec import encode
+from outweigh.testing.builders import a_run
+
 GOOD = b'{"task_id": "t", "arm": "a", "repeat": 1, "success": true, "duration_seconds": 1.5}\n'
 OTHER = b'{"task_id": "t", "arm": "b", "repeat": 1, "success": true, "duration_seconds": 1.5}\n'
+NATIVE = encode(a_run()) + b"\n"
 ARMS = ("--baseline", "a", "--candidate", "b")
 
 
@@ -37,7 +41,15 @@ def refusal(answer: Any, code: int) -> str:
         (GOOD + OTHER.replace(b"1.5", b"Infinity"), "runs.jsonl:2: JSON has no NaN or Infinity"),
         (GOOD + OTHER.replace(b"1.5", b'"1.5"'), "runs.jsonl:2: Expected `float | null`, got `str`"),
         (GOOD + OTHER[:-20], "runs.jsonl:2: the file ends in the middle of a record"),
-        (GOOD + b'{"schema": "outweigh.run/1", "colour": 1}\n', "runs.jsonl:2: "),
+        (
+            GOOD + NATIVE.replace(b'"attempt":1', b'"attempt":1,"colour":1'),
+            "runs.jsonl:2: Object contains unknown field",
+        ),
+        (GOOD + OTHER.replace(b"1.5", b"1e400"), "runs.jsonl:2: "),
+        (GOOD + OTHER.replace(b"1.5", b"1" * 400), "runs.jsonl:2: "),
+        (GOOD + OTHER.replace(b"1.5", b"1e13"), "runs.jsonl:2: Expected `float` <= "),
+        (GOOD + OTHER.replace(b"1.5}", b'1.5, "input_tokens": ' + b"9" * 400 + b"}"), "runs.jsonl:2: "),
+        (GOOD + OTHER.replace(b"1.5}", b'1.5, "x": ' + b"[" * 90_000 + b"]" * 90_000 + b"}"), "nested too deeply"),
         (b"", "holds no run record"),
         (b"\n\n", "holds no run record"),
         (b"task,arm\n1,2\n", "runs.jsonl:1: not valid JSON"),
@@ -131,3 +143,55 @@ def test_one_arm_missing_a_task_is_listed_and_a_hard_regression(outweigh: Any, r
 
     assert compared["pairs"]["unpaired"] == [{"task_id": "t2", "arm": "a", "repeat": 1, "why": "no run in b"}]
     assert (verdict.code, verdict.json()["regressions"][0]["kind"]) == (1, "missing_task")
+
+
+def test_the_same_file_named_twice_is_told_as_such(outweigh: Any, records: Path) -> None:
+    assert "the same file is named more than once" in refusal(outweigh("compare", str(records), str(records), *ARMS), 3)
+
+
+@pytest.mark.parametrize("order", ["", ",", "a,,b"])
+def test_an_order_with_an_empty_name_is_refused(outweigh: Any, records: Path, order: str) -> None:
+    assert "empty name" in refusal(outweigh("ladder", str(records), "--order", order), 2)
+
+
+def test_an_arm_named_like_an_option_is_asked_for_with_an_equals_sign(outweigh: Any, records: Path) -> None:
+    assert "--option=VALUE" in refusal(outweigh("compare", str(records), "--baseline", "--x", "--candidate", "b"), 2)
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".jsonl", "runs.jsonl/inside.jsonl"])
+def test_a_path_that_the_system_refuses_is_refused(outweigh: Any, records: Path, name: str) -> None:
+    answer = outweigh("compare", str(records.parent / name), *ARMS)
+
+    assert answer.code in (2, 3)
+    assert answer.err.startswith("outweigh: ")
+
+
+@pytest.mark.parametrize("name", ["x" * 250 + ".csv", "runs.jsonl/x.csv"])
+def test_an_output_that_the_system_refuses_is_refused(outweigh: Any, records: Path, name: str) -> None:
+    assert "cannot be written" in refusal(outweigh("export", str(records), "-o", str(records.parent / name)), 2)
+
+
+def test_broken_lines_cannot_be_laundered_by_an_export(outweigh: Any, records: Path, tmp_path: Path) -> None:
+    records.write_bytes(GOOD + b"{\n")
+
+    answer = outweigh("export", str(records), "--skip-invalid", "-o", str(tmp_path / "clean.jsonl"))
+
+    assert "would pass as complete" in refusal(answer, 2)
+
+
+def test_skipped_lines_are_named_with_their_place_and_reason(outweigh: Any, records: Path) -> None:
+    records.write_bytes(GOOD + OTHER + b"{\n")
+
+    warnings = outweigh("compare", str(records), *ARMS, "--skip-invalid", "--format", "json").json()["warnings"]
+
+    assert any("runs.jsonl:3: not valid JSON" in warning for warning in warnings)
+
+
+def test_a_change_listed_twice_is_refused_and_one_of_a_stranger_is_told(outweigh: Any, records: Path) -> None:
+    changes = records.with_name("changes.jsonl")
+    line = '{"id": "1", "arm": "zz", "failed": true, "reverted": false}\n'
+    changes.write_text(line * 2)
+    assert "twice" in refusal(outweigh("compare", str(records), *ARMS, "--changes", str(changes)), 2)
+
+    changes.write_text(line)
+    assert "speaks of 'zz'" in outweigh("compare", str(records), *ARMS, "--changes", str(changes)).out

@@ -1,5 +1,8 @@
 """What only a process of its own can show."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,3 +55,42 @@ def test_a_terminal_that_knows_only_ascii_does_not_end_the_program(outweigh_proc
 
 def test_output_is_plain_when_it_is_no_terminal(outweigh_process: Any) -> None:
     assert "\x1b" not in outweigh_process("compare", "-", *ARMS, stdin=RECORDS).out
+
+
+VERDICT = [sys.executable, "-m", "outweigh", "verdict", "-", *ARMS, "--policy", "gates"]
+
+
+def test_a_reader_that_goes_away_does_not_change_the_exit_code() -> None:
+    """The records know no tokens, so the verdict is inconclusive: 3, whoever reads it."""
+    process = subprocess.Popen(VERDICT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdin.write(RECORDS)
+    process.stdin.close()
+
+    assert process.wait() == 3
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_an_answer_that_cannot_be_written_is_an_error() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full")
+    with full.open("wb") as nowhere:
+        done = subprocess.run(VERDICT, input=RECORDS, stdout=nowhere, stderr=subprocess.PIPE, check=False)
+
+    assert done.returncode == 2
+    assert b"the answer cannot be written" in done.stderr
+
+
+def test_closed_standard_streams_give_no_traceback() -> None:
+    command = " ".join(VERDICT)
+
+    no_input = subprocess.run(["sh", "-c", f"{command} <&-"], capture_output=True, check=False)
+    no_output = subprocess.run(["sh", "-c", f"{command} >&-"], input=RECORDS, capture_output=True, check=False)
+
+    assert (no_input.returncode, b"standard input is closed" in no_input.stderr) == (2, True)
+    assert (no_output.returncode, no_output.stderr) == (3, b"")

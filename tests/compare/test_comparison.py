@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from outweigh.compare.comparison import Comparison, compare
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError
+from outweigh.record.components import Component, ComponentTokens
 from outweigh.record.cost import UNKNOWN_COST, reported_cost
 from outweigh.record.status import Status
 from outweigh.record.usage import NO_USAGE
@@ -201,3 +202,27 @@ def test_numbering_the_repeats_anew_moves_no_mean(before: list[list[bool]], dice
 
     assert one.mean == pytest.approx(other.mean)
     assert one.task_mean == pytest.approx(other.task_mean)
+
+
+def test_one_configuration_under_two_names_and_a_changed_task_are_told() -> None:
+    before = an_arm("baseline", [[True]], arm_fingerprint="f", task_checksum="1")
+    after = an_arm("candidate", [[True]], arm_fingerprint="f", task_checksum="2")
+
+    warnings = " ".join(between(evidence_of(before, after)).warnings)
+
+    assert "one configuration" in warnings
+    assert "'task-1' changed between runs" in warnings
+
+
+def test_the_components_of_an_arm_are_added_up_over_its_runs() -> None:
+    ledger = (
+        ComponentTokens(component=Component.TOOL_SCHEMA, input_tokens=300, output_tokens=0),
+        ComponentTokens(component=Component.SKILL_PROMPT, input_tokens=100, output_tokens=0),
+    )
+
+    parts = two_arms([[True]], [[True, True]], components=ledger).candidate.components
+
+    assert [(part.component, part.tokens, part.token_share.value) for part in parts] == [
+        (Component.SKILL_PROMPT, 200, 0.25),
+        (Component.TOOL_SCHEMA, 600, 0.75),
+    ]

@@ -38,25 +38,41 @@ def test_an_unlisted_cache_price_or_an_unknown_count_makes_the_cost_unknown() ->
     assert price_usage(NO_USAGE, prices).reason == "input tokens are unknown"
 
 
-def test_the_bundled_prices_count_cached_tokens_once() -> None:
-    price = GenaiPrices().price("claude-sonnet-4-5", USAGE, None)
+def bundled_cost(model: str, usage: Usage, at: datetime | None = None) -> float:
+    cost, reason = FirstKnown(GenaiPrices()).cost(model, usage, at)
+    assert cost is not None, reason
+    assert cost.usd is not None
+    return cost.usd
 
-    assert price.value == pytest.approx((300 * 3 + 100 * 15 + 500 * 0.3 + 200 * 3.75) / 1e6)
+
+def test_the_bundled_prices_count_cached_tokens_once() -> None:
+    assert bundled_cost("claude-sonnet-4-5", USAGE) == pytest.approx(
+        (300 * 3 + 100 * 15 + 500 * 0.3 + 200 * 3.75) / 1e6
+    )
+
+
+def test_a_long_run_is_not_priced_as_one_long_request() -> None:
+    long_run = Usage(input_tokens=1_000_000, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0)
+
+    assert bundled_cost("claude-sonnet-4-5", long_run) == pytest.approx(3.0)
+
+
+def test_an_undated_run_gets_no_discount_for_the_night() -> None:
+    usage = Usage(input_tokens=100_000, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0)
+
+    assert bundled_cost("deepseek-chat", usage) == bundled_cost(
+        "deepseek-chat", usage, datetime(2030, 1, 1, 12, tzinfo=UTC)
+    )
 
 
 def test_a_provider_prefix_is_understood() -> None:
-    table = GenaiPrices()
-
-    assert table.price("anthropic/claude-sonnet-4-5", USAGE, None) == table.price("claude-sonnet-4-5", USAGE, None)
+    assert bundled_cost("anthropic/claude-sonnet-4-5", USAGE) == bundled_cost("claude-sonnet-4-5", USAGE)
 
 
-def test_a_dated_run_is_priced_at_its_date_and_an_undated_one_always_alike() -> None:
-    table = GenaiPrices()
+def test_a_listed_model_without_a_cache_price_is_not_priced_by_somebody_else() -> None:
+    own = ListedPrices("mine", {"gpt-4o": ModelPrices(input_usd_per_million=1.0, output_usd_per_million=1.0)})
 
-    dated = table.price("claude-sonnet-4-5", USAGE, datetime(2026, 1, 1, tzinfo=UTC))
-
-    assert dated.value is not None
-    assert table.price("claude-sonnet-4-5", USAGE, None) == table.price("claude-sonnet-4-5", USAGE, None)
+    assert FirstKnown(own, GenaiPrices()).cost("gpt-4o", USAGE, None) == (None, "no cache_read price is listed")
 
 
 def test_an_unknown_model_has_an_unknown_cost_never_zero() -> None:
@@ -99,7 +115,7 @@ def test_without_a_model_nothing_can_be_priced() -> None:
         "nonsense = = 2",
         'name = "x"\n[models.a]\ninput_usd_per_million = -1\noutput_usd_per_million = 1',
         'name = "x"\n[models.a]\ninput_usd_per_million = 1\noutput_usd_per_million = 1\ncolour = 3',
-        'name = "x"\n[models.a]\ninput_usd_per_million = nan\noutput_usd_per_million = 1',
+        'name = "x"\n[models.a]\ninput_usd_per_million = inf\noutput_usd_per_million = 1',
     ],
 )
 def test_a_broken_price_file_is_refused_with_what_it_needs(tmp_path: Path, content: str) -> None:

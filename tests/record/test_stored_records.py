@@ -61,6 +61,12 @@ def test_a_check_cannot_pass_more_cases_than_it_has() -> None:
         a_check(cases_passed=4)
 
 
+@pytest.mark.parametrize(("passed", "cases"), [(True, 0), (False, 10)])
+def test_a_check_cannot_contradict_its_own_cases(passed: bool, cases: int) -> None:
+    with pytest.raises(ValueError, match="yet"):
+        a_check(passed=passed, cases_passed=cases, cases_total=10)
+
+
 def test_a_record_survives_the_round_trip() -> None:
     run = a_run(extra={"b": [1, {"c": None}], "a": "x"})
     judgment = a_judgment(run)

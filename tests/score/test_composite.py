@@ -1,9 +1,11 @@
+from math import isnan, nan
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from outweigh.score.composite import SIGNALS, composite, cost_adjustment
-from outweigh.score.profile import EVEN, OBJECTIVE_FIRST, Dimension
+from outweigh.score.profile import EVEN, OBJECTIVE_FIRST, Dimension, Profile
 
 REFERENCE = dict.fromkeys(SIGNALS, 100.0)
 unit = st.floats(0, 1)
@@ -82,3 +84,16 @@ def test_a_better_objective_never_lowers_the_composite(low: float, high: float, 
     assert worse is not None
     assert better is not None
     assert worse <= better + 1e-12
+
+
+def test_a_score_that_is_no_number_is_not_clamped_into_a_perfect_one() -> None:
+    value = composite(dimensions(nan, 0.5), OBJECTIVE_FIRST, 0.0).value
+
+    assert value is not None
+    assert isnan(value)
+
+
+def test_a_profile_that_weighs_nothing_present_gives_no_composite() -> None:
+    free = Profile(name="free", weights=((Dimension.OBJECTIVE, 1.0),), requires=frozenset(), cost_weight=0.0)
+
+    assert composite(dimensions(None, None), free, 0.0).value is None

@@ -33,3 +33,7 @@ def test_the_s_scale_keeps_its_best_letter_for_perfection(score: float, letter: 
 @pytest.mark.parametrize("score", [None, nan])
 def test_no_score_gets_no_letter(score: float | None) -> None:
     assert grade(score) is None
+
+
+def test_rounding_dust_costs_no_letter() -> None:
+    assert grade((1.0 + (0.15 + 0.95 + 1.0) / 3) / 2) == "B"

@@ -1,12 +1,15 @@
 import pytest
 
 from outweigh.record.components import Component, ComponentTokens
+from outweigh.record.pricing import ModelPrices
 from outweigh.record.trajectory import AlignedAction, Milestone
 from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.score.changes import Change, change_fail_percentage, pr_revert_rate
 from outweigh.score.efficiency import component_breakdown, schema_overhead, skill_efficiency, token_efficiency_ratio
 from outweigh.score.process import progress, r_prog, strategic_drift
 from outweigh.score.tokens import non_cache_tokens, total_tokens
+
+PRICES = ModelPrices(input_usd_per_million=3.0, output_usd_per_million=15.0)
 
 
 def line(component: Component, input_tokens: int, output_tokens: int = 0) -> ComponentTokens:
@@ -74,17 +77,24 @@ def test_efficiency_without_its_denominator_is_unknown() -> None:
 def test_the_breakdown_shares_tokens_and_dollars_separately() -> None:
     ledger = (line(Component.TOOL_SCHEMA, 750), line(Component.TOOL_CALL, 0, 250))
 
-    schema, call = component_breakdown(ledger, input_usd_per_million=3.0, output_usd_per_million=15.0)
+    schema, call = component_breakdown(ledger, PRICES)
 
     assert (schema.component, schema.tokens, schema.token_share.value) == (Component.TOOL_SCHEMA, 750, 0.75)
     assert schema.cost_share.value == pytest.approx(750 * 3 / (750 * 3 + 250 * 15))
-    assert call.cost_usd == pytest.approx(250 * 15e-6)
+    assert call.cost_usd.value == pytest.approx(250 * 15e-6)
 
 
 def test_an_empty_bill_has_no_shares() -> None:
-    (row,) = component_breakdown((line(Component.MONITOR, 0),), input_usd_per_million=3.0, output_usd_per_million=15.0)
+    (row,) = component_breakdown((line(Component.MONITOR, 0),), PRICES)
 
     assert row.token_share.value is row.cost_share.value is None
+
+
+def test_without_prices_or_a_ledger_there_are_tokens_only_or_nothing() -> None:
+    (row,) = component_breakdown((line(Component.MONITOR, 5),), None)
+
+    assert (row.tokens, row.cost_usd.value, row.cost_share.value) == (5, None, None)
+    assert component_breakdown(None, PRICES) == ()
 
 
 def test_changes_fail_and_are_reverted_at_a_rate_or_are_unknown() -> None:

@@ -2,7 +2,7 @@ from itertools import combinations
 
 import pytest
 
-from outweigh.stats.reliability import pass_at_k, pass_hat_k
+from outweigh.stats.reliability import pass_at_k, pass_hat_k, reliability_curves
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,12 @@ def test_both_equal_the_share_of_all_draws(passes: int, k: int) -> None:
 def test_an_impossible_question_has_no_answer_but_a_reason(attempts: int, passes: int, k: int) -> None:
     assert pass_at_k(attempts, passes, k).value is None
     assert pass_hat_k(attempts, passes, k).reason
+
+
+@pytest.mark.parametrize(("attempts", "passes"), [(10, 3), (7, 0), (7, 7), (200, 13)])
+def test_the_curves_agree_with_the_single_estimators(attempts: int, passes: int) -> None:
+    at_k, hat_k = reliability_curves(attempts, passes, attempts)
+
+    for k in range(1, attempts + 1):
+        assert at_k[k - 1] == pytest.approx(pass_at_k(attempts, passes, k).value, abs=1e-12)
+        assert hat_k[k - 1] == pytest.approx(pass_hat_k(attempts, passes, k).value, abs=1e-12)

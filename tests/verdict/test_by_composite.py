@@ -8,6 +8,7 @@ from outweigh.compare.comparison import Comparison, compare
 from outweigh.errors import UsageError
 from outweigh.record.status import Status
 from outweigh.record.usage import NO_USAGE
+from outweigh.score.profile import EVEN
 from outweigh.testing.builders import a_check, a_judgment, a_run, evidence_of
 from outweigh.verdict.by_composite import decide_by_composite
 from outweigh.verdict.policy import decide
@@ -136,3 +137,13 @@ def test_a_misspelt_threshold_is_answered_with_the_nearest() -> None:
 def test_a_policy_that_is_not_there_or_takes_no_margins_is_refused(policy: str, margins: dict[str, float]) -> None:
     with pytest.raises(UsageError):
         decide(judged([0.1]), policy, margins)
+
+
+def test_an_unknown_objective_is_inconclusive_even_where_the_profile_does_not_weigh_it() -> None:
+    unknown = (a_check(), a_check("lint", passed=None, required=False))
+    before, after = a_run("a", "old", passed=False), a_run("a", "new", checks=unknown)
+    records: list[Any] = [before, after, a_judgment(before, 0.5), a_judgment(after, 0.5)]
+
+    comparison = compare(evidence_of(records), "old", "new", EVEN)
+
+    assert decide_by_composite(comparison, Thresholds()).decision is Decision.INCONCLUSIVE

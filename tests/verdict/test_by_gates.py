@@ -92,3 +92,21 @@ def test_an_unknown_gate_never_passes_even_when_the_others_fail() -> None:
 
     assert result.decision is Decision.INCONCLUSIVE
     assert result.gates[2].candidate is None
+
+
+def test_averages_over_different_tasks_never_promote() -> None:
+    before = an_arm("old", [[True, False, True, False, True]])
+    after = an_arm("new", [[True, False, False, False, True], [True] * 5, [True] * 5], duration_seconds=50.0)
+
+    result = decide_by_gates(compare(evidence_of(before, after), "old", "new"))
+
+    assert result.decision is Decision.IMPROVED
+    assert any("only the candidate ran 'task-2', 'task-3'" in blocker for blocker in result.blockers)
+
+
+def test_an_arm_without_counted_runs_leaves_every_gate_unknown() -> None:
+    before, after = a_run(arm="old"), a_run(arm="new", status=Status.INFRA_ERROR)
+
+    result = decide_by_gates(compare(evidence_of(before, after), "old", "new"))
+
+    assert {gate.detail for gate in result.gates} == {"one of the arms has no counted run"}

@@ -80,3 +80,18 @@ def test_a_task_that_changed_between_the_arms_does_not_promote() -> None:
 
 def test_a_task_without_checks_does_not_promote() -> None:
     assert "asserts nothing" in blocked(*an_arm("new", [[True] * 20], checks=()))
+
+
+def test_exactly_five_points_of_difference_are_five_points() -> None:
+    lost_three = [a_run("task-1", "old", repeat, status=Status.INFRA_ERROR) for repeat in (18, 19, 20)]
+    lost_four = [a_run("task-1", "new", repeat, status=Status.INFRA_ERROR) for repeat in (17, 18, 19, 20)]
+
+    assert (
+        blocked(*an_arm("new", [[True] * 16]), *lost_four, baseline=[*an_arm("old", [[True] * 17]), *lost_three]) == ""
+    )
+
+
+def test_a_task_the_candidate_never_ran_does_not_promote() -> None:
+    before = an_arm("old", [[True] * 20, [False] * 20])
+
+    assert "never run by the candidate" in blocked(*an_arm("new", [[True] * 20]), baseline=list(before))

@@ -24,7 +24,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Turn the parser's complaint into ours."""
-        raise UsageError(f"{message}. `{self.prog} --help` shows the options.")
+        dash = (
+            " Write --option=VALUE for a value that starts with a dash." if "expected one argument" in message else ""
+        )
+        raise UsageError(f"{message}.{dash} `{self.prog} --help` shows the options.")
 
 
 def reading_parser(verb: str, description: str) -> Parser:
@@ -96,7 +99,16 @@ def arms_to_compare(options: argparse.Namespace, evidence: Evidence) -> tuple[st
 
 def show(report: Report, style: str) -> None:
     """Print the answer."""
-    sys.stdout.write(_reporter(style).render(report))
+    text = _reporter(style).render(report)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader went away (`outweigh … | head`). The verdict stands, and so does its exit code.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as fault:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise UsageError(f"the answer cannot be written: {fault.strerror}.") from fault
 
 
 def _changes(path: str | None) -> Sequence[Change]:

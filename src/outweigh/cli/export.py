@@ -3,6 +3,7 @@
 import argparse
 import csv
 import io
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -29,6 +30,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def _jsonl(options: argparse.Namespace) -> Iterator[bytes]:
     """Every record in outweigh's own schema, in the order read."""
+    if options.skip_invalid:
+        raise UsageError(
+            "--skip-invalid goes with .csv only: a .jsonl without the broken lines would pass as complete."
+        )
     for located in read_records(options, skipped=[]):
         yield encode(located.record) + b"\n"
 
@@ -36,6 +41,8 @@ def _jsonl(options: argparse.Namespace) -> Iterator[bytes]:
 def _csv(options: argparse.Namespace) -> Iterator[bytes]:
     """One row per run."""
     evidence = gather_evidence(options)
+    for warning in evidence.warnings:
+        print(f"outweigh: {warning}", file=sys.stderr)
     rows = run_rows(score for scores in evidence.arms.values() for score in scores)
     for row in (COLUMNS, *rows):
         line = io.StringIO()

@@ -19,20 +19,26 @@ def entry_point() -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; answers go to stdout, complaints to stderr."""
-    for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal cannot show must not end the program.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    for name in ("stdout", "stderr"):
+        _prepare(name)
     try:
         return _dispatch(arguments)
     except OutweighError as error:
         return _complain(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _complain("interrupted.", ExitCode.INTERRUPTED)
-    except BrokenPipeError:
-        return _close_quietly()
     except Exception as fault:  # the last line of defence: a user never sees a traceback unasked
         return _our_bug(fault)
+
+
+def _prepare(name: str) -> None:
+    """A closed stream, or a name that the terminal cannot show, must not end the program."""
+    if getattr(sys, name) is None:
+        import os  # noqa: PLC0415 - only needed for a closed stream
+
+        setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123 - open until the process ends
+    elif hasattr(getattr(sys, name), "reconfigure"):
+        getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -48,7 +54,6 @@ def _dispatch(arguments: Sequence[str]) -> int:
         raise UsageError(_unknown_verb(first))
     module = import_module(VERBS[first].module)
     code: int = module.main(arguments[1:])
-    sys.stdout.flush()
     return code
 
 
@@ -94,11 +99,3 @@ def _our_bug(fault: Exception) -> int:
         "and please report them.",
         ExitCode.OUR_BUG,
     )
-
-
-def _close_quietly() -> int:
-    """The reader went away (`outweigh … | head`); Python must not complain about it when it flushes at exit."""
-    import os  # noqa: PLC0415
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return ExitCode.SATISFIED

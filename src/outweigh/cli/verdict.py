@@ -59,13 +59,11 @@ def exit_code(decision: Decision, requirement: str) -> ExitCode:
 
 def _margin(text: str) -> tuple[str, float]:
     name, found, value = text.partition("=")
+    if not found:
+        raise UsageError(f"--margin {text} has no value; write NAME=X, e.g. min_composite_gain=0.02.")
     try:
         number = float({"true": "1", "false": "0"}.get(value.lower(), value))
     except ValueError:
-        raise UsageError(
-            f"--margin {text}: {value!r} is not a number; write NAME=X, e.g. min_composite_gain=0.02."
-        ) from None
-    if not found:
-        raise UsageError(f"--margin {text} has no value; write NAME=X, e.g. min_composite_gain=0.02.")
+        raise UsageError(f"--margin {text}: {value!r} is not a number; write NAME=X.") from None
     # The seed spells its thresholds minCompositeGain; both spellings mean the same.
     return re.sub(r"(?<=[a-z])([A-Z])", lambda match: f"_{match[1].lower()}", name), number

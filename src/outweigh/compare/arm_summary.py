@@ -1,9 +1,8 @@
 """One arm in numbers."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -12,10 +11,11 @@ from outweigh.compare.metric import METRICS
 from outweigh.record.status import Status
 from outweigh.score.changes import Change, change_fail_percentage, pr_revert_rate
 from outweigh.score.cost import cost_of_pass
+from outweigh.score.efficiency import ComponentShare
 from outweigh.score.grade import SEED, GradeScale, grade
 from outweigh.stats.describe import Description, describe
 from outweigh.stats.quantity import Quantity, known, unknown
-from outweigh.stats.reliability import pass_at_k, pass_hat_k
+from outweigh.stats.reliability import reliability_curves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,7 @@ class ArmSummary:
     pass_hat_k: Mapping[int, float]
     metrics: Mapping[str, Description]
     unknown_because: Mapping[str, str]
+    components: Sequence[ComponentShare]
     grade: str | None
     change_fail_percentage: Quantity
     pr_revert_rate: Quantity
@@ -47,7 +48,9 @@ class ArmSummary:
         return excluded / (excluded + self.runs) if excluded else 0.0
 
 
-def summarise(table: ArmTable, changes: Collection[Change], scale: GradeScale = SEED) -> ArmSummary:
+def summarise(
+    table: ArmTable, changes: Collection[Change], components: Sequence[ComponentShare], scale: GradeScale = SEED
+) -> ArmSummary:
     """Aggregate one arm."""
     metrics = {metric.name: describe(table.columns[metric.name]) for metric in METRICS}
     passed, cost = metrics["passed"], metrics["cost_usd"]
@@ -70,6 +73,7 @@ def summarise(table: ArmTable, changes: Collection[Change], scale: GradeScale = 
         pass_hat_k=hat_k,
         metrics=metrics,
         unknown_because=_unknown_because(table),
+        components=components,
         grade=grade(metrics["composite_even"].median, scale),
         change_fail_percentage=change_fail_percentage(changes),
         pr_revert_rate=pr_revert_rate(changes),
@@ -97,8 +101,8 @@ def _total(cost: Description, known_sum: float) -> Quantity:
 
 
 def _solved_per_dollar(successes: int, passed: Description, total_cost: Quantity) -> Quantity:
-    if passed.unknown or not passed.count:
-        return unknown(f"{passed.unknown} runs do not know whether they passed")
+    if (ignorance := _pass_ignorance(passed)) is not None:
+        return unknown(ignorance)
     if total_cost.value is None:
         return total_cost
     return unknown("the total cost is zero") if total_cost.value == 0 else known(successes / total_cost.value)
@@ -107,9 +111,15 @@ def _solved_per_dollar(successes: int, passed: Description, total_cost: Quantity
 def _arm_cost_of_pass(passed: Description, cost: Description, total_cost: Quantity) -> Quantity:
     if total_cost.value is None:
         return total_cost
-    if passed.unknown or not passed.count:
-        return unknown(f"{passed.unknown} runs do not know whether they passed")
+    if (ignorance := _pass_ignorance(passed)) is not None:
+        return unknown(ignorance)
     return cost_of_pass(cost.mean, passed.mean)
+
+
+def _pass_ignorance(passed: Description) -> str | None:
+    if not passed.count:
+        return "no counted run knows whether it passed"
+    return f"{passed.unknown} runs do not know whether they passed" if passed.unknown else None
 
 
 def _reliability(table: ArmTable) -> tuple[dict[int, float], dict[int, float]]:
@@ -118,13 +128,8 @@ def _reliability(table: ArmTable) -> tuple[dict[int, float], dict[int, float]]:
     # Many tasks share an outcome such as "4 of 5"; each is computed once.
     outcomes = Counter((int(made), int(passed)) for made, passed in zip(attempts, passes, strict=True))
     largest = min((made for made, _ in outcomes), default=0)
-    ks = range(1, largest + 1)
-    return (
-        {k: _task_mean(outcomes, partial(pass_at_k, k=k)) for k in ks},
-        {k: _task_mean(outcomes, partial(pass_hat_k, k=k)) for k in ks},
-    )
-
-
-def _task_mean(outcomes: Counter[tuple[int, int]], estimator: Callable[[int, int], Quantity]) -> float:
-    total = sum(number * (estimator(*outcome).value or 0.0) for outcome, number in outcomes.items())
-    return total / outcomes.total()
+    sums = np.zeros((2, largest))
+    for (made, passed), number in outcomes.items():
+        sums += number * np.stack(reliability_curves(made, passed, largest))
+    at_k, hat_k = (sums / max(1, outcomes.total())).tolist()
+    return dict(enumerate(at_k, start=1)), dict(enumerate(hat_k, start=1))

@@ -1,6 +1,6 @@
 """Everything two arms say about each other."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from outweigh.compare.delta import Delta, deltas
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.pairing import Pairing, pair_runs
 from outweigh.compare.task_comparison import TaskComparison, compare_tasks
-from outweigh.errors import UsageError
+from outweigh.errors import UsageError, name_some
 from outweigh.record.run_record import AgentKind
 from outweigh.score.profile import OBJECTIVE_FIRST, Profile
 
@@ -50,8 +50,8 @@ class Comparison:
     @property
     def fewest_repeats(self) -> int:
         """Counted runs of the thinnest task-arm among tasks that both arms attempted."""
-        sides = [side.runs for task in self.tasks for side in (task.baseline, task.candidate) if side.present]
-        return min(sides, default=0)
+        shared = [task for task in self.tasks if task.baseline.present and task.candidate.present]
+        return min((min(task.baseline.runs, task.candidate.runs) for task in shared), default=0)
 
 
 def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile = OBJECTIVE_FIRST) -> Comparison:
@@ -63,8 +63,8 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
     before, after = (composer.tabulate(name, scores) for name, scores in arms.items())
     pairing = pair_runs(before, after)
     return Comparison(
-        baseline=summarise(before, evidence.changes.get(baseline, ())),
-        candidate=summarise(after, evidence.changes.get(candidate, ())),
+        baseline=summarise(before, evidence.changes.get(baseline, ()), evidence.components.get(baseline, ())),
+        candidate=summarise(after, evidence.changes.get(candidate, ()), evidence.components.get(candidate, ())),
         profile=profile,
         pairing=pairing,
         deltas=deltas(before, after, pairing),
@@ -75,7 +75,7 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
         changed_tasks=_changed_tasks(before, after),
         skipped_lines=len(evidence.skipped),
         evidence_sha256=evidence.sha256(baseline, candidate),
-        warnings=(*evidence.warnings, *_cost_warnings(before, after)),
+        warnings=(*evidence.warnings, *_warnings(before, after)),
         composite_warnings=composer.warnings(),
     )
 
@@ -108,10 +108,13 @@ def _changed_tasks(baseline: ArmTable, candidate: ArmTable) -> tuple[str, ...]:
     return tuple(task_id for task_id, seen in checksums.items() if len(seen - {None}) > 1)
 
 
-def _cost_warnings(baseline: ArmTable, candidate: ArmTable) -> tuple[str, ...]:
+def _warnings(baseline: ArmTable, candidate: ArmTable) -> Iterator[str]:
+    if _same_configuration(baseline, candidate):
+        yield "both arms have the same fingerprint: they are one configuration, and any difference is noise."
+    if changed := _changed_tasks(baseline, candidate):
+        yield f"task {name_some(changed)} changed between runs (its checksum did): those runs are not comparable."
     ours, theirs = (
         {run.cost_provenance for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
     )
     if ours and theirs and ours != theirs:
-        return ("the arms' costs come from different sources (metered, reported, priced); compare them with care.",)
-    return ()
+        yield "the arms' costs come from different sources (metered, reported, priced); compare them with care."

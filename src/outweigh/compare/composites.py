@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from outweigh.compare.arm_table import ArmTable, tabulate
+from outweigh.errors import name_some
 from outweigh.score.composite import NEUTRAL, SIGNALS, CostAdjustment, composite, cost_adjustment
 from outweigh.score.profile import EVEN, Profile
 from outweigh.score.score import Score
@@ -31,8 +32,8 @@ class Composer:
         notes = []
         if self._dropped:
             notes.append(
-                f"judge scores are left out of the composites of {_some(self._dropped)}: the arms were not judged by "
-                "the same judges on every run. Judge the missing runs to bring them back."
+                f"judge scores are left out of the composites of {name_some(self._dropped)}: not every run has the "
+                "same judges. Judge the missing runs to bring them back."
             )
         for signal, runs in sorted(self._left_out.items()):
             notes.append(f"{signal} is left out of the cost adjustment of {runs} runs: not reported on both sides.")
@@ -83,8 +84,3 @@ def _judged_tasks(arms: Iterable[Sequence[Score]]) -> tuple[set[str], list[str]]
     judged = {task for task, seen in panels.items() if len(seen) == 1 and all(seen)}
     dropped = [task for task, seen in panels.items() if task not in judged and any(seen)]
     return judged, dropped
-
-
-def _some(names: Sequence[str], shown: int = 3) -> str:
-    more = f" and {len(names) - shown} more tasks" if len(names) > shown else ""
-    return ", ".join(repr(name) for name in names[:shown]) + more

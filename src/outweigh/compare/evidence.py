@@ -1,19 +1,23 @@
 """Records gathered by arm: each trial once, each judgment with its run, everything hashed."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from sys import intern
 
-from outweigh.errors import EvidenceError, UsageError
+from outweigh.errors import EvidenceError, UsageError, name_some
 from outweigh.record.codec import InvalidLine, Located
+from outweigh.record.components import Component, ComponentTokens
 from outweigh.record.digest import evidence_sha256, record_digest
 from outweigh.record.judgment import Judgment
-from outweigh.record.pricing import FirstKnown
+from outweigh.record.pricing import FirstKnown, ModelPrices
 from outweigh.record.run_record import RunRecord
 from outweigh.score.changes import Change
+from outweigh.score.efficiency import ComponentShare, component_breakdown
 from outweigh.score.score import Score, score_run, with_judgments
+
+SHOWN_LINES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +27,7 @@ class Evidence:
     arms: Mapping[str, Sequence[Score]]
     digests: Mapping[str, Sequence[bytes]]
     changes: Mapping[str, Sequence[Change]]
+    components: Mapping[str, Sequence[ComponentShare]]
     skipped: Sequence[InvalidLine]
     warnings: tuple[str, ...]
 
@@ -31,7 +36,7 @@ class Evidence:
         if name not in self.arms:
             near = get_close_matches(name, self.arms, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise UsageError(f"there is no arm {name!r}; the records hold {_listed(self.arms)}.{hint}")
+            raise UsageError(f"there is no arm {name!r}; the records hold {name_some(self.arms, 10)}.{hint}")
         return self.arms[name]
 
     def sha256(self, *names: str) -> str:
@@ -57,13 +62,15 @@ def gather(
     if not trials.scores:
         raise EvidenceError("the records hold no run; there is nothing to compare.")
     orphans = trials.join(judgments) if judgments else 0
+    arms, changed = trials.by_arm(), _by_arm(changes)
     return Evidence(
-        arms=trials.by_arm(),
+        arms=arms,
         digests=trials.digests,
-        changes=_by_arm(changes),
+        changes=changed,
+        components=trials.breakdowns(prices),
         # `skipped` fills while the records are read, so it is copied only now.
         skipped=tuple(skipped),
-        warnings=_warnings(trials.retried, orphans, len(skipped)),
+        warnings=_warnings(trials.retried, orphans, skipped, changed.keys() - arms.keys()),
     )
 
 
@@ -74,6 +81,8 @@ class _Trials:
         self.scores: dict[tuple[str, str, int], Score] = {}
         self.digests: dict[str, list[bytes]] = defaultdict(list)
         self.retried = 0
+        self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
+        self._models: dict[str, set[str | None]] = defaultdict(set)
 
     def add(self, located: Located, run: RunRecord, prices: FirstKnown) -> None:
         arm = intern(run.trial.arm)
@@ -83,10 +92,32 @@ class _Trials:
         if (earlier := self.scores.get(key)) is not None:
             score = self._last_attempt(earlier, score)
         self.scores[key] = score
+        if run.components and score.counted:
+            self._models[arm].add(run.agent.model)
+            for line in run.components:
+                self._ledgers[arm][line.component, "input"] += line.input_tokens
+                self._ledgers[arm][line.component, "output"] += line.output_tokens
+
+    def breakdowns(self, prices: FirstKnown) -> dict[str, Sequence[ComponentShare]]:
+        """Where each arm's tokens went, priced when all its runs used one model whose prices are known."""
+        return {arm: component_breakdown(self._ledger(arm), self._arm_prices(arm, prices)) for arm in self._ledgers}
+
+    def _ledger(self, arm: str) -> list[ComponentTokens]:
+        sums = self._ledgers[arm]
+        return [
+            ComponentTokens(component=part, input_tokens=sums[part, "input"], output_tokens=sums[part, "output"])
+            for part in dict.fromkeys(part for part, _ in sums)
+        ]
+
+    def _arm_prices(self, arm: str, prices: FirstKnown) -> ModelPrices | None:
+        model, *others = self._models[arm]
+        return None if model is None or others else prices.prices(model)
 
     def _last_attempt(self, one: Score, other: Score) -> Score:
         first, last = sorted((one, other), key=lambda score: score.attempt)
         if first.attempt == last.attempt or first.counted:
+            if one.place == other.place:
+                raise EvidenceError(f"{one.place} is read twice: the same file is named more than once.")
             raise EvidenceError(
                 f"task {one.task_id!r}, arm {one.arm!r}, repeat {one.repeat} is recorded twice: {one.place} and "
                 f"{other.place}. Remove one, or number the repeats; only an infrastructure failure may be retried."
@@ -138,14 +169,17 @@ def _by_arm(changes: Iterable[Change]) -> dict[str, list[Change]]:
     return dict(arms)
 
 
-def _warnings(retried: int, orphans: int, skipped: int) -> tuple[str, ...]:
-    notes = (
-        (retried, "attempts were superseded by a later attempt at the same trial"),
-        (orphans, "judgments name a run that is not in the records; they are not used"),
-        (skipped, "lines could not be read and were skipped; evidence with skipped lines never promotes"),
-    )
-    return tuple(f"{count} {text}." for count, text in notes if count)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)
+def _warnings(
+    retried: int, orphans: int, skipped: Sequence[InvalidLine], strangers: Collection[str]
+) -> tuple[str, ...]:
+    notes = []
+    if retried:
+        notes.append(f"{retried} attempts were superseded by a later attempt at the same trial.")
+    if orphans:
+        notes.append(f"{orphans} judgments name a run that is not in the records; they are not used.")
+    if skipped:
+        places = "; ".join(map(str, skipped[:SHOWN_LINES])) + ("; …" if len(skipped) > SHOWN_LINES else "")
+        notes.append(f"{len(skipped)} lines could not be read and were skipped, so nothing is promoted: {places}.")
+    if strangers:
+        notes.append(f"the changes file speaks of {name_some(strangers)}, which the records do not hold.")
+    return tuple(notes)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import isinf
 
 from outweigh.compare.arm_summary import ArmSummary, summarise
+from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.composites import Composer
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.frontier import Offer, frontier
@@ -54,7 +55,7 @@ def climb(evidence: Evidence, order: Sequence[str] | None, scale: GradeScale = S
     arms = {name: evidence.arm(name) for name in names}
     composer = Composer(names[0], arms, EVEN)
     tables = [composer.tabulate(name, scores) for name, scores in arms.items()]
-    summaries = [summarise(table, evidence.changes.get(table.name, ()), scale) for table in tables]
+    summaries = [_summary(evidence, table, scale) for table in tables]
     guessed = (
         () if order else (f"the tiers are ranked by arm name ({', '.join(names)}); --order T0,T1,… sets the order.",)
     )
@@ -78,6 +79,10 @@ def uplift(score: float | None, first: float | None) -> Quantity:
         if first == 0
         else known((score - first) / first)
     )
+
+
+def _summary(evidence: Evidence, table: ArmTable, scale: GradeScale) -> ArmSummary:
+    return summarise(table, evidence.changes.get(table.name, ()), evidence.components.get(table.name, ()), scale)
 
 
 def _tier(rank: int, summary: ArmSummary, first: ArmSummary) -> Tier:

@@ -59,7 +59,7 @@ def decode_lines(lines: Iterable[bytes], source: str, on_invalid: OnInvalid) -> 
             continue
         try:
             yield Located(decode(text), source, number)
-        except (ValueError, msgspec.MsgspecError) as fault:
+        except (ValueError, msgspec.MsgspecError, RecursionError) as fault:
             on_invalid(InvalidLine(source, number, _explain(fault, text)))
 
 
@@ -89,17 +89,21 @@ def encode(record: Record) -> bytes:
 
 
 def _explain(fault: Exception, line: bytes) -> str:
-    if isinstance(fault, msgspec.ValidationError):
-        return str(fault)
+    if isinstance(fault, RecursionError):
+        return "the record is nested too deeply"
     if not _is_utf8(line):
         return "not UTF-8 text"
-    if not isinstance(fault, msgspec.DecodeError):
-        return str(fault)
-    if not line.endswith(b"\n"):
-        return "the file ends in the middle of a record"
+    return _explain_syntax(fault, line) if _is_syntax(fault) else str(fault)
+
+
+def _is_syntax(fault: Exception) -> bool:
+    return isinstance(fault, msgspec.DecodeError) and not isinstance(fault, msgspec.ValidationError)
+
+
+def _explain_syntax(fault: Exception, line: bytes) -> str:
     if b"NaN" in line or b"Infinity" in line:
         return "JSON has no NaN or Infinity; write null where a number is unknown"
-    return f"not valid JSON ({fault})"
+    return f"not valid JSON ({fault})" if line.endswith(b"\n") else "the file ends in the middle of a record"
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -1,7 +1,7 @@
 """One judge's answer about one run."""
 
 from outweigh.record.cost import Cost
-from outweigh.record.stored import Amount, Fraction, Name, Ordinal, Stored, require_finite
+from outweigh.record.stored import Amount, Fraction, Name, Ordinal, RunId, Stored, require_finite
 from outweigh.record.usage import Usage
 
 
@@ -31,7 +31,7 @@ class CriterionScore(Stored, frozen=True):
 class Judgment(Stored, frozen=True, tag_field="schema", tag="outweigh.judgment/1"):
     """Criterion scores of one pass. `invalid_reason` marks an answer that could not be used; it is never a zero."""
 
-    run_id: Name
+    run_id: RunId
     judge: JudgeIdentity
     pass_index: Ordinal
     invalid_reason: str | None

@@ -14,17 +14,6 @@ from outweigh.stats.quantity import Quantity, known, unknown
 PER_MILLION = 1e-6
 
 
-class PriceTable(Protocol):
-    """Knows what a model's tokens cost; says `unknown` for a model it does not list, never 0."""
-
-    @property
-    def name(self) -> str:
-        """Name and version of the table, stored with every cost it priced."""
-
-    def price(self, model: str, usage: Usage, at: datetime | None) -> Quantity:
-        """Price one run's tokens in dollars, at the prices of that moment where they changed over time."""
-
-
 class ModelPrices(Stored, frozen=True):
     """Dollars per million tokens of one model, as written in a price file. A missing cache price is unknown, not 0."""
 
@@ -32,6 +21,17 @@ class ModelPrices(Stored, frozen=True):
     output_usd_per_million: Amount
     cache_read_usd_per_million: Amount | None = None
     cache_write_usd_per_million: Amount | None = None
+
+
+class PriceTable(Protocol):
+    """Knows what a model's tokens cost."""
+
+    @property
+    def name(self) -> str:
+        """Name and version of the table, stored with every cost it priced."""
+
+    def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
+        """The model's prices, at that moment where they changed over time; None when it is not listed."""
 
 
 class PriceFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,34 +48,33 @@ class ListedPrices:
         self.name = name
         self._models = models
 
-    def price(self, model: str, usage: Usage, at: datetime | None) -> Quantity:  # noqa: ARG002 - a file has one date
-        """Price with the listed figures."""
-        prices = self._models.get(model)
-        return unknown(f"no price is listed for model {model!r}") if prices is None else price_usage(usage, prices)
+    def prices(self, model: str, at: datetime | None) -> ModelPrices | None:  # noqa: ARG002 - a file has one date
+        """The listed figures."""
+        return self._models.get(model)
 
 
 class FirstKnown:
-    """Asks several tables in order; the first that knows the model wins."""
+    """Asks several tables in order; the first that lists the model wins, even where its list is incomplete."""
 
     def __init__(self, *tables: PriceTable) -> None:
         self._tables = tables
-
-    @property
-    def name(self) -> str:
-        """All names, in the order asked."""
-        return ", ".join(table.name for table in self._tables)
 
     def cost(self, model: str | None, usage: Usage, at: datetime | None) -> tuple[Cost | None, str]:
         """The priced cost, or None with the reason why no table could say."""
         if model is None:
             return None, "no cost was reported and the model is not recorded, so it cannot be priced"
-        reason = "no price table was given"
         for table in self._tables:
-            priced = table.price(model, usage, at)
-            if priced.value is not None:
-                return Cost(usd=priced.value, provenance=CostProvenance.PRICED, price_table=table.name), ""
-            reason = priced.reason or reason
-        return None, reason
+            if (prices := table.prices(model, at)) is not None:
+                usd, reason = price_usage(usage, prices)
+                priced = (
+                    None if usd is None else Cost(usd=usd, provenance=CostProvenance.PRICED, price_table=table.name)
+                )
+                return priced, reason or ""
+        return None, f"no price is known for model {model!r}; list it in a price file and pass --prices"
+
+    def prices(self, model: str) -> ModelPrices | None:
+        """The newest prices of a model in the first table that lists it."""
+        return next((found for table in self._tables if (found := table.prices(model, None)) is not None), None)
 
 
 def price_usage(usage: Usage, prices: ModelPrices) -> Quantity:

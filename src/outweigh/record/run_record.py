@@ -10,7 +10,7 @@ from outweigh.record.check_result import CheckResult
 from outweigh.record.components import ComponentTokens
 from outweigh.record.cost import Cost
 from outweigh.record.status import Status
-from outweigh.record.stored import Amount, Count, Json, Name, Ordinal, Stored, require_finite
+from outweigh.record.stored import Amount, Count, Json, Ordinal, RunId, Stored, require_finite
 from outweigh.record.trajectory import AlignedAction, Milestone, Step
 from outweigh.record.trial import Trial
 from outweigh.record.usage import Usage
@@ -43,7 +43,7 @@ class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
     `family` names a cluster above the task (a repository, a suite family).
     """
 
-    run_id: Name
+    run_id: RunId
     trial: Trial
     attempt: Ordinal
     status: Status

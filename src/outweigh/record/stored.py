@@ -7,9 +7,11 @@ import msgspec
 from msgspec import Meta
 
 Name = Annotated[str, Meta(min_length=1, max_length=500)]
-Count = Annotated[int, Meta(ge=0)]
-Ordinal = Annotated[int, Meta(ge=1)]
-Amount = Annotated[float, Meta(ge=0)]
+RunId = Annotated[str, Meta(min_length=1, max_length=1100)]
+# Far beyond anything real, and small enough that no sum of a million of them overflows or loses whole tokens.
+Count = Annotated[int, Meta(ge=0, le=10**15)]
+Ordinal = Annotated[int, Meta(ge=1, le=10**15)]
+Amount = Annotated[float, Meta(ge=0, le=1e12)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Json = dict[str, Any]
 

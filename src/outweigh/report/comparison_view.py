@@ -1,6 +1,7 @@
 """Two arms side by side."""
 
 from collections.abc import Callable
+from math import isclose
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
@@ -8,7 +9,7 @@ from outweigh.compare.delta import Delta
 from outweigh.report.contract import comparison_payload
 from outweigh.report.document import Bullets, Report, Table, Tone
 from outweigh.report.formatting import FORMATS
-from outweigh.report.wording import count, direction, dollars, percent, score, seconds, some
+from outweigh.report.wording import DUST, count, direction, dollars, percent, score, seconds
 
 Row = tuple[str, Callable[[ArmSummary], float | None], Callable[[float | None], str], int]
 
@@ -24,6 +25,8 @@ _ROWS: tuple[Row, ...] = (
     ("cost, total", lambda arm: arm.total_cost_usd.value, dollars, 0),
     ("cost of a pass", lambda arm: arm.cost_of_pass_usd.value, dollars, -1),
     ("passes per dollar", lambda arm: arm.solved_per_dollar.value, score, +1),
+    ("changes that failed", lambda arm: arm.change_fail_percentage.value, percent, -1),
+    ("changes reverted", lambda arm: arm.pr_revert_rate.value, percent, -1),
 )
 
 
@@ -66,7 +69,7 @@ def _change(before: float | None, after: float | None, better: int) -> str:
     if before is None or after is None:
         return "unknown"
     # Two arms that never pass are alike; subtracting their infinite costs would say "not a number".
-    return direction(0.0 if before == after else after - before, better)
+    return direction(0.0 if isclose(before, after, rel_tol=DUST) else after - before, better)
 
 
 def _counts(before: ArmSummary, after: ArmSummary) -> tuple[str, ...]:
@@ -138,7 +141,7 @@ def _silences(comparison: Comparison) -> tuple[str, ...]:
     ]
     lines = []
     if silent:
-        lines.append(f"not recorded in either arm: {some(silent, len(silent))}.")
+        lines.append(f"not recorded in either arm: {', '.join(silent)}.")
     if one_sided:
-        lines.append(f"recorded in one arm only, so not compared: {some(one_sided, len(one_sided))}.")
+        lines.append(f"recorded in one arm only, so not compared: {', '.join(one_sided)}.")
     return tuple(lines)

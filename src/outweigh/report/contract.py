@@ -124,6 +124,16 @@ def _arm(arm: ArmSummary) -> Payload:
         "pass_at_k": {str(k): value for k, value in arm.pass_at_k.items()},
         "pass_hat_k": {str(k): value for k, value in arm.pass_hat_k.items()},
         "metrics": {name: asdict(description) for name, description in metrics.items()},
+        "components": [
+            {
+                "component": part.component.value,
+                "tokens": part.tokens,
+                "token_share": part.token_share.value,
+                "cost_usd": part.cost_usd.value,
+                "cost_share": part.cost_share.value,
+            }
+            for part in arm.components
+        ],
         "grade": arm.grade,
         "change_fail_percentage": arm.change_fail_percentage.value,
         "pr_revert_rate": arm.pr_revert_rate.value,
@@ -160,7 +170,7 @@ def _spread(spread: Spread, suffix: str) -> Payload:
 
 def never_passes(arm: ArmSummary) -> bool:
     """Whether the arm's runs are known never to have passed."""
-    return arm.pass_rate.value == 0
+    return arm.pass_rate.value == 0 and arm.metrics["passed"].unknown == 0
 
 
 def _null_reasons(arm: ArmSummary) -> Iterator[str]:
@@ -177,6 +187,10 @@ def _null_reasons(arm: ArmSummary) -> Iterator[str]:
             yield f"{arm.name}: {name} is null: {quantity.reason}."
     if (price := arm.cost_of_pass_usd.value) is not None and isinf(price):
         yield f"{arm.name}: cost_of_pass_usd is null: it never passes."
+    if arm.components and arm.components[0].cost_usd.reason is not None:
+        yield f"{arm.name}: the cost of its components is null: {arm.components[0].cost_usd.reason}."
+    if not arm.pass_at_k:
+        yield f"{arm.name}: pass_at_k and pass_hat_k are empty: a task has no run that knows whether it passed."
     if arm.grade is None:
         yield f"{arm.name}: grade is null: it needs the even composite, which needs judge scores."
     for metric, description in arm.metrics.items():
@@ -187,15 +201,13 @@ def _null_reasons(arm: ArmSummary) -> Iterator[str]:
 
 def _ladder_reasons(ladder: Ladder) -> Iterator[str]:
     for tier in ladder.tiers:
-        if tier.uplift.reason is not None:
-            yield f"{tier.summary.name}: uplift is null: {tier.uplift.reason}."
-    for name, quantity in (
-        ("pass_rate_variance", ladder.of_medians.pass_rate_variance),
-        ("cost_variance", ladder.of_medians.cost_variance),
-        ("cost_range", ladder.of_medians.cost_range),
-    ):
-        if quantity.reason is not None:
-            yield f"{name} is null: {quantity.reason}."
+        for name, quantity in (("uplift", tier.uplift), ("uplift_of_mean", tier.uplift_of_mean)):
+            if quantity.reason is not None:
+                yield f"{tier.summary.name}: {name} is null: {quantity.reason}."
+    for spread, suffix in ((ladder.of_medians, ""), (ladder.of_means, "_of_means")):
+        for name in ("pass_rate_variance", "cost_variance", "cost_range"):
+            if (reason := getattr(spread, name).reason) is not None:
+                yield f"{name}{suffix} is null: {reason}."
     if ladder.best_value is None:
         yield "best_value is null: no tier has a known, finite cost of a pass."
 

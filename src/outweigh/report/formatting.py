@@ -10,35 +10,35 @@ Format = Callable[[float | None], str]
 
 def _signed(plain: Format) -> Format:
     def show(value: float | None) -> str:
-        return plain(value) if value is None or value < 0 else f"+{plain(value)}"
+        if value is None:
+            return plain(value)
+        # A difference too small to show has no sign to show either.
+        return (
+            f"+{plain(0.0)}" if plain(abs(value)) == plain(0.0) else f"{'-' if value < 0 else '+'}{plain(abs(value))}"
+        )
 
     return show
 
 
 class MetricFormat(NamedTuple):
-    """A metric's title and how its values and differences are written."""
+    """A metric's title and how its differences are written."""
 
     title: str
-    value: Format
     difference: Format
 
 
 def _format(title: str, plain: Format) -> MetricFormat:
-    return MetricFormat(title, plain, _signed(plain))
-
-
-def _signed_dollars(value: float | None) -> str:
-    return dollars(value) if value is None else f"{'-' if value < 0 else '+'}{dollars(abs(value))}"
+    return MetricFormat(title, _signed(plain))
 
 
 FORMATS = {
-    "passed": MetricFormat("pass rate", score, points),
+    "passed": MetricFormat("pass rate", points),
     "objective": _format("objective", score),
     "checks_passed": _format("checks passed", count),
     "judge_score": _format("judge score", score),
     "composite": _format("composite", score),
     "composite_even": _format("composite (even)", score),
-    "cost_usd": MetricFormat("cost", dollars, _signed_dollars),
+    "cost_usd": _format("cost", dollars),
     "duration_seconds": _format("duration", seconds),
     "total_tokens": _format("total tokens", count),
     "non_cache_tokens": _format("non-cache tokens", count),

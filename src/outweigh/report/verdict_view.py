@@ -8,6 +8,8 @@ from outweigh.report.wording import count
 from outweigh.verdict.promotion import may_promote
 from outweigh.verdict.verdict import Decision, Gate, Verdict
 
+SHOWN = 12
+
 _TONES = {
     Decision.IMPROVED: Tone.GOOD,
     Decision.REGRESSED: Tone.BAD,
@@ -20,7 +22,7 @@ def verdict_report(verdict: Verdict, comparison: Comparison) -> Report:
     """The page of `outweigh verdict`."""
     allowed = may_promote(verdict, comparison.evidence_sha256)
     tone = _TONES[verdict.decision]
-    blocks: list[Table | Bullets] = [Bullets(title="Why", items=verdict.reasons, tone=tone)]
+    blocks: list[Table | Bullets] = [Bullets(title="Why", items=_shortened(verdict.reasons), tone=tone)]
     if verdict.gates:
         blocks.append(_gates(verdict.gates, comparison))
     blocks.append(arms_table(comparison.baseline, comparison.candidate))
@@ -33,6 +35,12 @@ def verdict_report(verdict: Verdict, comparison: Comparison) -> Report:
         blocks=tuple(blocks),
         payload=verdict_payload(verdict, comparison, may_promote=allowed),
     )
+
+
+def _shortened(items: tuple[str, ...]) -> tuple[str, ...]:
+    if len(items) <= SHOWN:
+        return items
+    return (*items[:SHOWN], f"and {len(items) - SHOWN} more (--format json lists them all)")
 
 
 def _gates(gates: tuple[Gate, ...], comparison: Comparison) -> Table:

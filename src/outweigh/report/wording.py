@@ -5,6 +5,8 @@ from math import isinf
 
 UNKNOWN = "unknown"
 SAME = "~"
+# Sums of equal numbers in another order differ by this much, which is no difference.
+DUST = 1e-9
 
 
 def percent(value: float | None) -> str:
@@ -47,17 +49,11 @@ def direction(difference: float | None, better: int) -> str:
     """Whether a difference is for the better, for the worse, or none."""
     if difference is None:
         return UNKNOWN
-    if difference == 0:
+    if abs(difference) < DUST:
         return SAME
     if better == 0:
         return "more" if difference > 0 else "less"
     return "better" if difference * better > 0 else "worse"
-
-
-def some(names: tuple[str, ...] | list[str], shown: int = 5) -> str:
-    """The first few of many names."""
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more
 
 
 def visible(text: str) -> str:

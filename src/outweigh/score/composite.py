@@ -1,6 +1,7 @@
 """One number per run: weighted dimensions, nudged by cost, clamped to [0, 1]."""
 
 from collections.abc import Mapping
+from math import isnan
 from typing import NamedTuple
 
 from outweigh.score.profile import Dimension, Profile
@@ -27,8 +28,10 @@ def composite(dimensions: Mapping[Dimension, float | None], profile: Profile, ad
     missing = [name.value for name, _ in profile.weights if name in profile.requires and dimensions[name] is None]
     if missing:
         return unknown(f"profile {profile.name} requires {' and '.join(missing)}")
-    base = sum(weight * value for weight, value in present) / sum(weight for weight, _ in present)
-    return known(_clamp(base + adjustment, 0.0, 1.0))
+    total = sum(weight for weight, _ in present)
+    if total == 0:
+        return unknown(f"profile {profile.name} weighs nothing that is present")
+    return known(_clamp(sum(weight * value for weight, value in present) / total + adjustment, 0.0, 1.0))
 
 
 def cost_adjustment(
@@ -53,4 +56,5 @@ def _ratio(mine: float, reference: float) -> float:
 
 
 def _clamp(value: float, low: float, high: float) -> float:
-    return max(low, min(high, value))
+    # max and min would turn NaN into one of the limits, and a broken score into a perfect one.
+    return value if isnan(value) else max(low, min(high, value))

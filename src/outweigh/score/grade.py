@@ -24,4 +24,6 @@ def grade(score: float | None, scale: GradeScale = SEED) -> str | None:
     """The letter of a composite; no score, no letter."""
     if score is None or isnan(score):
         return None
-    return next((letter for letter, threshold in scale.thresholds if score >= threshold), scale.lowest)
+    # A composite of exactly .85 may come out as .8499999999999999; that dust must not cost a letter.
+    rounded = round(score, 9)
+    return next((letter for letter, threshold in scale.thresholds if rounded >= threshold), scale.lowest)

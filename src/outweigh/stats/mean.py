@@ -56,14 +56,19 @@ def fixed_suite_interval(
     point = sample_mean(means[0] - means[1])
     if reason := _suite_defect(means, variances, runs):
         return unknown_estimate(reason, n=total_runs, unit=Unit.RUN, method=_SUITE_METHOD, point=point)
+    error, df = suite_error(variances, runs)
+    return t_estimate(
+        point, error, df=df, level=level, n=total_runs, unit=Unit.RUN, method=f"{_SUITE_METHOD} = {df:.4g}"
+    )
+
+
+def suite_error(variances: Sample, runs: Sample) -> tuple[float, float]:
+    """Standard error and Welch-Satterthwaite degrees of freedom of a mean over fixed tasks (arms × tasks)."""
     # Scaled by the largest part, because squares of tiny variances underflow.
     parts = variances / runs
     shares = parts / parts.max()
     df = float(shares.sum() ** 2 / (shares**2 / (runs - 1)).sum())
-    error = math.sqrt(shares.sum()) * math.sqrt(parts.max()) / means.shape[1]
-    return t_estimate(
-        point, error, df=df, level=level, n=total_runs, unit=Unit.RUN, method=f"{_SUITE_METHOD} = {df:.4g}"
-    )
+    return math.sqrt(shares.sum()) * math.sqrt(parts.max()) / variances.shape[1], df
 
 
 def all_zero_bound(tasks: int, alpha: float) -> float:

@@ -2,6 +2,9 @@
 
 from math import comb
 
+import numpy as np
+from numpy.typing import NDArray
+
 from outweigh.stats.quantity import Quantity, known, unknown
 
 
@@ -27,3 +30,11 @@ def _undefined(attempts: int, passes: int, k: int) -> str | None:
     if attempts < k:
         return f"{attempts} attempts cannot say anything about {k}"
     return None
+
+
+def reliability_curves(attempts: int, passes: int, largest: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """pass@k and pass^k for k = 1 … largest, as running products instead of huge binomials."""
+    drawn = np.arange(largest, dtype=np.float64)
+    all_fail = np.cumprod(np.maximum(attempts - passes - drawn, 0) / (attempts - drawn))
+    all_pass = np.cumprod(np.maximum(passes - drawn, 0) / (attempts - drawn))
+    return (1.0 - all_fail).astype(np.float64), all_pass.astype(np.float64)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from outweigh.compare.comparison import Comparison
+from outweigh.errors import name_some
 from outweigh.record.run_record import AgentKind
 
 MINIMUM_REPEATS = 5
 EXCLUSION_TOLERANCE = 0.05
-_SHOWN = 3
 
 
 def blockers(comparison: Comparison) -> tuple[str, ...]:
@@ -21,11 +21,14 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
             f"promotion needs at least {MINIMUM_REPEATS} counted repeats per task and arm (10 for noisy suites); the "
             f"thinnest has {comparison.fewest_repeats}. Run more repeats."
         )
+    if missing := [task.task_id for task in comparison.tasks if task.baseline.present and not task.candidate.present]:
+        yield f"task {name_some(missing)} was never run by the candidate. Run it there too."
     if vacuous := [task.task_id for task in comparison.tasks if task.baseline.vacuous or task.candidate.vacuous]:
-        yield f"{_named(vacuous)} asserts nothing (no checks), so it cannot support a promotion. Give it a check."
+        yield f"task {name_some(vacuous)} asserts nothing (no checks), so it supports no promotion. Give it a check."
     if unreal := sorted(kind.value for kind in comparison.agent_kinds - {AgentKind.REAL}):
         yield f"the runs come from {' and '.join(unreal)} agents. Only real agents can earn a promotion."
-    if abs(comparison.baseline.excluded_share - comparison.candidate.excluded_share) > EXCLUSION_TOLERANCE:
+    imbalance = abs(comparison.baseline.excluded_share - comparison.candidate.excluded_share)
+    if round(imbalance, 9) > EXCLUSION_TOLERANCE:
         yield (
             f"the arms lost different shares of runs to infrastructure ({comparison.baseline.excluded_share:.0%} and "
             f"{comparison.candidate.excluded_share:.0%}). Run the excluded trials again."
@@ -33,11 +36,6 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
     if comparison.same_configuration:
         yield "both arms have the same fingerprint: they are one configuration, and any difference is noise."
     if comparison.changed_tasks:
-        yield f"{_named(comparison.changed_tasks)} changed between runs (its checksum did). Run both arms on one."
+        yield f"task {name_some(comparison.changed_tasks)} changed between runs (its checksum did). Run it again."
     if comparison.skipped_lines:
         yield f"{comparison.skipped_lines} lines of the records could not be read. Mend them and decide again."
-
-
-def _named(tasks: list[str] | tuple[str, ...]) -> str:
-    more = f" (and {len(tasks) - _SHOWN} more)" if len(tasks) > _SHOWN else ""
-    return f"task {', '.join(repr(task) for task in tasks[:_SHOWN])}{more}"

@@ -6,6 +6,7 @@ from math import isfinite
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.task_comparison import TaskComparison
+from outweigh.errors import name_some
 from outweigh.stats.quantity import Quantity
 from outweigh.verdict.blockers import blockers
 from outweigh.verdict.thresholds import Thresholds
@@ -19,7 +20,7 @@ def decide_by_composite(comparison: Comparison, thresholds: Thresholds) -> Verdi
     shared = [task for task in comparison.tasks if task.baseline.present and task.candidate.present]
     deltas = {task.task_id: delta for task in shared if (delta := composite_delta(task)) is not None}
     regressions = tuple(_regressions(comparison.tasks, deltas, thresholds))
-    unknown = tuple(_unknown(shared))
+    unknown = tuple(_unknown(shared, thresholds))
     net_gain = round(sum(deltas.values()), DECIMALS)
     vacuous = {task.task_id for task in shared if task.baseline.vacuous or task.candidate.vacuous}
     supported = round(sum(delta for task_id, delta in deltas.items() if task_id not in vacuous), DECIMALS)
@@ -99,14 +100,15 @@ def _difference(before: Quantity, after: Quantity) -> float | None:
     return round(after.value - before.value, DECIMALS)
 
 
-def _unknown(shared: list[TaskComparison]) -> Iterator[str]:
+def _unknown(shared: list[TaskComparison], thresholds: Thresholds) -> Iterator[str]:
+    names = ("composite", "objective") if thresholds.objective_drop_is_regression else ("composite",)
     for task in shared:
         for role, side in (("baseline", task.baseline), ("candidate", task.candidate)):
-            if side.composite.value is None:
-                yield f"task {task.task_id!r}: the {role}'s score is unknown, {side.composite.reason}"
+            reasons = [reason for name in names if (reason := getattr(side, name).reason) is not None]
+            if reasons:
+                yield f"task {task.task_id!r}: the {role}'s score is unknown, {reasons[0]}"
 
 
 def _candidate_only(comparison: Comparison) -> tuple[str, ...]:
     extra = [task.task_id for task in comparison.tasks if not task.baseline.present]
-    named = ", ".join(repr(task_id) for task_id in extra)
-    return (f"only the candidate has {named}: reported, and left out of the gain.",) if extra else ()
+    return (f"only the candidate has {name_some(extra)}: reported, and left out of the gain.",) if extra else ()

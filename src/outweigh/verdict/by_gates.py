@@ -6,6 +6,7 @@ from operator import ge, le
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
+from outweigh.errors import name_some
 from outweigh.verdict.blockers import MINIMUM_REPEATS, blockers
 from outweigh.verdict.verdict import Decision, Gate, GateState, Verdict
 
@@ -35,16 +36,17 @@ def decide_by_gates(comparison: Comparison) -> Verdict:
     gates = tuple(_gate(rule, comparison.baseline, comparison.candidate) for rule in _RULES)
     decision = _decision({gate.state for gate in gates})
     tie = decision is Decision.IMPROVED and all(gate.baseline == gate.candidate for gate in gates)
+    extra = candidate_only(comparison)
     tied = ("the arms tie on every gate; the rule as written prefers the candidate, but a tie never promotes.",)
     return Verdict(
         policy="gates",
         decision=decision,
         seed_wording=_wording(decision, comparison),
         reasons=tuple(f"{gate.name} {gate.state.value}: {gate.detail}" for gate in gates),
-        warnings=(*comparison.warnings, *(tied if tie else ()), *_repeat_warning(comparison)),
+        warnings=(*comparison.warnings, *(tied if tie else ()), *extra, *_repeat_warning(comparison)),
         gates=gates,
         regressions=(),
-        blockers=(*(tied if tie else ()), *blockers(comparison)),
+        blockers=(*(tied if tie else ()), *extra, *blockers(comparison)),
         settings={},
         evidence_sha256=comparison.evidence_sha256,
     )
@@ -63,6 +65,8 @@ def _gate(rule: _Rule, baseline: ArmSummary, candidate: ArmSummary) -> Gate:
     if unknown or before is None or after is None:
         state = GateState.UNKNOWN
         detail = f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(unknown)} do not know {rule.metric}"
+        if not (baseline.runs and candidate.runs):
+            detail = "one of the arms has no counted run"
     else:
         holds = rule.no_worse(after, before)
         state = GateState.HOLDS if holds else GateState.FAILS
@@ -74,6 +78,14 @@ def _gate(rule: _Rule, baseline: ArmSummary, candidate: ArmSummary) -> Gate:
 def _too_unknown(arm: ArmSummary, metric: str) -> bool:
     description = arm.metrics[metric]
     return description.count == 0 or description.unknown > UNKNOWN_TOLERANCE * (description.count + description.unknown)
+
+
+def candidate_only(comparison: Comparison) -> tuple[str, ...]:
+    """Tasks that make the arms' averages speak of different things."""
+    extra = [task.task_id for task in comparison.tasks if not task.baseline.present]
+    return (
+        (f"only the candidate ran {name_some(extra)}: the arms' averages are over different tasks.",) if extra else ()
+    )
 
 
 def _wording(decision: Decision, comparison: Comparison) -> str:

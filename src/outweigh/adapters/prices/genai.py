@@ -2,15 +2,21 @@
 
 from datetime import UTC, datetime
 
-from outweigh.record.usage import Usage
-from outweigh.stats.quantity import Quantity, known, unknown
+from outweigh.record.pricing import PER_MILLION, ModelPrices
 
-# The package would ask the clock for an undated run; the newest listed price keeps the answer the same tomorrow.
-_NEWEST = datetime(9999, 1, 1, tzinfo=UTC)
+# The package would ask the clock for an undated run; a fixed moment keeps the answer the same tomorrow. Noon, because
+# some providers give a discount at night.
+_NEWEST = datetime(9999, 1, 1, 12, tzinfo=UTC)
+
+# Small, because some models cost more per token in one very long request, and a run is many shorter ones.
+_SAMPLE = 1000
 
 
 class GenaiPrices:
     """The bundled price list. Loaded on first use: most records bring their own cost."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, datetime], ModelPrices | None] = {}
 
     @property
     def name(self) -> str:
@@ -19,29 +25,30 @@ class GenaiPrices:
 
         return f"genai-prices-{__version__}"
 
-    def price(self, model: str, usage: Usage, at: datetime | None) -> Quantity:
-        """Price a run; a provider prefix such as `anthropic/` is understood."""
-        from genai_prices import Usage as PricedUsage  # noqa: PLC0415
-        from genai_prices import calc_price  # noqa: PLC0415
+    def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
+        """The price of every kind of token, found by pricing a few; a prefix like `anthropic/` is understood."""
+        key = (model, at or _NEWEST)
+        if key not in self._found:
+            self._found[key] = _look_up(*key)
+        return self._found[key]
 
-        counts = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-        if any(tokens is None for tokens in counts):
-            return unknown("a token count is unknown, so the run cannot be priced")
-        uncached, output, read, written = (tokens or 0 for tokens in counts)
-        provider, _, bare = model.rpartition("/")
-        try:
-            price = calc_price(
-                # This package counts cached tokens inside the input, as the providers' bills do.
-                PricedUsage(
-                    input_tokens=uncached + read + written,
-                    output_tokens=output,
-                    cache_read_tokens=read,
-                    cache_write_tokens=written,
-                ),
-                model_ref=bare,
-                provider_id=provider or None,
-                genai_request_timestamp=at or _NEWEST,
-            )
-        except LookupError:
-            return unknown(f"no price is known for model {model!r}; list it in a price file and pass --prices")
-        return known(float(price.total_price))
+
+def _look_up(model: str, at: datetime) -> ModelPrices | None:
+    from genai_prices import Usage, calc_price  # noqa: PLC0415 - heavy, and rarely needed
+
+    provider, _, bare = model.rpartition("/")
+
+    def per_million(**tokens: int) -> float:
+        price = calc_price(Usage(**tokens), model_ref=bare, provider_id=provider or None, genai_request_timestamp=at)
+        return float(price.total_price) / _SAMPLE / PER_MILLION
+
+    try:
+        return ModelPrices(
+            input_usd_per_million=per_million(input_tokens=_SAMPLE),
+            output_usd_per_million=per_million(output_tokens=_SAMPLE),
+            # This package counts cached tokens inside the input, as the providers' bills do.
+            cache_read_usd_per_million=per_million(input_tokens=_SAMPLE, cache_read_tokens=_SAMPLE),
+            cache_write_usd_per_million=per_million(input_tokens=_SAMPLE, cache_write_tokens=_SAMPLE),
+        )
+    except LookupError:
+        return None

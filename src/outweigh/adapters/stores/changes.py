@@ -18,6 +18,8 @@ def read_changes(path: str) -> list[Change]:
                 changes.append(_decode(decoder, line, f"{path}:{number}"))
     except OSError as fault:
         raise UsageError(f"--changes {path} cannot be read: {fault.strerror}.") from fault
+    if len({(change.arm, change.id) for change in changes}) < len(changes):
+        raise UsageError(f"--changes {path} names a change of one arm twice; list every change once.")
     return changes
 
 

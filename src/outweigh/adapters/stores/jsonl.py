@@ -21,14 +21,20 @@ class JsonLines:
     def records(self, on_invalid: OnInvalid) -> Iterator[Located]:
         """Read line by line; memory does not grow with the file."""
         if self._path == STANDARD_INPUT:
-            yield from _read(sys.stdin.buffer, "<stdin>", on_invalid)
+            yield from _read(_standard_input(), "<stdin>", on_invalid)
             return
-        for file in _files(Path(self._path)):
-            try:
+        try:
+            for file in _files(Path(self._path)):
                 with file.open("rb") as stream:
                     yield from _read(stream, str(file), on_invalid)
-            except OSError as fault:
-                raise EvidenceError(f"{file} cannot be read: {fault.strerror}.") from fault
+        except OSError as fault:
+            raise EvidenceError(f"{fault.filename or self._path} cannot be read: {fault.strerror}.") from fault
+
+
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise UsageError("standard input is closed; name a file, or pipe the records in.")
+    return sys.stdin.buffer
 
 
 def _files(path: Path) -> list[Path]:

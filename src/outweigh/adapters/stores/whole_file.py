@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from outweigh.errors import UsageError
@@ -19,4 +20,5 @@ def write_whole(target: Path, chunks: Iterable[bytes]) -> None:
     except OSError as fault:
         raise UsageError(f"{target} cannot be written: {fault.strerror}.") from fault
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
