@@ -138,17 +138,12 @@ def test_a_threshold_can_be_set_in_either_spelling(
     assert (answer.json()["decision"], answer.json()["settings"]["min_composite_gain"]) == ("neutral", 0.9)
 
 
-def test_the_evidence_policy_is_reserved(outweigh: Any, collected: Callable[[Rows], str]) -> None:
-    answer = outweigh("verdict", collected(BASELINE), *ARMS, "--policy", "evidence")
+def test_evidence_is_the_default_policy(outweigh: Any, collected: Callable[[Rows], str]) -> None:
+    path = collected(BASELINE + rows("with_skelly", 4, 90, 900))
 
-    assert answer.code == 2
-    assert "not built yet" in answer.err or "no arm" in answer.err
+    answer = outweigh("verdict", path, *ARMS, "--format", "json")
 
-
-def test_a_policy_must_be_chosen(outweigh: Any, collected: Callable[[Rows], str]) -> None:
-    answer = outweigh("verdict", collected(BASELINE), *ARMS)
-
-    assert (answer.code, "--policy" in answer.err) == (2, True)
+    assert (answer.code, answer.json()["policy"], answer.json()["decision"]) == (3, "evidence", "inconclusive")
 
 
 def test_the_same_records_in_any_order_and_file_give_the_same_verdict(

@@ -72,7 +72,7 @@ def test_the_objective_rule_can_be_switched_off() -> None:
     comparison = compare(evidence_of(a_run("a", "old", checks=many), a_run("a", "new", checks=one_lost)), "old", "new")
 
     assert decide_by_composite(comparison, Thresholds()).decision is Decision.REGRESSED
-    assert decide(comparison, "composite", {"objective_drop_is_regression": 0}).decision is Decision.NEUTRAL
+    assert decide([comparison], "composite", {"objective_drop_is_regression": 0})[0].decision is Decision.NEUTRAL
 
 
 def test_a_task_the_candidate_never_ran_is_a_hard_regression() -> None:
@@ -125,18 +125,21 @@ def test_rounding_hides_dust_but_not_a_difference() -> None:
 @pytest.mark.parametrize("name", ["min_composite_gain", "regression_composite_drop"])
 def test_a_threshold_that_is_negative_or_no_number_is_refused(name: str, value: float) -> None:
     with pytest.raises(UsageError, match=name):
-        decide(judged([0.1]), "composite", {name: value})
+        decide([judged([0.1])], "composite", {name: value})
 
 
 def test_a_misspelt_threshold_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"Did you mean min_composite_gain\?"):
-        decide(judged([0.1]), "composite", {"min_composit_gain": 0.1})
+        decide([judged([0.1])], "composite", {"min_composit_gain": 0.1})
 
 
-@pytest.mark.parametrize(("policy", "margins"), [("evidence", {}), ("vibes", {}), ("gates", {"x": 1.0})])
+@pytest.mark.parametrize(
+    ("policy", "margins"),
+    [("vibes", {}), ("gates", {"x": 1.0}), ("evidence", {"x": 1.0}), ("evidence", {"duration": 0.0})],
+)
 def test_a_policy_that_is_not_there_or_takes_no_margins_is_refused(policy: str, margins: dict[str, float]) -> None:
     with pytest.raises(UsageError):
-        decide(judged([0.1]), policy, margins)
+        decide([judged([0.1])], policy, margins)
 
 
 def test_an_unknown_objective_is_inconclusive_even_where_the_profile_does_not_weigh_it() -> None:

@@ -23,6 +23,8 @@ def a_verdict(decision: Decision, regressions: tuple[Regression, ...], barriers:
         gates=(),
         regressions=regressions,
         blockers=barriers,
+        needs=None,
+        sensitivity=None,
         settings={},
         evidence_sha256="a",
     )

@@ -44,17 +44,37 @@ def reading_parser(verb: str, description: str) -> Parser:
     return parser
 
 
-def add_comparison_options(parser: Parser) -> None:
+def add_arm_options(parser: Parser, *, several: bool = False) -> None:
     """Which arms, weighed how."""
     parser.add_argument("--baseline", metavar="ARM", help="the arm to compare with")
-    parser.add_argument("--candidate", metavar="ARM", help="the arm that may replace it")
+    parser.add_argument(
+        "--candidate",
+        metavar="ARM",
+        action="append",
+        help="the arm that may replace it" + ("; repeat it to judge several together" if several else ""),
+    )
     parser.add_argument(
         "--profile",
         choices=("objective_first", "even"),
         default="objective_first",
         help="weights of the composite (default: %(default)s)",
     )
+
+
+def add_changes_option(parser: Parser) -> None:
+    """What the user knows about merged changes."""
     parser.add_argument("--changes", metavar="FILE", help="what became of each arm's changes (JSON Lines)")
+
+
+def add_inference_options(parser: Parser) -> None:
+    """What the numbers speak of."""
+    parser.add_argument(
+        "--infer",
+        choices=("tasks", "runs"),
+        default="tasks",
+        help="tasks: tasks like these (default); runs: this very suite",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="for everything drawn (default: %(default)s)")
 
 
 def add_format_option(parser: Parser) -> None:
@@ -89,11 +109,13 @@ def price_tables(path: str | None) -> FirstKnown:
     return FirstKnown(read_prices(path), GenaiPrices())
 
 
-def arms_to_compare(options: argparse.Namespace, evidence: Evidence) -> tuple[str, str]:
-    """Baseline and candidate; which is which is never guessed."""
-    if options.baseline is None or options.candidate is None:
+def arms_to_compare(options: argparse.Namespace, evidence: Evidence) -> tuple[str, Sequence[str]]:
+    """Baseline and candidates; which is which is never guessed."""
+    if options.baseline is None or not options.candidate:
         names = ", ".join(repr(name) for name in evidence.arms)
         raise UsageError(f"name both arms with --baseline and --candidate; the records hold {names}.")
+    if len(set(options.candidate)) < len(options.candidate):
+        raise UsageError("--candidate names an arm twice.")
     return options.baseline, options.candidate
 
 

@@ -1,11 +1,14 @@
 """`outweigh verdict`: did the candidate improve, and may it be promoted?"""
 
+import argparse
 import re
 from collections.abc import Sequence
 
 from outweigh.cli.arguments import (
-    add_comparison_options,
+    Parser,
+    add_arm_options,
     add_format_option,
+    add_inference_options,
     arms_to_compare,
     gather_evidence,
     reading_parser,
@@ -14,9 +17,10 @@ from outweigh.cli.arguments import (
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.compare.comparison import compare
 from outweigh.errors import UsageError
-from outweigh.report.verdict_view import verdict_report
+from outweigh.report.verdict_view import verdicts_report
 from outweigh.score.profile import PROFILES
-from outweigh.verdict.policy import POLICIES, RESERVED, decide
+from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
+from outweigh.verdict.policy import POLICIES, decide
 from outweigh.verdict.verdict import Decision
 
 REQUIREMENTS = {
@@ -27,40 +31,86 @@ REQUIREMENTS = {
 
 def main(arguments: Sequence[str]) -> int:
     """Print the verdict; the exit code says whether the requirement is met."""
+    options = _parser().parse_intermixed_args(arguments)
+    margins = dict(map(_margin, options.margin))
+    _refuse_foreign_options(options)
+    evidence = gather_evidence(options)
+    baseline, candidates = arms_to_compare(options, evidence)
+    profile = PROFILES[options.profile]
+    comparisons = [compare(evidence, baseline, candidate, profile) for candidate in candidates]
+    verdicts = decide(comparisons, options.policy, margins, _settings(options, margins))
+    show(verdicts_report(verdicts, comparisons), options.format)
+    return exit_code([verdict.decision for verdict in verdicts], options.require)
+
+
+def exit_code(decisions: Sequence[Decision], requirement: str) -> ExitCode:
+    """Met by any candidate: 0. Met by none but decided: 1. Nothing decided: 3, whatever is required."""
+    if any(decision in REQUIREMENTS[requirement] for decision in decisions):
+        return ExitCode.SATISFIED
+    undecided = all(decision is Decision.INCONCLUSIVE for decision in decisions)
+    return ExitCode.UNUSABLE_EVIDENCE if undecided else ExitCode.NOT_SATISFIED
+
+
+def _parser() -> Parser:
     parser = reading_parser("verdict", "Did the candidate improve, and may it be promoted?")
-    add_comparison_options(parser)
-    parser.add_argument("--policy", choices=(*POLICIES, RESERVED), required=True, help="the rule that decides")
+    add_arm_options(parser, several=True)
+    add_inference_options(parser)
     parser.add_argument(
-        "--margin",
-        action="append",
-        default=[],
-        metavar="NAME=X",
-        help="a threshold of the policy, e.g. min_composite_gain=0.02",
+        "--policy", choices=POLICIES, default="evidence", help="the rule that decides (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--gates", metavar="NAME,…", help="what the evidence policy gates on (default: all; cost where it is known)"
+    )
+    parser.add_argument(
+        "--margin", action="append", default=[], metavar="NAME=X", help="a margin of the policy, e.g. duration=0.1"
+    )
+    parser.add_argument(
+        "--sequential",
+        type=_planned,
+        metavar="TASKS",
+        help="the data were looked at before: hold the error rate over all looks, planned for so many tasks",
     )
     parser.add_argument(
         "--require", choices=tuple(REQUIREMENTS), default="improved", help="what exits 0 (default: %(default)s)"
     )
     add_format_option(parser)
-    options = parser.parse_intermixed_args(arguments)
-    margins = dict(map(_margin, options.margin))
-    evidence = gather_evidence(options)
-    comparison = compare(evidence, *arms_to_compare(options, evidence), PROFILES[options.profile])
-    verdict = decide(comparison, options.policy, margins)
-    show(verdict_report(verdict, comparison), options.format)
-    return exit_code(verdict.decision, options.require)
+    return parser
 
 
-def exit_code(decision: Decision, requirement: str) -> ExitCode:
-    """Inconclusive exits 3 whatever is required."""
-    if decision is Decision.INCONCLUSIVE:
-        return ExitCode.UNUSABLE_EVIDENCE
-    return ExitCode.SATISFIED if decision in REQUIREMENTS[requirement] else ExitCode.NOT_SATISFIED
+def _settings(options: argparse.Namespace, margins: dict[str, float]) -> EvidenceSettings | None:
+    if options.policy != "evidence":
+        return None
+    return evidence_settings(
+        gates=None if options.gates is None else [name.strip() for name in options.gates.split(",")],
+        margins=margins,
+        fixed_suite=options.infer == "runs",
+        planned_tasks=options.sequential,
+        seed=options.seed,
+    )
+
+
+def _refuse_foreign_options(options: argparse.Namespace) -> None:
+    if options.policy == "evidence":
+        return
+    for name in ("gates", "sequential"):
+        if getattr(options, name) is not None:
+            raise UsageError(
+                f"--{name} belongs to policy evidence; policy {options.policy} decides as the seed wrote it."
+            )
+    if options.infer != "tasks":
+        raise UsageError(f"--infer belongs to policy evidence; policy {options.policy} makes no inference.")
+
+
+def _planned(text: str) -> int:
+    if not text.isdecimal() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tasks (2 or more)")
+    return int(text)
 
 
 def _margin(text: str) -> tuple[str, float]:
     name, found, value = text.partition("=")
     if not found:
-        raise UsageError(f"--margin {text} has no value; write NAME=X, e.g. min_composite_gain=0.02.")
+        raise UsageError(f"--margin {text} has no value; write NAME=X, e.g. duration=0.1.")
     try:
         number = float({"true": "1", "false": "0"}.get(value.lower(), value))
     except ValueError:

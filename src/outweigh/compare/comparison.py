@@ -34,6 +34,8 @@ class Comparison:
 
     baseline: ArmSummary
     candidate: ArmSummary
+    baseline_table: ArmTable
+    candidate_table: ArmTable
     profile: Profile
     pairing: Pairing
     deltas: Mapping[str, Delta]
@@ -65,6 +67,8 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
     return Comparison(
         baseline=summarise(before, evidence.changes.get(baseline, ()), evidence.components.get(baseline, ())),
         candidate=summarise(after, evidence.changes.get(candidate, ()), evidence.components.get(candidate, ())),
+        baseline_table=before,
+        candidate_table=after,
         profile=profile,
         pairing=pairing,
         deltas=deltas(before, after, pairing),

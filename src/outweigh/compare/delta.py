@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from outweigh.compare.arm_table import ArmTable, Column
+from outweigh.compare.arm_table import ArmTable, Column, Index
 from outweigh.compare.metric import METRICS, Metric
 from outweigh.compare.pairing import Pairing
 from outweigh.stats.describe import mean, median
@@ -30,11 +30,16 @@ def deltas(baseline: ArmTable, candidate: ArmTable, pairing: Pairing) -> Mapping
     return {metric.delta: _delta(metric, baseline, candidate, pairing) for metric in METRICS}
 
 
-def task_deltas(metric: str, baseline: ArmTable, candidate: ArmTable) -> Column:
-    """Mean over an arm's repeats, candidate minus baseline, for each task where both sides know the metric."""
+def align_tasks(baseline: ArmTable, candidate: ArmTable) -> Index:
+    """For every task with counted runs in both arms, its place in the baseline and in the candidate."""
     places = {task: place for place, task in enumerate(candidate.tasks)}
     shared = [(ours, places[task]) for ours, task in enumerate(baseline.tasks) if task in places]
-    rows = np.array(shared, dtype=np.intp).reshape(-1, 2)
+    return np.array(shared, dtype=np.intp).reshape(-1, 2)
+
+
+def task_deltas(metric: str, baseline: ArmTable, candidate: ArmTable) -> Column:
+    """Mean over an arm's repeats, candidate minus baseline, for each task where both sides know the metric."""
+    rows = align_tasks(baseline, candidate)
     found = candidate.mean_per_task(metric)[rows[:, 1]] - baseline.mean_per_task(metric)[rows[:, 0]]
     return found[~np.isnan(found)]
 

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from sys import intern
 
 from outweigh.errors import EvidenceError, UsageError, name_some
 from outweigh.record.codec import InvalidLine, Located
@@ -85,10 +84,9 @@ class _Trials:
         self._models: dict[str, set[str | None]] = defaultdict(set)
 
     def add(self, located: Located, run: RunRecord, prices: FirstKnown) -> None:
-        arm = intern(run.trial.arm)
-        key = (intern(run.trial.task_id), arm, run.trial.repeat)
-        self.digests[arm].append(record_digest(run))
         score = score_run(located, run, prices)
+        arm, key = score.arm, (score.task_id, score.arm, score.repeat)
+        self.digests[arm].append(record_digest(run))
         if (earlier := self.scores.get(key)) is not None:
             score = self._last_attempt(earlier, score)
         self.scores[key] = score

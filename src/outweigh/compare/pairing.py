@@ -38,23 +38,37 @@ class Pairing:
 
     def one_pair_per_task(self, baseline: ArmTable) -> bool:
         """Whether pairs and tasks are the same thing, so that a paired test over runs is one over tasks."""
-        return len(np.unique(baseline.task_of[self.baseline_rows])) == self.pairs
+        return int(np.bincount(baseline.task_of[self.baseline_rows]).max(initial=0)) <= 1
 
 
 def pair_runs(baseline: ArmTable, candidate: ArmTable) -> Pairing:
     """Match the counted runs of two arms; the rest is listed, never dropped silently."""
-    theirs = {(run.task_id, run.repeat): row for row, run in enumerate(candidate.runs)}
-    matches = [
-        (row, partner)
-        for row, run in enumerate(baseline.runs)
-        if (partner := theirs.get((run.task_id, run.repeat))) is not None
-    ]
-    rows = np.array(matches, dtype=np.intp).reshape(-1, 2)
+    ours, theirs = _keys(baseline, candidate)
+    order = np.argsort(theirs, kind="stable")
+    ranked = theirs[order]
+    places = np.searchsorted(ranked, ours)
+    found = places < len(ranked)
+    found[found] = ranked[places[found]] == ours[found]
+    baseline_rows, candidate_rows = np.flatnonzero(found), order[places[found]]
     return Pairing(
-        baseline_rows=rows[:, 0],
-        candidate_rows=rows[:, 1],
-        unpaired=(*_unpaired(baseline, candidate, rows[:, 0]), *_unpaired(candidate, baseline, rows[:, 1])),
+        baseline_rows=baseline_rows,
+        candidate_rows=candidate_rows,
+        unpaired=(*_unpaired(baseline, candidate, baseline_rows), *_unpaired(candidate, baseline, candidate_rows)),
     )
+
+
+def _keys(baseline: ArmTable, candidate: ArmTable) -> tuple[Index, Index]:
+    """One number per run that is equal exactly for equal task and repeat; no object per run, so a million fit."""
+    tasks = {task: number for number, task in enumerate(dict.fromkeys((*baseline.tasks, *candidate.tasks)))}
+    labels = {run.repeat for arm in (baseline, candidate) for run in arm.runs}
+    repeats = {repeat: number for number, repeat in enumerate(sorted(labels))}
+    return _key(baseline, tasks, repeats), _key(candidate, tasks, repeats)
+
+
+def _key(arm: ArmTable, tasks: dict[str, int], repeats: dict[int, int]) -> Index:
+    numbers = np.array([tasks[task] for task in arm.tasks], dtype=np.intp)
+    labels = np.fromiter((repeats[run.repeat] for run in arm.runs), np.intp, len(arm.runs))
+    return numbers[arm.task_of] * len(repeats) + labels if len(arm.runs) else labels
 
 
 def _unpaired(arm: ArmTable, other: ArmTable, matched: Index) -> list[Unpaired]:

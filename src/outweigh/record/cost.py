@@ -1,6 +1,7 @@
 """Dollars of one run, and where the figure comes from."""
 
 from enum import StrEnum
+from math import isfinite
 
 from outweigh.record.stored import Amount, Stored, require_finite
 
@@ -23,7 +24,8 @@ class Cost(Stored, frozen=True):
 
     def __post_init__(self) -> None:
         """An unknown cost has no amount, and only an unknown one."""
-        require_finite("cost", usd=self.usd)
+        if not isfinite(self.usd or 0.0):
+            require_finite("cost", usd=self.usd)
         if (self.usd is None) != (self.provenance is CostProvenance.UNKNOWN):
             raise ValueError("cost.usd is null exactly when cost.provenance is 'unknown'")
         if (self.price_table is None) == (self.provenance is CostProvenance.PRICED):

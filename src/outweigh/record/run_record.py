@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from math import isfinite
 from typing import Annotated
 
 from msgspec import Meta
@@ -71,9 +72,15 @@ class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
 
     def __post_init__(self) -> None:
         """Only finite durations are stored."""
-        require_finite(
-            "run",
-            duration_seconds=self.duration_seconds,
-            setup_seconds=self.setup_seconds,
-            checks_seconds=self.checks_seconds,
-        )
+        # Asked inline first: this runs for every record that is read, and a call with names is slow.
+        if not (
+            isfinite(self.duration_seconds or 0.0)
+            and isfinite(self.setup_seconds or 0.0)
+            and isfinite(self.checks_seconds or 0.0)
+        ):
+            require_finite(
+                "run",
+                duration_seconds=self.duration_seconds,
+                setup_seconds=self.setup_seconds,
+                checks_seconds=self.checks_seconds,
+            )

@@ -1,6 +1,7 @@
 """What the agent did, step by step, and how that compares with what was hoped for."""
 
 from enum import StrEnum
+from math import isfinite
 
 from outweigh.record.stored import Amount, Count, Fraction, Name, Stored, require_finite
 from outweigh.record.usage import Usage
@@ -34,7 +35,8 @@ class Step(Stored, frozen=True):
 
     def __post_init__(self) -> None:
         """Only finite amounts are stored."""
-        require_finite("step", cost_usd=self.cost_usd, duration_seconds=self.duration_seconds)
+        if not (isfinite(self.cost_usd or 0.0) and isfinite(self.duration_seconds or 0.0)):
+            require_finite("step", cost_usd=self.cost_usd, duration_seconds=self.duration_seconds)
 
 
 class Milestone(Stored, frozen=True):

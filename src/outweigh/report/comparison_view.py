@@ -6,10 +6,16 @@ from math import isclose
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.delta import Delta
+from outweigh.compare.inference import Inference, Population
 from outweigh.report.contract import comparison_payload
 from outweigh.report.document import Bullets, Report, Table, Tone
 from outweigh.report.formatting import FORMATS
-from outweigh.report.wording import DUST, count, direction, dollars, percent, score, seconds
+from outweigh.report.wording import DUST, SAME, UNKNOWN, count, direction, dollars, percent, score, seconds
+from outweigh.stats.equivalence import excludes
+from outweigh.stats.estimate import Estimate, Interval
+
+LABELS = "* the median of pairs depends on how the repeats happen to be numbered; decisions rest on tasks."
+TILDE = "~ means that the interval does not tell the arms apart. `outweigh verdict` decides."
 
 Row = tuple[str, Callable[[ArmSummary], float | None], Callable[[float | None], str], int]
 
@@ -30,16 +36,19 @@ _ROWS: tuple[Row, ...] = (
 )
 
 
-def comparison_report(comparison: Comparison) -> Report:
+def comparison_report(comparison: Comparison, inference: Inference) -> Report:
     """The page of `outweigh compare`."""
     before, after = comparison.baseline, comparison.candidate
     size = f"{len(comparison.tasks)} tasks, {comparison.pairing.pairs} pairs of runs"
     headline = f"{after.name} against {before.name}: {size}"
-    blocks: list[Table | Bullets] = [_arms(comparison), _deltas(comparison)]
+    blocks: list[Table | Bullets] = [_arms(comparison), _deltas(comparison, inference), _ratios(inference)]
     if comparison.pairing.unpaired:
         blocks.append(_unpaired(comparison))
+    blocks.extend(notes("Notes", (LABELS, TILDE)))
     blocks.extend(notes("Warnings", (*comparison.warnings, *comparison.composite_warnings, *_silences(comparison))))
-    return Report(headline=headline, tone=Tone.PLAIN, blocks=tuple(blocks), payload=comparison_payload(comparison))
+    return Report(
+        headline=headline, tone=Tone.PLAIN, blocks=tuple(blocks), payload=comparison_payload(comparison, inference)
+    )
 
 
 def notes(title: str, items: tuple[str, ...]) -> list[Bullets]:
@@ -99,25 +108,74 @@ def _grades(before: ArmSummary, after: ArmSummary) -> list[tuple[str, ...]]:
     return [("grade", before.grade or "unknown", after.grade or "unknown", "")]
 
 
-def _deltas(comparison: Comparison) -> Table:
-    rows = [_delta_row(delta) for delta in comparison.deltas.values() if delta.n]
+def _deltas(comparison: Comparison, inference: Inference) -> Table:
+    rows = [_delta_row(delta, inference) for delta in comparison.deltas.values() if delta.n]
+    about = "tasks like these" if inference.population is Population.TASKS else "this very suite"
     return Table(
-        title="Paired deltas, candidate minus baseline (the median of pairs depends on how repeats are numbered)",
-        columns=("", "pairs", "mean", "median", "mean of tasks", "candidate is"),
+        title=f"Paired deltas, candidate minus baseline; 95 % intervals speak of {about}",
+        columns=(
+            "",
+            "pairs",
+            "mean",
+            "median*",
+            "mean of tasks",
+            "95 % interval",
+            "SE, tasks",
+            "SE, suite",
+            "is",
+        ),
         rows=tuple(rows),
     )
 
 
-def _delta_row(delta: Delta) -> tuple[str, ...]:
-    words = FORMATS[delta.metric.name]
+def _delta_row(delta: Delta, inference: Inference) -> tuple[str, ...]:
+    words, inferred = FORMATS[delta.metric.name], inference.deltas[delta.metric.delta]
+    chosen = inferred.over_tasks if inference.population is Population.TASKS else inferred.on_suite
     return (
         words.title,
         str(delta.n),
         words.difference(delta.mean),
         words.difference(delta.median),
         words.difference(delta.task_mean),
-        direction(delta.task_mean, delta.metric.better),
+        _span(chosen.interval, words.difference),
+        _error(inferred.over_tasks.standard_error),
+        _error(inferred.on_suite.standard_error),
+        _weighed(delta, chosen.interval),
     )
+
+
+def _span(interval: Interval | None, show: Callable[[float | None], str]) -> str:
+    if interval is None:
+        return UNKNOWN
+    return f"{show(interval.low)} to {show(interval.high)}"
+
+
+def _error(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.3g}"
+
+
+def _weighed(delta: Delta, interval: Interval | None) -> str:
+    """Better or worse only where the interval leaves no doubt about the sign."""
+    return direction(delta.task_mean, delta.metric.better) if excludes(interval, 0.0) else SAME
+
+
+def _ratios(inference: Inference) -> Table:
+    rows = [
+        (name.replace("_", " "), f"{ratio.point:.3f}", _ratio_span(ratio.interval), _ratio_direction(ratio))
+        for name, ratio in inference.ratios.items()
+        if ratio.point is not None
+    ]
+    return Table(
+        title="Ratios, candidate over baseline", columns=("", "ratio", "95 % interval", "is"), rows=tuple(rows)
+    )
+
+
+def _ratio_span(interval: Interval | None) -> str:
+    return UNKNOWN if interval is None else f"{interval.low:.3f} to {interval.high:.3f}"
+
+
+def _ratio_direction(ratio: Estimate) -> str:
+    return direction((ratio.point or 1.0) - 1.0, -1) if excludes(ratio.interval, 1.0) else SAME
 
 
 def _unpaired(comparison: Comparison) -> Bullets:

@@ -1,56 +1,53 @@
 """The JSON that scripts may rely on. Keys are added, never renamed, within a schema version."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import isfinite, isinf
 from typing import Any
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
+from outweigh.compare.delta import Delta
+from outweigh.compare.inference import Inference, Population
 from outweigh.compare.ladder import Ladder, Spread, Tier
+from outweigh.stats.estimate import Interval
 from outweigh.stats.quantity import Quantity
-from outweigh.verdict.verdict import Verdict
+from outweigh.verdict.verdict import Gate, Sensitivity, Verdict
 
 Payload = dict[str, Any]
 
-NOT_YET = (
-    "intervals, ratios and tests are null: they come with the evidence policy. Until then a difference shown here is "
-    "a description, not evidence."
-)
 
-
-def comparison_payload(comparison: Comparison) -> Payload:
+def comparison_payload(comparison: Comparison, inference: Inference) -> Payload:
     """`compare --format json`."""
     return {
         "schema": "outweigh.comparison/1",
         "baseline": comparison.baseline.name,
         "candidate": comparison.candidate.name,
         "profile": comparison.profile.name,
+        "infer": inference.population.value,
+        "seed": inference.seed,
         "evidence_sha256": comparison.evidence_sha256,
-        "arms": {arm.name: _arm(arm) for arm in (comparison.baseline, comparison.candidate)},
+        "arms": {arm.name: _arm(arm, inference) for arm in (comparison.baseline, comparison.candidate)},
         "pairs": {
             "tasks": len(comparison.tasks),
             "paired": comparison.pairing.pairs,
             "unpaired": [run._asdict() for run in comparison.pairing.unpaired],
         },
-        "deltas": {
-            name: {
-                "n": delta.n,
-                "mean": _finite(delta.mean),
-                "median": _finite(delta.median),
-                "task_mean": _finite(delta.task_mean),
-                "interval": None,
-            }
-            for name, delta in comparison.deltas.items()
+        "deltas": {name: _delta(delta, inference) for name, delta in comparison.deltas.items()},
+        "ratios": {
+            name: {"ratio": _finite(ratio.point), "interval": _interval(ratio.interval)}
+            for name, ratio in inference.ratios.items()
         },
-        "ratios": None,
-        "tests": {"mcnemar": {**asdict(comparison.discordance), "p_value": None}, "sign_flip": None},
+        "tests": {
+            "mcnemar": {**asdict(comparison.discordance), "p_value": inference.mcnemar.p_value},
+            "sign_flip": {"p_value": inference.sign_flip.p_value, "method": inference.sign_flip.method},
+        },
         "warnings": [
             *comparison.warnings,
             *comparison.composite_warnings,
             *_null_reasons(comparison.baseline),
             *_null_reasons(comparison.candidate),
-            NOT_YET,
+            *_interval_reasons(comparison, inference),
         ],
     }
 
@@ -68,23 +65,20 @@ def verdict_payload(verdict: Verdict, comparison: Comparison, *, may_promote: bo
         "evidence_sha256": verdict.evidence_sha256,
         "reasons": list(verdict.reasons),
         "blockers": list(verdict.blockers),
-        "gates": [
-            {
-                "name": gate.name,
-                "state": gate.state.value,
-                "baseline": _finite(gate.baseline),
-                "candidate": _finite(gate.candidate),
-                "detail": gate.detail,
-            }
-            for gate in verdict.gates
-        ],
+        "gates": [_gate(gate) for gate in verdict.gates],
         "regressions": [
             {"kind": item.kind.value, "task_id": item.task_id, "detail": item.detail} for item in verdict.regressions
         ],
+        "needs": None if verdict.needs is None else asdict(verdict.needs),
+        "sensitivity": None if verdict.sensitivity is None else _sensitivity(verdict.sensitivity),
         "settings": dict(verdict.settings),
-        "needs": None,
-        "warnings": [*verdict.warnings, "needs is null: what it would take comes with the evidence policy."],
+        "warnings": list(verdict.warnings),
     }
+
+
+def verdicts_payload(verdicts: Sequence[Payload]) -> Payload:
+    """`verdict --format json` with several candidates."""
+    return {"schema": "outweigh.verdicts/1", "verdicts": list(verdicts)}
 
 
 def ladder_payload(ladder: Ladder) -> Payload:
@@ -102,7 +96,61 @@ def ladder_payload(ladder: Ladder) -> Payload:
     }
 
 
-def _arm(arm: ArmSummary) -> Payload:
+def _gate(gate: Gate) -> Payload:
+    figures = {
+        "name": gate.name,
+        "state": gate.state.value,
+        "baseline": _finite(gate.baseline),
+        "candidate": _finite(gate.candidate),
+        "detail": gate.detail,
+    }
+    return figures if gate.evidence is None else figures | asdict(gate.evidence)
+
+
+def _sensitivity(sensitivity: Sensitivity) -> Payload:
+    return {
+        "missing_runs": sensitivity.missing_runs,
+        "if_missing_hurt": sensitivity.if_missing_hurt.value,
+        "if_missing_helped": sensitivity.if_missing_helped.value,
+        "margins": {gate: list(margins) for gate, margins in sensitivity.margins.items()},
+        "tasks_that_decide": {task: decision.value for task, decision in sensitivity.tasks_that_decide.items()},
+    }
+
+
+def _delta(delta: Delta, inference: Inference) -> Payload:
+    inferred = inference.deltas[delta.metric.delta]
+    chosen = inferred.over_tasks if inference.population is Population.TASKS else inferred.on_suite
+    return {
+        "n": delta.n,
+        "mean": _finite(delta.mean),
+        "median": _finite(delta.median),
+        "task_mean": _finite(delta.task_mean),
+        "interval": _interval(chosen.interval),
+        "standard_error": inferred.over_tasks.standard_error,
+        "suite_standard_error": inferred.on_suite.standard_error,
+    }
+
+
+def _interval(interval: Interval | None) -> Payload | None:
+    """An end that the data cannot bound is null."""
+    if interval is None:
+        return None
+    return asdict(interval) | {"low": _finite(interval.low), "high": _finite(interval.high)}
+
+
+def _interval_reasons(comparison: Comparison, inference: Inference) -> Iterator[str]:
+    for name, delta in comparison.deltas.items():
+        inferred = inference.deltas[name]
+        chosen = inferred.over_tasks if inference.population is Population.TASKS else inferred.on_suite
+        if delta.n:
+            yield from (f"{name}: {warning}." for warning in chosen.warnings)
+    for name, ratio in inference.ratios.items():
+        yield from (f"ratio of {name}: {warning}." for warning in ratio.warnings)
+    for test in (inference.mcnemar, inference.sign_flip):
+        yield from (f"{test.method}: {warning}." for warning in test.warnings)
+
+
+def _arm(arm: ArmSummary, inference: Inference) -> Payload:
     metrics = arm.metrics
     return {
         "runs": arm.runs,
@@ -110,7 +158,7 @@ def _arm(arm: ArmSummary) -> Payload:
         "excluded": {status.value: number for status, number in arm.excluded.items()},
         "successes": arm.successes,
         "pass_rate": arm.pass_rate.value,
-        "pass_rate_interval": None,
+        "pass_rate_interval": _interval(inference.pass_rates[arm.name].interval),
         "total_cost_usd": arm.total_cost_usd.value,
         "known_cost_usd": arm.known_cost_usd,
         "mean_cost_usd": metrics["cost_usd"].mean,
@@ -123,6 +171,8 @@ def _arm(arm: ArmSummary) -> Payload:
         "never_passes": never_passes(arm),
         "pass_at_k": {str(k): value for k, value in arm.pass_at_k.items()},
         "pass_hat_k": {str(k): value for k, value in arm.pass_hat_k.items()},
+        "pass_at_k_intervals": {str(k): _interval(one) for k, one in inference.pass_at_k[arm.name].items()},
+        "pass_hat_k_intervals": {str(k): _interval(one) for k, one in inference.pass_hat_k[arm.name].items()},
         "metrics": {name: asdict(description) for name, description in metrics.items()},
         "components": [
             {

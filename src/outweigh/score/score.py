@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
+from sys import intern
 
 import msgspec
 
@@ -112,8 +113,9 @@ def score_run(located: Located, run: RunRecord, prices: FirstKnown) -> Score:
     }
     return Score(
         run_id=run.run_id,
-        task_id=run.trial.task_id,
-        arm=run.trial.arm,
+        # One string object per task and arm, not per run.
+        task_id=intern(run.trial.task_id),
+        arm=intern(run.trial.arm),
         repeat=run.trial.repeat,
         attempt=run.attempt,
         status=run.status,

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import name_some
 from outweigh.record.run_record import AgentKind
+from outweigh.verdict.evidence_settings import PROMISED
+from outweigh.verdict.task_drops import task_drops
 
 MINIMUM_REPEATS = 5
 EXCLUSION_TOLERANCE = 0.05
@@ -21,6 +23,8 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
             f"promotion needs at least {MINIMUM_REPEATS} counted repeats per task and arm (10 for noisy suites); the "
             f"thinnest has {comparison.fewest_repeats}. Run more repeats."
         )
+    if drops := task_drops(comparison.baseline_table, comparison.candidate_table, PROMISED.task_alarm).supported:
+        yield f"the candidate is worse on task {name_some([drop.task_id for drop in drops])}, beyond chance."
     if missing := [task.task_id for task in comparison.tasks if task.baseline.present and not task.candidate.present]:
         yield f"task {name_some(missing)} was never run by the candidate. Run it there too."
     if vacuous := [task.task_id for task in comparison.tasks if task.baseline.vacuous or task.candidate.vacuous]:

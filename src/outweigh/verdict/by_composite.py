@@ -34,6 +34,8 @@ def decide_by_composite(comparison: Comparison, thresholds: Thresholds) -> Verdi
         gates=(),
         regressions=regressions,
         blockers=blockers(comparison),
+        needs=None,
+        sensitivity=None,
         settings=asdict(thresholds),
         evidence_sha256=comparison.evidence_sha256,
     )

@@ -47,6 +47,8 @@ def decide_by_gates(comparison: Comparison) -> Verdict:
         gates=gates,
         regressions=(),
         blockers=(*(tied if tie else ()), *extra, *blockers(comparison)),
+        needs=None,
+        sensitivity=None,
         settings={},
         evidence_sha256=comparison.evidence_sha256,
     )
@@ -72,7 +74,7 @@ def _gate(rule: _Rule, baseline: ArmSummary, candidate: ArmSummary) -> Gate:
         state = GateState.HOLDS if holds else GateState.FAILS
         relation = "equal" if after == before else ("no worse" if holds else "worse")
         detail = f"{rule.statistic} {rule.metric} is {after:g} against {before:g}: {relation}"
-    return Gate(name=rule.name, state=state, baseline=before, candidate=after, detail=detail)
+    return Gate(name=rule.name, state=state, baseline=before, candidate=after, detail=detail, evidence=None)
 
 
 def _too_unknown(arm: ArmSummary, metric: str) -> bool:

@@ -1,29 +1,35 @@
 """The closed set of policies, by name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
 from outweigh.verdict.by_composite import decide_by_composite
+from outweigh.verdict.by_evidence import decide_by_evidence
 from outweigh.verdict.by_gates import decide_by_gates
+from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
 from outweigh.verdict.thresholds import Thresholds
 from outweigh.verdict.verdict import Verdict
 
-POLICIES = ("gates", "composite")
-RESERVED = "evidence"
+POLICIES = ("evidence", "gates", "composite")
 
 
-def decide(comparison: Comparison, policy: str, margins: Mapping[str, float]) -> Verdict:
-    """Apply one policy, with the user's own margins where it has any."""
+def decide(
+    comparisons: Sequence[Comparison],
+    policy: str,
+    margins: Mapping[str, float],
+    settings: EvidenceSettings | None = None,
+) -> tuple[Verdict, ...]:
+    """Decide about every candidate of one baseline; only the evidence policy corrects for their number."""
+    if policy == "evidence":
+        return decide_by_evidence(comparisons, settings or evidence_settings(margins=margins))
     if policy == "composite":
-        return decide_by_composite(comparison, _thresholds(margins))
+        return tuple(decide_by_composite(comparison, _thresholds(margins)) for comparison in comparisons)
     if policy == "gates":
         if margins:
             raise UsageError("policy gates has no margins: it compares as the seed wrote it. Drop --margin.")
-        return decide_by_gates(comparison)
-    if policy == RESERVED:
-        raise UsageError(f"policy evidence is not built yet; choose one of {', '.join(POLICIES)}.")
+        return tuple(map(decide_by_gates, comparisons))
     raise UsageError(f"there is no policy {policy!r}; choose one of {', '.join(POLICIES)}.")
 
 

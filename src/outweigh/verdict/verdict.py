@@ -23,14 +23,28 @@ class GateState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GateEvidence:
+    """What a tested gate rests on: the effect (points, or a ratio), the bounds of its tests, and their p-values."""
+
+    scale: str
+    margin: float
+    effect: float | None
+    low: float | None
+    high: float | None
+    tasks: int
+    p_values: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A named condition with the two figures it compares."""
+    """A named condition with the two figures it compares; a literal rule has no evidence beyond them."""
 
     name: str
     state: GateState
     baseline: float | None
     candidate: float | None
     detail: str
+    evidence: GateEvidence | None
 
 
 class RegressionKind(StrEnum):
@@ -52,6 +66,27 @@ class Regression:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What it would probably take to decide; None where nothing can be said."""
+
+    more_tasks: int | None
+    more_repeats: int | None
+    cost_usd: float | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensitivity:
+    """How easily the decision would have been another one."""
+
+    missing_runs: int
+    if_missing_hurt: Decision
+    if_missing_helped: Decision
+    margins: Mapping[str, tuple[float, float]]
+    tasks_that_decide: Mapping[str, Decision]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """A decision about a candidate. `blockers` are the reasons why even an improvement would not be promoted."""
 
@@ -63,5 +98,7 @@ class Verdict:
     gates: tuple[Gate, ...]
     regressions: tuple[Regression, ...]
     blockers: tuple[str, ...]
-    settings: Mapping[str, float]
+    needs: Needs | None
+    sensitivity: Sensitivity | None
+    settings: Mapping[str, object]
     evidence_sha256: str

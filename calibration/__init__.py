@@ -1,0 +1,1 @@
+"""How often the evidence policy is right and wrong, by simulation."""

@@ -1,0 +1,66 @@
+"""Counting decisions over many draws of a world."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibration.worlds import Draw, World, draw
+from outweigh.stats.multiplicity import adjust_benjamini_hochberg
+from outweigh.verdict.evidence_rule import examine, find
+from outweigh.verdict.evidence_settings import PROMISED
+from outweigh.verdict.task_drops import MINIMUM_RUNS, fisher_drop_p
+from outweigh.verdict.verdict import Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """How often each decision was made."""
+
+    world: str
+    tasks: int
+    repeats: int
+    draws: int
+    shares: dict[Decision, float]
+
+    def of(self, decision: Decision) -> float:
+        """The share of one decision."""
+        return self.shares.get(decision, 0.0)
+
+
+def rates(world: World, tasks: int, repeats: int, draws: int, seed: int) -> Rates:
+    """Decide many experiments of one world."""
+    dice = np.random.default_rng(seed)
+    decisions = Counter(decide(draw(world, tasks, repeats, dice)) for _ in range(draws))
+    return Rates(
+        world=world.name,
+        tasks=tasks,
+        repeats=repeats,
+        draws=draws,
+        shares={decision: number / draws for decision, number in decisions.items()},
+    )
+
+
+def decide(experiment: Draw) -> Decision:
+    """The evidence policy's decision, hard per-task drops included."""
+    (finding,) = find([[examine(gate) for gate in experiment.gates()]])
+    return Decision.REGRESSED if _supported_drop(experiment) else finding.decision
+
+
+def _supported_drop(experiment: Draw) -> bool:
+    before, after = experiment.passes
+    repeats = len(before)
+    if repeats < MINIMUM_RUNS:
+        return False
+    p_values = [
+        fisher_drop_p(repeats, int(b), repeats, int(a))
+        for b, a in zip(before.sum(axis=0), after.sum(axis=0), strict=True)
+    ]
+    return bool((adjust_benjamini_hochberg(p_values) <= PROMISED.task_alarm).any())
+
+
+def grid(worlds: Iterable[World], sizes: Iterable[tuple[int, int]], draws: int, seed: int) -> list[Rates]:
+    """Every world at every size."""
+    places = list(sizes)
+    return [rates(world, tasks, repeats, draws, seed) for world in worlds for tasks, repeats in places]

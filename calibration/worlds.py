@@ -1,0 +1,119 @@
+"""Worlds with a known truth: tasks that differ, runs that scatter, arms that do or do not."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from outweigh.stats.variance import summarize_runs
+from outweigh.verdict.gate_sample import DUST, GateSample
+from outweigh.verdict.gated_metric import GATED, Scale
+
+Runs = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """How tasks and runs behave. Effects are of the candidate; times and tokens are on the log scale."""
+
+    name: str
+    logit_mean: float
+    logit_deviation: float
+    effect: float
+    effect_deviation: float
+    log_time: float
+    log_tokens: float
+    correlation: float
+
+
+def world(name: str, **changes: float) -> World:
+    """The world of the published operating characteristics, with some things changed."""
+    usual = {
+        "logit_mean": 0.4,
+        "logit_deviation": 1.6,
+        "effect": 0.0,
+        "effect_deviation": 0.4,
+        "log_time": 0.0,
+        "log_tokens": 0.0,
+        "correlation": 0.0,
+    }
+    return World(name=name, **(usual | changes))
+
+
+NULLS = (
+    world("identical arms"),
+    world("identical arms, effects alike on all tasks", effect_deviation=0.0),
+    world("identical arms, time and tokens correlated", correlation=0.9),
+    world("identical arms, nearly all passing", logit_mean=5.0, logit_deviation=1.0, effect_deviation=0.0),
+    world("identical arms, all passing", logit_mean=40.0, logit_deviation=0.0, effect_deviation=0.0),
+    world("identical arms, nearly none passing", logit_mean=-5.0, logit_deviation=1.0, effect_deviation=0.0),
+)
+SMALL_WIN = world("small win", effect=0.3, log_time=float(np.log(0.9)), log_tokens=float(np.log(0.9)))
+WIN = world("win", effect=0.8, log_time=float(np.log(0.8)), log_tokens=float(np.log(0.8)))
+TRAP = world("trap: cheaper but worse", effect=-0.6, log_time=float(np.log(0.8)), log_tokens=float(np.log(0.8)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Draw:
+    """One experiment: runs × tasks for both arms and three metrics, times and tokens as logs."""
+
+    passes: tuple[Runs, Runs]
+    times: tuple[Runs, Runs]
+    tokens: tuple[Runs, Runs]
+
+    def gates(self) -> tuple[GateSample, ...]:
+        """The three gates of the published table."""
+        return tuple(
+            _gate(name, before, after)
+            for name, (before, after) in (
+                ("pass_rate", self.passes),
+                ("duration", self.times),
+                ("non_cache_tokens", self.tokens),
+            )
+        )
+
+
+def draw(world: World, tasks: int, repeats: int, dice: Generator) -> Draw:
+    """Run one experiment in a world."""
+    logits = dice.normal(world.logit_mean, world.logit_deviation, tasks)
+    moved = logits + dice.normal(world.effect, world.effect_deviation, tasks)
+    passes = tuple(
+        (dice.random((repeats, tasks)) < 1 / (1 + np.exp(-chance))).astype(np.float64) for chance in (logits, moved)
+    )
+    before_time, before_tokens = _resources(world, 0.0, 0.0, tasks, repeats, dice)
+    after_time, after_tokens = _resources(world, world.log_time, world.log_tokens, tasks, repeats, dice)
+    sizes = dice.normal(0, 0.5, (2, tasks))
+    return Draw(
+        passes=(passes[0], passes[1]),
+        times=(before_time + sizes[0], after_time + sizes[0]),
+        tokens=(before_tokens + sizes[1], after_tokens + sizes[1]),
+    )
+
+
+def _resources(
+    world: World, log_time: float, log_tokens: float, tasks: int, repeats: int, dice: Generator
+) -> tuple[Runs, Runs]:
+    """Task-by-arm and run-by-run scatter of two log resources, correlated as the world says."""
+    law = np.array([[1.0, world.correlation], [world.correlation, 1.0]])
+    by_task = 0.15 * dice.multivariate_normal([0, 0], law, tasks)
+    by_run = 0.4 * dice.multivariate_normal([0, 0], law, (repeats, tasks))
+    scatter = by_task + by_run
+    return log_time + scatter[..., 0], log_tokens + scatter[..., 1]
+
+
+def _gate(name: str, before: Runs, after: Runs) -> GateSample:
+    gated = GATED[name]
+    sign = 1.0 if gated.scale is Scale.POINTS else -1.0
+    benefits = sign * (after.mean(axis=0) - before.mean(axis=0))
+    repeats, tasks = before.shape
+    owners = np.tile(np.arange(tasks), repeats)
+    return GateSample(
+        gated=gated,
+        margin=gated.margin,
+        tasks=tuple(map(str, range(tasks))),
+        benefits=np.where(np.abs(benefits) < DUST, 0.0, benefits),
+        families=None,
+        noise=(summarize_runs(before.ravel(), owners, tasks), summarize_runs(after.ravel(), owners, tasks)),
+        unknown=None,
+    )

@@ -1,0 +1,132 @@
+"""How sure the differences between two arms are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from outweigh.compare.arm_inference import DRAWS, LEVEL
+from outweigh.compare.arm_table import ArmTable, Column
+from outweigh.compare.delta import align_tasks
+from outweigh.compare.families import families_of
+from outweigh.compare.metric import METRICS
+from outweigh.stats.bootstrap import bootstrap_means
+from outweigh.stats.bootstrap_interval import expanded_percentile_interval
+from outweigh.stats.cluster import cluster_interval
+from outweigh.stats.estimate import Estimate, Unit
+from outweigh.stats.log_ratio import geometric_ratio, mean_logs
+from outweigh.stats.mean import fixed_suite_interval, mean_interval
+from outweigh.stats.ratio import ratio_of_ratios_interval
+from outweigh.stats.unknown import unknown_estimate
+from outweigh.stats.variance import TaskMoments, summarize_runs
+
+RATIOS = {
+    "cost": "cost_usd",
+    "duration": "duration_seconds",
+    "total_tokens": "total_tokens",
+    "non_cache_tokens": "non_cache_tokens",
+}
+
+
+class Method(StrEnum):
+    """Where intervals over tasks come from."""
+
+    T = "t"
+    BOOTSTRAP = "bootstrap"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaInference:
+    """Both answers about one delta: over tasks like these, and on this suite."""
+
+    over_tasks: Estimate
+    on_suite: Estimate
+
+
+def infer_deltas(baseline: ArmTable, candidate: ArmTable, method: Method, seed: int) -> dict[str, DeltaInference]:
+    """Both estimands of every delta, by the delta's name."""
+    rows = align_tasks(baseline, candidate)
+    families = families_of(baseline, candidate)
+    labels = None if families is None else np.array([families[baseline.tasks[place]] for place in rows[:, 0].tolist()])
+    by_task = {
+        metric.name: candidate.mean_per_task(metric.name)[rows[:, 1]] - baseline.mean_per_task(metric.name)[rows[:, 0]]
+        for metric in METRICS
+    }
+    draws = _bootstrap(by_task, seed) if method is Method.BOOTSTRAP and len(rows) > 1 else None
+    return {
+        metric.delta: DeltaInference(
+            over_tasks=_over_tasks(by_task[metric.name], labels, None if draws is None else draws[metric.name]),
+            on_suite=_on_suite(metric.name, baseline, candidate),
+        )
+        for metric in METRICS
+    }
+
+
+def _over_tasks(deltas: Column, labels: Column | None, draws: Column | None) -> Estimate:
+    known = ~np.isnan(deltas)
+    if draws is not None and known.any():
+        return expanded_percentile_interval(draws, float(deltas[known].mean()), int(known.sum()), LEVEL)
+    if labels is not None and len(np.unique(labels[known])) > 1:
+        return cluster_interval(deltas[known], labels[known], LEVEL)
+    return mean_interval(deltas[known], level=LEVEL, unit=Unit.TASK)
+
+
+def _bootstrap(by_task: Mapping[str, Column], seed: int) -> dict[str, Column]:
+    """One set of weights for all metrics; a task that does not know a metric weighs nothing in it."""
+    columns = [part for deltas in by_task.values() for part in (np.nan_to_num(deltas), ~np.isnan(deltas))]
+    means = bootstrap_means(np.column_stack(columns), DRAWS, seed)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return {name: means[:, 2 * place] / means[:, 2 * place + 1] for place, name in enumerate(by_task)}
+
+
+def _on_suite(metric: str, baseline: ArmTable, candidate: ArmTable) -> Estimate:
+    rows = align_tasks(baseline, candidate)
+    after, before = _moments(candidate, metric), _moments(baseline, metric)
+    shared = np.isfinite(after.means[rows[:, 1]]) & np.isfinite(before.means[rows[:, 0]])
+    ours, theirs = rows[shared, 0], rows[shared, 1]
+    if not len(ours):
+        return unknown_estimate("no task is known in both arms", n=0, unit=Unit.RUN, method="fixed suite", point=None)
+    return fixed_suite_interval(
+        mean_a=after.means[theirs],
+        var_a=after.variances[theirs],
+        n_a=after.counts[theirs].astype(np.float64),
+        mean_b=before.means[ours],
+        var_b=before.variances[ours],
+        n_b=before.counts[ours].astype(np.float64),
+        level=LEVEL,
+    )
+
+
+def _moments(arm: ArmTable, metric: str) -> TaskMoments:
+    known = ~np.isnan(arm.columns[metric])
+    return summarize_runs(arm.columns[metric][known], arm.task_of[known], len(arm.tasks))
+
+
+def infer_ratios(baseline: ArmTable, candidate: ArmTable) -> dict[str, Estimate]:
+    """Candidate over baseline: geometric means of task ratios, and the ratio of the costs of a pass."""
+    rows = align_tasks(baseline, candidate)
+    found = {}
+    for name, metric in RATIOS.items():
+        before, after = (_mean_logs(arm, metric) for arm in (baseline, candidate))
+        logs = after[rows[:, 1]] - before[rows[:, 0]]
+        # A task nobody measured is left out; a zero, which has no logarithm, makes the ratio unknown.
+        measured = ~np.isnan(candidate.mean_per_task(metric)[rows[:, 1]] + baseline.mean_per_task(metric)[rows[:, 0]])
+        found[name] = geometric_ratio(logs[measured], level=LEVEL, unit=Unit.TASK)
+    found["cost_of_pass"] = _cost_of_pass_ratio(baseline, candidate)
+    return found
+
+
+def _mean_logs(arm: ArmTable, metric: str) -> Column:
+    known = ~np.isnan(arm.columns[metric])
+    return mean_logs(arm.columns[metric][known], arm.task_of[known], len(arm.tasks))
+
+
+def _cost_of_pass_ratio(baseline: ArmTable, candidate: ArmTable) -> Estimate:
+    rows = align_tasks(baseline, candidate)
+    parts = {
+        f"{role}_{side}": arm.mean_per_task(metric)[places]
+        for arm, side, places in ((candidate, "a", rows[:, 1]), (baseline, "b", rows[:, 0]))
+        for role, metric in (("numerators", "cost_usd"), ("denominators", "passed"))
+    }
+    return ratio_of_ratios_interval(**parts, level=LEVEL, unit=Unit.TASK)

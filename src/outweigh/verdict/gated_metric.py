@@ -1,0 +1,37 @@
+"""What the evidence policy can gate on, and how each metric is measured."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import log1p
+
+
+class Scale(StrEnum):
+    """How two arms differ: by points of a rate, or by a ratio."""
+
+    POINTS = "points"
+    RATIO = "ratio"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedMetric:
+    """A gate's metric. `margin` is in points of a rate (0.05 is five points) or as a relative change (0.05 is 5 %)."""
+
+    name: str
+    metric: str
+    scale: Scale
+    margin: float
+
+    def on_scale(self, margin: float) -> float:
+        """The margin where the test happens: as it is for points, as a log for ratios."""
+        return margin if self.scale is Scale.POINTS else log1p(margin)
+
+
+GATED = {
+    gated.name: gated
+    for gated in (
+        GatedMetric(name="pass_rate", metric="passed", scale=Scale.POINTS, margin=0.05),
+        GatedMetric(name="duration", metric="duration_seconds", scale=Scale.RATIO, margin=0.05),
+        GatedMetric(name="non_cache_tokens", metric="non_cache_tokens", scale=Scale.RATIO, margin=0.05),
+        GatedMetric(name="cost", metric="cost_usd", scale=Scale.RATIO, margin=0.05),
+    )
+}

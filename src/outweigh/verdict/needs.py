@@ -1,0 +1,82 @@
+"""What it would take to decide: tasks, repeats, dollars. A plan for next time, never a power of what was seen."""
+
+from collections.abc import Sequence
+from math import ceil, log, log1p
+
+import numpy as np
+
+from outweigh.compare.comparison import Comparison
+from outweigh.stats.power import tasks_by_normal
+from outweigh.stats.sample import has_no_spread
+from outweigh.stats.variance import VarianceComponents, estimate_components
+from outweigh.verdict.evidence_settings import MINIMUM_TASKS, PROMISED
+from outweigh.verdict.gate_sample import GateSample
+from outweigh.verdict.gated_metric import Scale
+from outweigh.verdict.verdict import Needs
+
+POWER = 0.8
+# A two-sided alpha, because that is how the planning functions count.
+ALPHA = 2 * PROMISED.non_inferiority
+
+
+def needs(gates: Sequence[GateSample], comparison: Comparison) -> Needs | None:
+    """Enough to show with 80 % power, if the arms are in truth alike, that the candidate is not worse on any gate."""
+    tasks = [_tasks_needed(gate) for gate in gates]
+    have = min((len(gate.benefits) for gate in gates), default=0)
+    known = [number for number in tasks if number is not None]
+    if not known:
+        return _more(max(0, MINIMUM_TASKS - have), None, comparison) if have < MINIMUM_TASKS else None
+    wanted = max(*known, MINIMUM_TASKS)
+    return _more(max(0, wanted - have), _repeats_needed(gates, comparison), comparison)
+
+
+def _more(tasks: int, repeats: int | None, comparison: Comparison) -> Needs | None:
+    if tasks == 0:
+        return None
+    dollars = _price_of_a_task(comparison)
+    cost = None if dollars is None else tasks * dollars
+    instead = f", or {repeats} more repeats of every task" if repeats else "; more repeats alone would not do"
+    price = "" if cost is None else f", about ${cost:,.2f} at this suite's prices"
+    return Needs(
+        more_tasks=tasks,
+        more_repeats=repeats,
+        cost_usd=cost,
+        detail=f"about {tasks} more tasks{price}{instead} (for 80 % power if the arms are alike)",
+    )
+
+
+def _tasks_needed(gate: GateSample) -> int | None:
+    if len(gate.benefits) < 2:
+        return None
+    if has_no_spread(gate.benefits, 1.0):
+        return ceil(log(PROMISED.non_inferiority) / log1p(-gate.limit)) if gate.gated.scale is Scale.POINTS else None
+    return ceil(tasks_by_normal(gate.limit, float(np.var(gate.benefits, ddof=1)), ALPHA, POWER))
+
+
+def _repeats_needed(gates: Sequence[GateSample], comparison: Comparison) -> int | None:
+    """Repeats to add at the same tasks; None where the tasks differ too much for that to help."""
+    wanted = [_repeats_of(gate) for gate in gates if len(gate.benefits) >= 2]
+    if not wanted or None in wanted:
+        return None
+    more = max(number for number in wanted if number is not None) - comparison.fewest_repeats
+    return more if more > 0 else None
+
+
+def _repeats_of(gate: GateSample) -> int | None:
+    if gate.noise is None or has_no_spread(gate.benefits, 1.0):
+        return None
+    components: VarianceComponents = estimate_components(gate.noise[1], gate.noise[0])
+    if components.true_deltas is None or components.candidate_runs is None or components.baseline_runs is None:
+        return None
+    affordable = len(gate.benefits) * gate.limit**2 / tasks_by_normal(1.0, 1.0, ALPHA, POWER)
+    room = affordable - components.true_deltas
+    return ceil((components.candidate_runs + components.baseline_runs) / room) if room > 0 else None
+
+
+def _price_of_a_task(comparison: Comparison) -> float | None:
+    """Both arms' runs of one task, at the repeats and mean costs of this comparison."""
+    arms = (comparison.baseline, comparison.candidate)
+    costs = [arm.metrics["cost_usd"].mean for arm in arms]
+    if any(cost is None for cost in costs):
+        return None
+    return sum((cost or 0.0) * arm.runs / arm.tasks for cost, arm in zip(costs, arms, strict=True))

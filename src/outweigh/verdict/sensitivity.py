@@ -1,0 +1,109 @@
+"""How easily the decision would have been another: missing runs, other margins, single tasks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from outweigh.compare.arm_table import ArmTable
+from outweigh.verdict.gate_sample import DUST, GateSample
+from outweigh.verdict.gated_metric import Scale
+from outweigh.verdict.verdict import Decision, Sensitivity
+
+Decide = Callable[[Sequence[GateSample]], Decision]
+
+FACTORS = np.logspace(-1, 1, 41)
+"""Margins from a tenth to ten times their value are tried."""
+
+EXTREMES = 25
+"""Only a task at the edge can turn a decision alone, so only so many per gate and side are left out in turn."""
+
+
+def sensitivity(
+    gates: Sequence[GateSample], decision: Decision, decide: Decide, baseline: ArmTable, candidate: ArmTable
+) -> Sensitivity:
+    """Ask the same rule again with the evidence bent in every direction."""
+    missing = _missing(baseline) + _missing(candidate)
+    hurt, helped = (
+        decide([_with_missing(gate, baseline, candidate, outcome) for gate in gates]) if missing else decision
+        for outcome in (0.0, 1.0)
+    )
+    return Sensitivity(
+        missing_runs=missing,
+        if_missing_hurt=hurt,
+        if_missing_helped=helped,
+        margins=_margins(gates, decision, decide),
+        tasks_that_decide=_tasks_that_decide(gates, decision, decide),
+    )
+
+
+def _missing(arm: ArmTable) -> int:
+    return len(arm.excluded) + int(np.isnan(arm.columns["passed"]).sum())
+
+
+def _with_missing(gate: GateSample, baseline: ArmTable, candidate: ArmTable, outcome: float) -> GateSample:
+    """The pass-rate gate had every missing run of the candidate this outcome, and of the baseline the other."""
+    if gate.gated.scale is not Scale.POINTS:
+        return gate
+    before, after = _filled_rates(baseline, 1.0 - outcome), _filled_rates(candidate, outcome)
+    tasks = tuple(task for task in before if task in after)
+    benefits = np.array([after[task] - before[task] for task in tasks])
+    return replace(
+        gate,
+        tasks=tasks,
+        benefits=np.where(np.abs(benefits) < DUST, 0.0, benefits),
+        # Labels and run noise belong to the runs that took place; bounds are about tasks.
+        families=None,
+        noise=None,
+    )
+
+
+def _filled_rates(arm: ArmTable, outcome: float) -> dict[str, float]:
+    outcomes: dict[str, list[float]] = {}
+    for run in (*arm.runs, *arm.excluded):
+        outcomes.setdefault(run.task_id, []).append(outcome if run.passed is None else run.passed)
+    return {task: sum(values) / len(values) for task, values in outcomes.items()}
+
+
+def _margins(gates: Sequence[GateSample], decision: Decision, decide: Decide) -> Mapping[str, tuple[float, float]]:
+    """For each gate alone, the margins around its own over which the decision stays."""
+    return {gate.gated.name: _margin_range(gates, place, decision, decide) for place, gate in enumerate(gates)}
+
+
+def _margin_range(gates: Sequence[GateSample], place: int, decision: Decision, decide: Decide) -> tuple[float, float]:
+    def holds(factor: float) -> bool:
+        changed = replace(gates[place], margin=gates[place].margin * factor)
+        return decide([*gates[:place], changed, *gates[place + 1 :]]) is decision
+
+    middle = len(FACTORS) // 2
+    low = _last_true(holds, FACTORS[middle::-1].tolist())
+    high = _last_true(holds, FACTORS[middle:].tolist())
+    return gates[place].margin * low, gates[place].margin * high
+
+
+def _last_true(holds: Callable[[float], bool], factors: Sequence[float]) -> float:
+    reached = factors[0]
+    for factor in factors[1:]:
+        if not holds(factor):
+            break
+        reached = factor
+    return reached
+
+
+def _tasks_that_decide(gates: Sequence[GateSample], decision: Decision, decide: Decide) -> Mapping[str, Decision]:
+    """Tasks whose absence alone would have led to another decision."""
+    flips = {}
+    for task in _candidates(gates):
+        left = decide([gate.without(gate.tasks.index(task)) if task in gate.tasks else gate for gate in gates])
+        if left is not decision:
+            flips[task] = left
+    return flips
+
+
+def _candidates(gates: Sequence[GateSample]) -> list[str]:
+    found: dict[str, None] = {}
+    for gate in gates:
+        order = np.argsort(gate.benefits, kind="stable")
+        edge = order if len(order) <= 2 * EXTREMES else np.concatenate([order[:EXTREMES], order[-EXTREMES:]])
+        found.update(dict.fromkeys(gate.tasks[place] for place in edge.tolist()))
+    return list(found)

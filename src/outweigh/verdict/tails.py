@@ -1,0 +1,142 @@
+"""How strongly a gate's deltas speak against a supposed mean: one-sided p-values, whatever the data look like.
+
+Deltas are oriented so that more is better. A missing p-value means that the data cannot say.
+"""
+
+from dataclasses import dataclass
+from math import exp, inf
+from typing import Protocol
+
+from outweigh.stats.alternative import Alternative
+from outweigh.stats.confidence_sequence import log_normal_mixture, tune_normal_mixture
+from outweigh.stats.equivalence import one_sided_p
+from outweigh.stats.special import binomial_cdf
+
+SPARSE = 5
+"""With fewer tasks that differ at all, a t test has nothing to stand on, and exact bounds take over."""
+
+
+class Tails(Protocol):
+    """Both one-sided tests of a mean."""
+
+    def above(self, null: float) -> float | None:
+        """P-value against "the mean is at most `null`"."""
+
+    def below(self, null: float) -> float | None:
+        """P-value against "the mean is at least `null`"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudentTails:
+    """The ordinary case: a t test."""
+
+    mean: float
+    error: float
+    df: float
+
+    def above(self, null: float) -> float | None:
+        """Upper tail of t."""
+        return one_sided_p(self.mean, self.error, self.df, null, Alternative.GREATER)
+
+    def below(self, null: float) -> float | None:
+        """Lower tail of t."""
+        return one_sided_p(self.mean, self.error, self.df, null, Alternative.LESS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantTails:
+    """Every task has the same delta of a rate, so only their number speaks.
+
+    With confidence 1 − p at least p^(1/tasks) of all tasks are like these; the rest may be as bad as −1. For deltas
+    that are all 0 this gives the bound −(1 − p^(1/tasks)).
+    """
+
+    delta: float
+    tasks: int
+
+    def above(self, null: float) -> float | None:
+        """Chance to see nothing but such tasks if the mean were at most `null`."""
+        return ((1 + null) / (1 + self.delta)) ** self.tasks if -1 <= null < self.delta else 1.0
+
+    def below(self, null: float) -> float | None:
+        """The same with the signs turned round."""
+        return ConstantTails(delta=-self.delta, tasks=self.tasks).above(-null)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparseTails:
+    """Few tasks differ at all: the usual test may only speak where exact counting agrees."""
+
+    usual: Tails
+    gains: int
+    losses: int
+    tasks: int
+
+    def above(self, null: float) -> float | None:
+        """The weaker of both p-values."""
+        return max(_count(self.losses, self.gains, self.tasks, null), self.usual.above(null) or 0.0)
+
+    def below(self, null: float) -> float | None:
+        """The same with the signs turned round."""
+        return max(_count(self.gains, self.losses, self.tasks, -null), self.usual.below(null) or 0.0)
+
+
+def _count(losses: int, gains: int, tasks: int, null: float) -> float:
+    """Below 0, count losses against the share of tasks that could hide such a mean; from 0 on, a sign test."""
+    return binomial_cdf(losses, tasks, min(1.0, -null)) if null < 0 else binomial_cdf(losses, gains + losses, 0.5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnytimeTails:
+    """Valid at every look at once: the mixture martingale of the confidence sequence, as a p-value."""
+
+    mean: float
+    deviation: float
+    tasks: int
+    planned_tasks: int
+
+    def above(self, null: float) -> float | None:
+        """1 / the largest bet against the null that the mixture could have won by now."""
+        if not self.mean > null:
+            return 1.0
+        total = self.tasks * (self.mean - null) / self.deviation
+        # Tuned for the error rate of the alarm; any other choice would be valid too, only wider.
+        rho = tune_normal_mixture(self.planned_tasks, 0.05)
+        return min(1.0, exp(-min(log_normal_mixture(total, self.tasks, rho), 700.0)))
+
+    def below(self, null: float) -> float | None:
+        """The same with the signs turned round."""
+        turned = AnytimeTails(
+            mean=-self.mean, deviation=self.deviation, tasks=self.tasks, planned_tasks=self.planned_tasks
+        )
+        return turned.above(-null)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownTails:
+    """The data cannot say anything."""
+
+    def above(self, null: float) -> float | None:  # noqa: ARG002 - nothing is known about any null
+        """Unknown."""
+        return None
+
+    def below(self, null: float) -> float | None:  # noqa: ARG002
+        """Unknown."""
+        return None
+
+
+def bound(tails: Tails, alpha: float, low: float, high: float, *, lower: bool) -> float | None:
+    """The one-sided confidence bound that belongs to the tests, by bisection; infinite where they never reject."""
+    test = tails.above if lower else tails.below
+    if test(low if lower else high) is None:
+        return None
+    if (test(low if lower else high) or 0.0) > alpha:
+        return -inf if lower else inf
+    rejected, kept = (low, high) if lower else (high, low)
+    for _ in range(60):
+        middle = (rejected + kept) / 2
+        if (test(middle) or 0.0) <= alpha:
+            rejected = middle
+        else:
+            kept = middle
+    return rejected

@@ -1,0 +1,96 @@
+"""What makes evidence unusable: reasons to say nothing at all, each with its way out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from outweigh.compare.arm_table import ArmTable
+from outweigh.compare.comparison import Comparison
+from outweigh.compare.delta import align_tasks
+from outweigh.compare.families import families_of
+from outweigh.stats.sample import has_no_spread
+from outweigh.verdict.confounding import cost_confounded
+from outweigh.verdict.evidence_settings import (
+    MINIMUM_TASKS,
+    UNKNOWN_TOLERANCE,
+    UNPAIRED_TOLERANCE,
+    EvidenceSettings,
+)
+from outweigh.verdict.gate_sample import GateSample, sample_gate
+from outweigh.verdict.gated_metric import GATED, Scale
+
+MINIMUM_FAMILIES = 5
+
+
+def gates_of(comparison: Comparison, settings: EvidenceSettings) -> tuple[GateSample, ...]:
+    """The gates asked for, each with its deltas or with the reason why it cannot be judged."""
+    baseline, candidate = comparison.baseline_table, comparison.candidate_table
+    families = None if settings.fixed_suite else families_of(comparison.baseline_table, comparison.candidate_table)
+    return tuple(
+        _checked(sample_gate(GATED[name], settings.margin(name), baseline, candidate, families), comparison, settings)
+        for name in _gate_names(comparison, settings)
+    )
+
+
+def unusable(comparison: Comparison, gates: Sequence[GateSample], settings: EvidenceSettings) -> Iterator[str]:
+    """Everything that forbids a conclusion."""
+    shared, all_tasks = len(align_tasks(comparison.baseline_table, comparison.candidate_table)), len(comparison.tasks)
+    if shared < MINIMUM_TASKS:
+        yield f"{shared} tasks have counted runs in both arms; no conclusion rests on fewer than {MINIMUM_TASKS}"
+    if all_tasks - shared > UNPAIRED_TOLERANCE * all_tasks:
+        yield f"{all_tasks - shared} of {all_tasks} tasks have counted runs in one arm only; run them in both"
+    families = None if settings.fixed_suite else families_of(comparison.baseline_table, comparison.candidate_table)
+    if families is not None and len(set(families.values())) < MINIMUM_FAMILIES:
+        yield (
+            f"the tasks come from {len(set(families.values()))} families, which is too few to speak of other families; "
+            "add families, or ask about this suite only with --infer runs"
+        )
+    for gate in gates:
+        if gate.unknown is not None:
+            yield f"gate {gate.gated.name} is unknown: {gate.unknown}"
+
+
+def _gate_names(comparison: Comparison, settings: EvidenceSettings) -> tuple[str, ...]:
+    if settings.gates is not None:
+        return settings.gates
+    known = not any(_too_unknown(arm, "cost_usd") for arm in (comparison.baseline_table, comparison.candidate_table))
+    return tuple(name for name in GATED if name != "cost" or known)
+
+
+def _checked(gate: GateSample, comparison: Comparison, settings: EvidenceSettings) -> GateSample:
+    return replace(gate, unknown=_why_unknown(gate, comparison, settings))
+
+
+def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSettings) -> str | None:
+    baseline, candidate = comparison.baseline_table, comparison.candidate_table
+    ignorant = [arm.name for arm in (baseline, candidate) if _too_unknown(arm, gate.gated.metric)]
+    if ignorant:
+        others = ",".join(name for name in GATED if name not in (gate.gated.name, "cost"))
+        return (
+            f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(ignorant)} do not know "
+            f"{gate.gated.metric}; leave it out with --gates {others}"
+        )
+    shared = len(align_tasks(baseline, candidate))
+    if shared - len(gate.benefits) > UNPAIRED_TOLERANCE * shared:
+        return f"{shared - len(gate.benefits)} of {shared} tasks have no {gate.gated.metric} to compare (missing or 0)"
+    if settings.fixed_suite:
+        return _why_no_run_noise(gate)
+    if gate.gated.scale is Scale.RATIO and len(gate.benefits) > 1 and has_no_spread(gate.benefits, 1.0):
+        return "every task shows the very same ratio, so the data do not show how far it could be off"
+    return cost_confounded(baseline, candidate) if gate.gated.name == "cost" else None
+
+
+def _why_no_run_noise(gate: GateSample) -> str | None:
+    if gate.noise is None or not len(gate.benefits):
+        return "no task has runs in both arms"
+    if min(int(arm.counts.min()) for arm in gate.noise) < 2:
+        return "--infer runs needs at least 2 runs of every task in both arms"
+    if not max(float(arm.variances.max()) for arm in gate.noise) > 0:
+        return "no task shows any difference between its runs, so run noise cannot be estimated"
+    return None
+
+
+def _too_unknown(arm: ArmTable, metric: str) -> bool:
+    unknown = int(np.isnan(arm.columns[metric]).sum())
+    return not len(arm.runs) or unknown > UNKNOWN_TOLERANCE * len(arm.runs)
