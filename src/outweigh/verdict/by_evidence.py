@@ -1,7 +1,7 @@
 """Policy `evidence`: improved only when the data show it at a stated error rate, and silent when they do not."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from math import expm1, inf
 
 import numpy as np
@@ -33,12 +33,32 @@ from outweigh.verdict.verdict import (
 _WIDEST = {Scale.POINTS: 1.0, Scale.RATIO: 20.0}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Weighed:
+    """The decision about one candidate and what it rests on, before anything is explained."""
+
+    decision: Decision
+    gates: tuple[GateSample, ...]
+    finding: Finding
+    obstacles: tuple[str, ...]
+    drops: TaskDrops
+    hard_drops: tuple[Regression, ...]
+
+
 def decide_by_evidence(comparisons: Sequence[Comparison], settings: EvidenceSettings) -> tuple[Verdict, ...]:
     """Decide about one candidate, or about many against one baseline with their luck corrected together."""
+    return tuple(
+        _verdict(comparison, weighed, settings)
+        for comparison, weighed in zip(comparisons, weigh(comparisons, settings), strict=True)
+    )
+
+
+def weigh(comparisons: Sequence[Comparison], settings: EvidenceSettings) -> tuple[Weighed, ...]:
+    """The decisions alone, without the sensitivity and the needs, which take far longer."""
     gates = [gates_of(comparison, settings) for comparison in comparisons]
     findings = find([[_examine(gate, settings) for gate in samples] for samples in gates])
     return tuple(
-        _verdict(comparison, samples, finding, settings)
+        _weighed(comparison, samples, finding, settings)
         for comparison, samples, finding in zip(comparisons, gates, findings, strict=True)
     )
 
@@ -47,23 +67,34 @@ def _examine(gate: GateSample, settings: EvidenceSettings) -> GateTest:
     return examine(gate, fixed_suite=settings.fixed_suite, planned_tasks=settings.planned_tasks)
 
 
-def _verdict(
-    comparison: Comparison, gates: Sequence[GateSample], finding: Finding, settings: EvidenceSettings
-) -> Verdict:
+def _weighed(
+    comparison: Comparison, gates: tuple[GateSample, ...], finding: Finding, settings: EvidenceSettings
+) -> Weighed:
     obstacles = tuple(unusable(comparison, gates, settings))
     drops = task_drops(comparison.baseline_table, comparison.candidate_table, PROMISED.task_alarm)
     # Looking again and again at single tasks would spend their error rate many times over.
-    supported = () if settings.planned_tasks is not None else drops.supported
-    decision = _decision(finding, supported, obstacles)
-    missing = _missing_tasks(comparison)
+    hard_drops = () if settings.planned_tasks is not None else drops.supported
+    return Weighed(
+        decision=_decision(finding, hard_drops, obstacles),
+        gates=gates,
+        finding=finding,
+        obstacles=obstacles,
+        drops=drops,
+        hard_drops=hard_drops,
+    )
+
+
+def _verdict(comparison: Comparison, weighed: Weighed, settings: EvidenceSettings) -> Verdict:
+    decision, gates, finding = weighed.decision, weighed.gates, weighed.finding
+    obstacles, hard_drops = weighed.obstacles, weighed.hard_drops
     return Verdict(
         policy="evidence",
         decision=decision,
         seed_wording=decision.value,
-        reasons=(*obstacles, *(item.detail for item in supported), *_reasons(finding, decision)),
-        warnings=(*comparison.warnings, *_notices(drops, gates, settings)),
+        reasons=(*obstacles, *(item.detail for item in hard_drops), *_reasons(finding, decision)),
+        warnings=(*comparison.warnings, *_notices(weighed.drops, gates, settings)),
         gates=tuple(_gate(test, comparison) for test in finding.tests),
-        regressions=(*missing, *supported),
+        regressions=(*_missing_tasks(comparison), *hard_drops),
         blockers=(*obstacles, *blockers(comparison)),
         needs=needs(gates, comparison) if decision is Decision.INCONCLUSIVE else None,
         sensitivity=None if obstacles else _sensitivity(comparison, gates, finding, settings),
