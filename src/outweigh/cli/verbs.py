@@ -14,5 +14,6 @@ VERBS = {
     "compare": Verb("outweigh.cli.compare", "two arms side by side: summaries, pairs, deltas"),
     "verdict": Verb("outweigh.cli.verdict", "did the candidate improve, and may it be promoted?"),
     "ladder": Verb("outweigh.cli.ladder", "arms as tiers: uplift, variance, range, grades, best value"),
+    "aa": Verb("outweigh.cli.aa", "the self-check: how often would each policy cry wolf on this data?"),
     "export": Verb("outweigh.cli.export", "write the records as .jsonl or the scores as .csv"),
 }

@@ -17,14 +17,13 @@ RELIABILITY_KS = (1, 3, 5)
 
 
 def pass_rate_estimate(arm: ArmTable) -> Estimate:
-    """Wilson for one run per task; over repeats, the task means are the observations."""
-    attempts = arm.known_per_task("passed")
-    if attempts.size and attempts.max() == 1:
-        passes = int(arm.sum_per_task("passed").sum())
-        return wilson_interval(passes, int(attempts.sum()), level=LEVEL, unit=Unit.TASK)
-    means = arm.mean_per_task("passed")
-    estimate = mean_interval(means[~np.isnan(means)], level=LEVEL, unit=Unit.TASK)
-    return _within_rate(estimate)
+    """Wilson for one run per task, or where every task always did the same; else the task means are observations."""
+    attempts, means = arm.known_per_task("passed"), arm.mean_per_task("passed")
+    means = means[~np.isnan(means)]
+    alike = means.size > 0 and means.min() == means.max() and means.max() in (0.0, 1.0)
+    if alike or (attempts.size and attempts.max() == 1):
+        return wilson_interval(int(means.sum()), int(means.size), level=LEVEL, unit=Unit.TASK)
+    return _within_rate(mean_interval(means, level=LEVEL, unit=Unit.TASK))
 
 
 def _within_rate(estimate: Estimate) -> Estimate:

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from outweigh.compare.arm_table import ArmTable, Column, Index
+from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.delta import align_tasks
+from outweigh.compare.task_moments import select_tasks, task_moments
 from outweigh.stats.cluster import cluster_errors
 from outweigh.stats.mean import suite_error
 from outweigh.stats.sample import has_no_spread
-from outweigh.stats.variance import TaskMoments, summarize_runs
+from outweigh.stats.variance import TaskMoments
 from outweigh.verdict.gated_metric import GatedMetric, Scale
 from outweigh.verdict.tails import SPARSE, AnytimeTails, ConstantTails, SparseTails, StudentTails, Tails, UnknownTails
 
@@ -45,7 +45,9 @@ class GateSample:
             tasks=tuple(np.array(self.tasks, dtype=object)[keep]),
             benefits=self.benefits[keep],
             families=None if self.families is None else tuple(np.array(self.families, dtype=object)[keep]),
-            noise=None if self.noise is None else (_select(self.noise[0], keep), _select(self.noise[1], keep)),
+            noise=None
+            if self.noise is None
+            else (select_tasks(self.noise[0], keep), select_tasks(self.noise[1], keep)),
             unknown=self.unknown,
         )
 
@@ -54,12 +56,12 @@ def sample_gate(
     gated: GatedMetric, margin: float, baseline: ArmTable, candidate: ArmTable, families: Mapping[str, str] | None
 ) -> GateSample:
     """Take one delta per task that both arms know: points of a rate, or minus the log of a ratio."""
-    rows = align_tasks(baseline, candidate)
-    before = _select(_moments(gated, baseline), rows[:, 0])
-    after = _select(_moments(gated, candidate), rows[:, 1])
+    rows, logs = align_tasks(baseline, candidate), gated.scale is Scale.RATIO
+    before = select_tasks(task_moments(baseline, gated.metric, logs=logs), rows[:, 0])
+    after = select_tasks(task_moments(candidate, gated.metric, logs=logs), rows[:, 1])
     differences = after.means - before.means
     known = np.isfinite(differences)
-    benefits = differences[known] if gated.scale is Scale.POINTS else -differences[known]
+    benefits = -differences[known] if logs else differences[known]
     tasks = tuple(baseline.tasks[place] for place in rows[known, 0].tolist())
     return GateSample(
         gated=gated,
@@ -67,7 +69,7 @@ def sample_gate(
         tasks=tasks,
         benefits=np.where(np.abs(benefits) < DUST, 0.0, benefits),
         families=None if families is None else tuple(families[task] for task in tasks),
-        noise=(_select(before, known), _select(after, known)),
+        noise=(select_tasks(before, known), select_tasks(after, known)),
         unknown=None,
     )
 
@@ -110,19 +112,3 @@ def _suite_tails(sample: GateSample) -> Tails:
         return UnknownTails()
     error, df = suite_error(variances, runs)
     return StudentTails(mean=float(sample.benefits.mean()), error=error, df=df)
-
-
-def _moments(gated: GatedMetric, arm: ArmTable) -> TaskMoments:
-    column = arm.columns[gated.metric]
-    known = ~np.isnan(column)
-    values, owners = column[known], arm.task_of[known]
-    if gated.scale is Scale.RATIO:
-        with np.errstate(divide="ignore"):
-            values = np.log(values)
-    # A zero has no logarithm: its task cannot be compared by ratio, and shows up as unknown.
-    with np.errstate(invalid="ignore"):
-        return summarize_runs(values, owners, len(arm.tasks))
-
-
-def _select(moments: TaskMoments, keep: Index | NDArray[np.bool_]) -> TaskMoments:
-    return TaskMoments(means=moments.means[keep], variances=moments.variances[keep], counts=moments.counts[keep])

@@ -96,13 +96,16 @@ class AnytimeTails:
     planned_tasks: int
 
     def above(self, null: float) -> float | None:
-        """1 / the largest bet against the null that the mixture could have won by now."""
+        """1 / the stake that a bet against the null has won by now; never less than a single look would give."""
         if not self.mean > null:
             return 1.0
         total = self.tasks * (self.mean - null) / self.deviation
         # Tuned for the error rate of the alarm; any other choice would be valid too, only wider.
         rho = tune_normal_mixture(self.planned_tasks, 0.05)
-        return min(1.0, exp(-min(log_normal_mixture(total, self.tasks, rho), 700.0)))
+        mixture = exp(-min(log_normal_mixture(total, self.tasks, rho), 700.0))
+        # The mixture trusts the estimated deviation; with few tasks Student's law knows better.
+        single = StudentTails(mean=self.mean, error=self.deviation / self.tasks**0.5, df=self.tasks - 1).above(null)
+        return min(1.0, max(mixture, single or 0.0))
 
     def below(self, null: float) -> float | None:
         """The same with the signs turned round."""

@@ -1,0 +1,350 @@
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from outweigh.compare.comparison import Comparison, compare
+from outweigh.errors import UsageError
+from outweigh.record.cost import UNKNOWN_COST, reported_cost
+from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
+from outweigh.record.status import Status
+from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.testing.builders import a_check, a_run, evidence_of
+from outweigh.verdict.by_evidence import decide_by_evidence
+from outweigh.verdict.evidence_settings import evidence_settings
+from outweigh.verdict.promotion import may_promote
+from outweigh.verdict.verdict import Decision, GateState, RegressionKind, Verdict
+
+
+def experiment(
+    gain: float = 0.0,
+    *,
+    speed: float = 1.0,
+    tasks: int = 40,
+    repeats: int = 5,
+    seed: int = 1,
+    **fields: Any,
+) -> list[RunRecord]:
+    """Two arms that pass 60 % and 60 % + gain of their runs and differ in time, tokens and cost by one factor."""
+    dice = np.random.default_rng(seed)
+    records: list[RunRecord] = []
+    for task in range(tasks):
+        ease, size = dice.normal(0, 0.15), dice.normal(0, 0.5)
+        for repeat in range(1, repeats + 1):
+            for arm, chance, factor in (("old", 0.6, 1.0), ("new", 0.6 + gain, speed)):
+                scale = float(np.exp(size + dice.normal(0, 0.1))) * factor
+                records.append(
+                    a_run(
+                        f"task-{task}",
+                        arm,
+                        repeat,
+                        passed=bool(dice.random() < chance + ease),
+                        duration_seconds=60 * scale,
+                        usage=Usage(
+                            input_tokens=round(1000 * scale),
+                            output_tokens=round(500 * scale),
+                            cache_read_tokens=8000,
+                            cache_write_tokens=400,
+                        ),
+                        cost=reported_cost(0.1 * scale),
+                        **fields,
+                    )
+                )
+    return records
+
+
+def comparison(records: list[RunRecord]) -> Comparison:
+    return compare(evidence_of(records), "old", "new")
+
+
+def decide(records: list[RunRecord], **settings: Any) -> Verdict:
+    return decide_by_evidence([comparison(records)], evidence_settings(**settings))[0]
+
+
+def test_a_real_gain_is_found_and_may_be_promoted() -> None:
+    verdict = decide(experiment(0.25, speed=0.9))
+
+    assert verdict.decision is Decision.IMPROVED
+    assert [gate.state for gate in verdict.gates] == [GateState.HOLDS] * 4
+    assert verdict.blockers == ()
+    assert may_promote(verdict, verdict.evidence_sha256)
+
+
+def test_the_mirror_image_is_a_regression() -> None:
+    records = experiment(0.25, speed=0.8)
+    swapped = compare(evidence_of(records), "new", "old")
+
+    assert decide_by_evidence([swapped], evidence_settings())[0].decision is Decision.REGRESSED
+
+
+def test_identical_arms_are_not_promoted() -> None:
+    assert decide(experiment(0.0)).decision in (Decision.INCONCLUSIVE, Decision.NEUTRAL)
+
+
+def test_a_cheaper_but_worse_candidate_is_a_regression() -> None:
+    assert decide(experiment(-0.25, speed=0.7)).decision is Decision.REGRESSED
+
+
+@pytest.mark.parametrize("gain", [0.25, 0.0, -0.25])
+def test_numbering_the_repeats_and_ordering_the_records_anew_changes_nothing(gain: float) -> None:
+    records = experiment(gain)
+    dice = np.random.default_rng(3)
+    relabelled = []
+    for record in records:
+        trial = record.trial
+        relabelled.append(
+            a_run(
+                trial.task_id,
+                trial.arm,
+                6 - trial.repeat if trial.arm == "new" else trial.repeat,
+                checks=record.checks,
+                duration_seconds=record.duration_seconds,
+                usage=record.usage,
+                cost=record.cost,
+            )
+        )
+    shuffled = [relabelled[place] for place in dice.permutation(len(relabelled))]
+
+    before, after = decide(records), decide(shuffled)
+
+    assert (before.decision, before.needs) == (after.decision, after.needs)
+    for one, other in zip(before.gates, after.gates, strict=True):
+        assert one.evidence is not None
+        assert other.evidence is not None
+        assert one.evidence.p_values == pytest.approx(other.evidence.p_values)
+
+
+def test_fewer_than_six_tasks_are_inconclusive_and_say_what_is_needed() -> None:
+    verdict = decide(experiment(0.3, tasks=5))
+
+    assert verdict.decision is Decision.INCONCLUSIVE
+    assert "5 tasks have counted runs in both arms" in verdict.reasons[0]
+    assert verdict.needs is not None
+    assert (verdict.needs.more_tasks or 0) >= 1
+
+
+def test_tasks_that_only_one_arm_ran_make_the_evidence_unusable_beyond_one_in_twenty() -> None:
+    records = experiment(0.3)
+    without = [
+        record for record in records if not (_arm(record) == "new" and _task(record) in ("task-1", "task-2", "task-3"))
+    ]
+
+    verdict = decide(without)
+
+    assert verdict.decision is Decision.INCONCLUSIVE
+    assert {item.kind for item in verdict.regressions} == {RegressionKind.MISSING_TASK}
+
+
+def test_one_missing_task_of_many_does_not_stop_the_decision_but_the_promotion() -> None:
+    records = [record for record in experiment(0.3) if not (_arm(record) == "new" and _task(record) == "task-1")]
+
+    verdict = decide(records)
+
+    assert verdict.decision is Decision.IMPROVED
+    assert not may_promote(verdict, verdict.evidence_sha256)
+
+
+def test_fewer_than_five_repeats_block_the_promotion_not_the_decision() -> None:
+    verdict = decide(experiment(0.35, tasks=80, repeats=3))
+
+    assert verdict.decision is Decision.IMPROVED
+    assert any("5 counted repeats" in blocker for blocker in verdict.blockers)
+
+
+def test_scripted_agents_improve_but_never_promote() -> None:
+    agent = AgentIdentity(kind=AgentKind.SCRIPTED, name=None, version=None, model=None)
+
+    verdict = decide(experiment(0.25, speed=0.9, agent=agent))
+
+    assert verdict.decision is Decision.IMPROVED
+    assert not may_promote(verdict, verdict.evidence_sha256)
+
+
+def test_unknown_tokens_make_the_default_gates_unknown_and_name_the_way_out() -> None:
+    records = [_changed(record, usage=NO_USAGE) for record in experiment(0.3)]
+
+    verdict = decide(records)
+
+    assert verdict.decision is Decision.INCONCLUSIVE
+    assert verdict.gates[2].state is GateState.UNKNOWN
+    assert "--gates pass_rate,duration" in verdict.gates[2].detail
+    assert decide(records, gates=["pass_rate", "duration"]).decision is Decision.IMPROVED
+
+
+def test_an_unknown_cost_is_left_out_of_the_default_gates_and_told() -> None:
+    verdict = decide([_changed(record, cost=UNKNOWN_COST) for record in experiment(0.3, speed=0.9)])
+
+    assert [gate.name for gate in verdict.gates] == ["pass_rate", "duration", "non_cache_tokens"]
+    assert any("cost is not gated" in warning for warning in verdict.warnings)
+
+
+def test_a_named_cost_gate_on_an_unknown_cost_is_unknown() -> None:
+    records = [_changed(record, cost=UNKNOWN_COST) for record in experiment(0.3, speed=0.9)]
+
+    assert decide(records, gates=["pass_rate", "cost"]).decision is Decision.INCONCLUSIVE
+
+
+def test_a_task_that_collapses_is_a_hard_regression_beside_any_gain() -> None:
+    records = experiment(0.3, tasks=40, repeats=10)
+    collapsed = [
+        _changed(record, checks=(a_check(passed=_arm(record) == "old"),)) if _task(record) == "task-7" else record
+        for record in records
+    ]
+
+    verdict = decide(collapsed)
+
+    assert verdict.decision is Decision.REGRESSED
+    assert [(item.kind, item.task_id) for item in verdict.regressions] == [(RegressionKind.OBJECTIVE_DROP, "task-7")]
+
+
+def test_one_lost_run_is_a_notice_not_a_verdict() -> None:
+    verdict = decide(experiment(0.25, speed=0.9))
+
+    assert verdict.regressions == ()
+    assert any("none beyond chance" in warning for warning in verdict.warnings)
+
+
+def test_families_are_the_unit_where_the_records_name_them() -> None:
+    records = experiment(0.25, speed=0.9)
+    by_task = decide(records)
+    by_family = decide(in_families(records, 10))
+
+    assert by_family.gates[0].evidence is not None
+    assert by_task.gates[0].evidence is not None
+    assert by_family.gates[0].evidence.p_values != by_task.gates[0].evidence.p_values
+
+
+def test_fewer_than_five_families_support_no_claim_about_others_but_one_about_this_suite() -> None:
+    records = [
+        _changed(record, family=f"repo-{int(_task(record).split('-')[1]) % 3}")
+        for record in experiment(0.25, speed=0.9)
+    ]
+
+    assert decide(records).decision is Decision.INCONCLUSIVE
+    assert decide(records, fixed_suite=True).decision is Decision.IMPROVED
+
+
+def test_on_this_suite_only_the_noise_between_runs_counts() -> None:
+    records = experiment(0.12, speed=0.9)
+
+    tasks, suite = decide(records).gates[0].evidence, decide(records, fixed_suite=True).gates[0].evidence
+
+    assert tasks is not None
+    assert suite is not None
+    assert tasks.effect == pytest.approx(suite.effect)
+    assert tasks.p_values["superior"] != suite.p_values["superior"]
+
+
+def test_the_fixed_suite_needs_two_runs_of_every_task() -> None:
+    verdict = decide(experiment(0.3, repeats=1), fixed_suite=True)
+
+    assert verdict.decision is Decision.INCONCLUSIVE
+    assert "at least 2 runs" in verdict.reasons[0]
+
+
+def test_a_sequential_verdict_asks_for_more_evidence_than_a_single_look() -> None:
+    once, always = decide(experiment(0.1)), decide(experiment(0.1), planned_tasks=40)
+
+    assert once.gates[0].evidence is not None
+    assert always.gates[0].evidence is not None
+    assert (always.gates[0].evidence.p_values["superior"] or 0) > (once.gates[0].evidence.p_values["superior"] or 0)
+    assert always.settings["sequential"] is True
+
+
+def test_many_candidates_are_decided_together() -> None:
+    records = experiment(0.25, speed=0.9)
+    third = [
+        _changed(record, trial=msgspec.structs.replace(record.trial, arm="third"), run_id=f"third/{index}")
+        for index, record in enumerate(records)
+        if _arm(record) == "old"
+    ]
+    evidence = evidence_of(records, third)
+
+    verdicts = decide_by_evidence([compare(evidence, "old", name) for name in ("new", "third")], evidence_settings())
+
+    assert verdicts[0].decision is Decision.IMPROVED
+    assert verdicts[1].decision is not Decision.IMPROVED
+
+
+def test_margins_and_gates_are_stored_with_the_verdict() -> None:
+    verdict = decide(experiment(0.3), gates=["pass_rate", "duration"], margins={"duration": 0.2})
+
+    assert verdict.settings["gates"] == ["pass_rate", "duration"]
+    assert verdict.settings["margins"] == {"pass_rate": 0.05, "duration": 0.2}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"gates": ["pas_rate"]},
+        {"gates": ["cost", "cost"]},
+        {"margins": {"duration": 0.0}},
+        {"margins": {"duration": -0.1}},
+        {"margins": {"duration": float("nan")}},
+        {"margins": {"pass_rate": 1.0}},
+        {"margins": {"speed": 0.1}},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        evidence_settings(**settings)
+
+
+def test_a_run_lost_to_infrastructure_is_missing_not_failed_and_bounds_are_given() -> None:
+    records = experiment(0.25, speed=0.9)
+    lost = [
+        _changed(record, status=Status.INFRA_ERROR) if (_task(record), _repeat(record)) == ("task-3", 1) else record
+        for record in records
+    ]
+
+    sensitivity = decide(lost).sensitivity
+
+    assert sensitivity is not None
+    assert sensitivity.missing_runs == 2
+    assert sensitivity.if_missing_helped is Decision.IMPROVED
+
+
+def test_missing_runs_that_could_change_the_decision_show_it() -> None:
+    records = experiment(0.1, speed=0.95, tasks=60)
+    assert decide(records).decision is Decision.IMPROVED
+    lost = [
+        _changed(record, status=Status.INFRA_ERROR) if _arm(record) == "new" and _repeat(record) == 5 else record
+        for record in records
+    ]
+
+    sensitivity = decide(lost).sensitivity
+
+    assert sensitivity is not None
+    assert sensitivity.if_missing_hurt is not Decision.IMPROVED
+
+
+def test_the_margins_over_which_a_decision_holds_contain_the_margin_used() -> None:
+    sensitivity = decide(experiment(0.25, speed=0.9)).sensitivity
+
+    assert sensitivity is not None
+    for low, high in sensitivity.margins.values():
+        assert low <= 0.05 <= high
+
+
+def in_families(records: list[RunRecord], families: int) -> list[RunRecord]:
+    return [
+        _changed(record, family=f"repo-{int(record.trial.task_id.removeprefix('task-')) % families}")
+        for record in records
+    ]
+
+
+def _arm(record: RunRecord) -> str:
+    return record.trial.arm
+
+
+def _task(record: RunRecord) -> str:
+    return record.trial.task_id
+
+
+def _repeat(record: RunRecord) -> int:
+    return record.trial.repeat
+
+
+def _changed(record: RunRecord, **fields: Any) -> RunRecord:
+    return msgspec.structs.replace(record, **fields)

@@ -1,0 +1,60 @@
+from collections.abc import Sequence
+
+import numpy as np
+
+from outweigh.compare.comparison import compare
+from outweigh.testing.builders import an_arm, evidence_of
+from outweigh.verdict.evidence_rule import examine, find
+from outweigh.verdict.gate_sample import GateSample
+from outweigh.verdict.gated_metric import GATED
+from outweigh.verdict.sensitivity import sensitivity
+from outweigh.verdict.verdict import Decision, Sensitivity
+
+
+def decide(gates: Sequence[GateSample]) -> Decision:
+    return find([[examine(gate) for gate in gates]])[0].decision
+
+
+def bent(name: str, benefits: Sequence[float], margin: float = 0.05) -> tuple[Decision, Sensitivity]:
+    gate = GateSample(
+        gated=GATED[name],
+        margin=margin,
+        tasks=tuple(f"task-{number}" for number in range(len(benefits))),
+        benefits=np.array(benefits),
+        families=None,
+        noise=None,
+        unknown=None,
+    )
+    tables = compare(evidence_of(an_arm("a", [[True]]), an_arm("b", [[True]])), "a", "b")
+    decision = decide([gate])
+    return decision, sensitivity([gate], decision, decide, tables.baseline_table, tables.candidate_table)
+
+
+SLOWER = [-0.30, -0.26, -0.33, -0.29, -0.31, -0.27, -0.28, -0.32, -0.30, -0.25]
+
+
+def test_a_task_that_alone_hides_a_regression_is_named() -> None:
+    decision, result = bent("duration", [*SLOWER, 6.0])
+
+    assert decision is Decision.INCONCLUSIVE
+    assert result.tasks_that_decide == {"task-10": Decision.REGRESSED}
+
+
+def test_a_decision_that_all_tasks_share_hangs_on_none_of_them() -> None:
+    decision, result = bent("duration", SLOWER)
+
+    assert (decision, result.tasks_that_decide) == (Decision.REGRESSED, {})
+
+
+def test_a_regression_in_time_holds_for_margins_below_the_slow_down() -> None:
+    _, result = bent("duration", SLOWER)
+
+    low, high = result.margins["duration"]
+    assert low < 0.01
+    assert 0.2 < high < 0.34
+
+
+def test_with_nothing_missing_the_bounds_are_the_decision_itself() -> None:
+    decision, result = bent("duration", SLOWER)
+
+    assert (result.missing_runs, result.if_missing_hurt, result.if_missing_helped) == (0, decision, decision)
