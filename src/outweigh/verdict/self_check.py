@@ -98,7 +98,7 @@ def self_check(
             f"no task of {name_some(arms)} has two counted runs, so there is nothing to split. Run every task at least "
             "twice (ten times, to split into halves of five)."
         )
-    tallies = _tally([opinions for name in shares for opinions in _ask(repeats[name], shares[name], rng, settings)])
+    tallies = _tally([answers for name in shares for answers in _ask(repeats[name], shares[name], rng, settings)])
     return SelfCheck(
         arms=tuple(arms),
         splits=shares,
@@ -213,7 +213,7 @@ def _left_out(evidence: Evidence, arms: Sequence[str], shares: Mapping[str, int]
         if name not in shares:
             yield f"{name} is not split: none of its tasks has two counted runs."
         elif single:
-            yield f"{name}: {len(single)} tasks have one counted run and are in no split: {name_some(single)}."
+            yield f"{name}: tasks with one counted run are in no split ({len(single)}): {name_some(single)}."
 
 
 def _silences(tallies: Mapping[str, Tally]) -> Iterator[str]:
