@@ -12,6 +12,7 @@ from outweigh.verdict.verdict import Decision
 
 SHOWN = 12
 
+_LIMIT = f"{100 * TOLERATED:g} %"
 _ORDER = (Decision.IMPROVED, Decision.NEUTRAL, Decision.REGRESSED, Decision.INCONCLUSIVE)
 
 
@@ -62,9 +63,14 @@ def _values(decisions: Mapping[str, Decision]) -> dict[str, str]:
 
 
 def _headline(check: SelfCheck, loud: list[str]) -> str:
-    splits = f"{sum(check.splits.values())} splits of {', '.join(check.splits)}" if check.splits else "no splits"
+    if not check.splits:
+        return f"A/A self-check, {len(check.natural_pairs)} natural pairs and no splits"
     found = f"must not gate here: {', '.join(loud)}" if loud else "no policy cries wolf too often"
-    return f"A/A self-check, {splits}; {found if check.splits else f'{len(check.natural_pairs)} natural pairs'}"
+    return f"A/A self-check, {sum(check.splits.values())} splits of {_names(tuple(check.splits))}; {found}"
+
+
+def _names(arms: tuple[str, ...]) -> str:
+    return ", ".join(arms) if len(arms) <= 3 else f"{len(arms)} arms"
 
 
 def _shares(check: SelfCheck) -> Table:
@@ -111,12 +117,12 @@ def _conclusion(policy: str, tally: Tally) -> str:
     alarms = tally.false_alarms()
     said = f"{policy} cries wolf in {percent(alarms.point)} of the splits"
     if _is_loud(tally):
-        return f"{said}: a policy that does so in more than {TOLERATED:.0%} must not gate on data like these."
-    if tally.counts.get(Decision.INCONCLUSIVE, 0) == tally.splits:
-        said += " and decides none of them"
+        return f"{said}: a policy that does so in more than {_LIMIT} must not gate on data like these."
+    if tally.obstructed == tally.splits:
+        return f"{policy} could judge none of the splits, so its silence shows nothing; the warnings say why."
     if alarms.interval is not None and alarms.interval.high > TOLERATED:
-        return f"{said}, but so few splits do not show that it stays below {TOLERATED:.0%}; raise --splits."
-    return f"{said}, below the {TOLERATED:.0%} from which on it must not gate."
+        return f"{said}, but so few splits do not show that it stays below {_LIMIT}; raise --splits."
+    return f"{said}, below the {_LIMIT} from which on it must not gate."
 
 
 def _is_loud(tally: Tally) -> bool:
