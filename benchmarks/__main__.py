@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import ingest, scale, startup
+from benchmarks import ingest, intervals, scale, startup
 from benchmarks.measure import keep_bytecode
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
@@ -16,6 +16,7 @@ GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "startup": startup.measure,
     "ingest": ingest.measure,
     "scale": scale.measure,
+    "intervals": intervals.measure,
 }
 """A new group is one more line here."""
 

@@ -133,7 +133,7 @@ def test_natural_pairs_without_splits_leave_the_shares_unknown(outweigh: Any, tm
         (("--splits", "0"), "'0' is not a number of splits (1 or more)"),
         (("--splits", "many"), "'many' is not a number of splits (1 or more)"),
         (("--splits", "2"), "2 splits are too few for 3 arm(s)"),
-        (("--seed=-1",), "--seed -1 is negative"),
+        (("--seed=-1",), "'-1' is not a whole number of at least 0"),
         (("--gates", "speed"), "policy evidence has no gate 'speed'"),
     ],
 )

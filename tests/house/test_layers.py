@@ -44,7 +44,7 @@ def test_every_contract_is_kept() -> None:
         ("verdict/policy.py", "import subprocess", "The core has no clock"),
         ("stats/describe.py", "import random", "The core has no clock"),
         ("score/cost.py", "import genai_prices", "The core has no clock"),
-        ("report/contract.py", "import os", "The core has no clock"),
+        ("report/payload.py", "import os", "The core has no clock"),
         ("adapters/reporters/text.py", "import outweigh.adapters.stores.jsonl", "Adapter kinds"),
         ("adapters/prices/file.py", "import outweigh.adapters.reporters.json", "Adapter kinds"),
         ("record/usage.py", "import outweigh.record.run_record", "No cycles"),

@@ -68,7 +68,5 @@ def _splits(text: str) -> int:
 
 
 def _refuse_nonsense(options: argparse.Namespace) -> None:
-    if options.seed < 0:
-        raise UsageError(f"--seed {options.seed} is negative; use 0 or more.")
     if options.arm and len(set(options.arm)) < len(options.arm):
         raise UsageError("--arm names an arm twice.")

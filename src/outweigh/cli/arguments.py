@@ -74,7 +74,9 @@ def add_inference_options(parser: Parser) -> None:
         default="tasks",
         help="tasks: tasks like these (default); runs: this very suite",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="for everything drawn (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=_seed, default=0, metavar="N", help="for everything drawn (default: %(default)s)"
+    )
 
 
 def add_format_option(parser: Parser) -> None:
@@ -131,6 +133,12 @@ def show(report: Report, style: str) -> None:
     except OSError as fault:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise UsageError(f"the answer cannot be written: {fault.strerror}.") from fault
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
 
 
 def _changes(path: str | None) -> Sequence[Change]:

@@ -1,39 +1,20 @@
 """Two arms side by side."""
 
 from collections.abc import Callable
-from math import isclose
 
-from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.delta import Delta
 from outweigh.compare.inference import Inference, Population
-from outweigh.report.contract import comparison_payload
-from outweigh.report.document import Bullets, Report, Table, Tone
+from outweigh.report.arms_view import arms_table
+from outweigh.report.comparison_contract import comparison_payload
+from outweigh.report.document import Bullets, Report, Table, Tone, notes
 from outweigh.report.formatting import FORMATS
-from outweigh.report.wording import DUST, SAME, UNKNOWN, count, direction, dollars, percent, score, seconds
+from outweigh.report.wording import SAME, UNKNOWN, direction
 from outweigh.stats.equivalence import excludes
 from outweigh.stats.estimate import Estimate, Interval
 
 LABELS = "* the median of pairs depends on how the repeats happen to be numbered; decisions rest on tasks."
 TILDE = "~ means that the interval does not tell the arms apart. `outweigh verdict` decides."
-
-Row = tuple[str, Callable[[ArmSummary], float | None], Callable[[float | None], str], int]
-
-_ROWS: tuple[Row, ...] = (
-    ("pass rate", lambda arm: arm.pass_rate.value, percent, +1),
-    ("objective, mean", lambda arm: arm.metrics["objective"].mean, score, +1),
-    ("judge score, mean", lambda arm: arm.metrics["judge_score"].mean, score, +1),
-    ("composite, median", lambda arm: arm.metrics["composite"].median, score, +1),
-    ("duration, median", lambda arm: arm.metrics["duration_seconds"].median, seconds, -1),
-    ("non-cache tokens, median", lambda arm: arm.metrics["non_cache_tokens"].median, count, -1),
-    ("total tokens, median", lambda arm: arm.metrics["total_tokens"].median, count, -1),
-    ("cost, median", lambda arm: arm.metrics["cost_usd"].median, dollars, -1),
-    ("cost, total", lambda arm: arm.total_cost_usd.value, dollars, 0),
-    ("cost of a pass", lambda arm: arm.cost_of_pass_usd.value, dollars, -1),
-    ("passes per dollar", lambda arm: arm.solved_per_dollar.value, score, +1),
-    ("changes that failed", lambda arm: arm.change_fail_percentage.value, percent, -1),
-    ("changes reverted", lambda arm: arm.pr_revert_rate.value, percent, -1),
-)
 
 
 def comparison_report(comparison: Comparison, inference: Inference) -> Report:
@@ -41,7 +22,11 @@ def comparison_report(comparison: Comparison, inference: Inference) -> Report:
     before, after = comparison.baseline, comparison.candidate
     size = f"{len(comparison.tasks)} tasks, {comparison.pairing.pairs} pairs of runs"
     headline = f"{after.name} against {before.name}: {size}"
-    blocks: list[Table | Bullets] = [_arms(comparison), _deltas(comparison, inference), _ratios(inference)]
+    blocks: list[Table | Bullets] = [
+        arms_table(comparison.baseline, comparison.candidate),
+        _deltas(comparison, inference),
+        _ratios(inference),
+    ]
     if comparison.pairing.unpaired:
         blocks.append(_unpaired(comparison))
     blocks.extend(notes("Notes", (LABELS, TILDE)))
@@ -49,63 +34,6 @@ def comparison_report(comparison: Comparison, inference: Inference) -> Report:
     return Report(
         headline=headline, tone=Tone.PLAIN, blocks=tuple(blocks), payload=comparison_payload(comparison, inference)
     )
-
-
-def notes(title: str, items: tuple[str, ...]) -> list[Bullets]:
-    """A list of warnings, or nothing at all."""
-    return [Bullets(title=title, items=items, tone=Tone.UNSURE)] if items else []
-
-
-def arms_table(before: ArmSummary, after: ArmSummary) -> Table:
-    """The headline figures of both arms."""
-    rows = [
-        (title, show(value(before)), show(value(after)), _change(value(before), value(after), better))
-        for title, value, show, better in _ROWS
-        if value(before) is not None or value(after) is not None
-    ]
-    return Table(
-        title="Arms",
-        columns=("", before.name, after.name, "candidate is"),
-        rows=(_counts(before, after), *rows, *_reliability(before, after), *_grades(before, after)),
-    )
-
-
-def _arms(comparison: Comparison) -> Table:
-    return arms_table(comparison.baseline, comparison.candidate)
-
-
-def _change(before: float | None, after: float | None, better: int) -> str:
-    if before is None or after is None:
-        return "unknown"
-    # Two arms that never pass are alike; subtracting their infinite costs would say "not a number".
-    return direction(0.0 if isclose(before, after, rel_tol=DUST) else after - before, better)
-
-
-def _counts(before: ArmSummary, after: ArmSummary) -> tuple[str, ...]:
-    def show(arm: ArmSummary) -> str:
-        lost = sum(arm.excluded.values())
-        return f"{arm.runs}" + (f" (+{lost} excluded)" if lost else "")
-
-    return ("runs", show(before), show(after), "")
-
-
-def _reliability(before: ArmSummary, after: ArmSummary) -> list[tuple[str, ...]]:
-    largest = min(max(before.pass_at_k, default=0), max(after.pass_at_k, default=0))
-    if largest < 2:
-        return []
-    return [
-        (title, percent(mine), percent(theirs), _change(mine, theirs, +1))
-        for title, mine, theirs in (
-            (f"pass@{largest}", before.pass_at_k[largest], after.pass_at_k[largest]),
-            (f"pass^{largest}", before.pass_hat_k[largest], after.pass_hat_k[largest]),
-        )
-    ]
-
-
-def _grades(before: ArmSummary, after: ArmSummary) -> list[tuple[str, ...]]:
-    if before.grade is None and after.grade is None:
-        return []
-    return [("grade", before.grade or "unknown", after.grade or "unknown", "")]
 
 
 def _deltas(comparison: Comparison, inference: Inference) -> Table:

@@ -41,3 +41,8 @@ class Report:
     tone: Tone
     blocks: tuple[Table | Bullets, ...]
     payload: Mapping[str, Any]
+
+
+def notes(title: str, items: tuple[str, ...]) -> list[Bullets]:
+    """A list of warnings, or nothing at all."""
+    return [Bullets(title=title, items=items, tone=Tone.UNSURE)] if items else []

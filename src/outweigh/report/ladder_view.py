@@ -1,9 +1,8 @@
 """Tiers from the first rung up."""
 
 from outweigh.compare.ladder import Ladder, Tier
-from outweigh.report.comparison_view import notes
-from outweigh.report.contract import ladder_payload
-from outweigh.report.document import Bullets, Report, Table, Tone
+from outweigh.report.document import Bullets, Report, Table, Tone, notes
+from outweigh.report.ladder_contract import ladder_payload
 from outweigh.report.wording import UNKNOWN, dollars, percent, score
 
 

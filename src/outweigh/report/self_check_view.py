@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from outweigh.report.comparison_view import notes
-from outweigh.report.document import Bullets, Report, Table, Tone
+from outweigh.report.document import Bullets, Report, Table, Tone, notes
 from outweigh.report.wording import UNKNOWN, percent
 from outweigh.verdict.self_check import FALSE_ALARMS, TOLERATED, NaturalPair, SelfCheck, Tally
 from outweigh.verdict.verdict import Decision

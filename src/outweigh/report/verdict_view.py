@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from outweigh.compare.comparison import Comparison
-from outweigh.report.comparison_view import arms_table, notes
-from outweigh.report.contract import verdict_payload, verdicts_payload
-from outweigh.report.document import Bullets, Report, Table, Tone
+from outweigh.report.arms_view import arms_table
+from outweigh.report.document import Bullets, Report, Table, Tone, notes
+from outweigh.report.verdict_contract import verdict_payload, verdicts_payload
 from outweigh.report.wording import UNKNOWN, count
 from outweigh.verdict.promotion import may_promote
 from outweigh.verdict.verdict import Decision, Gate, GateEvidence, Needs, Sensitivity, Verdict

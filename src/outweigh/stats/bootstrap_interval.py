@@ -15,9 +15,9 @@ Floats = NDArray[np.float64]
 def expanded_percentile_interval(draws: ArrayLike, point: float, tasks: int, level: float = 0.95) -> Estimate:
     """Widen the percentile interval so that it covers at the nominal rate with few tasks, as the t interval does."""
 
-    def ends(ordered: Floats) -> tuple[float, float, float]:
+    def ends(values: Floats) -> tuple[float, float, float]:
         tail = normal_cdf(-math.sqrt(tasks / (tasks - 1)) * t_quantile(0.5 + level / 2, tasks - 1))
-        return *_central_quantiles(ordered, tail), tail
+        return *_central_quantiles(values, tail), tail
 
     return _estimate(draws, point, tasks, level, "expanded percentile task bootstrap", ends)
 
@@ -25,9 +25,9 @@ def expanded_percentile_interval(draws: ArrayLike, point: float, tasks: int, lev
 def percentile_interval(draws: ArrayLike, point: float, tasks: int, level: float = 0.95) -> Estimate:
     """Take the plain quantiles of the draws; too narrow with fewer than some fifty tasks."""
 
-    def ends(ordered: Floats) -> tuple[float, float, float]:
+    def ends(values: Floats) -> tuple[float, float, float]:
         tail = (1 - level) / 2
-        return *_central_quantiles(ordered, tail), tail
+        return *_central_quantiles(values, tail), tail
 
     return _estimate(draws, point, tasks, level, "percentile task bootstrap", ends)
 
@@ -35,9 +35,9 @@ def percentile_interval(draws: ArrayLike, point: float, tasks: int, level: float
 def basic_interval(draws: ArrayLike, point: float, tasks: int, level: float = 0.95) -> Estimate:
     """Reflect the quantiles of the draws around the point."""
 
-    def ends(ordered: Floats) -> tuple[float, float, float]:
+    def ends(values: Floats) -> tuple[float, float, float]:
         tail = (1 - level) / 2
-        low, high = _central_quantiles(ordered, tail)
+        low, high = _central_quantiles(values, tail)
         return float(2 * point - high), float(2 * point - low), tail
 
     return _estimate(draws, point, tasks, level, "basic task bootstrap", ends)
@@ -47,12 +47,12 @@ def bca_interval(draws: ArrayLike, point: float, leave_one_out: ArrayLike, level
     """Correct the percentile interval for bias and skewness; `leave_one_out` is the statistic without each task."""
     jackknife = np.asarray(leave_one_out, dtype=np.float64)
 
-    def ends(ordered: Floats) -> tuple[float, float, float] | None:
-        shift, skew = bias_correction(ordered, point), acceleration(jackknife.mean() - jackknife)
+    def ends(values: Floats) -> tuple[float, float, float] | None:
+        shift, skew = bias_correction(values, point), acceleration(jackknife.mean() - jackknife)
         if shift is None or skew is None:
             return None
         low, high = (_adjusted_probability(shift, skew, side * normal_quantile(0.5 + level / 2)) for side in (-1, 1))
-        return _quantile(ordered, low), _quantile(ordered, high), min(low, 1 - high)
+        return _quantile(values, low), _quantile(values, high), min(low, 1 - high)
 
     return _estimate(draws, point, len(jackknife), level, "BCa task bootstrap", ends)
 
@@ -83,14 +83,21 @@ def _adjusted_probability(shift: float, skew: float, quantile: float) -> float:
     return normal_cdf(shift + moved / stretch)
 
 
-def _central_quantiles(ordered: Floats, tail: float) -> tuple[float, float]:
-    return _quantile(ordered, tail), _quantile(ordered, 1 - tail)
+def _central_quantiles(values: Floats, tail: float) -> tuple[float, float]:
+    low, high = (_rank(len(values), probability) for probability in (tail, 1 - tail))
+    parted = np.partition(values, (low, high))
+    return float(parted[low]), float(parted[high])
 
 
-def _quantile(ordered: Floats, probability: float) -> float:
+def _quantile(values: Floats, probability: float) -> float:
     """Return the order statistic just outside the probability: no interpolation, so infinite draws keep their place."""
-    rank = probability * (len(ordered) - 1)
-    return float(ordered[math.floor(rank) if probability < 0.5 else math.ceil(rank)])
+    rank = _rank(len(values), probability)
+    return float(np.partition(values, rank)[rank])
+
+
+def _rank(size: int, probability: float) -> int:
+    exact = probability * (size - 1)
+    return math.floor(exact) if probability < 0.5 else math.ceil(exact)
 
 
 def _estimate(
@@ -101,12 +108,13 @@ def _estimate(
     method: str,
     ends: Callable[[Floats], tuple[float, float, float] | None],
 ) -> Estimate:
-    values = np.asarray(draws, dtype=np.float64)
+    # One column of a table of draws is strided; everything below reads it several times.
+    values = np.ascontiguousarray(draws, dtype=np.float64)
     error, interval = None, None
     warnings = _objections(values, point, tasks)
     if not warnings:
         error = _standard_error(values, tasks)
-        found = ends(np.sort(values))
+        found = ends(values)
         if found is None:
             warnings = ("the statistic is too uneven over the tasks for a BCa interval",)
         elif _is_rounding(found[0], found[1]):

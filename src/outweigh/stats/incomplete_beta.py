@@ -30,14 +30,16 @@ def beta_quantile_logit(p: float, a: float, b: float) -> float:
 
     In the logit that function is concave, so after the first step Newton climbs to the root from the left.
     """
-    logit, target = math.log(a) - math.log(b), math.log(p)
+    logit, target, last = math.log(a) - math.log(b), math.log(p), math.inf
     for _ in range(200):
         x, y = logistic(logit), logistic(-logit)
         log_cdf = log_beta_cdf(x, y, a, b)
         step = (target - log_cdf) * math.exp(log_cdf - log_beta_kernel(x, y, a, b))
         logit = max(logit + step, -700.0)
-        if abs(step) <= 1e-15 * max(1.0, abs(logit)):
+        # Near the root steps shrink until only rounding is left, which may go on for ever.
+        if abs(step) <= 1e-15 * max(1.0, abs(logit)) or last <= abs(step) < 1e-9:
             break
+        last = abs(step)
     return logit
 
 

@@ -1,6 +1,7 @@
 """Distribution functions of the normal, beta, Student and binomial laws, for one number at a time."""
 
 import math
+from functools import cache
 from statistics import NormalDist
 
 from outweigh.stats.incomplete_beta import beta_quantile_logit, log_beta_cdf, log_beta_kernel, logistic
@@ -69,6 +70,7 @@ def t_sf(t: float, df: float) -> float:
     return t_cdf(-t, df)
 
 
+@cache
 def t_quantile(p: float, df: float) -> float:
     """The t with P(T <= t) = p of Student's law."""
     _require_probability(p)

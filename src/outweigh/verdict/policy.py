@@ -6,7 +6,6 @@ from difflib import get_close_matches
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
 from outweigh.verdict.by_composite import decide_by_composite
-from outweigh.verdict.by_evidence import decide_by_evidence
 from outweigh.verdict.by_gates import decide_by_gates
 from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
 from outweigh.verdict.thresholds import Thresholds
@@ -23,6 +22,9 @@ def decide(
 ) -> tuple[Verdict, ...]:
     """Decide about every candidate of one baseline; only the evidence policy corrects for their number."""
     if policy == "evidence":
+        # Imported here: the literal policies need none of its statistics, and answer sooner without them.
+        from outweigh.verdict.by_evidence import decide_by_evidence  # noqa: PLC0415
+
         return decide_by_evidence(comparisons, settings or evidence_settings(margins=margins))
     if policy == "composite":
         return tuple(decide_by_composite(comparison, _thresholds(margins)) for comparison in comparisons)
