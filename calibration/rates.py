@@ -9,7 +9,7 @@ import numpy as np
 from calibration.worlds import Draw, World, draw
 from outweigh.stats.multiplicity import adjust_benjamini_hochberg
 from outweigh.verdict.evidence_rule import examine, find
-from outweigh.verdict.evidence_settings import PROMISED
+from outweigh.verdict.evidence_settings import PROMISED, ErrorRates
 from outweigh.verdict.task_drops import MINIMUM_RUNS, fisher_drop_p
 from outweigh.verdict.verdict import Decision
 
@@ -29,10 +29,10 @@ class Rates:
         return self.shares.get(decision, 0.0)
 
 
-def rates(world: World, tasks: int, repeats: int, draws: int, seed: int) -> Rates:
+def rates(world: World, tasks: int, repeats: int, draws: int, seed: int, promised: ErrorRates = PROMISED) -> Rates:
     """Decide many experiments of one world."""
     dice = np.random.default_rng(seed)
-    decisions = Counter(decide(draw(world, tasks, repeats, dice)) for _ in range(draws))
+    decisions = Counter(decide(draw(world, tasks, repeats, dice), promised) for _ in range(draws))
     return Rates(
         world=world.name,
         tasks=tasks,
@@ -42,9 +42,9 @@ def rates(world: World, tasks: int, repeats: int, draws: int, seed: int) -> Rate
     )
 
 
-def decide(experiment: Draw) -> Decision:
+def decide(experiment: Draw, promised: ErrorRates = PROMISED) -> Decision:
     """The evidence policy's decision, hard per-task drops included."""
-    (finding,) = find([[examine(gate) for gate in experiment.gates()]])
+    (finding,) = find([[examine(gate) for gate in experiment.gates()]], promised)
     return Decision.REGRESSED if _supported_drop(experiment) else finding.decision
 
 

@@ -25,6 +25,8 @@ class World:
     log_time: float
     log_tokens: float
     correlation: float
+    lost: float
+    """The share of tasks that the candidate can never solve."""
 
 
 def world(name: str, **changes: float) -> World:
@@ -37,6 +39,7 @@ def world(name: str, **changes: float) -> World:
         "log_time": 0.0,
         "log_tokens": 0.0,
         "correlation": 0.0,
+        "lost": 0.0,
     }
     return World(name=name, **(usual | changes))
 
@@ -49,18 +52,29 @@ NULLS = (
     world("identical arms, all passing", logit_mean=40.0, logit_deviation=0.0, effect_deviation=0.0),
     world("identical arms, nearly none passing", logit_mean=-5.0, logit_deviation=1.0, effect_deviation=0.0),
 )
-SMALL_WIN = world("small win", effect=0.3, log_time=float(np.log(0.9)), log_tokens=float(np.log(0.9)))
-WIN = world("win", effect=0.8, log_time=float(np.log(0.8)), log_tokens=float(np.log(0.8)))
-TRAP = world("trap: cheaper but worse", effect=-0.6, log_time=float(np.log(0.8)), log_tokens=float(np.log(0.8)))
+_TENTH_LESS = {"log_time": float(np.log(0.9)), "log_tokens": float(np.log(0.9))}
+_FIFTH_LESS = {"log_time": float(np.log(0.8)), "log_tokens": float(np.log(0.8))}
+SMALL_WIN = world("small win", effect=0.3, **_TENTH_LESS)
+WIN = world("win", effect=0.8, **_FIFTH_LESS)
+TRAP = world("trap: cheaper but worse", effect=-0.6, **_FIFTH_LESS)
+
+# A fifth cheaper, and on the pass rate worse by exactly the margin of five points: `improved` would be a mistake.
+ON_THE_MARGIN = (
+    world("a little worse on every task", effect=-0.29236, **_FIFTH_LESS),
+    world("one task in twenty lost, else all pass", logit_mean=40.0, logit_deviation=0.0, lost=0.05, **_FIFTH_LESS),
+)
+# Equal on average by symmetry, although the candidate helps on half of the tasks and hurts on the other half.
+MIXED_EFFECTS = world("equal on average, effects differ by task", logit_mean=0.0, effect_deviation=1.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Draw:
-    """One experiment: runs × tasks for both arms and three metrics, times and tokens as logs."""
+    """One experiment: runs × tasks for both arms (baseline first); times, tokens and costs as logs."""
 
     passes: tuple[Runs, Runs]
     times: tuple[Runs, Runs]
     tokens: tuple[Runs, Runs]
+    costs: tuple[Runs, Runs]
 
     def gates(self) -> tuple[GateSample, ...]:
         """The three gates of the published table."""
@@ -78,17 +92,16 @@ def draw(world: World, tasks: int, repeats: int, dice: Generator) -> Draw:
     """Run one experiment in a world."""
     logits = dice.normal(world.logit_mean, world.logit_deviation, tasks)
     moved = logits + dice.normal(world.effect, world.effect_deviation, tasks)
+    moved = np.where(dice.random(tasks) < world.lost, -40.0, moved)
     passes = tuple(
         (dice.random((repeats, tasks)) < 1 / (1 + np.exp(-chance))).astype(np.float64) for chance in (logits, moved)
     )
     before_time, before_tokens = _resources(world, 0.0, 0.0, tasks, repeats, dice)
     after_time, after_tokens = _resources(world, world.log_time, world.log_tokens, tasks, repeats, dice)
     sizes = dice.normal(0, 0.5, (2, tasks))
-    return Draw(
-        passes=(passes[0], passes[1]),
-        times=(before_time + sizes[0], after_time + sizes[0]),
-        tokens=(before_tokens + sizes[1], after_tokens + sizes[1]),
-    )
+    times = (before_time + sizes[0], after_time + sizes[0])
+    tokens = (before_tokens + sizes[1], after_tokens + sizes[1])
+    return Draw(passes=(passes[0], passes[1]), times=times, tokens=tokens, costs=_costs(times, tokens, dice))
 
 
 def _resources(
@@ -100,6 +113,14 @@ def _resources(
     by_run = 0.4 * dice.multivariate_normal([0, 0], law, (repeats, tasks))
     scatter = by_task + by_run
     return log_time + scatter[..., 0], log_tokens + scatter[..., 1]
+
+
+def _costs(times: tuple[Runs, Runs], tokens: tuple[Runs, Runs], dice: Generator) -> tuple[Runs, Runs]:
+    """Log dollars: time and tokens in equal parts, and a little of their own."""
+    before, after = (
+        (time + token) / 2 + dice.normal(0, 0.2, time.shape) for time, token in zip(times, tokens, strict=True)
+    )
+    return before, after
 
 
 def _gate(name: str, before: Runs, after: Runs) -> GateSample:

@@ -1,0 +1,141 @@
+"""What is promised, and whether the measurements bear it out."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import sqrt
+
+from calibration.coverage import Coverage
+from calibration.rates import Rates
+from calibration.study import ORDINARY, Study
+from calibration.worlds import NULLS
+from outweigh.verdict.verdict import Decision
+
+LOWEST_COVERAGE, HIGHEST_COVERAGE = 0.94, 0.965
+MOST_FALSE_IMPROVED, MOST_FALSE_REGRESSED = 0.02, 0.07
+MOST_ON_THE_MARGIN = 0.05
+MOST_AFTER_LOOKS = 0.05
+TOLERANCE = 3.0
+"""A claim is broken when a cell lies beyond its limit by more than so many standard errors of the simulation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One share with where it was measured and in how many draws."""
+
+    where: str
+    share: float
+    draws: int
+
+    @property
+    def error(self) -> float:
+        """The standard error of the simulation."""
+        return sqrt(max(self.share * (1 - self.share), 0.0) / self.draws)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A promise with the cell that comes nearest to breaking it. `distance` is from the limit, bad when positive."""
+
+    sentence: str
+    worst: Measured
+    cells: int
+    distance: float
+    error: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether simulation error alone could explain what lies beyond the limit."""
+        return self.distance <= TOLERANCE * self.error
+
+    @property
+    def within(self) -> bool:
+        """Whether nothing lies beyond the limit at all."""
+        return self.distance <= 0
+
+
+def claims(study: Study) -> list[Claim]:
+    """Every promise."""
+    return [*_false_decisions(study), *_coverage(study), *_power(study)]
+
+
+def _false_decisions(study: Study) -> Iterator[Claim]:
+    for decision, limit in ((Decision.IMPROVED, MOST_FALSE_IMPROVED), (Decision.REGRESSED, MOST_FALSE_REGRESSED)):
+        cells = [Measured(where=_place(cell), share=cell.of(decision), draws=cell.draws) for cell in study.nulls]
+        yield _at_most(f"identical arms are called {decision.value} in at most {_percent(limit)}", cells, limit)
+    cells = [Measured(where=_place(cell), share=cell.of(Decision.IMPROVED), draws=cell.draws) for cell in study.margins]
+    yield _at_most(
+        f"worse by the whole margin, but cheaper, is called improved in at most {_percent(MOST_ON_THE_MARGIN)}",
+        cells,
+        MOST_ON_THE_MARGIN,
+    )
+    nulls = {world.name for world in NULLS}
+    cells = [
+        Measured(where=f"{cell.world}, R = {cell.repeats}", share=cell.firm, draws=cell.draws)
+        for cell in study.looks
+        if cell.rule == "sequential" and cell.world in nulls
+    ]
+    yield _at_most(
+        f"20 sequential looks at identical arms end in a false decision in at most {_percent(MOST_AFTER_LOOKS)}",
+        cells,
+        MOST_AFTER_LOOKS,
+    )
+
+
+def _coverage(study: Study) -> Iterator[Claim]:
+    ordinary = {world.name for world in ORDINARY}
+    cells = [
+        Measured(where=f"{cell.statistic}, {_place(cell)}", share=cell.covered, draws=cell.intervals)
+        for cell in study.coverage
+        if cell.world in ordinary and cell.tasks >= 20
+    ]
+    yield _at_least(
+        f"95 % intervals hold the truth in at least {_percent(LOWEST_COVERAGE)} from 20 tasks on",
+        cells,
+        LOWEST_COVERAGE,
+    )
+    yield _at_most(f"… and in at most {_percent(HIGHEST_COVERAGE)}", cells, HIGHEST_COVERAGE)
+
+
+def _power(study: Study) -> Iterator[Claim]:
+    """Both tables are simulated, so both errors count."""
+    for what, measured, published in (
+        ("improved", "improved_at_published_level", "improved"),
+        ("regressed", "regressed", "regressed"),
+    ):
+        gaps = [
+            (abs(getattr(cell, measured) - getattr(cell.published, published)), cell, getattr(cell, measured))
+            for cell in study.power
+        ]
+        errors = [sqrt(2 * max(share * (1 - share), 1 / cell.draws) / cell.draws) for _, cell, share in gaps]
+        (gap, cell, share), error = max(zip(gaps, errors, strict=True), key=lambda pair: pair[0][0] / pair[1])
+        line = cell.published
+        was = 100 * float(getattr(line, published))
+        where = f"{line.world.name}, T = {line.tasks}, R = {line.repeats}; published {was:.1f}"
+        yield Claim(
+            sentence=f"{what} as often as in the published table"
+            + (" when superiority is tested at its .05" if what == "improved" else ""),
+            worst=Measured(where=where, share=share, draws=cell.draws),
+            cells=len(gaps),
+            distance=gap,
+            error=error,
+        )
+
+
+def _at_most(sentence: str, cells: Iterable[Measured], limit: float) -> Claim:
+    known = list(cells)
+    worst = max(known, key=lambda cell: cell.share)
+    return Claim(sentence=sentence, worst=worst, cells=len(known), distance=worst.share - limit, error=worst.error)
+
+
+def _at_least(sentence: str, cells: Iterable[Measured], limit: float) -> Claim:
+    known = list(cells)
+    worst = min(known, key=lambda cell: cell.share)
+    return Claim(sentence=sentence, worst=worst, cells=len(known), distance=limit - worst.share, error=worst.error)
+
+
+def _place(cell: Rates | Coverage) -> str:
+    return f"{cell.world}, T = {cell.tasks}, R = {cell.repeats}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"

@@ -1,0 +1,58 @@
+"""How often a real difference is found, beside the operating characteristics that were published beforehand."""
+
+from dataclasses import dataclass, replace
+
+from calibration.rates import rates
+from calibration.worlds import NULLS, SMALL_WIN, TRAP, WIN, World
+from outweigh.verdict.evidence_settings import PROMISED
+from outweigh.verdict.verdict import Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """One line of the published table: 4,000 draws, superiority tested at .05 and not at .02 as here."""
+
+    world: World
+    tasks: int
+    repeats: int
+    improved: float
+    regressed: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Power:
+    """One line measured again, with the rule as it is and with superiority at the published .05."""
+
+    published: Published
+    draws: int
+    improved: float
+    improved_at_published_level: float
+    regressed: float
+
+
+_SIZES = ((20, 5), (50, 5), (100, 5), (100, 10))
+_TABLE = {
+    NULLS[0]: ((0.001, 0.068), (0.004, 0.057), (0.013, 0.050), (0.019, 0.051)),
+    SMALL_WIN: ((0.123, 0.008), (0.640, 0.002), (0.958, 0.001), (0.997, 0.000)),
+    WIN: ((0.822, 0.000), (0.998, 0.000), (1.000, 0.000), (1.000, 0.000)),
+    TRAP: ((0.006, 0.490), (0.002, 0.842), (0.000, 0.981), (0.000, 1.000)),
+}
+PUBLISHED = tuple(
+    Published(world=world, tasks=tasks, repeats=repeats, improved=improved, regressed=regressed)
+    for world, lines in _TABLE.items()
+    for (tasks, repeats), (improved, regressed) in zip(_SIZES, lines, strict=True)
+)
+
+
+def power(published: Published, draws: int, seed: int) -> Power:
+    """Measure one line again, on the same experiments for both levels."""
+    world, tasks, repeats = published.world, published.tasks, published.repeats
+    promised = rates(world, tasks, repeats, draws, seed)
+    looser = rates(world, tasks, repeats, draws, seed, replace(PROMISED, superiority=0.05))
+    return Power(
+        published=published,
+        draws=draws,
+        improved=promised.of(Decision.IMPROVED),
+        improved_at_published_level=looser.of(Decision.IMPROVED),
+        regressed=promised.of(Decision.REGRESSED),
+    )
