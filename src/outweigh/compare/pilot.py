@@ -1,0 +1,122 @@
+"""What a pilot says about the next experiment: where the variance of a task's delta lies, and what a run costs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from outweigh.compare.arm_summary import ArmSummary
+from outweigh.compare.comparison import Comparison
+from outweigh.compare.delta import align_tasks
+from outweigh.compare.families import families_of
+from outweigh.compare.task_moments import select_tasks, task_moments
+from outweigh.errors import EvidenceError
+from outweigh.stats.design import Prices
+from outweigh.stats.variance import TaskMoments, VarianceComponents, estimate_components
+
+ROUGH_BELOW = 20
+SPARSE_BELOW = 5
+# Differences of equal runs leave dust of this size, which is no difference.
+DUST = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pilot:
+    """`tasks` know the metric in both arms; `repeats` is the typical number of their runs in one arm."""
+
+    baseline: str
+    candidate: str
+    tasks: int
+    repeats: int
+    components: VarianceComponents
+    evidence_sha256: str
+    warnings: tuple[str, ...]
+
+
+def read_pilot(comparison: Comparison, metric: str, *, logs: bool) -> Pilot:
+    """Separate the variance of a metric's deltas; refuse records that show no variance or cannot separate it."""
+    before, after = _shared_moments(comparison, metric, logs=logs)
+    components, counts = estimate_components(after, before), np.concatenate([before.counts, after.counts])
+    if components.tasks < 2:
+        raise EvidenceError(
+            f"tasks that know {metric} in both arms: {components.tasks}. Variance between tasks takes at least 2, and "
+            "a plan worth having 10 or more. Run more tasks, or state the variances with --components."
+        )
+    if components.true_deltas is None and counts.max() > 1:
+        raise EvidenceError(
+            "one arm ran every task once and the other did not, so nothing tells repeat noise from differences "
+            "between tasks. Run every task at least twice in both arms, or state the variances with --components."
+        )
+    if _total(components) <= DUST**2:
+        raise EvidenceError(
+            f"{metric} differs by the same amount on every task, run after run, so the pilot does not show how far "
+            "another one could be off. Run more tasks, or state the variances with --components."
+        )
+    return Pilot(
+        baseline=comparison.baseline.name,
+        candidate=comparison.candidate.name,
+        tasks=components.tasks,
+        repeats=int(np.median(counts)),
+        components=components,
+        evidence_sha256=comparison.evidence_sha256,
+        warnings=tuple(_warnings(comparison, before, after, components, logs=logs)),
+    )
+
+
+def price_pilot(comparison: Comparison, task_usd: float) -> tuple[Prices | None, tuple[str, ...]]:
+    """What tasks and runs cost, by each arm's mean, and what to know about it; None where an arm's cost is unknown."""
+    baseline, candidate = (arm.metrics["cost_usd"].mean for arm in (comparison.baseline, comparison.candidate))
+    warnings = tuple(note for arm in (comparison.baseline, comparison.candidate) for note in _cost_doubts(arm))
+    if baseline is None or candidate is None:
+        return None, warnings
+    return Prices(task_usd=task_usd, candidate_run_usd=candidate, baseline_run_usd=baseline), warnings
+
+
+def _shared_moments(comparison: Comparison, metric: str, *, logs: bool) -> tuple[TaskMoments, TaskMoments]:
+    """Both arms' moments of the tasks that know the metric in both; by ratio, a zero is not known."""
+    rows = align_tasks(comparison.baseline_table, comparison.candidate_table)
+    before = select_tasks(task_moments(comparison.baseline_table, metric, logs=logs), rows[:, 0])
+    after = select_tasks(task_moments(comparison.candidate_table, metric, logs=logs), rows[:, 1])
+    known = np.isfinite(before.means) & np.isfinite(after.means)
+    return select_tasks(before, known), select_tasks(after, known)
+
+
+def _total(components: VarianceComponents) -> float:
+    known = (components.observed_deltas, components.candidate_runs, components.baseline_runs)
+    return sum(variance for variance in known if variance is not None)
+
+
+def _warnings(
+    comparison: Comparison, before: TaskMoments, after: TaskMoments, components: VarianceComponents, *, logs: bool
+) -> Iterator[str]:
+    yield from comparison.warnings
+    if lost := len(comparison.tasks) - components.tasks:
+        yield f"{lost} of {len(comparison.tasks)} tasks are left out: not both arms know the metric there."
+    yield from (f"{warning}." for warning in components.warnings)
+    if components.true_deltas == 0:
+        yield "without any variance between tasks, designs with many repeats look better than they may be."
+    counts = np.concatenate([before.counts, after.counts])
+    if counts.min() < counts.max():
+        yield f"tasks have {counts.min()} to {counts.max()} runs per arm; {int(np.median(counts))} stands for them."
+    if components.tasks < ROUGH_BELOW:
+        error = 1 / sqrt(2 * (components.tasks - 1))
+        yield (
+            f"{components.tasks} tasks show their variance roughly: every effect here may be off by about "
+            f"{100 * error:.0f} %, and the split between tasks and runs by more."
+        )
+    moved = int(np.count_nonzero(np.abs(after.means - before.means) > DUST))
+    if not logs and moved < SPARSE_BELOW:
+        yield f"the arms differ on {moved} tasks only; where so few do, seeing an effect takes more tasks than planned."
+    families = families_of(comparison.baseline_table, comparison.candidate_table)
+    if families is not None:
+        number = len(set(families.values()))
+        yield f"the tasks come from {number} families; the plan takes tasks as independent, so add families too."
+
+
+def _cost_doubts(arm: ArmSummary) -> Iterator[str]:
+    cost = arm.metrics["cost_usd"]
+    if cost.mean is None:
+        yield f"dollars are unknown: no run of {arm.name} knows its cost; --run-cost USD states one."
+    elif cost.unknown:
+        yield f"{cost.unknown} of {arm.runs} runs of {arm.name} do not know their cost; the others stand for them."
