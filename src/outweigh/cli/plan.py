@@ -1,0 +1,218 @@
+"""`outweigh plan`: what the next experiment could see, and what it would cost."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from math import isfinite
+
+from outweigh.cli.arguments import Parser, add_format_option, arms_to_compare, gather_evidence, show
+from outweigh.cli.exit_codes import ExitCode
+from outweigh.compare.comparison import compare
+from outweigh.compare.pilot import price_pilot, read_pilot
+from outweigh.compare.plan import Goal, Plan, Sizes, make_plan, state_components
+from outweigh.errors import UsageError
+from outweigh.report.plan_view import plan_report
+from outweigh.stats.design import Prices
+from outweigh.stats.variance import VarianceComponents
+from outweigh.verdict.evidence_settings import MINIMUM_TASKS
+from outweigh.verdict.gated_metric import GATED, Scale
+
+MOST_SIZES = 20
+# What two passes or failures, or two tasks' deltas, can vary at most; for logs, runs that differ by a factor of e^10.
+LARGEST_OF_RATES = {"true": 2.0, "runs": 0.5, "candidate": 0.5, "baseline": 0.5}
+LARGEST_OF_LOGS = 100.0
+SMALLEST_VARIANCE = 1e-12
+FORM = "write true=X,runs=Y or true=X,candidate=Y,baseline=Z"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the plan."""
+    options = _parser().parse_intermixed_args(arguments)
+    plan = _from_pilot(options) if options.components is None else _from_components(options)
+    show(plan_report(plan), options.format)
+    return ExitCode.SATISFIED
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="outweigh plan",
+        description="What the next experiment could see and what it would cost, from a pilot or from known variances.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "runs", nargs="*", metavar="RUNS", help="the pilot's run records, as every reading verb takes them"
+    )
+    parser.add_argument("--skip-invalid", action="store_true", help="go on without lines that cannot be read")
+    parser.add_argument("--prices", metavar="FILE", help="your own prices (TOML); they win over the bundled ones")
+    parser.add_argument("--baseline", metavar="ARM", help="the pilot's arm to compare with")
+    parser.add_argument("--candidate", metavar="ARM", action="append", help="the pilot's arm that may replace it")
+    parser.add_argument(
+        "--components",
+        metavar="true=X,runs=Y",
+        help="known variances instead of RUNS: of true task deltas, and of single runs in each arm "
+        "(or true=X,candidate=Y,baseline=Z); of logs for all metrics but pass_rate",
+    )
+    parser.add_argument(
+        "--metric", choices=tuple(GATED), default="pass_rate", help="what to measure (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--effect",
+        type=_between(0.0001, 1.0),
+        metavar="X",
+        help="the effect to see: points, or a relative change for all metrics but pass_rate (default: 0.05)",
+    )
+    parser.add_argument(
+        "--power",
+        type=_between(0.5, 0.999),
+        default=0.8,
+        metavar="P",
+        help="how surely to see it (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--alpha",
+        type=_between(0.001, 0.4),
+        default=0.05,
+        metavar="A",
+        help="how often to see what is not there, two-sided (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--tasks",
+        type=_sizes(2, 100_000),
+        default=(10, 20, 50, 100, 200),
+        metavar="N,…",
+        help="rows of the table (default: 10,20,50,100,200)",
+    )
+    parser.add_argument(
+        "--repeats",
+        type=_sizes(1, 1_000),
+        default=(1, 3, 5, 10),
+        metavar="N,…",
+        help="its columns, and what may be bought (default: 1,3,5,10)",
+    )
+    parser.add_argument(
+        "--task-cost", type=_amount, default=0.0, metavar="USD", help="making one task, once (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--run-cost", type=_amount, metavar="USD", help="one run (default: the mean of each arm of the pilot)"
+    )
+    add_format_option(parser)
+    return parser
+
+
+def _from_pilot(options: argparse.Namespace) -> Plan:
+    if not options.runs:
+        raise UsageError("name the pilot's RUNS, or state its variances with --components true=X,runs=Y.")
+    evidence = gather_evidence(options)
+    baseline, candidates = arms_to_compare(options, evidence)
+    if len(candidates) > 1:
+        raise UsageError("plan takes one --candidate; plan for each by itself.")
+    comparison = compare(evidence, baseline, candidates[0])
+    gated = GATED[options.metric]
+    pilot = read_pilot(comparison, gated.metric, logs=gated.scale is Scale.RATIO)
+    prices, doubts = price_pilot(comparison, options.task_cost)
+    if options.run_cost is not None:
+        prices, doubts = _stated_prices(options)
+    return make_plan(_goal(options), _offer(options), pilot.components, prices, pilot, doubts)
+
+
+def _from_components(options: argparse.Namespace) -> Plan:
+    if given := [option for option, value in _about_a_pilot(options).items() if value]:
+        raise UsageError(f"--components stands in for a pilot; leave out {', '.join(given)}, or --components.")
+    prices, doubts = _stated_prices(options)
+    return make_plan(_goal(options), _offer(options), _components(options), prices, None, doubts)
+
+
+def _about_a_pilot(options: argparse.Namespace) -> dict[str, object]:
+    return {
+        "RUNS": options.runs,
+        "--baseline": options.baseline,
+        "--candidate": options.candidate,
+        "--prices": options.prices,
+        "--skip-invalid": options.skip_invalid,
+    }
+
+
+def _stated_prices(options: argparse.Namespace) -> tuple[Prices | None, tuple[str, ...]]:
+    if options.run_cost is None:
+        return None, ("dollars are unknown: nobody said what a run costs; --run-cost USD does.",)
+    run_usd = options.run_cost
+    return Prices(task_usd=options.task_cost, candidate_run_usd=run_usd, baseline_run_usd=run_usd), ()
+
+
+def _goal(options: argparse.Namespace) -> Goal:
+    gated = GATED[options.metric]
+    return Goal(
+        metric=gated.name,
+        relative=gated.scale is Scale.RATIO,
+        effect=gated.margin if options.effect is None else options.effect,
+        alpha=options.alpha,
+        power=options.power,
+    )
+
+
+def _offer(options: argparse.Namespace) -> Sizes:
+    return Sizes(tasks=options.tasks, repeats=options.repeats, fewest_tasks=MINIMUM_TASKS)
+
+
+def _components(options: argparse.Namespace) -> VarianceComponents:
+    named = [_component(part, options) for part in options.components.split(",")]
+    parts = dict(named)
+    if len(parts) < len(named) or parts.keys() not in ({"true", "runs"}, {"true", "candidate", "baseline"}):
+        raise UsageError(f"--components {options.components} does not name every variance once; {FORM}.")
+    if sum(parts.values()) < SMALLEST_VARIANCE:
+        raise UsageError(f"--components {options.components} leaves nothing to plan for: without variance no run errs.")
+    runs = parts.get("runs", 0.0)
+    return state_components(parts["true"], parts.get("candidate", runs), parts.get("baseline", runs))
+
+
+def _component(part: str, options: argparse.Namespace) -> tuple[str, float]:
+    name, _, text = part.strip().partition("=")
+    number = _number(text)
+    if name not in LARGEST_OF_RATES or number is None or number < 0:
+        raise UsageError(f"--components {options.components}: {part!r} is not a variance; {FORM}.")
+    rate = GATED[options.metric].scale is Scale.POINTS
+    largest = LARGEST_OF_RATES[name] if rate else LARGEST_OF_LOGS
+    if number > largest:
+        unit = "a rate from 0 to 1" if rate else "logs"
+        raise UsageError(
+            f"--components {options.components}: {options.metric} is measured as {unit}, so the variance {name} is at "
+            f"most {largest:g}, not {number:g}."
+        )
+    return name, number
+
+
+def _between(low: float, high: float) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        number = _number(text)
+        if number is None or not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
+        return number
+
+    return read
+
+
+def _amount(text: str) -> float:
+    number = _number(text)
+    if number is None or not 0 <= number <= 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an amount from 0 to 1,000,000 dollars")
+    return number
+
+
+def _sizes(fewest: int, most: int) -> Callable[[str], tuple[int, ...]]:
+    def read(text: str) -> tuple[int, ...]:
+        parts = [part.strip() for part in text.split(",")]
+        numbers = {int(part) for part in parts if part.isdecimal() and len(part) < 10}
+        if len(parts) > MOST_SIZES or len(numbers) < len(parts) or not fewest <= min(numbers) <= max(numbers) <= most:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a list of up to {MOST_SIZES} different whole numbers from {fewest} to {most:,}"
+            )
+        return tuple(sorted(numbers))
+
+    return read
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
