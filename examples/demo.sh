@@ -1,5 +1,5 @@
 #!/bin/sh
-# The main job over a small recorded example, offline: compare two arms, decide by both literal policies, climb the ladder.
+# The main job over a small recorded example, offline: compare two arms, decide by every policy, climb the ladder.
 set -u
 runs=examples/recorded/runs.jsonl
 
@@ -13,6 +13,7 @@ show() {
 }
 
 show outweigh compare "$runs" --baseline T0-plain --candidate T1-skill
+show outweigh verdict "$runs" --baseline T0-plain --candidate T1-skill
 show outweigh verdict "$runs" --baseline T0-plain --candidate T1-skill --policy gates
 show outweigh verdict "$runs" --baseline T0-plain --candidate T1-skill --policy composite
 show outweigh ladder "$runs"

@@ -23,6 +23,8 @@ from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settin
 from outweigh.verdict.policy import POLICIES, decide
 from outweigh.verdict.verdict import Decision
 
+PLANNED_TASKS = 100
+
 REQUIREMENTS = {
     "improved": frozenset({Decision.IMPROVED}),
     "not-regressed": frozenset({Decision.IMPROVED, Decision.NEUTRAL}),
@@ -66,9 +68,15 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--sequential",
+        action="store_true",
+        help="the data were, or will be, looked at more than once: hold the error rate over all looks",
+    )
+    parser.add_argument(
+        "--planned-tasks",
         type=_planned,
-        metavar="TASKS",
-        help="the data were looked at before: hold the error rate over all looks, planned for so many tasks",
+        default=PLANNED_TASKS,
+        metavar="N",
+        help="where a sequential verdict is sharpest; fix it before the first look (default: %(default)s)",
     )
     parser.add_argument(
         "--require", choices=tuple(REQUIREMENTS), default="improved", help="what exits 0 (default: %(default)s)"
@@ -84,7 +92,7 @@ def _settings(options: argparse.Namespace, margins: dict[str, float]) -> Evidenc
         gates=None if options.gates is None else [name.strip() for name in options.gates.split(",")],
         margins=margins,
         fixed_suite=options.infer == "runs",
-        planned_tasks=options.sequential,
+        planned_tasks=options.planned_tasks if options.sequential else None,
         seed=options.seed,
     )
 
@@ -93,7 +101,7 @@ def _refuse_foreign_options(options: argparse.Namespace) -> None:
     if options.policy == "evidence":
         return
     for name in ("gates", "sequential"):
-        if getattr(options, name) is not None:
+        if getattr(options, name):
             raise UsageError(
                 f"--{name} belongs to policy evidence; policy {options.policy} decides as the seed wrote it."
             )

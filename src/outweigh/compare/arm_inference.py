@@ -1,6 +1,7 @@
 """How sure the rates of one arm are."""
 
 from dataclasses import replace
+from math import isfinite
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from outweigh.stats.bootstrap_interval import expanded_percentile_interval
 from outweigh.stats.estimate import Estimate, Interval, Unit
 from outweigh.stats.mean import mean_interval
 from outweigh.stats.proportion import wilson_interval
+from outweigh.stats.ratio import fieller_interval, ratio_interval
 
 LEVEL = 0.95
 DRAWS = 10_000
@@ -24,6 +26,18 @@ def pass_rate_estimate(arm: ArmTable) -> Estimate:
     if alike or (attempts.size and attempts.max() == 1):
         return wilson_interval(int(means.sum()), int(means.size), level=LEVEL, unit=Unit.TASK)
     return _within_rate(mean_interval(means, level=LEVEL, unit=Unit.TASK))
+
+
+def cost_of_pass_estimate(arm: ArmTable) -> Estimate:
+    """Pooled dollars per pass with a log-scale interval, and a warning where Fieller's exact one has no end."""
+    cost, passed = arm.mean_per_task("cost_usd"), arm.mean_per_task("passed")
+    known = ~np.isnan(cost) & ~np.isnan(passed)
+    estimate = ratio_interval(cost[known], passed[known], level=LEVEL, unit=Unit.TASK)
+    exact = fieller_interval(cost[known], passed[known], level=LEVEL, unit=Unit.TASK).interval
+    if estimate.interval is None or exact is None or isfinite(exact.high):
+        return estimate
+    doubt = "passes are so rare that the cost of one cannot be bounded from above"
+    return replace(estimate, warnings=(*estimate.warnings, doubt))
 
 
 def _within_rate(estimate: Estimate) -> Estimate:

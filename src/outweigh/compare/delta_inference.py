@@ -14,9 +14,11 @@ from outweigh.compare.metric import METRICS
 from outweigh.stats.bootstrap import bootstrap_means
 from outweigh.stats.bootstrap_interval import expanded_percentile_interval
 from outweigh.stats.cluster import cluster_interval
+from outweigh.stats.effect import dominance
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.log_ratio import geometric_ratio, mean_logs
 from outweigh.stats.mean import fixed_suite_interval, mean_interval
+from outweigh.stats.median import median_interval
 from outweigh.stats.ratio import ratio_of_ratios_interval
 from outweigh.stats.unknown import unknown_estimate
 from outweigh.stats.variance import TaskMoments, summarize_runs
@@ -38,10 +40,15 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeltaInference:
-    """Both answers about one delta: over tasks like these, and on this suite."""
+    """Both answers about one delta, over tasks like these and on this suite; beside them what no outlier can move.
+
+    `dominance` is the share of tasks that gained minus the share that lost.
+    """
 
     over_tasks: Estimate
     on_suite: Estimate
+    median_of_tasks: Estimate
+    dominance: Estimate
 
 
 def infer_deltas(baseline: ArmTable, candidate: ArmTable, method: Method, seed: int) -> dict[str, DeltaInference]:
@@ -58,9 +65,15 @@ def infer_deltas(baseline: ArmTable, candidate: ArmTable, method: Method, seed: 
         metric.delta: DeltaInference(
             over_tasks=_over_tasks(by_task[metric.name], labels, None if draws is None else draws[metric.name]),
             on_suite=_on_suite(metric.name, baseline, candidate),
+            median_of_tasks=median_interval(_known(by_task[metric.name]), level=LEVEL, unit=Unit.TASK),
+            dominance=dominance(_known(by_task[metric.name]), level=LEVEL, unit=Unit.TASK),
         )
         for metric in METRICS
     }
+
+
+def _known(deltas: Column) -> Column:
+    return deltas[~np.isnan(deltas)]
 
 
 def _over_tasks(deltas: Column, labels: Column | None, draws: Column | None) -> Estimate:

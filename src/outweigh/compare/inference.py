@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from outweigh.compare.arm_inference import pass_rate_estimate, reliability_intervals
+from outweigh.compare.arm_inference import cost_of_pass_estimate, pass_rate_estimate, reliability_intervals
 from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.delta import task_deltas
@@ -33,6 +33,7 @@ class Inference:
     deltas: Mapping[str, DeltaInference]
     ratios: Mapping[str, Estimate]
     pass_rates: Mapping[str, Estimate]
+    costs_of_pass: Mapping[str, Estimate]
     pass_at_k: Mapping[str, Mapping[int, Interval | None]]
     pass_hat_k: Mapping[str, Mapping[int, Interval | None]]
     mcnemar: Significance
@@ -49,6 +50,7 @@ def infer(comparison: Comparison, *, population: Population, method: Method, see
         deltas=infer_deltas(baseline, candidate, method, seed),
         ratios=infer_ratios(baseline, candidate),
         pass_rates={arm.name: pass_rate_estimate(arm) for arm in arms},
+        costs_of_pass={arm.name: cost_of_pass_estimate(arm) for arm in arms},
         pass_at_k={arm.name: reliability_intervals(arm, seed, every=False) for arm in arms},
         pass_hat_k={arm.name: reliability_intervals(arm, seed, every=True) for arm in arms},
         mcnemar=_mcnemar(comparison),

@@ -35,7 +35,7 @@ def arms_table(before: ArmSummary, after: ArmSummary) -> Table:
     ]
     return Table(
         title="Arms",
-        columns=("", before.name, after.name, "candidate is"),
+        columns=("", before.name, after.name, "at face value"),
         rows=(_counts(before, after), *rows, *_reliability(before, after), *_grades(before, after)),
     )
 

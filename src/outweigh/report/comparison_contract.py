@@ -66,6 +66,7 @@ def _arm(arm: ArmSummary, inference: Inference) -> Payload:
         "median_non_cache_tokens": metrics["non_cache_tokens"].median,
         "solved_per_dollar": arm.solved_per_dollar.value,
         "cost_of_pass_usd": finite(arm.cost_of_pass_usd.value),
+        "cost_of_pass_interval": _interval(inference.costs_of_pass[arm.name].interval),
         "never_passes": never_passes(arm),
         "pass_at_k": {str(k): value for k, value in arm.pass_at_k.items()},
         "pass_hat_k": {str(k): value for k, value in arm.pass_hat_k.items()},
@@ -97,6 +98,9 @@ def _delta(delta: Delta, inference: Inference) -> Payload:
         "median": finite(delta.median),
         "task_mean": finite(delta.task_mean),
         "interval": _interval(chosen.interval),
+        "task_median": finite(inferred.median_of_tasks.point),
+        "task_median_interval": _interval(inferred.median_of_tasks.interval),
+        "dominance": finite(inferred.dominance.point),
         "standard_error": inferred.over_tasks.standard_error,
         "suite_standard_error": inferred.on_suite.standard_error,
     }
@@ -117,6 +121,8 @@ def _interval_reasons(comparison: Comparison, inference: Inference) -> Iterator[
             yield from (f"{name}: {warning}." for warning in chosen.warnings)
     for name, ratio in inference.ratios.items():
         yield from (f"ratio of {name}: {warning}." for warning in ratio.warnings)
+    for name, cost in inference.costs_of_pass.items():
+        yield from (f"{name}: cost of a pass: {warning}." for warning in cost.warnings)
     for test in (inference.mcnemar, inference.sign_flip):
         yield from (f"{test.method}: {warning}." for warning in test.warnings)
 

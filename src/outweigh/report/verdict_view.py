@@ -7,6 +7,7 @@ from outweigh.report.arms_view import arms_table
 from outweigh.report.document import Bullets, Report, Table, Tone, notes
 from outweigh.report.verdict_contract import verdict_payload, verdicts_payload
 from outweigh.report.wording import UNKNOWN, count
+from outweigh.verdict.gated_metric import GATED, Scale
 from outweigh.verdict.promotion import may_promote
 from outweigh.verdict.verdict import Decision, Gate, GateEvidence, Needs, Sensitivity, Verdict
 
@@ -114,7 +115,8 @@ def _sensitivity(sensitivity: Sensitivity, decision: Decision) -> Bullets:
             f"{sensitivity.if_missing_hurt.value}; for it: {sensitivity.if_missing_helped.value}."
         )
     for gate, (low, high) in sensitivity.margins.items():
-        items.append(f"it stays {decision.value} for margins of {gate} from {100 * low:.2g} % to {100 * high:.2g} %.")
+        unit = "points" if GATED[gate].scale is Scale.POINTS else "%"
+        items.append(f"it stays {decision.value} for {gate} margins from {100 * low:.2g} to {100 * high:.2g} {unit}.")
     if sensitivity.tasks_that_decide:
         flips = [f"{task} ({other.value})" for task, other in sensitivity.tasks_that_decide.items()]
         items.append(f"without one task it would be another decision: {', '.join(flips[:SHOWN])}.")

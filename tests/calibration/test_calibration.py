@@ -1,0 +1,189 @@
+"""A short, seeded version of `make calibrate`.
+
+A share is held against its limit with the tolerance that chance deserves: a rule whose true rate is exactly the limit
+would fail a test here once in a thousand seeds. What a test can catch is said beside its size.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import fmean
+
+import numpy as np
+import pytest
+from calibration.coverage import STATISTICS, t_coverage
+from calibration.looks import looks_rates
+from calibration.pitfalls import by_any_drop, by_averages, rejections
+from calibration.power import PUBLISHED, Published
+from calibration.rates import decide, rates
+from calibration.study import plan
+from calibration.truth import cost_of_pass_ratio, pass_delta, pass_rates
+from calibration.worlds import MIXED_EFFECTS, NULLS, ON_THE_MARGIN, SMALL_WIN, TRAP, WIN, Draw, World, draw
+from scipy import stats
+
+from outweigh.verdict.evidence_settings import PROMISED
+from outweigh.verdict.verdict import Decision
+
+SIZES = ((10, 1), (20, 5), (50, 2), (100, 10))
+RARE = 0.001
+
+
+def most(limit: float, draws: int) -> float:
+    """The largest share that a true rate of `limit` would show, but for one seed in a thousand."""
+    return float(stats.binom.ppf(1 - RARE, draws, limit)) / draws
+
+
+def least(limit: float, draws: int) -> float:
+    return float(stats.binom.ppf(RARE, draws, limit)) / draws
+
+
+def shares(decisions: Sequence[Decision]) -> tuple[float, float]:
+    return tuple(fmean(each is wanted for each in decisions) for wanted in (Decision.IMPROVED, Decision.REGRESSED))
+
+
+def decisions_by(
+    rule: Callable[[Draw], Decision], world: World, size: tuple[int, int], draws: int, seed: int
+) -> list[Decision]:
+    dice = np.random.default_rng(seed)
+    return [rule(draw(world, *size, dice)) for _ in range(draws)]
+
+
+def name_of(world: World) -> str:
+    return world.name
+
+
+# 2,000 draws per world: a rule that is wrong in 3.8 % (improved) or 10 % (regressed) would be caught 9 times in 10.
+@pytest.mark.parametrize("world", NULLS, ids=name_of)
+def test_identical_arms_are_rarely_called_improved_or_regressed(world: World) -> None:
+    decisions = [each for size in SIZES for each in decisions_by(decide, world, size, 500, seed=1)]
+
+    improved, regressed = shares(decisions)
+
+    assert improved <= most(0.02, len(decisions))
+    assert regressed <= most(0.07, len(decisions))
+
+
+# 2,000 draws per world: 8 % would be caught 9 times in 10.
+@pytest.mark.parametrize("world", ON_THE_MARGIN, ids=name_of)
+def test_a_cheaper_candidate_that_is_worse_by_the_margin_is_rarely_called_improved(world: World) -> None:
+    decisions = [each for size in ((60, 1), (60, 5)) for each in decisions_by(decide, world, size, 1000, seed=2)]
+
+    improved, _ = shares(decisions)
+
+    assert improved <= most(0.05, len(decisions))
+
+
+# 4,000 draws for each: 92 % or 98 % would be caught 9 times in 10.
+@pytest.mark.parametrize("world", [NULLS[0], TRAP], ids=name_of)
+def test_intervals_hold_the_truth_as_often_as_they_say(world: World) -> None:
+    draws = 2000
+    found = [t_coverage(world, tasks, repeats, draws, seed=3) for tasks, repeats in ((20, 5), (50, 1))]
+
+    covered = {
+        statistic.name: fmean(cells[place].covered for cells in found) for place, statistic in enumerate(STATISTICS)
+    }
+
+    assert min(covered.values()) >= least(0.94, 2 * draws), covered
+    assert max(covered.values()) <= most(0.965, 2 * draws), covered
+
+
+@pytest.mark.parametrize(
+    "line",
+    [line for line in PUBLISHED if line.tasks == 50 and line.world is not NULLS[0]],
+    ids=lambda line: name_of(line.world),
+)
+def test_real_differences_are_found_as_often_as_published(line: Published) -> None:
+    draws = 500
+    found = rates(line.world, line.tasks, line.repeats, draws, 4, replace(PROMISED, superiority=0.05))
+
+    for decision, published in ((Decision.IMPROVED, line.improved), (Decision.REGRESSED, line.regressed)):
+        assert least(published, draws) - 0.02 <= found.of(decision) <= most(published, draws) + 0.02
+
+
+def test_testing_superiority_more_strictly_costs_a_small_win_some_power_and_a_win_none() -> None:
+    strict, loose = (
+        [rates(world, 50, 5, 300, 5, rule).of(Decision.IMPROVED) for world in (SMALL_WIN, WIN)]
+        for rule in (PROMISED, replace(PROMISED, superiority=0.05))
+    )
+
+    assert 0.05 < loose[0] - strict[0] < 0.2
+    assert loose[1] - strict[1] < 0.02
+
+
+# 600 draws: 11 % would be caught 9 times in 10; the ordinary rule is wrong in more than twice as many.
+def test_twenty_sequential_looks_stay_within_five_per_cent_where_the_ordinary_rule_does_not() -> None:
+    found = [cell for world in (NULLS[1], NULLS[2]) for cell in looks_rates(world, 100, 20, 5, 300, seed=6)]
+
+    firm = {rule: fmean(cell.firm for cell in found if cell.rule == rule) for rule in ("sequential", "ordinary")}
+
+    assert firm["sequential"] <= most(0.05, 600)
+    assert firm["ordinary"] > 0.2
+
+
+def test_stopping_early_finds_a_win_with_about_half_of_the_tasks() -> None:
+    sequential, _, _ = looks_rates(WIN, 100, 20, 5, 100, seed=7)
+
+    assert sequential.improved > 0.95
+    assert sequential.stopped_after < 60
+
+
+def test_comparing_averages_makes_a_firm_decision_about_identical_arms_every_fourth_time() -> None:
+    draws = 2000
+    improved, regressed = shares(decisions_by(by_averages, NULLS[0], (20, 5), draws, seed=8))
+
+    assert least(0.25, draws) <= improved + regressed <= most(0.28, draws)
+    assert least(0.136, draws) <= improved <= most(0.136, draws)
+
+
+def test_averages_mislead_more_often_when_time_and_tokens_go_together() -> None:
+    draws = 2000
+    improved, _ = shares(decisions_by(by_averages, NULLS[2], (20, 5), draws, seed=9))
+
+    assert least(0.198, draws) <= improved <= most(0.198, draws)
+
+
+@pytest.mark.parametrize(("tasks", "regressed"), [(10, 0.802), (20, 0.959), (50, 1.0)])
+def test_one_lost_run_makes_nearly_every_identical_arm_a_regression(tasks: int, regressed: float) -> None:
+    draws = 2000
+    _, found = shares(decisions_by(by_any_drop, NULLS[0], (tasks, 1), draws, seed=10))
+
+    assert least(regressed, draws) - 0.01 <= found <= most(regressed, draws) + 0.01
+
+
+def test_repeats_counted_as_tasks_find_differences_that_are_not_there() -> None:
+    draws = 800
+    found = rejections(MIXED_EFFECTS, 20, 10, draws, seed=11)
+
+    assert found.mcnemar_on_runs > 2 * 0.05
+    assert found.t_on_runs > 2 * 0.05
+    assert found.t_on_tasks <= most(0.05, draws)
+
+
+def test_the_more_repeats_are_counted_as_tasks_the_worse_it_gets() -> None:
+    found = [rejections(MIXED_EFFECTS, 20, repeats, 500, seed=12).t_on_runs for repeats in (1, 5, 20)]
+
+    assert all(later > earlier for earlier, later in pairwise(found))
+
+
+def test_the_worlds_are_as_true_as_their_names() -> None:
+    assert [pass_delta(world) for world in ON_THE_MARGIN] == pytest.approx([-0.05, -0.05], abs=1e-5)
+    assert pass_delta(MIXED_EFFECTS) == pytest.approx(0, abs=1e-12)
+    assert [pass_delta(world) for world in NULLS] == pytest.approx([-0.001, 0, -0.001, 0, 0, 0], abs=1e-4)
+    assert (pass_delta(SMALL_WIN), pass_delta(WIN), pass_delta(TRAP)) == pytest.approx((0.048, 0.125, -0.102), abs=5e-4)
+
+
+@pytest.mark.parametrize("world", [TRAP, NULLS[5], ON_THE_MARGIN[1]], ids=name_of)
+def test_the_computed_truth_is_what_very_many_tasks_show(world: World) -> None:
+    many = draw(world, 400_000, 1, np.random.default_rng(13))
+
+    before, after = (float(arm.mean()) for arm in many.passes)
+    dear = [float(np.exp(costs).mean()) / rate for costs, rate in zip(many.costs, (before, after), strict=True)]
+
+    assert (before, after) == pytest.approx(pass_rates(world), abs=0.004)
+    assert dear[1] / dear[0] == pytest.approx(cost_of_pass_ratio(world), rel=0.06)
+
+
+def test_every_cell_of_the_full_study_has_a_seed_of_its_own() -> None:
+    seeds = [job.seed for job in plan(1.0)]
+
+    assert len(set(seeds)) == len(seeds)
