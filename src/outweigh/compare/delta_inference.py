@@ -11,6 +11,7 @@ from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.delta import align_tasks
 from outweigh.compare.families import families_of
 from outweigh.compare.metric import METRICS
+from outweigh.compare.task_moments import task_moments
 from outweigh.stats.bootstrap import bootstrap_means
 from outweigh.stats.bootstrap_interval import expanded_percentile_interval
 from outweigh.stats.cluster import cluster_interval
@@ -21,7 +22,6 @@ from outweigh.stats.mean import fixed_suite_interval, mean_interval
 from outweigh.stats.median import median_interval
 from outweigh.stats.ratio import ratio_of_ratios_interval
 from outweigh.stats.unknown import unknown_estimate
-from outweigh.stats.variance import TaskMoments, summarize_runs
 
 RATIOS = {
     "cost": "cost_usd",
@@ -95,7 +95,7 @@ def _bootstrap(by_task: Mapping[str, Column], seed: int) -> dict[str, Column]:
 
 def _on_suite(metric: str, baseline: ArmTable, candidate: ArmTable) -> Estimate:
     rows = align_tasks(baseline, candidate)
-    after, before = _moments(candidate, metric), _moments(baseline, metric)
+    after, before = (task_moments(arm, metric, logs=False) for arm in (candidate, baseline))
     shared = np.isfinite(after.means[rows[:, 1]]) & np.isfinite(before.means[rows[:, 0]])
     ours, theirs = rows[shared, 0], rows[shared, 1]
     if not len(ours):
@@ -109,11 +109,6 @@ def _on_suite(metric: str, baseline: ArmTable, candidate: ArmTable) -> Estimate:
         n_b=before.counts[ours].astype(np.float64),
         level=LEVEL,
     )
-
-
-def _moments(arm: ArmTable, metric: str) -> TaskMoments:
-    known = ~np.isnan(arm.columns[metric])
-    return summarize_runs(arm.columns[metric][known], arm.task_of[known], len(arm.tasks))
 
 
 def infer_ratios(baseline: ArmTable, candidate: ArmTable) -> dict[str, Estimate]:
