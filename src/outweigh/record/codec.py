@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
+from zlib import crc32
 
 import msgspec
 
@@ -16,6 +17,7 @@ Record = RunRecord | Judgment
 LINE_LIMIT = 1_000_000
 """A record's line is shorter than this many bytes; transcripts and diffs are artifacts, not fields."""
 
+_CHECKSUM = b"\t#crc32:"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -67,6 +69,7 @@ def decode(line: bytes) -> Record:
     """Decode one line: a native record of any version, or a seed 000 run."""
     if len(line) >= LINE_LIMIT:
         raise ValueError(f"the line is {LINE_LIMIT:,} bytes or longer; keep long texts in artifacts, not in records")
+    line = _verified(line)
     try:
         return _decoder.decode(line)
     except msgspec.ValidationError:
@@ -94,6 +97,21 @@ def _explain(fault: Exception, line: bytes) -> str:
     if not _is_utf8(line):
         return "not UTF-8 text"
     return _explain_syntax(fault, line) if _is_syntax(fault) else str(fault)
+
+
+def seal(line: bytes) -> bytes:
+    """A record's line with its checksum and line feed, so that a torn or damaged one is known for what it is."""
+    return b"%b%b%08x\n" % (line, _CHECKSUM, crc32(line))
+
+
+def _verified(line: bytes) -> bytes:
+    """The record without its checksum, where it has one; JSON never holds a raw tab, so the mark is unmistakable."""
+    content, mark, checksum = line.rstrip(b"\r\n").rpartition(_CHECKSUM)
+    if not mark:
+        return line
+    if b"%08x" % crc32(content) != checksum:
+        raise ValueError("the line does not match its checksum: it was damaged or changed")
+    return content
 
 
 def _is_syntax(fault: Exception) -> bool:

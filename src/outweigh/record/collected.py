@@ -80,6 +80,7 @@ def from_collected(raw: Json) -> RunRecord:
         components=None,
         milestones=None,
         actions=None,
+        artifacts={},
         extra={name: value for name, value in raw.items() if name not in _FIELDS},
     )
 

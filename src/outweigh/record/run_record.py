@@ -11,12 +11,13 @@ from outweigh.record.check_result import CheckResult
 from outweigh.record.components import ComponentTokens
 from outweigh.record.cost import Cost
 from outweigh.record.status import Status
-from outweigh.record.stored import Amount, Count, Json, Ordinal, RunId, Stored, require_finite
+from outweigh.record.stored import Amount, Count, Json, Name, Ordinal, RunId, Stored, require_finite
 from outweigh.record.trajectory import AlignedAction, Milestone, Step
 from outweigh.record.trial import Trial
 from outweigh.record.usage import Usage
 
 Moment = Annotated[datetime, Meta(tz=True)]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class AgentKind(StrEnum):
@@ -41,6 +42,7 @@ class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
 
     `duration_seconds` is the agent's own time; set-up and checks have fields of their own, judging is in the Judgment.
     `checks` is None when they were not evaluated and empty when the task has none.
+    `artifacts` are the hashes of what is kept beside the record: transcript, final diff, output of checks.
     `family` names a cluster above the task (a repository, a suite family).
     """
 
@@ -68,6 +70,7 @@ class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
     components: tuple[ComponentTokens, ...] | None
     milestones: tuple[Milestone, ...] | None
     actions: tuple[AlignedAction, ...] | None
+    artifacts: dict[Name, Sha256]
     extra: Json
 
     def __post_init__(self) -> None:

@@ -52,6 +52,7 @@ def a_run(
         components=None,
         milestones=None,
         actions=None,
+        artifacts={},
         extra={},
     )
     return msgspec.structs.replace(run, **fields)

@@ -1,0 +1,70 @@
+"""One configuration under test: an agent, a model, and what is laid over the workspace."""
+
+from hashlib import sha256
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from outweigh.task.check import WorkspacePath
+from outweigh.task.spec import Name, Spec
+
+VariableName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class McpServer(Spec, frozen=True, kw_only=True):
+    """A tool server that the agent may start, or reach by address."""
+
+    command: list[str] = []  # noqa: RUF012 - msgspec copies defaults
+    url: str | None = None
+    environment: dict[VariableName, str] = {}  # noqa: RUF012
+
+
+class ArmSpec(Spec, frozen=True, kw_only=True):
+    """An arm as the suite file writes it; what is left out comes from the arm it extends."""
+
+    extends: Name | None = None
+    agent: Name | None = None
+    model: str | None = None
+    tier: Annotated[int, Meta(ge=0)] | None = None
+    files: WorkspacePath | None = None
+    skills: list[WorkspacePath] = []  # noqa: RUF012
+    instructions: str | None = None
+    mcp_servers: dict[Name, McpServer] = {}  # noqa: RUF012
+    extra_prompt: str | None = None
+    environment: dict[VariableName, str] = {}  # noqa: RUF012
+    secrets: list[VariableName] = []  # noqa: RUF012
+    flags: list[str] = []  # noqa: RUF012
+    options: dict[str, Any] = {}  # noqa: RUF012
+    same_as: Name | None = None
+
+
+class OverlayFile(Spec, frozen=True, kw_only=True):
+    """A file laid into the workspace: where, and the hash of what."""
+
+    path: WorkspacePath
+    sha256: str
+    executable: bool
+
+
+class Arm(Spec, frozen=True, kw_only=True):
+    """A resolved arm: nothing is inherited any more, and every file is known by its content."""
+
+    name: Name
+    agent: Name
+    model: str | None
+    tier: int | None
+    overlay: tuple[OverlayFile, ...]
+    skills: tuple[str, ...]
+    mcp_servers: dict[str, McpServer]
+    extra_prompt: str | None
+    environment: dict[str, str]
+    secrets: tuple[str, ...]
+    flags: tuple[str, ...]
+    options: dict[str, Any]
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that makes this arm what it is; its name and rank do not."""
+        identity = {name: value for name, value in msgspec.to_builtins(self).items() if name not in ("name", "tier")}
+        return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()

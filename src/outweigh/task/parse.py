@@ -1,0 +1,79 @@
+"""Suite and task files from bytes to values, with errors that name the key and the nearest right one."""
+
+import re
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+import msgspec
+
+from outweigh.errors import UsageError
+from outweigh.task.inherit import inherit
+from outweigh.task.spec import Spec
+from outweigh.task.suite import SuiteSpec
+from outweigh.task.task import TaskSettings
+
+S = TypeVar("S", bound=Spec)
+_UNKNOWN_FIELD = re.compile(r"unknown field `(?P<field>[^`]*)`(?: - at `\$(?P<at>[^`]*)`)?")
+
+
+def parse_suite(content: bytes, source: str) -> SuiteSpec:
+    """Read a `suite.toml`; arms are checked against each other, files are not looked at yet."""
+    suite = _convert(_toml(content, source), SuiteSpec, source)
+    if suite.baseline not in suite.arms:
+        raise UsageError(
+            f"{source}: baseline names {suite.baseline!r}, which is not an arm.{_near(suite.baseline, suite)}"
+        )
+    if len(suite.arms) < 2:
+        raise UsageError(f"{source}: a comparison needs at least two arms; there is only {suite.baseline!r}.")
+    for name in suite.arms:
+        _check_arm(name, suite, source)
+    return suite
+
+
+def parse_task_settings(table: object, source: str) -> TaskSettings:
+    """Read outweigh's own table of a task file."""
+    return _convert(table, TaskSettings, source)
+
+
+def _check_arm(name: str, suite: SuiteSpec, source: str) -> None:
+    try:
+        arm = inherit(name, suite.arms)
+    except UsageError as error:
+        raise UsageError(f"{source}: {error}") from None
+    if arm.agent is None:
+        raise UsageError(f"{source}: arms.{name} has no agent; name one, or extend an arm that has.")
+    if arm.same_as is not None and arm.same_as not in suite.arms:
+        raise UsageError(f"{source}: arms.{name}.same_as: there is no arm {arm.same_as!r}.{_near(arm.same_as, suite)}")
+
+
+def _near(name: str, suite: SuiteSpec) -> str:
+    near = get_close_matches(name, suite.arms, n=1)
+    return f" Did you mean {near[0]!r}?" if near else f" There is {', '.join(map(repr, suite.arms))}."
+
+
+def _toml(content: bytes, source: str) -> Any:
+    try:
+        return msgspec.toml.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as fault:
+        raise UsageError(f"{source} is not valid TOML: {fault}.") from None
+
+
+def _convert(raw: object, kind: type[S], source: str) -> S:
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as fault:
+        raise UsageError(f"{source}: {fault}.{_nearest_key(str(fault), kind)}") from None
+
+
+def _nearest_key(message: str, kind: type[Spec]) -> str:
+    found = _UNKNOWN_FIELD.search(message)
+    if found is None:
+        return ""
+    known = {field for spec in _specs(kind) for field in spec.__struct_fields__}
+    near = get_close_matches(found["field"], known, n=1)
+    return f" Did you mean `{near[0]}`?" if near else ""
+
+
+def _specs(kind: type[Spec]) -> list[type[Spec]]:
+    """All structures that may stand in such a file."""
+    return [*Spec.__subclasses__(), kind]

@@ -1,0 +1,55 @@
+"""An experiment as a person writes it: tasks × arms × repeats, with its rules and its purse."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from outweigh.task.arm import ArmSpec
+from outweigh.task.spec import Dollars, Name, Repeats, Seconds, Spec
+
+DEFAULT_REPEATS = 5
+LADDER_REPEATS = 10
+
+
+class PolicySpec(Spec, frozen=True, kw_only=True):
+    """Which rule decides, and its margins."""
+
+    name: Literal["evidence", "gates", "composite"] = "evidence"
+    gates: list[str] | None = None
+    margins: dict[str, float] = {}  # noqa: RUF012 - msgspec copies defaults
+
+
+class SandboxSpec(Spec, frozen=True, kw_only=True):
+    """Where agents run. `auto` takes bubblewrap where it works and refuses to fall back to `local` silently."""
+
+    kind: Literal["auto", "local", "bubblewrap", "container"] = "auto"
+    image: str | None = None
+    allow_hosts: list[str] = []  # noqa: RUF012
+    read_only: list[str] = []  # noqa: RUF012
+    memory_mb: Annotated[int, Meta(ge=16)] | None = None
+    processes: Annotated[int, Meta(ge=4)] | None = None
+
+
+class LimitsSpec(Spec, frozen=True, kw_only=True):
+    """What one run may take."""
+
+    timeout_seconds: Seconds = 1800.0
+    budget_usd: Dollars | None = None
+    setup_timeout_seconds: Seconds = 600.0
+    retries: Annotated[int, Meta(ge=0, le=20)] = 2
+
+
+class SuiteSpec(Spec, frozen=True, kw_only=True):
+    """The content of a `suite.toml`."""
+
+    name: Name
+    tasks: Annotated[list[str], Meta(min_length=1)]
+    arms: dict[Name, ArmSpec]
+    baseline: Name
+    repeats: Repeats | None = None
+    seed: Annotated[int, Meta(ge=0)] = 0
+    budget_usd: Dollars | None = None
+    profile: Literal["objective_first", "even"] = "objective_first"
+    policy: PolicySpec = PolicySpec()
+    sandbox: SandboxSpec = SandboxSpec()
+    limits: LimitsSpec = LimitsSpec()
