@@ -1,0 +1,1 @@
+"""Agents: whoever attempts a trial inside a sandbox."""

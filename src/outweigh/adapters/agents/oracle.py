@@ -1,0 +1,46 @@
+"""An agent that knows the answer: it runs the task's own solution."""
+
+from outweigh.adapters.agents.noop import NOTHING_USED
+from outweigh.adapters.agents.outcome import early_end, outcome
+from outweigh.adapters.agents.solution import ENTRY, has_solution, run_solution
+from outweigh.ports import AttemptOutcome, AttemptRequest, Completed, Sandbox
+from outweigh.record.cost import reported_cost
+from outweigh.record.run_record import AgentIdentity, AgentKind
+from outweigh.record.status import Status
+from outweigh.task.arm import Arm
+
+# Scripted, so that knowing the answer can never earn a promotion.
+IDENTITY = AgentIdentity(kind=AgentKind.SCRIPTED, name="oracle", version=None, model=None)
+
+
+class Oracle:
+    """Solves what can be solved. A task that fails then is broken, or its checks are."""
+
+    name = "oracle"
+
+    def missing(self, arm: Arm) -> str | None:  # noqa: ARG002 - what may be missing belongs to the task, not the arm
+        """Nothing of the arm's."""
+        return None
+
+    def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
+        """Run the solution; a task without one was not attempted, which is no failure."""
+        if not has_solution(request.task):
+            return outcome(IDENTITY, Status.NOT_RUN, f"task {request.task.id!r} has no solution/{ENTRY} to run")
+        done = run_solution(request.task, sandbox, request.timeout_seconds)
+        status, detail = early_end(done) or _ending(done)
+        return outcome(
+            IDENTITY,
+            status,
+            detail,
+            duration_seconds=done.duration_seconds,
+            usage=NOTHING_USED,
+            cost=reported_cost(0.0),
+            reached_steps=frozenset(step.name for step in request.task.expected_steps),
+            artifacts={name: text for name, text in (("stdout.txt", done.stdout), ("stderr.txt", done.stderr)) if text},
+        )
+
+
+def _ending(done: Completed) -> tuple[Status, str | None]:
+    if done.exit_code == 0:
+        return Status.COMPLETED, None
+    return Status.AGENT_ERROR, f"solution/{ENTRY} ended with exit code {done.exit_code}"

@@ -1,0 +1,145 @@
+"""An agent that repeats what another one did: recorded numbers, and the recorded changes where they were kept.
+
+Options: `runs` is a `.jsonl` file of records; `arm` names the recorded arm, if it is not called like this one;
+`artifacts` is the folder with what was kept beside the records (`artifacts` beside `runs` unless stated).
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from threading import Lock
+
+import msgspec
+
+from outweigh.adapters.agents.outcome import outcome
+from outweigh.adapters.agents.solution import PATH
+from outweigh.errors import EvidenceError, UsageError
+from outweigh.ports import AttemptOutcome, AttemptRequest, Ending, Sandbox
+from outweigh.record.codec import decode_lines, refuse
+from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
+from outweigh.record.status import Status
+from outweigh.task.arm import Arm
+from outweigh.task.spec import Spec
+
+DIFF = "diff.patch"
+Recorded = Mapping[tuple[str, str, int], RunRecord]
+
+
+class ReplayOptions(Spec, frozen=True, kw_only=True):
+    """Where the recorded runs are."""
+
+    runs: str
+    arm: str | None = None
+    artifacts: str | None = None
+
+
+class Replay:
+    """Replays recorded runs. One object serves all trials; a file of records is read once."""
+
+    name = "replay"
+
+    def __init__(self) -> None:
+        self._recorded: dict[str, Recorded] = {}
+        self._lock = Lock()
+
+    def missing(self, arm: Arm) -> str | None:
+        """Why there is nothing to replay."""
+        try:
+            self._read(_options(arm).runs)
+        except (UsageError, EvidenceError) as error:
+            return str(error)
+        return None
+
+    def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
+        """Find the run of the same task, arm and repeat, and do it again."""
+        try:
+            options = _options(request.arm)
+            recorded = self._read(options.runs)
+        except (UsageError, EvidenceError) as error:
+            return outcome(_nobody(request), Status.INFRA_ERROR, str(error))
+        trial = request.trial
+        run = recorded.get((trial.task_id, options.arm or trial.arm, trial.repeat))
+        if run is None:
+            where = f"{trial.task_id}/{options.arm or trial.arm}/{trial.repeat}"
+            return outcome(_nobody(request), Status.NOT_RUN, f"{options.runs} has no run {where} to replay")
+        return _as_recorded(run, _redo(run, options, sandbox, request.timeout_seconds))
+
+    def _read(self, path: str) -> Recorded:
+        with self._lock:
+            if path not in self._recorded:
+                self._recorded[path] = _records(path)
+            return self._recorded[path]
+
+
+def _options(arm: Arm) -> ReplayOptions:
+    try:
+        return msgspec.convert(arm.options, ReplayOptions)
+    except msgspec.ValidationError as fault:
+        raise UsageError(
+            f"arms.{arm.name}.options of the replay agent: {fault}. Name the recorded runs with options.runs."
+        ) from None
+
+
+def _records(path: str) -> Recorded:
+    """The last attempt at every trial, for that is the one that counts."""
+    found: dict[tuple[str, str, int], RunRecord] = {}
+    try:
+        with Path(path).open("rb") as lines:
+            for record, _, _ in decode_lines(lines, path, refuse):
+                if isinstance(record, RunRecord):
+                    place = (record.trial.task_id, record.trial.arm, record.trial.repeat)
+                    if place not in found or found[place].attempt < record.attempt:
+                        found[place] = record
+    except OSError as fault:
+        raise UsageError(f"the runs {path} cannot be read: {fault.strerror}. Name them with options.runs.") from None
+    return found
+
+
+def _redo(run: RunRecord, options: ReplayOptions, sandbox: Sandbox, timeout_seconds: float) -> str | None:
+    """Apply the recorded changes; the reason why only the numbers are replayed, or None."""
+    if DIFF not in run.artifacts:
+        return f"only its numbers are replayed: the recorded run kept no {DIFF}"
+    patch = _artifact(options, run.artifacts[DIFF])
+    if patch is None:
+        return f"only its numbers are replayed: {DIFF} ({run.artifacts[DIFF][:12]}) is not among the artifacts"
+    done = sandbox.exec(
+        ["git", "apply", "--whitespace=nowarn", "-"],
+        # Without the ceiling, git would look for a repository around the workspace and apply to that.
+        environment={"PATH": PATH, "GIT_CEILING_DIRECTORIES": str(PurePosixPath(sandbox.workspace).parent)},
+        timeout_seconds=timeout_seconds,
+        stdin=patch,
+    )
+    if done.ending is Ending.EXITED and done.exit_code == 0:
+        return None
+    return f"only its numbers are replayed: {DIFF} does not apply ({done.stderr.decode(errors='replace').strip()})"
+
+
+def _artifact(options: ReplayOptions, digest: str) -> bytes | None:
+    """A kept file by its hash, wherever the store sorted it; one that does not match its hash is none."""
+    folder = Path(options.artifacts) if options.artifacts else Path(options.runs).parent / "artifacts"
+    for place in (folder / digest, folder / digest[:2] / digest, folder / digest[:2] / digest[2:]):
+        if place.is_file() and sha256(content := place.read_bytes()).hexdigest() == digest:
+            return content
+    return None
+
+
+def _as_recorded(run: RunRecord, note: str | None) -> AttemptOutcome:
+    detail = "; ".join(part for part in (run.status_detail, note) if part) or None
+    return outcome(
+        msgspec.structs.replace(run.agent, kind=AgentKind.REPLAYED),
+        run.status,
+        detail,
+        duration_seconds=run.duration_seconds,
+        usage=run.usage,
+        cost=run.cost,
+        step_count=run.step_count,
+        tool_call_count=run.tool_call_count,
+        steps=run.steps,
+        components=run.components,
+        actions=run.actions,
+        reached_steps=frozenset(item.name for item in run.milestones or () if item.achieved),
+    )
+
+
+def _nobody(request: AttemptRequest) -> AgentIdentity:
+    return AgentIdentity(kind=AgentKind.REPLAYED, name=Replay.name, version=None, model=request.arm.model)

@@ -1,0 +1,146 @@
+"""Any command line as an agent.
+
+The program gets the instruction on standard input and in the file that OUTWEIGH_INSTRUCTION names, works in the
+current folder, and may leave a usage report (see `usage_report`) in the file that OUTWEIGH_USAGE names. Both files
+are in the workspace's private folder, which is gone before anything is compared or checked. OUTWEIGH_MODEL,
+OUTWEIGH_TIMEOUT_SECONDS and OUTWEIGH_BUDGET_USD say what they say where the arm or the suite does.
+"""
+
+from collections.abc import Mapping, Sequence
+from shutil import which
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from outweigh.adapters.agents.outcome import early_end, outcome
+from outweigh.adapters.agents.private_folder import PRIVATE_FOLDER, private_folder
+from outweigh.adapters.agents.secrecy import without_secrets
+from outweigh.adapters.agents.solution import PATH
+from outweigh.adapters.agents.usage_report import SIZE_LIMIT, UsageReport, read_report
+from outweigh.errors import UsageError
+from outweigh.ports import AttemptOutcome, AttemptRequest, Completed, Sandbox
+from outweigh.record.run_record import AgentIdentity, AgentKind
+from outweigh.record.status import Status
+from outweigh.task.arm import Arm
+from outweigh.task.spec import Spec
+
+NOT_STARTED = {126: "cannot be executed", 127: "was not found"}
+_INSTRUCTION, _USAGE = "instruction.md", "usage.json"
+
+
+class ShellOptions(Spec, frozen=True, kw_only=True):
+    """A command as a list of words, or as a line for `sh -c`; the arm's flags follow, in a line as `"$@"`."""
+
+    command: Annotated[str, Meta(min_length=1)] | Annotated[list[str], Meta(min_length=1)]
+
+
+class Shell:
+    """Runs the command of the arm's options."""
+
+    name = "shell"
+
+    def missing(self, arm: Arm) -> str | None:
+        """Whether the program of a list of words is there; what a line for `sh` needs, only the run can tell."""
+        try:
+            program = _command(arm)[0]
+        except UsageError as error:
+            return str(error)
+        # A relative path lies in the workspace, which does not exist yet.
+        if ("/" in program and not program.startswith("/")) or which(program, path=arm.environment.get("PATH", PATH)):
+            return None
+        return (
+            f"arms.{arm.name}.options.command: there is no program {program!r} on the PATH of the arm. Install it, "
+            f"name it by its full path, or set environment.PATH; if it is only in the sandbox's image, write the "
+            f"command as one line."
+        )
+
+    def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
+        """Run the command and take over what it says about itself."""
+        try:
+            command = _command(request.arm)
+        except UsageError as error:
+            return outcome(_identity(request, None), Status.INFRA_ERROR, str(error))
+        with private_folder(sandbox) as private:
+            words = prompt(request).encode()
+            sandbox.write(f"{PRIVATE_FOLDER}/{_INSTRUCTION}", words)
+            done = sandbox.exec(
+                command,
+                environment=_environment(request, private),
+                timeout_seconds=request.timeout_seconds,
+                stdin=words,
+            )
+            said = sandbox.read(f"{PRIVATE_FOLDER}/{_USAGE}", SIZE_LIMIT)
+        return _outcome(request, done, *read_report(said))
+
+
+def prompt(request: AttemptRequest) -> str:
+    """The task's words, and the arm's after them."""
+    extra = request.arm.extra_prompt
+    return request.task.instruction if extra is None else f"{request.task.instruction.rstrip()}\n\n{extra}"
+
+
+def _command(arm: Arm) -> Sequence[str]:
+    try:
+        command = msgspec.convert(arm.options, ShellOptions).command
+    except msgspec.ValidationError as fault:
+        raise UsageError(
+            f"arms.{arm.name}.options of the shell agent: {fault}. "
+            'Give it a command: ["program", "argument"], or one line for sh.'
+        ) from None
+    return ["sh", "-c", command, "sh", *arm.flags] if isinstance(command, str) else [*command, *arm.flags]
+
+
+def _environment(request: AttemptRequest, private: str) -> Mapping[str, str]:
+    stated = {
+        "OUTWEIGH_MODEL": request.arm.model,
+        "OUTWEIGH_BUDGET_USD": None if request.budget_usd is None else f"{request.budget_usd:g}",
+        "OUTWEIGH_TIMEOUT_SECONDS": f"{request.timeout_seconds:g}",
+        "OUTWEIGH_INSTRUCTION": f"{private}/{_INSTRUCTION}",
+        "OUTWEIGH_USAGE": f"{private}/{_USAGE}",
+    }
+    known = {name: value for name, value in stated.items() if value is not None}
+    return {"PATH": PATH, **request.arm.environment, **request.environment, **known}
+
+
+def _outcome(request: AttemptRequest, done: Completed, report: UsageReport, complaint: str | None) -> AttemptOutcome:
+    status, reason = early_end(done) or _ended(request, done, report)
+    detail = "; ".join(part for part in (reason, complaint) if part) or None
+    secrets = [request.environment.get(name, "") for name in request.arm.secrets]
+    outputs = {"stdout.txt": done.stdout, "stderr.txt": done.stderr}
+    return outcome(
+        _identity(request, report),
+        status,
+        None if detail is None else without_secrets(detail.encode(), secrets).decode(errors="replace"),
+        duration_seconds=done.duration_seconds,
+        usage=report.usage,
+        cost=report.cost,
+        step_count=report.steps,
+        tool_call_count=report.tool_calls,
+        reached_steps=frozenset(report.reached_steps),
+        retry_after_seconds=report.retry_after_seconds,
+        artifacts={name: without_secrets(text, secrets) for name, text in outputs.items() if text},
+    )
+
+
+def _ended(request: AttemptRequest, done: Completed, report: UsageReport) -> tuple[Status, str | None]:
+    """A command that could not start says nothing about the arm; else the program's word, unless its exit is worse."""
+    if done.exit_code in NOT_STARTED and report.status is None:
+        return Status.INFRA_ERROR, f"exit code {done.exit_code}: the command {NOT_STARTED[done.exit_code]}"
+    cap, spent = request.budget_usd, report.cost_usd
+    if report.status == "infra_error":
+        return Status.INFRA_ERROR, report.detail or "the program reported an infrastructure error"
+    if report.status == "budget_exceeded" or (cap is not None and spent is not None and spent > cap):
+        return Status.BUDGET_EXCEEDED, report.detail or _overspent(spent, cap)
+    if done.exit_code != 0:
+        return Status.AGENT_ERROR, report.detail or f"exit code {done.exit_code}"
+    return Status(report.status or Status.COMPLETED), report.detail
+
+
+def _overspent(spent: float | None, cap: float | None) -> str | None:
+    return None if spent is None or cap is None else f"spent ${spent:.4f}, which is more than ${cap:.4f}"
+
+
+def _identity(request: AttemptRequest, report: UsageReport | None) -> AgentIdentity:
+    version, model = (None, None) if report is None else (report.version, report.model)
+    return AgentIdentity(kind=AgentKind.REAL, name=Shell.name, version=version, model=model or request.arm.model)
