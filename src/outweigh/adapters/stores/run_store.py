@@ -1,0 +1,193 @@
+"""An engine's evidence in one folder: nothing acknowledged is lost, nothing is written twice, nothing is rewritten.
+
+lock                    who is at work here
+runs-<writer>.jsonl     finished runs, one sealed line each; read as evidence like any folder of `.jsonl` files
+attempts-<writer>.log   begun attempts, one sealed line each; not evidence, hence not `.jsonl`
+artifacts/ab/ab12…      transcripts, diffs and outputs by their SHA-256
+"""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+from outweigh.adapters.stores.append_log import AppendLog
+from outweigh.adapters.stores.artifact_folder import ArtifactFolder
+from outweigh.adapters.stores.log_repair import mend
+from outweigh.adapters.stores.sealed_line import sealed_attempt, sealed_run, unsealed_attempt
+from outweigh.adapters.stores.store_lock import StoreLock
+from outweigh.adapters.stores.synced_folder import make_folder, sync_folder
+from outweigh.errors import EvidenceError, UsageError
+from outweigh.record.attempt import Attempt
+from outweigh.record.codec import InvalidLine, decode, decode_lines
+from outweigh.record.run_record import RunRecord
+from outweigh.record.trial import Trial
+
+Coordinates = tuple[str, str, int]
+"""Task, arm, repeat."""
+
+_RUNS = "runs-*.jsonl"
+_ATTEMPTS = "attempts-*.log"
+_WRITER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class FolderRunStore:
+    """A RunStore that one process holds at a time; its threads share it. `open` starts, `close` ends.
+
+    `repairs` lists every line that could not be read when the folder was opened: torn ones at the end of a log are cut
+    off, damaged ones before it stay and are skipped.
+    """
+
+    def __init__(self, folder: Path, writer: str) -> None:
+        self.repairs: list[InvalidLine] = []
+        self._folder = folder
+        self._run_file = folder / _RUNS.replace("*", writer)
+        self._runs = AppendLog(self._run_file)
+        self._attempts = AppendLog(folder / _ATTEMPTS.replace("*", writer))
+        self._artifacts = ArtifactFolder(folder / "artifacts")
+        self._recorded: set[tuple[str, int]] = set()
+        self._abandoned: dict[tuple[str, int], Attempt] = {}
+        self._noting = Lock()
+        self._held = ExitStack()
+
+    @classmethod
+    def open(cls, folder: Path, *, writer: str = "engine") -> Self:
+        """Take the folder for this process, make it where it is missing, and mend what a killed process left."""
+        if not _WRITER.fullmatch(writer):
+            raise UsageError(f"{writer!r} cannot name a writer; use letters, digits, dots, dashes and underscores.")
+        store = cls(folder, writer)
+        try:
+            store._open()
+        except OSError as fault:
+            store.close()
+            raise UsageError(f"{fault.filename or folder} cannot be used for runs: {fault.strerror}.") from fault
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Wait for flushes under way and let the next process in."""
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def begin(self, run_id: str, trial: Trial, attempt: int) -> None:
+        """Write down, durably, that an attempt is about to start."""
+        note = Attempt(run_id=run_id, trial=trial, attempt=attempt, begun_at=datetime.now(UTC), pid=os.getpid())
+        line = sealed_attempt(note)
+        try:
+            self._attempts.append(line)
+        except OSError as fault:
+            raise self._not_kept(f"the beginning of {run_id!r}", fault) from fault
+
+    def append(self, record: RunRecord) -> None:
+        """Keep a finished run; when this returns, the record survives a power cut."""
+        line = sealed_run(record)
+        key = (record.run_id, record.attempt)
+        self._claim(key)
+        try:
+            self._runs.append(line)
+        except OSError as fault:
+            with self._noting:
+                self._recorded.discard(key)
+            raise self._not_kept(f"the record of {record.run_id!r}", fault) from fault
+        with self._noting:
+            self._abandoned.pop(key, None)
+
+    def keep(self, content: bytes) -> str:
+        """Keep an artifact, durably, and return the SHA-256 it is found by."""
+        try:
+            return self._artifacts.keep(content)
+        except OSError as fault:
+            raise self._not_kept("an artifact", fault) from fault
+
+    def artifact(self, digest: str) -> bytes:
+        """A kept artifact, checked against its hash."""
+        return self._artifacts.read(digest)
+
+    def finished(self) -> Mapping[Coordinates, Sequence[RunRecord]]:
+        """All records so far, by (task, arm, repeat), in order of attempts.
+
+        Read from the files each time, so that a long experiment does not have to fit in memory.
+        """
+        found: dict[Coordinates, list[RunRecord]] = defaultdict(list)
+        for path in sorted(self._folder.glob(_RUNS)):
+            for located in decode_lines(self._durable_lines(path), str(path), self._take_note):
+                if isinstance(located.record, RunRecord):
+                    trial = located.record.trial
+                    found[trial.task_id, trial.arm, trial.repeat].append(located.record)
+        return {where: sorted(records, key=lambda record: record.attempt) for where, records in found.items()}
+
+    def abandoned(self) -> Sequence[Attempt]:
+        """Attempts that an earlier process began and nobody has recorded yet, oldest first.
+
+        What this process begins is not among them; an attempt leaves the list when its record is appended.
+        """
+        with self._noting:
+            return sorted(self._abandoned.values(), key=lambda attempt: attempt.begun_at)
+
+    def _open(self) -> None:
+        make_folder(self._folder)
+        self._held.callback(StoreLock.take(self._folder).release)
+        self._held.callback(self._attempts.close)
+        self._held.callback(self._runs.close)
+        self._artifacts.sweep()
+        self._mend(_RUNS, self._note_record)
+        self._mend(_ATTEMPTS, self._note_attempt)
+
+    def _mend(self, pattern: str, take: Callable[[bytes], None]) -> None:
+        for path in sorted(self._folder.glob(pattern)):
+            mend(path, take, self.repairs.append)
+            if not path.stat().st_size:
+                # Readers of the folder take a file without a record for a mistake.
+                path.unlink()
+                sync_folder(self._folder)
+
+    def _note_record(self, line: bytes) -> None:
+        record = decode(line)
+        if isinstance(record, RunRecord):
+            self._recorded.add((record.run_id, record.attempt))
+
+    def _note_attempt(self, line: bytes) -> None:
+        attempt = unsealed_attempt(line)
+        key = (attempt.run_id, attempt.attempt)
+        if key not in self._recorded:
+            self._abandoned[key] = attempt
+
+    def _claim(self, key: tuple[str, int]) -> None:
+        with self._noting:
+            if key in self._recorded:
+                raise ValueError(f"attempt {key[1]} of run {key[0]!r} has a record already; records never change")
+            self._recorded.add(key)
+
+    def _durable_lines(self, path: Path) -> Iterator[bytes]:
+        """The lines of a file up to where it is durable; beyond that, another thread may be writing."""
+        rest = self._runs.durable_bytes if path == self._run_file else path.stat().st_size
+        with path.open("rb") as stream:
+            while rest > 0 and (line := stream.readline(rest)):
+                rest -= len(line)
+                yield line
+
+    def _take_note(self, invalid: InvalidLine) -> None:
+        known = {(item.source, item.line) for item in self.repairs}
+        if (invalid.source, invalid.line) not in known:
+            self.repairs.append(invalid)
+
+    def _not_kept(self, what: str, fault: OSError) -> EvidenceError:
+        return EvidenceError(
+            f"{what} could not be kept in {self._folder}: {fault.strerror}. What was kept before is safe; "
+            "make room or mend the disk, then start again to go on from there."
+        )
