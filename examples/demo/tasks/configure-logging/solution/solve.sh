@@ -1,0 +1,5 @@
+#!/bin/sh
+set -eu
+cat > settings.json <<'END'
+{"logging": {"level": "warning"}}
+END

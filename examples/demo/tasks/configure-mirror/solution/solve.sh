@@ -1,0 +1,5 @@
+#!/bin/sh
+set -eu
+cat > settings.json <<'END'
+{"mirrors": ["south", "north"]}
+END

@@ -1,0 +1,2 @@
+. ./library.sh
+greet hello

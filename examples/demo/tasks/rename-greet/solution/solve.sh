@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+sed -i 's/greet/welcome/' library.sh program.sh

@@ -1,0 +1,2 @@
+. ./library.sh
+keep parcel

@@ -1,0 +1,2 @@
+. ./library.sh
+show picture

@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+sed -i 's/show/present/' library.sh program.sh

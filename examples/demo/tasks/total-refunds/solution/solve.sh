@@ -1,0 +1,3 @@
+#!/bin/sh
+set -eu
+echo 155 > answer.txt
