@@ -1,0 +1,135 @@
+"""One container as a Sandbox: entered by one command at a time, replaced after a timeout, removed in the end."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from secrets import token_hex
+from threading import Lock
+
+from outweigh.adapters.sandboxes.container_engine import WORKSPACE, Engine, client_environment, last_line
+from outweigh.adapters.sandboxes.container_image import explain_absence
+from outweigh.adapters.sandboxes.container_note import note_of
+from outweigh.adapters.sandboxes.container_start import NOTES
+from outweigh.adapters.sandboxes.paths import Confined
+from outweigh.adapters.sandboxes.process import GroupTree, Job, run
+from outweigh.errors import UsageError
+from outweigh.ports import Completed, Ending, SandboxError, SandboxRequest
+
+START_SECONDS = 120.0
+# A full or frozen container may not answer; then it is removed, which needs no answer.
+ENTER_SECONDS = 10.0
+
+
+class ContainerRoom:
+    """A container over a workspace. Whatever a command leaves running dies when the command ends."""
+
+    def __init__(self, engine: Engine, request: SandboxRequest, notes: Path, start_arguments: Sequence[str]) -> None:
+        self._engine = engine
+        self._request = request
+        self._notes = notes
+        self._start_arguments = start_arguments
+        self._files = Confined(request.workspace, WORKSPACE)
+        self._name: str | None = None
+        self._one_at_a_time = Lock()
+
+    @property
+    def workspace(self) -> str:
+        """The working folder as seen from inside."""
+        return WORKSPACE
+
+    @property
+    def host_workspace(self) -> Path:
+        """The same folder as seen from outside."""
+        return self._request.workspace
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        """A file of the workspace, read from outside."""
+        return self._files.read(path, limit)
+
+    def write(self, path: str, content: bytes, *, executable: bool = False) -> None:
+        """Put a file into the workspace, from outside."""
+        self._files.write(path, content, executable=executable)
+
+    def exec(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        timeout_seconds: float,
+        stdin: bytes = b"",
+    ) -> Completed:
+        """Run a command with exactly this environment; a timeout or a cancellation takes the container with it."""
+        mark = token_hex(16)
+        note = self._notes / mark
+        with self._one_at_a_time:
+            note.write_bytes(note_of(mark, command, environment))
+            try:
+                done = self._enter(mark, timeout_seconds, stdin)
+            finally:
+                note.unlink()
+        return _without_preamble(done, mark.encode(), self._engine.name)
+
+    def start(self) -> None:
+        """Start the container. Its name is known beforehand, so that a start that hangs can be undone."""
+        self._name = f"outweigh-{token_hex(8)}"
+        answer = self._engine.ask(
+            "run", "--detach", f"--name={self._name}", *self._start_arguments, seconds=START_SECONDS
+        )
+        if answer.code == 0:
+            return
+        absence = explain_absence(self._engine, self._request.image or "")
+        if absence is not None:
+            raise UsageError(absence)
+        raise SandboxError(f"{self._engine.name} cannot start a container: {answer.complaint}.")
+
+    def remove(self) -> None:
+        """End everything in the container and the container itself."""
+        if self._name is not None:
+            self._engine.remove(self._name)
+            self._name = None
+
+    def signal_all(self, number: int) -> bool:
+        """Signal every process inside but the first; whether that could be done."""
+        inside = ("/bin/sh", "-c", f"kill -{number} -1")
+        return self._name is not None and self._engine.ask("exec", self._name, *inside, seconds=ENTER_SECONDS).code == 0
+
+    def _enter(self, mark: str, timeout_seconds: float, stdin: bytes) -> Completed:
+        if self._name is None and not self._request.cancel.is_set():
+            self.start()
+        interactive = ("--interactive",) if stdin else ()
+        job = Job(
+            command=(*self._engine.command, "exec", *interactive, self._name or "", "/bin/sh", f"{NOTES}/{mark}"),
+            environment=client_environment(),
+            folder=Path("/"),
+            stdin=stdin,
+            timeout_seconds=timeout_seconds,
+            cancel=self._request.cancel,
+        )
+        return run(job, _ContainerTree(self))
+
+
+class _ContainerTree(GroupTree):
+    """All processes of a container; the client outside is only their messenger."""
+
+    def __init__(self, room: ContainerRoom) -> None:
+        self._room = room
+        self._overdue = False
+
+    def ask(self, leader: int) -> None:  # noqa: ARG002 - the messenger stays, to bring what is still said
+        """Ask the processes inside."""
+        self._overdue = True
+        self._room.signal_all(15)
+
+    def end(self, leader: int) -> None:
+        """Clear the room; one whose time is up, or that is too full to be entered, goes as a whole."""
+        if self._overdue or not self._room.signal_all(9):
+            self._room.remove()
+        super().end(leader)
+
+
+def _without_preamble(done: Completed, mark: bytes, engine: str) -> Completed:
+    """What the command itself said: the client's warnings come before the mark, and without it nothing was started."""
+    client, reached, stderr = done.stderr.partition(mark)
+    if not reached and done.ending is Ending.EXITED:
+        raise SandboxError(f"{engine} could not start a command in the container: {last_line(client)}.")
+    return replace(done, stderr=stderr)
