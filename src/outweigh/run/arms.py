@@ -1,0 +1,95 @@
+"""Arms from what a suite says about them: inherited, and with every file they lay into a workspace."""
+
+import stat
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from outweigh.errors import UsageError
+from outweigh.run.tree import paths_below, refuse_leading_out
+from outweigh.task.arm import Arm, ArmSpec, OverlayFile
+from outweigh.task.inherit import inherit
+
+SKILL_FILE = "SKILL.md"
+SKILL_FOLDERS = (".claude/skills", ".agents/skills")
+INSTRUCTION_FILES = ("CLAUDE.md", "AGENTS.md")
+
+
+class ArmFiles:
+    """Reads files of a suite's folder and keeps what it read, so that what is laid is what was hashed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.contents: dict[str, bytes] = {}
+
+    def keep(self, path: str, content: bytes, *, executable: bool = False) -> OverlayFile:
+        """Remember a content and name the place where it is to be laid."""
+        digest = sha256(content).hexdigest()
+        self.contents[digest] = content
+        return OverlayFile(path=path, sha256=digest, executable=executable)
+
+    def folder(self, path: str, where: str) -> Path:
+        """A folder that the suite names."""
+        place = (self._folder / path).resolve()
+        if not place.is_dir():
+            raise UsageError(f"{where}: there is no folder {place}.")
+        return place
+
+    def below(self, root: Path, target: str) -> Iterable[OverlayFile]:
+        """Every file of a folder, to be laid under a path."""
+        for path in paths_below(root):
+            if path.is_symlink():
+                refuse_leading_out(root, path)
+            if path.is_dir() and not path.is_symlink():
+                continue
+            if not path.is_file():
+                raise UsageError(f"{path} is not a file, so it cannot be laid into a workspace; remove it.")
+            place = PurePosixPath(target, path.relative_to(root).as_posix())
+            yield self.keep(str(place), path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
+
+
+def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: str) -> Arm:
+    """Resolve an arm; two of its parts that want different files in one place are refused."""
+    spec = inherit(name, specs)
+    if spec.agent is None:
+        raise UsageError(f"{source}: arms.{name} has no agent; name one, or extend an arm that has.")
+    where = f"{source}: arms.{name}"
+    skills = {path: files.folder(path, f"{where}.skills") for path in spec.skills}
+    return Arm(
+        name=name,
+        agent=spec.agent,
+        model=spec.model,
+        tier=spec.tier,
+        overlay=_without_conflict(_overlay(spec, skills, files, where), where),
+        skills=tuple(folder.name for folder in skills.values()),
+        mcp_servers=spec.mcp_servers,
+        extra_prompt=spec.extra_prompt,
+        environment=spec.environment,
+        secrets=tuple(spec.secrets),
+        flags=tuple(spec.flags),
+        options=spec.options,
+    )
+
+
+def _overlay(spec: ArmSpec, skills: Mapping[str, Path], files: ArmFiles, where: str) -> Iterable[OverlayFile]:
+    if spec.files is not None:
+        yield from files.below(files.folder(spec.files, f"{where}.files"), "")
+    for path, folder in skills.items():
+        if not (folder / SKILL_FILE).is_file():
+            raise UsageError(
+                f"{where}.skills: {path!r} has no {SKILL_FILE}, so no agent would see it; name each skill's own folder."
+            )
+        for target in SKILL_FOLDERS:
+            yield from files.below(folder, f"{target}/{folder.name}")
+    for file in INSTRUCTION_FILES if spec.instructions is not None else ():
+        yield files.keep(file, (spec.instructions or "").encode())
+
+
+def _without_conflict(overlay: Iterable[OverlayFile], where: str) -> tuple[OverlayFile, ...]:
+    placed: dict[str, OverlayFile] = {}
+    for file in overlay:
+        if placed.setdefault(file.path, file) != file:
+            raise UsageError(
+                f"{where} lays two different files at {file.path!r} (files, skills, instructions); keep one."
+            )
+    return tuple(placed[path] for path in sorted(placed))

@@ -1,0 +1,145 @@
+"""Is a task worth paying for? Its checks must not pass before any work, and must pass once the work is done.
+
+Three tries, each in a workspace and sandbox of its own: the untouched workspace, once more after an agent that did
+nothing (the same answer must come twice), and the task's own solution. Nothing here costs money.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+
+from outweigh.ports import Completed, Ending, Sandbox, SandboxError, SandboxProvider, SandboxRequest, Workspaces
+from outweigh.run import confined
+from outweigh.run.checks import CHECK_ENVIRONMENT, evaluate
+from outweigh.run.preflight_findings import (
+    Checked,
+    FindingKind,
+    PreflightResult,
+    found,
+    judge_solved,
+    judge_untouched,
+)
+from outweigh.task.suite import SandboxSpec
+from outweigh.task.task import Task
+
+SOLUTION_FOLDER = ".outweigh-solution"
+SOLUTION_SCRIPT = "solve.sh"
+_SHOWN_OUTPUT = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Premises:
+    """Where preflight happens: sandboxes, workspaces, a folder to work in, and what suite and engine set."""
+
+    sandboxes: SandboxProvider
+    workspaces: Workspaces
+    scratch: Path
+    sandbox: SandboxSpec
+    label: str
+    solution_timeout_seconds: float
+    cancel: Event
+    environment: Mapping[str, str] = CHECK_ENVIRONMENT
+
+
+def preflight(task: Task, premises: Premises) -> PreflightResult:
+    """Try a task without any agent. A sandbox that breaks is a finding, not an exception."""
+    try:
+        pristine = premises.workspaces.prepare(task)
+        untouched = _try(task, premises, pristine, "untouched")
+        noop = _try(task, premises, pristine, "noop")
+        oracle, trouble = _try_solution(task, premises, pristine)
+    except (SandboxError, OSError) as fault:
+        return _broken(task, premises, fault)
+    return PreflightResult(
+        task_id=task.id,
+        task_checksum=task.checksum,
+        sandbox=premises.sandboxes.name,
+        untouched=untouched,
+        noop=noop,
+        oracle=oracle,
+        findings=(*judge_untouched(task, untouched, noop), *judge_solved(oracle, trouble)),
+    )
+
+
+def _broken(task: Task, premises: Premises, fault: Exception) -> PreflightResult:
+    return PreflightResult(
+        task_id=task.id,
+        task_checksum=task.checksum,
+        sandbox=premises.sandboxes.name,
+        untouched=None,
+        noop=None,
+        oracle=None,
+        findings=(found(FindingKind.SANDBOX_FAILED, f"The task could not be tried: {fault}"),),
+    )
+
+
+def _try(task: Task, premises: Premises, pristine: Path, name: str) -> Checked:
+    with _room(task, premises, pristine, name) as request, premises.sandboxes.open(request) as sandbox:
+        return evaluate(task, sandbox, pristine, environment=premises.environment).results
+
+
+def _try_solution(task: Task, premises: Premises, pristine: Path) -> tuple[Checked | None, str | None]:
+    """The checks after the solution, and how its script failed if it did."""
+    if task.solution_folder is None or not Path(task.solution_folder, SOLUTION_SCRIPT).is_file():
+        return None, None
+    with _room(task, premises, pristine, "oracle") as request:
+        with premises.sandboxes.open(request) as sandbox:
+            done = _solve(task, Path(task.solution_folder), sandbox, premises)
+        # As in a trial, the checks come in when whoever did the work is gone.
+        with premises.sandboxes.open(_fresh_home(request)) as sandbox:
+            results = evaluate(task, sandbox, pristine, environment=premises.environment).results
+    return results, _trouble(done)
+
+
+def _solve(task: Task, solution: Path, sandbox: Sandbox, premises: Premises) -> Completed:
+    root, inside = sandbox.host_workspace, f"{sandbox.workspace}/{SOLUTION_FOLDER}"
+    script = f'chmod +x "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}" && exec "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}"'
+    try:
+        confined.lay(root, SOLUTION_FOLDER, solution)
+        return sandbox.exec(
+            ["sh", "-c", script],
+            environment={**premises.environment, "OUTWEIGH_SOLUTION": inside},
+            timeout_seconds=task.timeout_seconds or premises.solution_timeout_seconds,
+        )
+    finally:
+        confined.remove(root, SOLUTION_FOLDER)
+
+
+def _trouble(done: Completed) -> str | None:
+    if done.ending is Ending.EXITED and done.exit_code == 0:
+        return None
+    ended = f"ended with exit code {done.exit_code}" if done.ending is Ending.EXITED else f"was {done.ending.value}"
+    said = (done.stderr or done.stdout)[-_SHOWN_OUTPUT:].decode("utf-8", "replace").strip()
+    return f"{ended.replace('_', ' ')} and said: {said}" if said else ended.replace("_", " ")
+
+
+@contextmanager
+def _room(task: Task, premises: Premises, pristine: Path, name: str) -> Iterator[SandboxRequest]:
+    """A private copy of the workspace and an empty home, gone afterwards."""
+    with (
+        TemporaryDirectory(prefix="preflight-", dir=premises.scratch, ignore_cleanup_errors=True) as folder,
+        premises.workspaces.lay(pristine, Path(folder, "workspace")) as workspace,
+    ):
+        home = Path(folder, "home")
+        home.mkdir()
+        yield SandboxRequest(
+            workspace=workspace,
+            home=home,
+            label=f"{premises.label}:preflight/{task.id}/{name}",
+            read_only=tuple(premises.sandbox.read_only),
+            model_socket=None,
+            allow_hosts=tuple(premises.sandbox.allow_hosts),
+            image=premises.sandbox.image,
+            memory_mb=premises.sandbox.memory_mb,
+            processes=premises.sandbox.processes,
+            cancel=premises.cancel,
+        )
+
+
+def _fresh_home(request: SandboxRequest) -> SandboxRequest:
+    home = request.home.with_name("checks-home")
+    home.mkdir()
+    return replace(request, home=home)

@@ -1,0 +1,174 @@
+"""One task from its folder, in the layout of Harbor: task.toml, instruction.md, environment/, tests/, solution/."""
+
+import tomllib
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from outweigh.errors import UsageError
+from outweigh.run.check_rules import refuse_impossible_checks
+from outweigh.run.task_globs import TASK_FILE
+from outweigh.run.tree import file_sha256, tree_digest
+from outweigh.task.check import CHECK_TIMEOUT, Check, RewardCheck
+from outweigh.task.parse import parse_task_settings
+from outweigh.task.spec import Name, Seconds
+from outweigh.task.task import FolderSource, GitSource, TarballSource, Task, TaskSettings, WorkspaceSource
+
+IMPLICIT_CHECK = "reward"
+BUILD_FILES = frozenset({"Dockerfile", "docker-compose.yaml"})
+"""Files of environment/ that build a container; they are not part of the workspace."""
+# The script's own first line says who reads it; archives and clones may have lost its executable bit.
+_RUN_SCRIPT = 'chmod +x "$OUTWEIGH_TESTS/test.sh" && exec "$OUTWEIGH_TESTS/test.sh"'
+
+
+def load_task(folder: Path) -> Task:
+    """Read a task. Foreign keys in `task.toml` are Harbor's and let be; `[metadata.outweigh]` is ours and strict."""
+    source = folder / TASK_FILE
+    document = _document(source)
+    settings = parse_task_settings(
+        _table(document, source, "metadata").get("outweigh", {}), f"{source}: metadata.outweigh"
+    )
+    instruction = _instruction(folder)
+    workspace = _workspace(folder, settings, source)
+    checks = tuple(settings.checks) or _implicit_checks(folder, document, source)
+    refuse_impossible_checks(checks, str(source))
+    timeout = settings.timeout_seconds or _seconds(document, source, "agent", "timeout_sec")
+    return Task(
+        id=_name(folder, document, source),
+        instruction=instruction,
+        checks=checks,
+        weight=settings.weight,
+        family=settings.family,
+        expected_steps=tuple(settings.expected_steps),
+        workspace=workspace,
+        timeout_seconds=timeout,
+        tests_folder=_folder(folder / "tests"),
+        solution_folder=_folder(folder / "solution"),
+        checksum=_checksum(folder, document, instruction, checks, settings, workspace, timeout),
+    )
+
+
+def _checksum(
+    folder: Path,
+    document: Mapping[str, Any],
+    instruction: str,
+    checks: tuple[Check, ...],
+    settings: TaskSettings,
+    workspace: WorkspaceSource | None,
+    timeout: float | None,
+) -> str:
+    """Weight and family are left out: they change what a run counts for, not what happens in it."""
+    identity = {
+        "instruction": instruction,
+        "checks": checks,
+        "expected_steps": settings.expected_steps,
+        "workspace": _workspace_identity(workspace),
+        "timeout_seconds": timeout,
+        "harbor": {table: document.get(table) for table in ("environment", "verifier", "agent")},
+        "folders": {name: _digest(folder / name) for name in ("environment", "tests", "solution")},
+    }
+    return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
+
+
+def _workspace_identity(workspace: WorkspaceSource | None) -> list[str]:
+    """What is in it, not where it lies: the same task in another place is the same task."""
+    match workspace:
+        case None:
+            return ["empty"]
+        case FolderSource(path=path):
+            return ["folder", tree_digest(Path(path))]
+        case TarballSource(path=path):
+            return ["tarball", file_sha256(Path(path))]
+        case GitSource(commit=commit):
+            return ["git", commit]
+
+
+def _workspace(folder: Path, settings: TaskSettings, source: Path) -> WorkspaceSource | None:
+    match settings.workspace:
+        case None:
+            return _environment(folder / "environment")
+        case FolderSource(path=path):
+            return FolderSource(path=_existing(folder / path, (folder / path).is_dir(), "folder", source))
+        case TarballSource(path=path):
+            return TarballSource(path=_existing(folder / path, (folder / path).is_file(), "archive", source))
+        case GitSource(repository=repository, commit=commit):
+            local = folder / repository
+            return GitSource(repository=str(local.resolve()) if local.exists() else repository, commit=commit)
+
+
+def _existing(path: Path, there: bool, kind: str, source: Path) -> str:
+    if not there:
+        raise UsageError(f"{source}: metadata.outweigh.workspace: there is no {kind} {path}.")
+    return str(path.resolve())
+
+
+def _environment(folder: Path) -> WorkspaceSource | None:
+    if not folder.is_dir() or not any(entry.name not in BUILD_FILES for entry in folder.iterdir()):
+        return None
+    return FolderSource(path=str(folder.resolve()))
+
+
+def _implicit_checks(folder: Path, document: Mapping[str, Any], source: Path) -> tuple[Check, ...]:
+    if not (folder / "tests" / "test.sh").is_file():
+        return ()
+    timeout = _seconds(document, source, "verifier", "timeout_sec") or CHECK_TIMEOUT
+    return (RewardCheck(name=IMPLICIT_CHECK, run=_RUN_SCRIPT, timeout_seconds=timeout),)
+
+
+def _name(folder: Path, document: Mapping[str, Any], source: Path) -> str:
+    """The name under [task] without its organisation (`org/name`), or the folder's."""
+    stated = _table(document, source, "task").get("name", folder.resolve().name)
+    short = stated.rpartition("/")[2] if isinstance(stated, str) else stated
+    name: str = _converted(short, Name, f"{source}: task.name")
+    return name
+
+
+def _seconds(document: Mapping[str, Any], source: Path, table: str, key: str) -> float | None:
+    stated = _table(document, source, table).get(key)
+    seconds: float | None = None if stated is None else _converted(stated, Seconds, f"{source}: {table}.{key}")
+    return seconds
+
+
+def _converted(value: object, kind: Any, where: str) -> Any:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as fault:
+        raise UsageError(f"{where} is {value!r}: {fault}.") from None
+
+
+def _table(document: Mapping[str, Any], source: Path, name: str) -> Mapping[str, Any]:
+    table = document.get(name, {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{source}: {name} is {table!r}, where a table [{name}] belongs.")
+    return table
+
+
+def _document(source: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(source.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise UsageError(f"{source} is not valid TOML: {fault}.") from None
+
+
+def _instruction(folder: Path) -> str:
+    path = folder / "instruction.md"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"{folder} has no instruction.md; write down there what the agent is asked to do.") from None
+    except UnicodeDecodeError as fault:
+        raise UsageError(f"{path} is not UTF-8 text: {fault}.") from None
+    if not text.strip():
+        raise UsageError(f"{path} is empty; write down there what the agent is asked to do.")
+    return text
+
+
+def _folder(path: Path) -> str | None:
+    return str(path.resolve()) if path.is_dir() else None
+
+
+def _digest(path: Path) -> str | None:
+    return tree_digest(path.resolve()) if path.is_dir() else None
