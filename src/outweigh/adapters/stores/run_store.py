@@ -104,8 +104,7 @@ class FolderRunStore:
             with self._noting:
                 self._recorded.discard(key)
             raise self._not_kept(f"the record of {record.run_id!r}", fault) from fault
-        with self._noting:
-            self._abandoned.pop(key, None)
+        self._abandoned.pop(key, None)
 
     def keep(self, content: bytes) -> str:
         """Keep an artifact, durably, and return the SHA-256 it is found by."""
@@ -136,8 +135,7 @@ class FolderRunStore:
 
         What this process begins is not among them; an attempt leaves the list when its record is appended.
         """
-        with self._noting:
-            return sorted(self._abandoned.values(), key=lambda attempt: attempt.begun_at)
+        return sorted(self._abandoned.values(), key=lambda attempt: attempt.begun_at)
 
     def _open(self) -> None:
         make_folder(self._folder)
