@@ -115,12 +115,13 @@ def _redo(run: RunRecord, options: ReplayOptions, sandbox: Sandbox, timeout_seco
 
 
 def _artifact(options: ReplayOptions, digest: str) -> bytes | None:
-    """A kept file by its hash, wherever the store sorted it; one that does not match its hash is none."""
+    """A kept file by its hash; one that does not match its hash is none."""
     folder = Path(options.artifacts) if options.artifacts else Path(options.runs).parent / "artifacts"
-    for place in (folder / digest, folder / digest[:2] / digest, folder / digest[:2] / digest[2:]):
-        if place.is_file() and sha256(content := place.read_bytes()).hexdigest() == digest:
-            return content
-    return None
+    try:
+        content = (folder / digest[:2] / digest).read_bytes()
+    except OSError:
+        return None
+    return content if sha256(content).hexdigest() == digest else None
 
 
 def _as_recorded(run: RunRecord, note: str | None) -> AttemptOutcome:

@@ -17,9 +17,9 @@ from outweigh.adapters.agents.outcome import early_end, outcome
 from outweigh.adapters.agents.private_folder import PRIVATE_FOLDER, private_folder
 from outweigh.adapters.agents.secrecy import without_secrets
 from outweigh.adapters.agents.solution import PATH
-from outweigh.adapters.agents.usage_report import SIZE_LIMIT, UsageReport, read_report
+from outweigh.adapters.agents.usage_report import NOTHING_SAID, SIZE_LIMIT, UsageReport, read_report
 from outweigh.errors import UsageError
-from outweigh.ports import AttemptOutcome, AttemptRequest, Completed, Sandbox
+from outweigh.ports import AttemptOutcome, AttemptRequest, Completed, Sandbox, SandboxError
 from outweigh.record.run_record import AgentIdentity, AgentKind
 from outweigh.record.status import Status
 from outweigh.task.arm import Arm
@@ -70,14 +70,22 @@ class Shell:
                 timeout_seconds=request.timeout_seconds,
                 stdin=words,
             )
-            said = sandbox.read(f"{PRIVATE_FOLDER}/{_USAGE}", SIZE_LIMIT)
-        return _outcome(request, done, *read_report(said))
+            report, complaint = _said(sandbox)
+        return _outcome(request, done, report, complaint)
 
 
 def prompt(request: AttemptRequest) -> str:
     """The task's words, and the arm's after them."""
     extra = request.arm.extra_prompt
     return request.task.instruction if extra is None else f"{request.task.instruction.rstrip()}\n\n{extra}"
+
+
+def _said(sandbox: Sandbox) -> tuple[UsageReport, str | None]:
+    """What the program reported. A link in its place is the program's doing and must not excuse the run."""
+    try:
+        return read_report(sandbox.read(f"{PRIVATE_FOLDER}/{_USAGE}", SIZE_LIMIT))
+    except SandboxError as refusal:
+        return NOTHING_SAID, f"usage is unknown: {refusal}"
 
 
 def _command(arm: Arm) -> Sequence[str]:
