@@ -1,0 +1,93 @@
+"""Every task of the demo and of the starter suite, for real: solved it passes, botched or left alone it does not."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.adapters.plain_room import PlainRoom
+
+from outweigh.adapters.agents.noop import Noop
+from outweigh.adapters.agents.oracle import Oracle
+from outweigh.adapters.agents.scripted import Scripted
+from outweigh.ports import Agent, AttemptRequest
+from outweigh.record.check_result import CheckResult
+from outweigh.record.status import Status
+from outweigh.record.trial import Trial
+from outweigh.run.checks import evaluate
+from outweigh.run.loading import LoadedSuite, load_suite
+from outweigh.run.starter import starter_files
+from outweigh.task.arm import Arm
+from outweigh.task.task import FolderSource, Task
+
+DEMO = Path(__file__).parents[2] / "examples" / "demo"
+Attempt = Callable[[Agent, Task], tuple[CheckResult, ...]]
+
+
+@pytest.fixture(scope="module")
+def demo() -> LoadedSuite:
+    return load_suite(DEMO)
+
+
+@pytest.fixture
+def attempt(tmp_path: Path, demo: LoadedSuite) -> Attempt:
+    """Let an agent attempt a task in a fresh workspace, and check what it left."""
+
+    def run(agent: Agent, task: Task) -> tuple[CheckResult, ...]:
+        assert isinstance(task.workspace, FolderSource)
+        folder = tmp_path / agent.name / task.id
+        shutil.copytree(task.workspace.path, folder)
+        arm = on_a_bad_day(demo)
+        request = AttemptRequest(
+            trial=Trial(task_id=task.id, arm=arm.name, repeat=1, seed=1),
+            task=task,
+            arm=arm,
+            timeout_seconds=3600.0,
+            budget_usd=None,
+            environment={},
+        )
+        room = PlainRoom(folder)
+        done = agent.attempt(request, room)
+        assert (done.status, done.status_detail) == (Status.COMPLETED, None)
+        return evaluate(task, room, Path(task.workspace.path)).results
+
+    return run
+
+
+def on_a_bad_day(demo: LoadedSuite) -> Arm:
+    """The plain arm with its script found from anywhere, and no chance to solve anything."""
+    options = {"script": str(DEMO / "script.toml"), "tasks": {task.id: {"solve_probability": 0} for task in demo.tasks}}
+    return msgspec.structs.replace(demo.arms["plain"], options=options)
+
+
+def test_every_demo_task_passes_solved_and_fails_otherwise(demo: LoadedSuite, attempt: Attempt) -> None:
+    assert len(demo.tasks) == 12
+    for task in demo.tasks:
+        assert all(check.passed for check in attempt(Oracle(), task)), task.id
+        assert not all(check.passed for check in attempt(Noop(), task)), task.id
+
+
+def test_what_a_bad_day_leaves_in_the_demo_fails_for_real(demo: LoadedSuite, attempt: Attempt) -> None:
+    for task in demo.tasks:
+        assert False in [check.passed for check in attempt(Scripted(), task)], task.id
+
+
+def test_the_twin_is_the_same_and_the_others_are_not(demo: LoadedSuite) -> None:
+    prints = {name: arm.fingerprint for name, arm in demo.arms.items()}
+
+    assert prints["same"] == prints["plain"]
+    assert len(set(prints.values())) == 3
+
+
+def test_every_starter_task_passes_solved_and_fails_otherwise(tmp_path: Path, attempt: Attempt) -> None:
+    for name, content in starter_files().items():
+        (tmp_path / "starter" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "starter" / name).write_bytes(content)
+
+    tasks = load_suite(tmp_path / "starter").tasks
+
+    assert len(tasks) == 2
+    for task in tasks:
+        assert all(check.passed for check in attempt(Oracle(), task)), task.id
+        assert not all(check.passed for check in attempt(Noop(), task)), task.id
