@@ -1,0 +1,67 @@
+"""What bubblewrap says about itself: the first process of the sandbox, and whether the command was ever reached."""
+
+import os
+import signal
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from outweigh.adapters.sandboxes.process import signal_group, wait_until_dead
+
+_END_SECONDS = 5.0
+_MOST_BYTES = 2**16
+
+
+class Status:
+    """A pipe that bubblewrap writes its JSON lines to, and the tree of processes that they lead to."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, object] = {}
+
+    def __enter__(self) -> Self:
+        self._reader, self.writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._open = [self._reader, self.writer]
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        while self._open:
+            os.close(self._open.pop())
+
+    def close_writer(self) -> None:
+        """From now on only bubblewrap writes."""
+        self._open.remove(self.writer)
+        os.close(self.writer)
+
+    @property
+    def was_entered(self) -> bool:
+        """Whether the sandbox stood and the command was started in it."""
+        self._listen()
+        return "exit-code" in self._said
+
+    def ask(self, leader: int) -> None:
+        """Ask what runs inside; bubblewrap itself would take the walls down at once."""
+        first = self._first_process()
+        signal_group(leader if first is None else first, signal.SIGTERM)
+
+    def end(self, leader: int) -> None:
+        """Kill bubblewrap; the first process goes with it, and is gone only when all others inside are."""
+        signal_group(leader, signal.SIGKILL)
+        first = self._first_process()
+        if first is not None:
+            signal_group(first, signal.SIGKILL)
+            wait_until_dead(first, _END_SECONDS)
+
+    def _first_process(self) -> int | None:
+        self._listen()
+        first = self._said.get("child-pid")
+        return first if isinstance(first, int) else None
+
+    def _listen(self) -> None:
+        with suppress(BlockingIOError):
+            for line in os.read(self._reader, _MOST_BYTES).splitlines():
+                with suppress(msgspec.DecodeError):
+                    self._said.update(msgspec.json.decode(line, type=dict[str, object]))

@@ -1,0 +1,107 @@
+"""A sandbox that is only a folder of its own and a process tree of its own: for agents that are trusted.
+
+It keeps runs apart by accident, not by force: a program in it can read and write whatever the caller can.
+"""
+
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+
+from outweigh.adapters.sandboxes.cgroups import ControlGroup, Limits, control_group, sweep_groups
+from outweigh.adapters.sandboxes.entering import DEFAULT_PATH, EXEC, enter
+from outweigh.adapters.sandboxes.leftovers import MARK, end_marked
+from outweigh.adapters.sandboxes.paths import Confined
+from outweigh.adapters.sandboxes.process import Job, run, signal_group
+from outweigh.ports import Completed, Sandbox, SandboxError, SandboxRequest
+
+_KIND = "local"
+
+
+class LocalSandboxes:
+    """Opens folders; needs nothing."""
+
+    @property
+    def name(self) -> str:
+        """The kind, as a suite names it."""
+        return _KIND
+
+    def missing(self) -> str | None:
+        """Nothing ever is."""
+        return None
+
+    @contextmanager
+    def open(self, request: SandboxRequest) -> Iterator[Sandbox]:
+        """Hold the workspace; leaving ends every process that was started in it."""
+        if request.image is not None:
+            raise SandboxError(
+                f"the local sandbox has no images and cannot use {request.image!r}; use the container sandbox."
+            )
+        token = token_hex(8)
+        limits = Limits(memory_mb=request.memory_mb, processes=request.processes)
+        with control_group(_KIND, request.label, token, limits) as group:
+            tree = _Tree(group, f"{_KIND}/{request.label}#{token}")
+            yield _LocalSandbox(request, tree)
+
+    def sweep(self, label_prefix: str) -> list[str]:
+        """End what a killed engine left running."""
+        groups = sweep_groups(_KIND, label_prefix)
+        ended = end_marked(lambda mark: mark.startswith(f"{_KIND}/{label_prefix}"))
+        return [*(f"control group {name}" for name in groups), *(f"process {process}" for process in ended)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """A group of processes, and those that left it: held by a control group, or found by their mark."""
+
+    group: ControlGroup
+    mark: str
+
+    def ask(self, leader: int) -> None:
+        signal_group(leader, signal.SIGTERM)
+
+    def end(self, leader: int) -> None:
+        signal_group(leader, signal.SIGKILL)
+        self.group.kill()
+        if not self.group.holds_all:
+            end_marked(self.mark.__eq__)
+
+
+@dataclass(frozen=True, slots=True)
+class _LocalSandbox:
+    request: SandboxRequest
+    tree: _Tree
+
+    @property
+    def workspace(self) -> str:
+        return str(self.request.workspace)
+
+    @property
+    def host_workspace(self) -> Path:
+        return self.request.workspace
+
+    def exec(
+        self, command: Sequence[str], *, environment: Mapping[str, str], timeout_seconds: float, stdin: bytes = b""
+    ) -> Completed:
+        own = {"PATH": DEFAULT_PATH, "HOME": str(self.request.home), MARK: self.tree.mark}
+        job = Job(
+            command=enter(self.tree.group.doors, [*EXEC, *command]),
+            environment={**own, **environment},
+            folder=self.request.workspace,
+            stdin=stdin,
+            timeout_seconds=timeout_seconds,
+            cancel=self.request.cancel,
+        )
+        return run(job, self.tree)
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        return self._files.read(path, limit)
+
+    def write(self, path: str, content: bytes, *, executable: bool = False) -> None:
+        self._files.write(path, content, executable=executable)
+
+    @property
+    def _files(self) -> Confined:
+        return Confined(self.request.workspace, self.workspace)
