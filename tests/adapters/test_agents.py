@@ -1,18 +1,19 @@
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import msgspec
 import pytest
-from tests.adapters.plain_room import PlainRoom
 
 from outweigh.adapters.agents.noop import Noop
 from outweigh.adapters.agents.oracle import Oracle
 from outweigh.adapters.agents.replay import Replay
 from outweigh.adapters.agents.scripted import Scripted
 from outweigh.adapters.agents.shell import Shell
-from outweigh.ports import Agent, AttemptOutcome, AttemptRequest
+from outweigh.adapters.sandboxes.local import LocalSandboxes
+from outweigh.ports import Agent, AttemptOutcome, AttemptRequest, Sandbox, SandboxRequest
 from outweigh.record.codec import encode
 from outweigh.record.cost import UNKNOWN_COST
 from outweigh.record.run_record import AgentKind
@@ -27,9 +28,23 @@ SECRET = "sk-0123456789"
 
 
 @pytest.fixture
-def room(tmp_path: Path) -> PlainRoom:
+def room(tmp_path: Path) -> Iterator[Sandbox]:
     (tmp_path / "workspace").mkdir()
-    return PlainRoom(tmp_path / "workspace")
+    (tmp_path / "home").mkdir()
+    request = SandboxRequest(
+        workspace=tmp_path / "workspace",
+        home=tmp_path / "home",
+        label="agents",
+        read_only=(),
+        model_socket=None,
+        allow_hosts=(),
+        image=None,
+        memory_mb=None,
+        processes=None,
+        cancel=Event(),
+    )
+    with LocalSandboxes().open(request) as sandbox:
+        yield sandbox
 
 
 def an_arm(agent: str, options: Mapping[str, Any] | None = None, **fields: Any) -> Arm:
@@ -77,11 +92,11 @@ def a_request(arm: Arm, task: Task | None = None, **fields: Any) -> AttemptReque
     return AttemptRequest(task=task or a_task(), arm=arm, **(known | fields))
 
 
-def play(room: PlainRoom, options: Mapping[str, Any], **fields: Any) -> AttemptOutcome:
+def play(room: Sandbox, options: Mapping[str, Any], **fields: Any) -> AttemptOutcome:
     return Scripted().attempt(a_request(an_arm("scripted", options), **fields), room)
 
 
-def run_shell(room: PlainRoom, command: str | list[str], **fields: Any) -> AttemptOutcome:
+def run_shell(room: Sandbox, command: str | list[str], **fields: Any) -> AttemptOutcome:
     return Shell().attempt(a_request(an_arm("shell", {"command": command}), **fields), room)
 
 
@@ -107,7 +122,7 @@ NOISY = {
 }
 
 
-def test_a_scripted_success_leaves_its_files_in_the_workspace(room: PlainRoom) -> None:
+def test_a_scripted_success_leaves_its_files_in_the_workspace(room: Sandbox) -> None:
     done = play(room, {"default": {"solve_probability": 1, "on_success": [WRITE_42], "on_failure": [GIVE_UP]}})
 
     assert done.status is Status.COMPLETED
@@ -116,7 +131,7 @@ def test_a_scripted_success_leaves_its_files_in_the_workspace(room: PlainRoom) -
     assert done.reached_steps == {"answered"}
 
 
-def test_a_scripted_failure_is_a_completed_run_with_wrong_files(room: PlainRoom) -> None:
+def test_a_scripted_failure_is_a_completed_run_with_wrong_files(room: Sandbox) -> None:
     done = play(room, {"default": {"solve_probability": 0, "on_success": [WRITE_42], "on_failure": [GIVE_UP]}})
 
     assert done.status is Status.COMPLETED
@@ -124,21 +139,21 @@ def test_a_scripted_failure_is_a_completed_run_with_wrong_files(room: PlainRoom)
     assert done.reached_steps == frozenset()
 
 
-def test_what_a_script_does_not_state_is_unknown_and_never_zero(room: PlainRoom) -> None:
+def test_what_a_script_does_not_state_is_unknown_and_never_zero(room: Sandbox) -> None:
     done = play(room, {"default": {"output_tokens": 5}})
 
     assert done.usage == Usage(input_tokens=None, output_tokens=5, cache_read_tokens=None, cache_write_tokens=None)
     assert (done.cost, done.duration_seconds, done.step_count) == (UNKNOWN_COST, None, None)
 
 
-def test_the_same_trial_draws_the_same_and_another_repeat_draws_anew(room: PlainRoom) -> None:
+def test_the_same_trial_draws_the_same_and_another_repeat_draws_anew(room: Sandbox) -> None:
     again = Trial(task_id="task-1", arm="plain", repeat=2, seed=8)
 
     assert play(room, {"default": NOISY}) == play(room, {"default": NOISY})
     assert play(room, {"default": NOISY}).cost != play(room, {"default": NOISY}, trial=again).cost
 
 
-def test_a_scripted_agent_solves_about_as_often_as_its_script_says(room: PlainRoom) -> None:
+def test_a_scripted_agent_solves_about_as_often_as_its_script_says(room: Sandbox) -> None:
     options = {"default": {"solve_probability": 0.5}, "factors": {"solve_odds": 4}}
     trials = [Trial(task_id="task-1", arm="plain", repeat=repeat, seed=repeat) for repeat in range(1, 501)]
 
@@ -147,7 +162,7 @@ def test_a_scripted_agent_solves_about_as_often_as_its_script_says(room: PlainRo
     assert 0.74 < solved / 500 < 0.86  # odds of 4 to 1, three standard errors
 
 
-def test_more_noise_in_one_quantity_leaves_the_other_draws_alone(room: PlainRoom) -> None:
+def test_more_noise_in_one_quantity_leaves_the_other_draws_alone(room: Sandbox) -> None:
     calm = play(room, {"default": NOISY})
     noisy = play(room, {"default": {**NOISY, "input_tokens": {"median": 1000, "spread": 2}}})
 
@@ -159,7 +174,7 @@ def test_more_noise_in_one_quantity_leaves_the_other_draws_alone(room: PlainRoom
     )
 
 
-def test_a_retry_after_an_infrastructure_error_draws_what_the_first_attempt_would_have(room: PlainRoom) -> None:
+def test_a_retry_after_an_infrastructure_error_draws_what_the_first_attempt_would_have(room: Sandbox) -> None:
     fault = {"status": "infra_error", "first_attempts": 2}
     request = a_request(an_arm("scripted", {"default": {**NOISY, "fault": fault}}))
     agent = Scripted()
@@ -171,13 +186,13 @@ def test_a_retry_after_an_infrastructure_error_draws_what_the_first_attempt_woul
     assert attempts[2] == play(room, {"default": NOISY})
 
 
-def test_a_scripted_rate_limit_asks_for_its_pause(room: PlainRoom) -> None:
+def test_a_scripted_rate_limit_asks_for_its_pause(room: Sandbox) -> None:
     done = play(room, {"default": {"fault": {"status": "infra_error", "retry_after_seconds": 1.5}}})
 
     assert (done.status, done.retry_after_seconds) == (Status.INFRA_ERROR, 1.5)
 
 
-def test_a_fault_strikes_as_often_as_its_probability_says(room: PlainRoom) -> None:
+def test_a_fault_strikes_as_often_as_its_probability_says(room: Sandbox) -> None:
     options = {"default": {"fault": {"status": "agent_error", "probability": 0.25}}}
     trials = [Trial(task_id="task-1", arm="plain", repeat=repeat, seed=repeat) for repeat in range(1, 401)]
 
@@ -186,7 +201,7 @@ def test_a_fault_strikes_as_often_as_its_probability_says(room: PlainRoom) -> No
     assert 0.18 < struck / 400 < 0.32
 
 
-def test_simulated_time_and_money_count_against_the_limits_of_the_run(room: PlainRoom) -> None:
+def test_simulated_time_and_money_count_against_the_limits_of_the_run(room: Sandbox) -> None:
     slow = play(room, {"default": {"duration_seconds": 60, "on_success": [WRITE_42]}}, timeout_seconds=30.0)
     dear = play(room, {"default": {"cost_usd": 2}}, budget_usd=1.0)
 
@@ -195,7 +210,7 @@ def test_simulated_time_and_money_count_against_the_limits_of_the_run(room: Plai
     assert (dear.status, dear.cost.usd) == (Status.BUDGET_EXCEEDED, 2.0)
 
 
-def test_a_fault_of_time_or_money_reports_at_least_the_limit(room: PlainRoom) -> None:
+def test_a_fault_of_time_or_money_reports_at_least_the_limit(room: Sandbox) -> None:
     slow = play(room, {"default": {"duration_seconds": 1, "fault": {"status": "timeout"}}}, timeout_seconds=30.0)
     dear = play(room, {"default": {"fault": {"status": "budget_exceeded"}}}, budget_usd=1.0)
 
@@ -203,20 +218,20 @@ def test_a_fault_of_time_or_money_reports_at_least_the_limit(room: PlainRoom) ->
     assert (dear.status, dear.cost.usd) == (Status.BUDGET_EXCEEDED, 1.0)
 
 
-def test_a_sleep_beyond_the_limit_is_a_timeout_for_real(room: PlainRoom) -> None:
+def test_a_sleep_beyond_the_limit_is_a_timeout_for_real(room: Sandbox) -> None:
     done = play(room, {"default": {"on_success": [{"do": "sleep", "seconds": 30}]}}, timeout_seconds=0.1)
 
     assert done.status is Status.TIMEOUT
 
 
-def test_a_step_that_fails_ends_the_attempt_and_is_named(room: PlainRoom) -> None:
+def test_a_step_that_fails_ends_the_attempt_and_is_named(room: Sandbox) -> None:
     done = play(room, {"default": {"on_success": [{"do": "run", "command": ["false"]}, WRITE_42]}})
 
     assert (done.status, done.status_detail) == (Status.AGENT_ERROR, "step 1 of the script: exit code 1")
     assert room.read("out/answer.txt", 10) is None
 
 
-def test_an_arm_overrides_its_script_and_a_task_overrides_the_default(room: PlainRoom, tmp_path: Path) -> None:
+def test_an_arm_overrides_its_script_and_a_task_overrides_the_default(room: Sandbox, tmp_path: Path) -> None:
     script = tmp_path / "script.toml"
     script.write_text(
         "[default]\noutput_tokens = 1\ninput_tokens = 1\nstep_count = 1\n[tasks.task-1]\ninput_tokens = 2\n"
@@ -237,7 +252,7 @@ def test_an_arm_overrides_its_script_and_a_task_overrides_the_default(room: Plai
     ],
 )
 def test_a_script_that_cannot_be_followed_is_missing_and_never_replaced(
-    room: PlainRoom, options: dict[str, Any], complaint: str
+    room: Sandbox, options: dict[str, Any], complaint: str
 ) -> None:
     done = play(room, options)
 
@@ -248,7 +263,7 @@ def test_a_script_that_cannot_be_followed_is_missing_and_never_replaced(
 # --- shell ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_command_gets_the_words_on_standard_input_and_in_a_file(room: PlainRoom) -> None:
+def test_a_command_gets_the_words_on_standard_input_and_in_a_file(room: Sandbox) -> None:
     arm = an_arm("shell", {"command": 'cat > heard; cat "$OUTWEIGH_INSTRUCTION" > read'}, extra_prompt="Be brief.")
 
     done = Shell().attempt(a_request(arm), room)
@@ -257,14 +272,14 @@ def test_a_command_gets_the_words_on_standard_input_and_in_a_file(room: PlainRoo
     assert room.read("heard", 100) == room.read("read", 100) == b"Write 42 to answer.txt.\n\nBe brief."
 
 
-def test_flags_follow_the_command_in_both_ways_to_write_it(room: PlainRoom) -> None:
+def test_flags_follow_the_command_in_both_ways_to_write_it(room: Sandbox) -> None:
     for command in (["echo", "a"], 'echo a "$@"'):
         done = Shell().attempt(a_request(an_arm("shell", {"command": command}, flags=("-x", "y z"))), room)
 
         assert done.artifacts["stdout.txt"] == b"a -x y z\n"
 
 
-def test_the_usage_file_is_taken_over_and_leaves_no_trace(room: PlainRoom) -> None:
+def test_the_usage_file_is_taken_over_and_leaves_no_trace(room: Sandbox) -> None:
     report = '{"input_tokens": 9, "output_tokens": 4, "cost_usd": 0.02, "steps": 3, "version": "2.1"}'
 
     done = run_shell(room, f"""echo '{report}' > "$OUTWEIGH_USAGE"; echo 42 > answer.txt""")
@@ -287,7 +302,7 @@ def test_the_usage_file_is_taken_over_and_leaves_no_trace(room: PlainRoom) -> No
     ],
 )
 def test_a_malformed_usage_file_is_unknown_with_the_reason_and_never_zero(
-    room: PlainRoom, said: str, complaint: str
+    room: Sandbox, said: str, complaint: str
 ) -> None:
     (room.host_workspace / "said").write_bytes(b"\xff" if said == "\\377" else said.encode())
 
@@ -297,7 +312,7 @@ def test_a_malformed_usage_file_is_unknown_with_the_reason_and_never_zero(
     assert complaint in (done.status_detail or "")
 
 
-def test_a_program_that_says_nothing_has_unknown_usage(room: PlainRoom) -> None:
+def test_a_program_that_says_nothing_has_unknown_usage(room: Sandbox) -> None:
     done = run_shell(room, "true")
 
     assert (done.status, done.status_detail, done.usage, done.cost) == (
@@ -321,17 +336,17 @@ def test_a_program_that_says_nothing_has_unknown_usage(room: PlainRoom) -> None:
         ("""echo '{"cost_usd": 1.0}' > "$OUTWEIGH_USAGE" """, Status.COMPLETED),
     ],
 )
-def test_how_a_program_ends_decides_its_status(room: PlainRoom, command: str, status: Status) -> None:
+def test_how_a_program_ends_decides_its_status(room: Sandbox, command: str, status: Status) -> None:
     assert run_shell(room, command, budget_usd=1.0).status is status
 
 
-def test_a_program_that_takes_too_long_is_a_timeout_that_keeps_what_it_reported(room: PlainRoom) -> None:
+def test_a_program_that_takes_too_long_is_a_timeout_that_keeps_what_it_reported(room: Sandbox) -> None:
     done = run_shell(room, """echo '{"output_tokens": 7}' > "$OUTWEIGH_USAGE"; exec sleep 30""", timeout_seconds=0.3)
 
     assert (done.status, done.usage.output_tokens) == (Status.TIMEOUT, 7)
 
 
-def test_a_rate_limited_program_can_ask_for_a_pause(room: PlainRoom) -> None:
+def test_a_rate_limited_program_can_ask_for_a_pause(room: Sandbox) -> None:
     said = '{"status": "infra_error", "retry_after_seconds": 20, "detail": "429"}'
 
     done = run_shell(room, f"""echo '{said}' > "$OUTWEIGH_USAGE" """)
@@ -339,7 +354,7 @@ def test_a_rate_limited_program_can_ask_for_a_pause(room: PlainRoom) -> None:
     assert (done.status, done.retry_after_seconds, done.status_detail) == (Status.INFRA_ERROR, 20.0, "429")
 
 
-def test_a_secret_reaches_the_program_and_not_what_is_kept(room: PlainRoom) -> None:
+def test_a_secret_reaches_the_program_and_not_what_is_kept(room: Sandbox) -> None:
     said = f'{{"detail": "key {SECRET} refused"}}'
     arm = an_arm(
         "shell",
@@ -355,7 +370,7 @@ def test_a_secret_reaches_the_program_and_not_what_is_kept(room: PlainRoom) -> N
     assert done.status_detail == "key [secret] refused"
 
 
-def test_only_named_variables_reach_the_program(room: PlainRoom, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_named_variables_reach_the_program(room: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ELSEWHERE", "secret")
 
     run_shell(room, "env > seen")
@@ -363,7 +378,7 @@ def test_only_named_variables_reach_the_program(room: PlainRoom, monkeypatch: py
     assert b"ELSEWHERE" not in (room.read("seen", 10_000) or b"")
 
 
-def test_a_private_folder_turned_into_a_link_is_removed_and_not_followed(room: PlainRoom, tmp_path: Path) -> None:
+def test_a_private_folder_turned_into_a_link_is_removed_and_not_followed(room: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").write_text("keep me")
 
@@ -392,7 +407,7 @@ def test_a_missing_program_is_said_before_the_first_run(command: str | list[str]
 
 
 @pytest.mark.parametrize("options", [{}, {"command": []}, {"command": ""}, {"comand": "x"}])
-def test_an_arm_without_a_command_is_told_how_to_write_one(room: PlainRoom, options: dict[str, Any]) -> None:
+def test_an_arm_without_a_command_is_told_how_to_write_one(room: Sandbox, options: dict[str, Any]) -> None:
     assert "Give it a command" in str(Shell().missing(an_arm("shell", options)))
     assert Shell().attempt(a_request(an_arm("shell", options)), room).status is Status.INFRA_ERROR
 
@@ -400,7 +415,7 @@ def test_an_arm_without_a_command_is_told_how_to_write_one(room: PlainRoom, opti
 # --- oracle and noop --------------------------------------------------------------------------------------------------
 
 
-def test_the_oracle_runs_the_solution_with_its_files_and_takes_them_away(room: PlainRoom, tmp_path: Path) -> None:
+def test_the_oracle_runs_the_solution_with_its_files_and_takes_them_away(room: Sandbox, tmp_path: Path) -> None:
     task = a_task(a_solution(tmp_path / "solution", 'cp "$OUTWEIGH_SOLUTION/answer" answer.txt'))
 
     done = Oracle().attempt(a_request(an_arm("oracle"), task), room)
@@ -409,7 +424,7 @@ def test_the_oracle_runs_the_solution_with_its_files_and_takes_them_away(room: P
     assert [path.name for path in room.host_workspace.iterdir()] == ["answer.txt"]
 
 
-def test_a_scripted_success_can_be_the_task_own_solution(room: PlainRoom, tmp_path: Path) -> None:
+def test_a_scripted_success_can_be_the_task_own_solution(room: Sandbox, tmp_path: Path) -> None:
     task = a_task(a_solution(tmp_path / "solution", "echo 42 > answer.txt"))
     arm = an_arm("scripted", {"default": {"on_success": [{"do": "solution"}]}})
 
@@ -418,7 +433,7 @@ def test_a_scripted_success_can_be_the_task_own_solution(room: PlainRoom, tmp_pa
     assert room.read("answer.txt", 10) == b"42\n"
 
 
-def test_a_solution_that_fails_or_hangs_is_an_outcome(room: PlainRoom, tmp_path: Path) -> None:
+def test_a_solution_that_fails_or_hangs_is_an_outcome(room: Sandbox, tmp_path: Path) -> None:
     failing = a_task(a_solution(tmp_path / "failing", "exit 4"))
     hanging = a_task(a_solution(tmp_path / "hanging", "exec sleep 30"))
 
@@ -427,13 +442,13 @@ def test_a_solution_that_fails_or_hangs_is_an_outcome(room: PlainRoom, tmp_path:
     assert list(room.host_workspace.iterdir()) == []
 
 
-def test_a_task_without_a_solution_was_not_attempted_by_the_oracle(room: PlainRoom) -> None:
+def test_a_task_without_a_solution_was_not_attempted_by_the_oracle(room: Sandbox) -> None:
     done = Oracle().attempt(a_request(an_arm("oracle")), room)
 
     assert (done.status, "no solution/solve.sh" in str(done.status_detail)) == (Status.NOT_RUN, True)
 
 
-def test_noop_touches_nothing_and_can_never_promote(room: PlainRoom) -> None:
+def test_noop_touches_nothing_and_can_never_promote(room: Sandbox) -> None:
     done = Noop().attempt(a_request(an_arm("noop")), room)
 
     assert (done.status, done.agent.kind) == (Status.COMPLETED, AgentKind.SCRIPTED)
@@ -462,11 +477,11 @@ def recorded(folder: Path, *runs: Any) -> str:
     return str(folder / "runs.jsonl")
 
 
-def replay(room: PlainRoom, runs: str, **options: str) -> AttemptOutcome:
+def replay(room: Sandbox, runs: str, **options: str) -> AttemptOutcome:
     return Replay().attempt(a_request(an_arm("replay", {"runs": runs, **options})), room)
 
 
-def test_a_replay_repeats_numbers_status_and_changes(room: PlainRoom, tmp_path: Path) -> None:
+def test_a_replay_repeats_numbers_status_and_changes(room: Sandbox, tmp_path: Path) -> None:
     digest = sha256(PATCH).hexdigest()
     (tmp_path / "artifacts" / digest[:2]).mkdir(parents=True)
     (tmp_path / "artifacts" / digest[:2] / digest).write_bytes(PATCH)
@@ -480,7 +495,7 @@ def test_a_replay_repeats_numbers_status_and_changes(room: PlainRoom, tmp_path: 
     assert room.read("answer.txt", 10) == b"42\n"
 
 
-def test_a_replay_without_the_changes_says_that_only_numbers_are_replayed(room: PlainRoom, tmp_path: Path) -> None:
+def test_a_replay_without_the_changes_says_that_only_numbers_are_replayed(room: Sandbox, tmp_path: Path) -> None:
     lost = a_run("task-1", "plain", 1, artifacts={"diff.patch": "0" * 64})
 
     for run in (a_run("task-1", "plain", 1), lost):
@@ -489,7 +504,7 @@ def test_a_replay_without_the_changes_says_that_only_numbers_are_replayed(room: 
         assert (done.status, "only its numbers are replayed" in str(done.status_detail)) == (Status.COMPLETED, True)
 
 
-def test_a_replay_takes_the_last_attempt_of_the_arm_it_is_told(room: PlainRoom, tmp_path: Path) -> None:
+def test_a_replay_takes_the_last_attempt_of_the_arm_it_is_told(room: Sandbox, tmp_path: Path) -> None:
     attempts = [a_run("task-1", "other", 1, attempt=number, duration_seconds=float(number)) for number in (1, 3, 2)]
 
     assert replay(room, recorded(tmp_path, *attempts), arm="other").duration_seconds == 3.0

@@ -3,15 +3,16 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import msgspec
 import pytest
-from tests.adapters.plain_room import PlainRoom
 
 from outweigh.adapters.agents.noop import Noop
 from outweigh.adapters.agents.oracle import Oracle
 from outweigh.adapters.agents.scripted import Scripted
-from outweigh.ports import Agent, AttemptRequest
+from outweigh.adapters.sandboxes.local import LocalSandboxes
+from outweigh.ports import Agent, AttemptRequest, SandboxRequest
 from outweigh.record.check_result import CheckResult
 from outweigh.record.status import Status
 from outweigh.record.trial import Trial
@@ -47,12 +48,27 @@ def attempt(tmp_path: Path, demo: LoadedSuite) -> Attempt:
             budget_usd=None,
             environment={},
         )
-        room = PlainRoom(folder)
-        done = agent.attempt(request, room)
-        assert (done.status, done.status_detail) == (Status.COMPLETED, None)
-        return evaluate(task, room, Path(task.workspace.path)).results
+        with LocalSandboxes().open(a_room(folder)) as sandbox:
+            done = agent.attempt(request, sandbox)
+            assert (done.status, done.status_detail) == (Status.COMPLETED, None)
+            return evaluate(task, sandbox, Path(task.workspace.path)).results
 
     return run
+
+
+def a_room(folder: Path) -> SandboxRequest:
+    return SandboxRequest(
+        workspace=folder,
+        home=folder.parent,
+        label="demo",
+        read_only=(),
+        model_socket=None,
+        allow_hosts=(),
+        image=None,
+        memory_mb=None,
+        processes=None,
+        cancel=Event(),
+    )
 
 
 def on_a_bad_day(demo: LoadedSuite) -> Arm:

@@ -12,7 +12,6 @@ from threading import Lock
 import msgspec
 
 from outweigh.adapters.agents.outcome import outcome
-from outweigh.adapters.agents.solution import PATH
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.ports import AttemptOutcome, AttemptRequest, Ending, Sandbox
 from outweigh.record.codec import decode_lines, refuse
@@ -105,7 +104,7 @@ def _redo(run: RunRecord, options: ReplayOptions, sandbox: Sandbox, timeout_seco
     done = sandbox.exec(
         ["git", "apply", "--whitespace=nowarn", "-"],
         # Without the ceiling, git would look for a repository around the workspace and apply to that.
-        environment={"PATH": PATH, "GIT_CEILING_DIRECTORIES": str(PurePosixPath(sandbox.workspace).parent)},
+        environment={"GIT_CEILING_DIRECTORIES": str(PurePosixPath(sandbox.workspace).parent)},
         timeout_seconds=timeout_seconds,
         stdin=patch,
     )

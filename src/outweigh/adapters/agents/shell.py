@@ -16,7 +16,6 @@ from msgspec import Meta
 from outweigh.adapters.agents.outcome import early_end, outcome
 from outweigh.adapters.agents.private_folder import PRIVATE_FOLDER, private_folder
 from outweigh.adapters.agents.secrecy import without_secrets
-from outweigh.adapters.agents.solution import PATH
 from outweigh.adapters.agents.usage_report import NOTHING_SAID, SIZE_LIMIT, UsageReport, read_report
 from outweigh.errors import UsageError
 from outweigh.ports import AttemptOutcome, AttemptRequest, Completed, Sandbox, SandboxError
@@ -26,6 +25,8 @@ from outweigh.task.arm import Arm
 from outweigh.task.spec import Spec
 
 NOT_STARTED = {126: "cannot be executed", 127: "was not found"}
+USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Where programs are looked for before the first run, unless the arm says otherwise; a sandbox has its own."""
 _INSTRUCTION, _USAGE = "instruction.md", "usage.json"
 
 
@@ -47,7 +48,9 @@ class Shell:
         except UsageError as error:
             return str(error)
         # A relative path lies in the workspace, which does not exist yet.
-        if ("/" in program and not program.startswith("/")) or which(program, path=arm.environment.get("PATH", PATH)):
+        if ("/" in program and not program.startswith("/")) or which(
+            program, path=arm.environment.get("PATH", USUAL_PATH)
+        ):
             return None
         return (
             f"arms.{arm.name}.options.command: there is no program {program!r} on the PATH of the arm. Install it, "
@@ -108,7 +111,7 @@ def _environment(request: AttemptRequest, private: str) -> Mapping[str, str]:
         "OUTWEIGH_USAGE": f"{private}/{_USAGE}",
     }
     known = {name: value for name, value in stated.items() if value is not None}
-    return {"PATH": PATH, **request.arm.environment, **request.environment, **known}
+    return {**request.arm.environment, **request.environment, **known}
 
 
 def _outcome(request: AttemptRequest, done: Completed, report: UsageReport, complaint: str | None) -> AttemptOutcome:

@@ -7,8 +7,6 @@ from outweigh.ports import Completed, Sandbox
 from outweigh.task.task import Task
 
 ENTRY = "solve.sh"
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where programs are looked for unless an arm says otherwise."""
 
 
 def has_solution(task: Task) -> bool:
@@ -25,7 +23,7 @@ def run_solution(task: Task, sandbox: Sandbox, timeout_seconds: float) -> Comple
         _bring_in(Path(task.solution_folder or ""), sandbox)
         return sandbox.exec(
             ["sh", "-c", f"exec ./{PRIVATE_FOLDER}/solution/{ENTRY}"],
-            environment={"PATH": PATH, "OUTWEIGH_SOLUTION": f"{private}/solution"},
+            environment={"OUTWEIGH_SOLUTION": f"{private}/solution"},
             timeout_seconds=timeout_seconds,
         )
 

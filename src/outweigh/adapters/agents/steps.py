@@ -5,7 +5,7 @@ from time import monotonic
 
 from outweigh.adapters.agents.outcome import early_end
 from outweigh.adapters.agents.script import AnyStep, Run, Sleep, Solution, Write
-from outweigh.adapters.agents.solution import ENTRY, PATH, has_solution, run_solution
+from outweigh.adapters.agents.solution import ENTRY, has_solution, run_solution
 from outweigh.ports import AttemptRequest, Completed, Sandbox
 from outweigh.record.status import Status
 
@@ -42,5 +42,5 @@ def _execute(step: Run | Solution | Sleep, request: AttemptRequest, sandbox: San
         command: Sequence[str] = ["sleep", f"{step.seconds:.3f}"]
     else:
         command = ["sh", "-c", step.command] if isinstance(step.command, str) else step.command
-    environment = {"PATH": PATH, **request.arm.environment, **request.environment}
+    environment = {**request.arm.environment, **request.environment}
     return sandbox.exec(command, environment=environment, timeout_seconds=seconds)
