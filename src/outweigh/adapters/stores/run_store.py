@@ -66,7 +66,9 @@ class FolderRunStore:
             store._open()
         except OSError as fault:
             store.close()
-            raise UsageError(f"{fault.filename or folder} cannot be used for runs: {fault.strerror}.") from fault
+            raise UsageError(
+                f"{fault.filename or folder} cannot be used for runs: {fault.strerror}. Name a folder to write to."
+            ) from fault
         except BaseException:
             store.close()
             raise
@@ -123,11 +125,11 @@ class FolderRunStore:
         Read from the files each time, so that a long experiment does not have to fit in memory.
         """
         found: dict[Coordinates, list[RunRecord]] = defaultdict(list)
-        for path in sorted(self._folder.glob(_RUNS)):
-            for located in decode_lines(self._durable_lines(path), str(path), self._take_note):
-                if isinstance(located.record, RunRecord):
-                    trial = located.record.trial
-                    found[trial.task_id, trial.arm, trial.repeat].append(located.record)
+        try:
+            for record in self._read():
+                found[record.trial.task_id, record.trial.arm, record.trial.repeat].append(record)
+        except OSError as fault:
+            raise EvidenceError(f"{fault.filename or self._folder} cannot be read: {fault.strerror}.") from fault
         return {where: sorted(records, key=lambda record: record.attempt) for where, records in found.items()}
 
     def abandoned(self) -> Sequence[Attempt]:
@@ -170,6 +172,12 @@ class FolderRunStore:
             if key in self._recorded:
                 raise ValueError(f"attempt {key[1]} of run {key[0]!r} has a record already; records never change")
             self._recorded.add(key)
+
+    def _read(self) -> Iterator[RunRecord]:
+        for path in sorted(self._folder.glob(_RUNS)):
+            for located in decode_lines(self._durable_lines(path), str(path), self._take_note):
+                if isinstance(located.record, RunRecord):
+                    yield located.record
 
     def _durable_lines(self, path: Path) -> Iterator[bytes]:
         """The lines of a file up to where it is durable; beyond that, another thread may be writing."""
