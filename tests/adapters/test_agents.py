@@ -6,14 +6,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.parts import require
 
 from outweigh.adapters.agents.noop import Noop
 from outweigh.adapters.agents.oracle import Oracle
 from outweigh.adapters.agents.replay import Replay
 from outweigh.adapters.agents.scripted import Scripted
 from outweigh.adapters.agents.shell import Shell
+from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports import Agent, AttemptOutcome, AttemptRequest, Sandbox, SandboxRequest
+from outweigh.ports import Agent, AttemptOutcome, AttemptRequest, Sandbox, SandboxProvider, SandboxRequest
 from outweigh.record.codec import encode
 from outweigh.record.cost import UNKNOWN_COST
 from outweigh.record.run_record import AgentKind
@@ -27,11 +29,13 @@ from outweigh.testing.builders import a_run
 SECRET = "sk-0123456789"
 
 
-@pytest.fixture
-def room(tmp_path: Path) -> Iterator[Sandbox]:
+@pytest.fixture(params=[LocalSandboxes(), BubblewrapSandboxes()], ids=lambda sandboxes: sandboxes.name)
+def room(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
+    sandboxes: SandboxProvider = request.param
+    require(sandboxes.missing())
     (tmp_path / "workspace").mkdir()
     (tmp_path / "home").mkdir()
-    request = SandboxRequest(
+    wanted = SandboxRequest(
         workspace=tmp_path / "workspace",
         home=tmp_path / "home",
         label="agents",
@@ -43,7 +47,7 @@ def room(tmp_path: Path) -> Iterator[Sandbox]:
         processes=None,
         cancel=Event(),
     )
-    with LocalSandboxes().open(request) as sandbox:
+    with sandboxes.open(wanted) as sandbox:
         yield sandbox
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from examples.demo.make_tasks import demo_tasks, script_toml, task_files
 
 from outweigh.adapters.agents.dice import Dice
 from outweigh.adapters.agents.script import Script, Write, behaviour_for, parse_options, parse_script
@@ -87,6 +88,15 @@ def test_every_demo_task_has_its_part_in_the_script_and_a_wrong_answer(script: S
             assert isinstance(step, Write)
             assert (DEMO / "tasks" / name / "solution" / "solve.sh").is_file()
         assert behaviour.on_failure
+
+
+def test_what_is_in_the_demo_is_what_its_maker_writes() -> None:
+    tasks = list(demo_tasks())
+    written = {f"tasks/{task.name}/{name}": content for task in tasks for name, content in task_files(task)}
+    found = {str(path.relative_to(DEMO)): path.read_text() for path in (DEMO / "tasks").rglob("*") if path.is_file()}
+
+    assert found == written
+    assert (DEMO / "script.toml").read_text() == script_toml(tasks)
 
 
 def read_settings(content: bytes, source: str) -> Any:
