@@ -38,7 +38,8 @@ def least(limit: float, draws: int) -> float:
 
 
 def shares(decisions: Sequence[Decision]) -> tuple[float, float]:
-    return tuple(fmean(each is wanted for each in decisions) for wanted in (Decision.IMPROVED, Decision.REGRESSED))
+    improved, regressed = (decisions.count(wanted) for wanted in (Decision.IMPROVED, Decision.REGRESSED))
+    return improved / len(decisions), regressed / len(decisions)
 
 
 def decisions_by(
@@ -52,10 +53,10 @@ def name_of(world: World) -> str:
     return world.name
 
 
-# 2,000 draws per world: a rule that is wrong in 3.8 % (improved) or 10 % (regressed) would be caught 9 times in 10.
+# 1,400 draws per world: a rule that is wrong in 4 % (improved) or 10.3 % (regressed) would be caught 9 times in 10.
 @pytest.mark.parametrize("world", NULLS, ids=name_of)
 def test_identical_arms_are_rarely_called_improved_or_regressed(world: World) -> None:
-    decisions = [each for size in SIZES for each in decisions_by(decide, world, size, 500, seed=1)]
+    decisions = [each for size in SIZES for each in decisions_by(decide, world, size, 350, seed=1)]
 
     improved, regressed = shares(decisions)
 
@@ -63,20 +64,20 @@ def test_identical_arms_are_rarely_called_improved_or_regressed(world: World) ->
     assert regressed <= most(0.07, len(decisions))
 
 
-# 2,000 draws per world: 8 % would be caught 9 times in 10.
+# 1,200 draws per world: 8.2 % would be caught 9 times in 10.
 @pytest.mark.parametrize("world", ON_THE_MARGIN, ids=name_of)
 def test_a_cheaper_candidate_that_is_worse_by_the_margin_is_rarely_called_improved(world: World) -> None:
-    decisions = [each for size in ((60, 1), (60, 5)) for each in decisions_by(decide, world, size, 1000, seed=2)]
+    decisions = [each for size in ((60, 1), (60, 5)) for each in decisions_by(decide, world, size, 600, seed=2)]
 
     improved, _ = shares(decisions)
 
     assert improved <= most(0.05, len(decisions))
 
 
-# 4,000 draws for each: 92 % or 98 % would be caught 9 times in 10.
+# 3,000 draws for each: 92 % or 98 % would be caught 9 times in 10.
 @pytest.mark.parametrize("world", [NULLS[0], TRAP], ids=name_of)
 def test_intervals_hold_the_truth_as_often_as_they_say(world: World) -> None:
-    draws = 2000
+    draws = 1500
     found = [t_coverage(world, tasks, repeats, draws, seed=3) for tasks, repeats in ((20, 5), (50, 1))]
 
     covered = {
@@ -102,7 +103,7 @@ def test_real_differences_are_found_as_often_as_published(line: Published) -> No
 
 def test_testing_superiority_more_strictly_costs_a_small_win_some_power_and_a_win_none() -> None:
     strict, loose = (
-        [rates(world, 50, 5, 300, 5, rule).of(Decision.IMPROVED) for world in (SMALL_WIN, WIN)]
+        [rates(world, 50, 5, 250, 5, rule).of(Decision.IMPROVED) for world in (SMALL_WIN, WIN)]
         for rule in (PROMISED, replace(PROMISED, superiority=0.05))
     )
 
@@ -110,14 +111,14 @@ def test_testing_superiority_more_strictly_costs_a_small_win_some_power_and_a_wi
     assert loose[1] - strict[1] < 0.02
 
 
-# 600 draws: 11 % would be caught 9 times in 10; the ordinary rule is wrong in more than twice as many.
+# 300 draws: 12 % would be caught 9 times in 10; the ordinary rule is wrong in some 23 %, and is always caught.
 def test_twenty_sequential_looks_stay_within_five_per_cent_where_the_ordinary_rule_does_not() -> None:
-    found = [cell for world in (NULLS[1], NULLS[2]) for cell in looks_rates(world, 100, 20, 5, 300, seed=6)]
+    found = [cell for world in (NULLS[1], NULLS[2]) for cell in looks_rates(world, 100, 20, 5, 150, seed=6)]
 
     firm = {rule: fmean(cell.firm for cell in found if cell.rule == rule) for rule in ("sequential", "ordinary")}
 
-    assert firm["sequential"] <= most(0.05, 600)
-    assert firm["ordinary"] > 0.2
+    assert firm["sequential"] <= most(0.05, 300)
+    assert firm["ordinary"] > most(0.05, 300)
 
 
 def test_stopping_early_finds_a_win_with_about_half_of_the_tasks() -> None:
@@ -142,12 +143,18 @@ def test_averages_mislead_more_often_when_time_and_tokens_go_together() -> None:
     assert least(0.198, draws) <= improved <= most(0.198, draws)
 
 
-@pytest.mark.parametrize(("tasks", "regressed"), [(10, 0.802), (20, 0.959), (50, 1.0)])
-def test_one_lost_run_makes_nearly_every_identical_arm_a_regression(tasks: int, regressed: float) -> None:
+# The figures that are known for this rule belong to tasks that differ a little more, by 2 on the logit.
+@pytest.mark.parametrize(("tasks", "regressed", "improved"), [(10, 0.802, 0.172), (20, 0.959, 0.040), (50, 1.0, 0.0)])
+def test_one_lost_run_makes_nearly_every_identical_arm_a_regression(
+    tasks: int, regressed: float, improved: float
+) -> None:
     draws = 2000
-    _, found = shares(decisions_by(by_any_drop, NULLS[0], (tasks, 1), draws, seed=10))
+    world = replace(NULLS[1], logit_deviation=2.0)
+    found = shares(decisions_by(by_any_drop, world, (tasks, 1), draws, seed=10))
 
-    assert least(regressed, draws) - 0.01 <= found <= most(regressed, draws) + 0.01
+    # Half a point for the simulation error of the known figures themselves.
+    for share, known in zip(found, (improved, regressed), strict=True):
+        assert least(known, draws) - 0.005 <= share <= most(known, draws) + 0.005
 
 
 def test_repeats_counted_as_tasks_find_differences_that_are_not_there() -> None:

@@ -167,3 +167,17 @@ def test_skipped_lines_are_told_and_block_promotion(outweigh: Any, collected: Ca
 
     assert (answer.code, answer.json()["decision"], answer.json()["may_promote"]) == (0, "improved", False)
     assert any("could not be read" in blocker for blocker in answer.json()["blockers"])
+
+
+def test_a_hard_regression_is_never_exit_code_0(outweigh: Any, collected: Callable[[Rows], str]) -> None:
+    baseline = rows("without_skelly", 3, 100, 1000, tasks=40)
+    candidate = [row for row in rows("with_skelly", 5, 60, 500, tasks=40) if row["task_id"] != "task-7"]
+    for row in baseline + candidate:
+        row["duration_seconds"] += int(str(row["task_id"]).removeprefix("task-")) * row["repeat"] / 10
+        row["input_tokens"] += int(str(row["task_id"]).removeprefix("task-")) * row["repeat"]
+    arguments = (collected(baseline + candidate), *ARMS, "--gates", "pass_rate,duration,non_cache_tokens")
+
+    answer = outweigh("verdict", *arguments, "--format", "json")
+
+    assert (answer.json()["decision"], answer.code) == ("improved", 1)
+    assert answer.json()["regressions"][0]["kind"] == "missing_task"

@@ -6,7 +6,7 @@ import pytest
 
 from outweigh.compare.comparison import Comparison, compare
 from outweigh.errors import UsageError
-from outweigh.record.cost import UNKNOWN_COST, reported_cost
+from outweigh.record.cost import UNKNOWN_COST, Cost, CostProvenance, reported_cost
 from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
 from outweigh.record.status import Status
 from outweigh.record.usage import NO_USAGE, Usage
@@ -202,7 +202,7 @@ def test_one_lost_run_is_a_notice_not_a_verdict() -> None:
     verdict = decide(experiment(0.25, speed=0.9))
 
     assert verdict.regressions == ()
-    assert any("none beyond chance" in warning for warning in verdict.warnings)
+    assert any("none of which alone can be told from chance" in warning for warning in verdict.warnings)
 
 
 def test_families_are_the_unit_where_the_records_name_them() -> None:
@@ -284,6 +284,8 @@ def test_margins_and_gates_are_stored_with_the_verdict() -> None:
         {"margins": {"duration": float("nan")}},
         {"margins": {"pass_rate": 1.0}},
         {"margins": {"speed": 0.1}},
+        {"gates": ["pass_rate"], "margins": {"cost": 0.1}},
+        {"fixed_suite": True, "planned_tasks": 40},
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any]) -> None:
@@ -325,6 +327,158 @@ def test_the_margins_over_which_a_decision_holds_contain_the_margin_used() -> No
     assert sensitivity is not None
     for low, high in sensitivity.margins.values():
         assert low <= 0.05 <= high
+
+
+def test_company_is_no_excuse_for_a_loss() -> None:
+    records = experiment(-0.25, speed=0.7)
+    decoys = [
+        _changed(record, trial=msgspec.structs.replace(record.trial, arm=f"decoy-{copy}"), run_id=f"{copy}/{index}")
+        for copy in range(10)
+        for index, record in enumerate(records)
+        if _arm(record) == "old"
+    ]
+    evidence = evidence_of(records, decoys)
+    candidates = ["new", *(f"decoy-{copy}" for copy in range(10))]
+
+    verdicts = decide_by_evidence([compare(evidence, "old", name) for name in candidates], evidence_settings())
+
+    assert verdicts[0].decision is Decision.REGRESSED
+
+
+def test_a_loss_of_passes_is_seen_whatever_the_gates() -> None:
+    verdict = decide(experiment(-0.3, speed=0.6), gates=["duration"])
+
+    assert verdict.decision is Decision.REGRESSED
+    assert "pass_rate got worse" in verdict.reasons[0]
+
+
+def test_gates_without_the_pass_rate_never_promote() -> None:
+    verdict = decide(experiment(0.2, speed=0.6), gates=["duration"])
+
+    assert verdict.decision is Decision.IMPROVED
+    assert any("pass_rate is not among the gates" in blocker for blocker in verdict.blockers)
+
+
+def test_keeping_only_the_best_repeats_of_one_arm_does_not_promote() -> None:
+    records = experiment(0.0, repeats=10)
+    kept: list[RunRecord] = []
+    for record in sorted(records, key=lambda record: not (record.checks or (a_check(),))[0].passed):
+        same = [other for other in kept if (_task(other), _arm(other)) == (_task(record), _arm(record))]
+        if _arm(record) == "old" or len(same) < 5:
+            kept.append(record)
+
+    verdict = decide(kept)
+
+    assert any("that the other arm has a record of" in blocker for blocker in verdict.blockers)
+    assert verdict.sensitivity is not None
+    assert verdict.sensitivity.missing_runs == 200
+    assert verdict.sensitivity.if_missing_hurt is not Decision.IMPROVED
+
+
+def test_failures_relabelled_as_infrastructure_and_retried_do_not_promote() -> None:
+    records = experiment(0.0)
+    laundered = [
+        _changed(record, attempt=2, checks=(a_check(),))
+        if _arm(record) == "new" and not (record.checks or (a_check(),))[0].passed
+        else record
+        for record in records
+    ]
+
+    assert any("retried ones included" in blocker for blocker in decide(laundered).blockers)
+
+
+def test_timeouts_are_failures_of_their_task() -> None:
+    records = experiment(0.3, tasks=40, repeats=10)
+    timed_out = [
+        _changed(record, status=Status.TIMEOUT, checks=None)
+        if (_arm(record), _task(record)) == ("new", "task-7")
+        else (_changed(record, checks=(a_check(),)) if _task(record) == "task-7" else record)
+        for record in records
+    ]
+
+    verdict = decide(timed_out)
+
+    assert verdict.decision is Decision.REGRESSED
+    assert [item.task_id for item in verdict.regressions] == ["task-7"]
+    assert verdict.sensitivity is not None
+    assert "task-7" in verdict.sensitivity.tasks_that_decide
+
+
+def test_a_sequential_verdict_does_not_take_families_for_tasks() -> None:
+    verdict = decide(in_families(experiment(0.25), 10), planned_tasks=40)
+
+    assert verdict.decision is Decision.INCONCLUSIVE
+    assert "come in families" in verdict.reasons[0]
+
+
+def test_perfect_tasks_of_few_families_show_little() -> None:
+    perfect = [_changed(record, checks=(a_check(),)) for record in experiment(0.0, speed=0.8, tasks=70)]
+
+    assert decide(perfect).decision is Decision.IMPROVED
+    assert decide(in_families(perfect, 6)).decision is Decision.INCONCLUSIVE
+
+
+def test_one_family_is_all_the_verdict_speaks_of() -> None:
+    assert any("family 'repo-0' only" in w or "'repo-0'" in w for w in decide(in_families(experiment(0.2), 1)).warnings)
+
+
+def test_one_task_under_two_names_does_not_promote() -> None:
+    records = [_changed(record, task_checksum="same") for record in experiment(0.25, speed=0.9)]
+
+    assert any("under a second name" in blocker for blocker in decide(records).blockers)
+
+
+def test_a_task_without_a_duration_is_named_and_blocks_the_promotion() -> None:
+    records = [
+        _changed(record, duration_seconds=0.0) if (_task(record), _repeat(record)) == ("task-3", 1) else record
+        for record in experiment(0.25, speed=0.9)
+    ]
+
+    verdict = decide(records)
+
+    assert any("cannot be compared on task 'task-3'" in warning for warning in verdict.warnings)
+    assert any("leaves out task 'task-3'" in blocker for blocker in verdict.blockers)
+
+
+def test_costs_from_different_sources_are_not_gated() -> None:
+    metered = Cost(usd=0.05, provenance=CostProvenance.METERED, price_table=None)
+    records = [_changed(record, cost=metered) if _arm(record) == "new" else record for record in experiment(0.3)]
+
+    assert "different sources" in decide(records).gates[3].detail
+
+
+def test_a_partly_known_cost_stays_a_gate_and_is_unknown() -> None:
+    records = [
+        _changed(record, cost=UNKNOWN_COST) if _arm(record) == "new" and _repeat(record) == 1 else record
+        for record in experiment(0.3)
+    ]
+
+    assert decide(records).gates[3].state is GateState.UNKNOWN
+
+
+def test_a_wide_margin_is_remarked_on() -> None:
+    assert any("is wide" in warning for warning in decide(experiment(0.0), margins={"pass_rate": 0.3}).warnings)
+
+
+def test_a_verdict_says_what_it_speaks_of() -> None:
+    assert decide(experiment(0.2)).reasons[-1] == "it speaks of tasks like these, looked at once"
+    assert decide(experiment(0.2), fixed_suite=True).reasons[-1].startswith("it speaks of this very suite")
+    assert decide(experiment(0.2), planned_tasks=40).reasons[-1].endswith("however often it is looked at")
+
+
+def test_what_counting_needs_is_counted() -> None:
+    perfect = [_changed(record, checks=(a_check(),)) for record in experiment(0.0, tasks=70)]
+    one_lost = [
+        _changed(record, checks=(a_check(passed=False),))
+        if (_task(record), _arm(record), _repeat(record)) == ("task-3", "new", 1)
+        else record
+        for record in perfect
+    ]
+
+    needs = decide(one_lost, gates=["pass_rate"]).needs
+
+    assert needs is not None
+    assert needs.more_tasks == 93 - 70
 
 
 def in_families(records: list[RunRecord], families: int) -> list[RunRecord]:

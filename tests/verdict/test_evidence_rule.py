@@ -113,3 +113,12 @@ def test_duplicating_all_tasks_sharpens_and_never_flips_the_direction() -> None:
 @pytest.mark.parametrize("name", ["duration", "cost", "non_cache_tokens"])
 def test_identical_ratios_on_every_task_say_nothing(name: str) -> None:
     assert examine(gate(name, np.full(20, 0.3))).unknown
+
+
+def test_many_candidates_must_each_show_that_they_are_not_worse_against_all_the_others_luck() -> None:
+    slightly_worse = [examine(gate("pass_rate", around(-0.01, 0.18))), examine(gate("duration", around(0.3, 0.1)))]
+    assert find([slightly_worse])[0].decision is Decision.IMPROVED
+
+    crowd = [[examine(gate("pass_rate", around(-0.05, 0.2))), examine(gate("duration", around(0.3, 0.1)))]] * 19
+
+    assert find([slightly_worse, *crowd])[0].decision is Decision.INCONCLUSIVE

@@ -11,7 +11,7 @@ from outweigh.verdict.sensitivity import sensitivity
 from outweigh.verdict.verdict import Decision, Sensitivity
 
 
-def decide(gates: Sequence[GateSample]) -> Decision:
+def decide(gates: Sequence[GateSample], left_out: str | None = None) -> Decision:
     return find([[examine(gate) for gate in gates]])[0].decision
 
 
@@ -27,7 +27,7 @@ def bent(name: str, benefits: Sequence[float], margin: float = 0.05) -> tuple[De
     )
     tables = compare(evidence_of(an_arm("a", [[True]]), an_arm("b", [[True]])), "a", "b")
     decision = decide([gate])
-    return decision, sensitivity([gate], decision, decide, tables.baseline_table, tables.candidate_table)
+    return decision, sensitivity([gate], [], decision, decide, tables.baseline_table, tables.candidate_table)
 
 
 SLOWER = [-0.30, -0.26, -0.33, -0.29, -0.31, -0.27, -0.28, -0.32, -0.30, -0.25]

@@ -36,6 +36,8 @@ def main(arguments: Sequence[str]) -> int:
     )
     add_format_option(parser)
     options = parser.parse_intermixed_args(arguments)
+    if options.interval is Method.BOOTSTRAP and options.infer == "runs":
+        raise UsageError("--interval bootstrap draws tasks, and --infer runs keeps them fixed; use one of them.")
     evidence = gather_evidence(options)
     baseline, candidates = arms_to_compare(options, evidence)
     if len(candidates) > 1:

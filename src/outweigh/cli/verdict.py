@@ -21,7 +21,7 @@ from outweigh.report.verdict_view import verdicts_report
 from outweigh.score.profile import PROFILES
 from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
 from outweigh.verdict.policy import POLICIES, decide
-from outweigh.verdict.verdict import Decision
+from outweigh.verdict.verdict import Decision, Verdict
 
 PLANNED_TASKS = 100
 
@@ -42,14 +42,18 @@ def main(arguments: Sequence[str]) -> int:
     comparisons = [compare(evidence, baseline, candidate, profile) for candidate in candidates]
     verdicts = decide(comparisons, options.policy, margins, _settings(options, margins))
     show(verdicts_report(verdicts, comparisons), options.format)
-    return exit_code([verdict.decision for verdict in verdicts], options.require)
+    return exit_code(verdicts, options.require)
 
 
-def exit_code(decisions: Sequence[Decision], requirement: str) -> ExitCode:
-    """Met by any candidate: 0. Met by none but decided: 1. Nothing decided: 3, whatever is required."""
-    if any(decision in REQUIREMENTS[requirement] for decision in decisions):
+def exit_code(verdicts: Sequence[Verdict], requirement: str) -> ExitCode:
+    """Met by any candidate: 0. Met by none but decided: 1. Nothing decided: 3, whatever is required.
+
+    A hard regression, such as a task that was never run, is not met by anything.
+    """
+    met = [verdict.decision in REQUIREMENTS[requirement] and not verdict.regressions for verdict in verdicts]
+    if any(met):
         return ExitCode.SATISFIED
-    undecided = all(decision is Decision.INCONCLUSIVE for decision in decisions)
+    undecided = all(verdict.decision is Decision.INCONCLUSIVE for verdict in verdicts)
     return ExitCode.UNUSABLE_EVIDENCE if undecided else ExitCode.NOT_SATISFIED
 
 
@@ -74,9 +78,8 @@ def _parser() -> Parser:
     parser.add_argument(
         "--planned-tasks",
         type=_planned,
-        default=PLANNED_TASKS,
         metavar="N",
-        help="where a sequential verdict is sharpest; fix it before the first look (default: %(default)s)",
+        help=f"where a sequential verdict is sharpest; fix it before the first look (default: {PLANNED_TASKS})",
     )
     parser.add_argument(
         "--require", choices=tuple(REQUIREMENTS), default="improved", help="what exits 0 (default: %(default)s)"
@@ -92,12 +95,14 @@ def _settings(options: argparse.Namespace, margins: dict[str, float]) -> Evidenc
         gates=None if options.gates is None else [name.strip() for name in options.gates.split(",")],
         margins=margins,
         fixed_suite=options.infer == "runs",
-        planned_tasks=options.planned_tasks if options.sequential else None,
+        planned_tasks=(options.planned_tasks or PLANNED_TASKS) if options.sequential else None,
         seed=options.seed,
     )
 
 
 def _refuse_foreign_options(options: argparse.Namespace) -> None:
+    if options.planned_tasks is not None and not options.sequential:
+        raise UsageError("--planned-tasks goes with --sequential.")
     if options.policy == "evidence":
         return
     for name in ("gates", "sequential"):

@@ -41,12 +41,6 @@ class ArmSummary:
     change_fail_percentage: Quantity
     pr_revert_rate: Quantity
 
-    @property
-    def excluded_share(self) -> float:
-        """The part of all recorded runs that says nothing about the arm."""
-        excluded = sum(self.excluded.values())
-        return excluded / (excluded + self.runs) if excluded else 0.0
-
 
 def summarise(
     table: ArmTable, changes: Collection[Change], components: Sequence[ComponentShare], scale: GradeScale = SEED

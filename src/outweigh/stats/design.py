@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from outweigh.stats.power import effect_by_t, power_of_t
 from outweigh.stats.variance import VarianceComponents
 
+MOST_REPEATS = 10_000
+"""Beyond this the tasks are alike for every practical purpose, and no number of repeats is best."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
@@ -69,6 +72,8 @@ def optimal_repeats(components: VarianceComponents, prices: Prices) -> int | Non
     if components.true_deltas == 0 or run_price == 0:
         return None
     best = math.sqrt(noise * prices.task_usd / (components.true_deltas * run_price))
+    if best > MOST_REPEATS:
+        return None
 
     def price_of_precision(repeats: int) -> float:
         variance = components.delta_variance(repeats, repeats)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from outweigh.compare.comparison import Comparison
+from outweigh.compare.losses import losses_of
 from outweigh.errors import name_some
 from outweigh.record.run_record import AgentKind
 from outweigh.verdict.evidence_settings import PROMISED
@@ -31,15 +32,39 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
         yield f"task {name_some(vacuous)} asserts nothing (no checks), so it supports no promotion. Give it a check."
     if unreal := sorted(kind.value for kind in comparison.agent_kinds - {AgentKind.REAL}):
         yield f"the runs come from {' and '.join(unreal)} agents. Only real agents can earn a promotion."
-    imbalance = abs(comparison.baseline.excluded_share - comparison.candidate.excluded_share)
-    if round(imbalance, 9) > EXCLUSION_TOLERANCE:
-        yield (
-            f"the arms lost different shares of runs to infrastructure ({comparison.baseline.excluded_share:.0%} and "
-            f"{comparison.candidate.excluded_share:.0%}). Run the excluded trials again."
-        )
+    yield from _unequal_losses(comparison)
+    if twins := _same_content(comparison):
+        yield f"task {name_some(twins)} is another task under a second name (equal checksums). Count it once."
     if comparison.same_configuration:
         yield "both arms have the same fingerprint: they are one configuration, and any difference is noise."
     if comparison.changed_tasks:
         yield f"task {name_some(comparison.changed_tasks)} changed between runs (its checksum did). Run it again."
     if comparison.skipped_lines:
         yield f"{comparison.skipped_lines} lines of the records could not be read. Mend them and decide again."
+
+
+def _unequal_losses(comparison: Comparison) -> Iterator[str]:
+    """What one arm lost and the other did not may be just the runs that would have failed."""
+    baseline, candidate = comparison.baseline_table, comparison.candidate_table
+    ours, theirs = losses_of(baseline, candidate), losses_of(candidate, baseline)
+    for before, after, what in (
+        (ours.excluded_share, theirs.excluded_share, "to infrastructure, retried ones included"),
+        (ours.absent_share, theirs.absent_share, "that the other arm has a record of"),
+    ):
+        if round(abs(before - after), 9) > EXCLUSION_TOLERANCE:
+            yield f"the arms lost different shares of runs {what} ({before:.0%} and {after:.0%}). Run them again."
+
+
+def _same_content(comparison: Comparison) -> list[str]:
+    """Tasks whose checksum an earlier task has already."""
+    first: dict[str, str] = {}
+    for run in comparison.baseline_table.runs:
+        if run.task_checksum is not None:
+            first.setdefault(run.task_checksum, run.task_id)
+    return list(
+        dict.fromkeys(
+            run.task_id
+            for run in comparison.baseline_table.runs
+            if run.task_checksum is not None and first[run.task_checksum] != run.task_id
+        )
+    )

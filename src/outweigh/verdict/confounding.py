@@ -16,13 +16,28 @@ CACHE_TOLERANCE = 0.10
 
 def cost_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
     """The reason why cost must not be gated, or None when nothing speaks against it."""
-    return _order_confounded(baseline, candidate) or _cache_confounded(baseline, candidate)
+    return (
+        _provenance_differs(baseline, candidate)
+        or _order_confounded(baseline, candidate)
+        or _cache_confounded(baseline, candidate)
+    )
+
+
+def _provenance_differs(baseline: ArmTable, candidate: ArmTable) -> str | None:
+    ours, theirs = (
+        {run.cost_provenance.value for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
+    )
+    if not ours or not theirs or ours == theirs:
+        return None
+    sources = f"{' and '.join(sorted(ours))} against {' and '.join(sorted(theirs))}"
+    return f"the arms' costs come from different sources ({sources}); price both the same way"
 
 
 def _order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
-    ours, theirs = _positions(baseline), _positions(candidate)
-    if ours is None or theirs is None:
+    moments = _positions(baseline, candidate)
+    if moments is None:
         return None
+    ours, theirs = moments
     lag = cliff_delta(theirs, ours, level=0.95, unit=Unit.RUN).point
     if lag is None or abs(lag) <= ORDER_TOLERANCE:
         return None
@@ -30,13 +45,17 @@ def _order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
     return f"the runs of {late} came after those of {early}, so cost may reflect a warmed cache; interleave the arms"
 
 
-def _positions(arm: ArmTable) -> Column | None:
-    """When each run took place: by its position in the plan, else by the clock."""
-    positions = [run.position for run in arm.runs]
-    if positions and None not in positions:
-        return np.array(positions, dtype=np.float64)
-    moments = [run.started_at.timestamp() for run in arm.runs if run.started_at is not None]
-    return np.array(moments) if moments and len(moments) == len(arm.runs) else None
+def _positions(baseline: ArmTable, candidate: ArmTable) -> tuple[Column, Column] | None:
+    """When the runs took place: by their position in the plan where all have one, else by the clock."""
+    runs = (*baseline.runs, *candidate.runs)
+    if runs and all(run.position is not None for run in runs):
+        moments = [float(run.position or 0) for run in runs]
+    elif runs and all(run.started_at is not None for run in runs):
+        moments = [run.started_at.timestamp() for run in runs if run.started_at is not None]
+    else:
+        return None
+    split = len(baseline.runs)
+    return (np.array(moments[:split]), np.array(moments[split:])) if 0 < split < len(runs) else None
 
 
 def _cache_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:

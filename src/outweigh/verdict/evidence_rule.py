@@ -55,52 +55,63 @@ def examine(sample: GateSample, *, fixed_suite: bool = False, planned_tasks: int
 
 
 def find(candidates: Sequence[Sequence[GateTest]], rates: ErrorRates = PROMISED) -> tuple[Finding, ...]:
-    """Decide about all candidates of one baseline together, so that many tries do not make a lucky one."""
-    superior = _rejected(candidates, "superior", rates.superiority, (Scale.POINTS, Scale.RATIO))
-    passes = _rejected(candidates, "alarm", rates.pass_rate_alarm, (Scale.POINTS,))
-    resources = _rejected(candidates, "alarm", rates.resource_alarm, (Scale.RATIO,))
+    """Decide about all candidates of one baseline together, so that many tries do not make a lucky one.
+
+    What speaks for a candidate is corrected over all of them. What speaks against one is not: company is no excuse.
+    """
+    superior = _superior(candidates, rates.superiority)
+    not_worse = adjust_holm([_weakest([test.non_inferior for test in tests]) for tests in candidates])
     return tuple(
-        _finding(tests, superior[index], (*passes[index], *resources[index]), rates)
+        _finding(tests, superior[index], not_worse[index] <= rates.non_inferiority, rates)
         for index, tests in enumerate(candidates)
     )
 
 
-def _finding(
-    tests: Sequence[GateTest], superior: tuple[str, ...], alarms: tuple[str, ...], rates: ErrorRates
-) -> Finding:
+def alarms_of(tests: Sequence[GateTest], rates: ErrorRates = PROMISED) -> tuple[str, ...]:
+    """The gates on which one candidate is shown to be worse."""
+    passes = _rejected(tests, Scale.POINTS, rates.pass_rate_alarm)
+    return (*passes, *_rejected(tests, Scale.RATIO, rates.resource_alarm))
+
+
+def _finding(tests: Sequence[GateTest], superior: tuple[str, ...], not_worse: bool, rates: ErrorRates) -> Finding:
+    alarms = alarms_of(tests, rates)
     return Finding(
-        decision=_decide(tests, superior, alarms, rates), tests=tuple(tests), superior=superior, alarms=alarms
+        decision=_decide(tests, bool(superior) and not_worse, alarms, rates),
+        tests=tuple(tests),
+        superior=superior,
+        alarms=alarms,
     )
 
 
-def _decide(
-    tests: Sequence[GateTest], superior: tuple[str, ...], alarms: tuple[str, ...], rates: ErrorRates
-) -> Decision:
+def _decide(tests: Sequence[GateTest], improved: bool, alarms: tuple[str, ...], rates: ErrorRates) -> Decision:
     if any(test.unknown for test in tests):
         return Decision.INCONCLUSIVE
     if alarms:
         return Decision.REGRESSED
-    if superior and all(_shown(test.non_inferior, rates.non_inferiority) for test in tests):
+    if improved:
         return Decision.IMPROVED
-    if all(_shown(test.equivalent, rates.non_inferiority) for test in tests):
-        return Decision.NEUTRAL
-    return Decision.INCONCLUSIVE
+    same = _weakest([test.equivalent for test in tests])
+    return Decision.NEUTRAL if same is not None and same <= rates.non_inferiority else Decision.INCONCLUSIVE
 
 
-def _rejected(
-    candidates: Sequence[Sequence[GateTest]], question: str, alpha: float, scales: tuple[Scale, ...]
-) -> list[tuple[str, ...]]:
-    """The gates of each candidate whose p-value survives Holm's correction over all of them."""
-    asked = [
-        (index, test) for index, tests in enumerate(candidates) for test in tests if test.sample.gated.scale in scales
-    ]
+def _superior(candidates: Sequence[Sequence[GateTest]], alpha: float) -> list[tuple[str, ...]]:
+    """The gates of each candidate whose gain survives Holm's correction over all gates of all candidates."""
+    asked = [(index, test) for index, tests in enumerate(candidates) for test in tests]
     found: list[list[str]] = [[] for _ in candidates]
-    adjusted = adjust_holm([getattr(test, question) for _, test in asked]) if asked else ()
+    adjusted = adjust_holm([test.superior for _, test in asked]) if asked else ()
     for (index, test), p_value in zip(asked, adjusted, strict=True):
         if p_value <= alpha:
             found[index].append(test.sample.gated.name)
     return [tuple(names) for names in found]
 
 
-def _shown(p_value: float | None, alpha: float) -> bool:
-    return p_value is not None and p_value <= alpha
+def _rejected(tests: Sequence[GateTest], scale: Scale, alpha: float) -> tuple[str, ...]:
+    asked = [test for test in tests if test.sample.gated.scale is scale]
+    adjusted = adjust_holm([test.alarm for test in asked]) if asked else ()
+    return tuple(test.sample.gated.name for test, p in zip(asked, adjusted, strict=True) if p <= alpha)
+
+
+def _weakest(p_values: Sequence[float | None]) -> float | None:
+    """All must be shown, so the largest p-value speaks for all; one that is unknown silences them."""
+    known = [p_value for p_value in p_values if p_value is not None]
+    return max(known) if known and len(known) == len(p_values) else None

@@ -65,6 +65,10 @@ def evidence_settings(
     for name, margin in (margins or {}).items():
         if not isfinite(margin) or not 0 < margin < 1:
             raise UsageError(f"margin {name} must lie between 0 and 1 (0.05 is five points, or 5 %), not {margin}.")
+    if fixed_suite and planned_tasks is not None:
+        raise UsageError("--sequential counts tasks and --infer runs counts runs of fixed tasks; use one of them.")
+    if foreign := [name for name in margins or {} if gates is not None and name not in gates]:
+        raise UsageError(f"--margin {foreign[0]} belongs to a gate that --gates leaves out.")
     if gates is not None and len(set(gates)) < len(gates):
         raise UsageError("--gates names a gate twice.")
     return EvidenceSettings(

@@ -8,7 +8,7 @@ import numpy as np
 from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.delta import align_tasks
 from outweigh.compare.task_moments import select_tasks, task_moments
-from outweigh.stats.cluster import cluster_errors
+from outweigh.stats.cluster import cluster_errors, sum_clusters
 from outweigh.stats.mean import suite_error
 from outweigh.stats.sample import has_no_spread
 from outweigh.stats.variance import TaskMoments
@@ -59,7 +59,9 @@ def sample_gate(
     rows, logs = align_tasks(baseline, candidate), gated.scale is Scale.RATIO
     before = select_tasks(task_moments(baseline, gated.metric, logs=logs), rows[:, 0])
     after = select_tasks(task_moments(candidate, gated.metric, logs=logs), rows[:, 1])
-    differences = after.means - before.means
+    # The mean log of a task with a zero is minus infinity, on one side or on both.
+    with np.errstate(invalid="ignore"):
+        differences = after.means - before.means
     known = np.isfinite(differences)
     benefits = -differences[known] if logs else differences[known]
     tasks = tuple(baseline.tasks[place] for place in rows[known, 0].tolist())
@@ -81,13 +83,22 @@ def tails_of(sample: GateSample, *, fixed_suite: bool, planned_tasks: int | None
         return UnknownTails()
     if fixed_suite:
         return _suite_tails(sample)
+    units = _units(sample)
     if has_no_spread(benefits, 1.0):
-        return ConstantTails(delta=float(benefits.mean()), tasks=len(benefits)) if bounded else UnknownTails()
+        return ConstantTails(delta=float(units.mean()), tasks=len(units)) if bounded else UnknownTails()
     usual = _usual_tails(sample, planned_tasks)
-    gains, losses = int(np.count_nonzero(benefits > 0)), int(np.count_nonzero(benefits < 0))
+    gains, losses = int(np.count_nonzero(units > 0)), int(np.count_nonzero(units < 0))
     if bounded and gains + losses < SPARSE:
-        return SparseTails(usual=usual, gains=gains, losses=losses, tasks=len(benefits))
+        return SparseTails(usual=usual, gains=gains, losses=losses, tasks=len(units))
     return usual
+
+
+def _units(sample: GateSample) -> Column:
+    """What counting counts: tasks, or families where the tasks have any, since their tasks are not independent."""
+    if sample.families is None:
+        return sample.benefits
+    sums = sum_clusters(sample.benefits, sample.families)
+    return sums.sums / sums.sizes
 
 
 def _usual_tails(sample: GateSample, planned_tasks: int | None) -> Tails:

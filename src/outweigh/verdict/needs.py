@@ -1,20 +1,24 @@
 """What it would take to decide: tasks, repeats, dollars. A plan for next time, never a power of what was seen."""
 
 from collections.abc import Sequence
-from math import ceil, log, log1p
+from math import ceil
 
 import numpy as np
 
 from outweigh.compare.comparison import Comparison
+from outweigh.stats.cluster import cluster_errors
 from outweigh.stats.power import tasks_by_normal
 from outweigh.stats.sample import has_no_spread
+from outweigh.stats.special import binomial_cdf
 from outweigh.stats.variance import VarianceComponents, estimate_components
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS, PROMISED
 from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.gated_metric import Scale
+from outweigh.verdict.tails import SPARSE
 from outweigh.verdict.verdict import Needs
 
 POWER = 0.8
+MOST_TASKS = 2_000
 # A two-sided alpha, because that is how the planning functions count.
 ALPHA = 2 * PROMISED.non_inferiority
 
@@ -46,11 +50,35 @@ def _more(tasks: int, repeats: int | None, comparison: Comparison) -> Needs | No
 
 
 def _tasks_needed(gate: GateSample) -> int | None:
-    if len(gate.benefits) < 2:
+    """Tasks at which non-inferiority could be shown, by the test that the data call for."""
+    benefits, bounded = gate.benefits, gate.gated.scale is Scale.POINTS
+    if len(benefits) < 2:
         return None
-    if has_no_spread(gate.benefits, 1.0):
-        return ceil(log(PROMISED.non_inferiority) / log1p(-gate.limit)) if gate.gated.scale is Scale.POINTS else None
-    return ceil(tasks_by_normal(gate.limit, float(np.var(gate.benefits, ddof=1)), ALPHA, POWER))
+    losses = int(np.count_nonzero(benefits < 0))
+    if bounded and losses + int(np.count_nonzero(benefits > 0)) < SPARSE:
+        return _tasks_for_counting(losses, len(benefits), gate.limit)
+    if has_no_spread(benefits, 1.0):
+        return None
+    if gate.families is not None:
+        return _tasks_in_families(gate, gate.families)
+    return ceil(tasks_by_normal(gate.limit, float(np.var(benefits, ddof=1)), ALPHA, POWER))
+
+
+def _tasks_for_counting(losses: int, tasks: int, limit: float) -> int | None:
+    """Tasks at which so many losses, and no more, would exclude a mean loss beyond the limit."""
+    if losses >= limit * tasks and losses:
+        return None
+    return next(
+        (number for number in range(2, MOST_TASKS) if binomial_cdf(losses, number, limit) <= PROMISED.non_inferiority),
+        None,
+    )
+
+
+def _tasks_in_families(gate: GateSample, labels: tuple[str, ...]) -> int:
+    """As many families as bring the clustered error down far enough, each with as many tasks as now."""
+    errors = cluster_errors(gate.benefits, labels)
+    families = tasks_by_normal(gate.limit, errors.cr2**2 * errors.clusters, ALPHA, POWER)
+    return ceil(families * len(gate.benefits) / errors.clusters)
 
 
 def _repeats_needed(gates: Sequence[GateSample], comparison: Comparison) -> int | None:

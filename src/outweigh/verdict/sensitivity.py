@@ -6,11 +6,14 @@ from dataclasses import replace
 import numpy as np
 
 from outweigh.compare.arm_table import ArmTable
+from outweigh.compare.losses import losses_of, recorded_runs
+from outweigh.stats.variance import TaskMoments, summarize_runs
 from outweigh.verdict.gate_sample import DUST, GateSample
 from outweigh.verdict.gated_metric import Scale
 from outweigh.verdict.verdict import Decision, Sensitivity
 
-Decide = Callable[[Sequence[GateSample]], Decision]
+Decide = Callable[[Sequence[GateSample], str | None], Decision]
+"""The whole rule again, on bent gates and without one task."""
 
 FACTORS = np.logspace(-1, 1, 41)
 """Margins from a tenth to ten times their value are tried."""
@@ -20,12 +23,17 @@ EXTREMES = 25
 
 
 def sensitivity(
-    gates: Sequence[GateSample], decision: Decision, decide: Decide, baseline: ArmTable, candidate: ArmTable
+    gates: Sequence[GateSample],
+    suspects: Sequence[str],
+    decision: Decision,
+    decide: Decide,
+    baseline: ArmTable,
+    candidate: ArmTable,
 ) -> Sensitivity:
-    """Ask the same rule again with the evidence bent in every direction."""
-    missing = _missing(baseline) + _missing(candidate)
+    """Ask the whole rule again with the evidence bent in every direction; `suspects` are left out in any case."""
+    missing = _missing(baseline, candidate) + _missing(candidate, baseline)
     hurt, helped = (
-        decide([_with_missing(gate, baseline, candidate, outcome) for gate in gates]) if missing else decision
+        decide([_with_missing(gate, baseline, candidate, outcome) for gate in gates], None) if missing else decision
         for outcome in (0.0, 1.0)
     )
     return Sensitivity(
@@ -33,36 +41,50 @@ def sensitivity(
         if_missing_hurt=hurt,
         if_missing_helped=helped,
         margins=_margins(gates, decision, decide),
-        tasks_that_decide=_tasks_that_decide(gates, decision, decide),
+        tasks_that_decide=_tasks_that_decide(gates, suspects, decision, decide),
     )
 
 
-def _missing(arm: ArmTable) -> int:
-    return len(arm.excluded) + int(np.isnan(arm.columns["passed"]).sum())
+def _missing(arm: ArmTable, other: ArmTable) -> int:
+    return losses_of(arm, other).missing + int(np.isnan(arm.columns["passed"]).sum())
 
 
 def _with_missing(gate: GateSample, baseline: ArmTable, candidate: ArmTable, outcome: float) -> GateSample:
     """The pass-rate gate had every missing run of the candidate this outcome, and of the baseline the other."""
     if gate.gated.scale is not Scale.POINTS:
         return gate
-    before, after = _filled_rates(baseline, 1.0 - outcome), _filled_rates(candidate, outcome)
-    tasks = tuple(task for task in before if task in after)
-    benefits = np.array([after[task] - before[task] for task in tasks])
+    tasks = tuple(task for task in recorded_runs(baseline) if task in recorded_runs(candidate))
+    before = _filled(baseline, candidate, tasks, 1.0 - outcome)
+    after = _filled(candidate, baseline, tasks, outcome)
+    benefits = after.means - before.means
+    labels = _families(baseline, candidate) if gate.families is not None else None
     return replace(
         gate,
         tasks=tasks,
         benefits=np.where(np.abs(benefits) < DUST, 0.0, benefits),
-        # Labels and run noise belong to the runs that took place; bounds are about tasks.
-        families=None,
-        noise=None,
+        families=None if labels is None else tuple(labels[task] for task in tasks),
+        noise=(before, after),
     )
 
 
-def _filled_rates(arm: ArmTable, outcome: float) -> dict[str, float]:
-    outcomes: dict[str, list[float]] = {}
-    for run in (*arm.runs, *arm.excluded):
-        outcomes.setdefault(run.task_id, []).append(outcome if run.passed is None else run.passed)
-    return {task: sum(values) / len(values) for task, values in outcomes.items()}
+def _filled(arm: ArmTable, other: ArmTable, tasks: Sequence[str], outcome: float) -> TaskMoments:
+    """The arm's passes with every run that is missing from either list filled in."""
+    places = {task: place for place, task in enumerate(tasks)}
+    known = [
+        (places[run.task_id], outcome if run.passed is None else run.passed)
+        for run in (*arm.runs, *arm.excluded)
+        if run.task_id in places
+    ]
+    mine, theirs = recorded_runs(arm), recorded_runs(other)
+    absent = [(places[task], outcome) for task in tasks for _ in range(max(0, theirs[task] - mine[task]))]
+    owners, values = zip(*known, *absent, strict=True)
+    return summarize_runs(values, owners, len(tasks))
+
+
+def _families(baseline: ArmTable, candidate: ArmTable) -> Mapping[str, str]:
+    return {
+        run.task_id: run.family or run.task_id for arm in (baseline, candidate) for run in (*arm.runs, *arm.excluded)
+    }
 
 
 def _margins(gates: Sequence[GateSample], decision: Decision, decide: Decide) -> Mapping[str, tuple[float, float]]:
@@ -73,7 +95,7 @@ def _margins(gates: Sequence[GateSample], decision: Decision, decide: Decide) ->
 def _margin_range(gates: Sequence[GateSample], place: int, decision: Decision, decide: Decide) -> tuple[float, float]:
     def holds(factor: float) -> bool:
         changed = replace(gates[place], margin=gates[place].margin * factor)
-        return decide([*gates[:place], changed, *gates[place + 1 :]]) is decision
+        return decide([*gates[:place], changed, *gates[place + 1 :]], None) is decision
 
     middle = len(FACTORS) // 2
     low = _last_true(holds, FACTORS[middle::-1].tolist())
@@ -90,11 +112,14 @@ def _last_true(holds: Callable[[float], bool], factors: Sequence[float]) -> floa
     return reached
 
 
-def _tasks_that_decide(gates: Sequence[GateSample], decision: Decision, decide: Decide) -> Mapping[str, Decision]:
+def _tasks_that_decide(
+    gates: Sequence[GateSample], suspects: Sequence[str], decision: Decision, decide: Decide
+) -> Mapping[str, Decision]:
     """Tasks whose absence alone would have led to another decision."""
     flips = {}
-    for task in _candidates(gates):
-        left = decide([gate.without(gate.tasks.index(task)) if task in gate.tasks else gate for gate in gates])
+    for task in dict.fromkeys((*suspects, *_candidates(gates))):
+        without = [gate.without(gate.tasks.index(task)) if task in gate.tasks else gate for gate in gates]
+        left = decide(without, task)
         if left is not decision:
             flips[task] = left
     return flips

@@ -74,11 +74,16 @@ class SparseTails:
 
     def above(self, null: float) -> float | None:
         """The weaker of both p-values."""
-        return max(_count(self.losses, self.gains, self.tasks, null), self.usual.above(null) or 0.0)
+        return _weaker(_count(self.losses, self.gains, self.tasks, null), self.usual.above(null))
 
     def below(self, null: float) -> float | None:
         """The same with the signs turned round."""
-        return max(_count(self.gains, self.losses, self.tasks, -null), self.usual.below(null) or 0.0)
+        return _weaker(_count(self.gains, self.losses, self.tasks, -null), self.usual.below(null))
+
+
+def _weaker(one: float, other: float | None) -> float | None:
+    """The larger p-value; where one test cannot speak, neither does the pair."""
+    return None if other is None else max(one, other)
 
 
 def _count(losses: int, gains: int, tasks: int, null: float) -> float:
@@ -105,7 +110,7 @@ class AnytimeTails:
         mixture = exp(-min(log_normal_mixture(total, self.tasks, rho), 700.0))
         # The mixture trusts the estimated deviation; with few tasks Student's law knows better.
         single = StudentTails(mean=self.mean, error=self.deviation / self.tasks**0.5, df=self.tasks - 1).above(null)
-        return min(1.0, max(mixture, single or 0.0))
+        return _weaker(min(1.0, mixture), single)
 
     def below(self, null: float) -> float | None:
         """The same with the signs turned round."""
@@ -131,14 +136,16 @@ class UnknownTails:
 def bound(tails: Tails, alpha: float, low: float, high: float, *, lower: bool) -> float | None:
     """The one-sided confidence bound that belongs to the tests, by bisection; infinite where they never reject."""
     test = tails.above if lower else tails.below
-    if test(low if lower else high) is None:
+    farthest = test(low if lower else high)
+    if farthest is None:
         return None
-    if (test(low if lower else high) or 0.0) > alpha:
+    if farthest > alpha:
         return -inf if lower else inf
     rejected, kept = (low, high) if lower else (high, low)
     for _ in range(60):
         middle = (rejected + kept) / 2
-        if (test(middle) or 0.0) <= alpha:
+        p_value = test(middle)
+        if p_value is not None and p_value <= alpha:
             rejected = middle
         else:
             kept = middle

@@ -7,6 +7,7 @@ from functools import cache
 from math import comb
 
 from outweigh.compare.arm_table import ArmTable
+from outweigh.record.status import Status
 from outweigh.stats.alternative import Alternative
 from outweigh.stats.estimate import Unit
 from outweigh.stats.multiplicity import adjust_benjamini_hochberg
@@ -69,10 +70,15 @@ def fisher_drop_p(runs_before: int, passes_before: int, runs_after: int, passes_
 
 
 def _outcomes(arm: ArmTable) -> Outcomes:
+    """The objective of every counted run; one that ended in a crash or a timeout before its checks achieved nothing."""
     found: Outcomes = defaultdict(list)
     for run in arm.runs:
-        if run.objective is not None and not run.vacuous:
+        if run.vacuous:
+            continue
+        if run.objective is not None:
             found[run.task_id].append(run.objective)
+        elif run.status is not Status.COMPLETED:
+            found[run.task_id].append(0.0)
     return dict(found)
 
 

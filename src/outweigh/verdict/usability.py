@@ -46,16 +46,44 @@ def unusable(comparison: Comparison, gates: Sequence[GateSample], settings: Evid
             f"the tasks come from {len(set(families.values()))} families, which is too few to speak of other families; "
             "add families, or ask about this suite only with --infer runs"
         )
+    if families is not None and settings.planned_tasks is not None:
+        yield "a sequential verdict counts tasks, and these come in families; decide once, without --sequential"
     for gate in gates:
         if gate.unknown is not None:
             yield f"gate {gate.gated.name} is unknown: {gate.unknown}"
 
 
+def watched_pass_rate(comparison: Comparison, settings: EvidenceSettings) -> GateSample:
+    """The pass rate as a gate, whether or not it was asked for: a loss of passes is never out of sight."""
+    families = None if settings.fixed_suite else families_of(comparison.baseline_table, comparison.candidate_table)
+    sample = sample_gate(
+        GATED["pass_rate"],
+        settings.margin("pass_rate"),
+        comparison.baseline_table,
+        comparison.candidate_table,
+        families,
+    )
+    return _checked(sample, comparison, settings)
+
+
+def dropped_tasks(gate: GateSample, comparison: Comparison) -> tuple[str, ...]:
+    """Tasks that both arms ran and that this gate cannot compare: its metric is missing or 0 there."""
+    shared = align_tasks(comparison.baseline_table, comparison.candidate_table)
+    kept = set(gate.tasks)
+    names = (comparison.baseline_table.tasks[place] for place in shared[:, 0].tolist())
+    return tuple(name for name in names if name not in kept)
+
+
 def _gate_names(comparison: Comparison, settings: EvidenceSettings) -> tuple[str, ...]:
+    """Without a wish: all gates, but cost only where both arms know any. Knowing a part of it is no way out."""
     if settings.gates is not None:
         return settings.gates
-    known = not any(_too_unknown(arm, "cost_usd") for arm in (comparison.baseline_table, comparison.candidate_table))
+    known = all(arm.known_per_task("cost_usd").sum() > 0 for arm in _tables(comparison))
     return tuple(name for name in GATED if name != "cost" or known)
+
+
+def _tables(comparison: Comparison) -> tuple[ArmTable, ArmTable]:
+    return comparison.baseline_table, comparison.candidate_table
 
 
 def _checked(gate: GateSample, comparison: Comparison, settings: EvidenceSettings) -> GateSample:

@@ -1,0 +1,36 @@
+"""The pictures are what their script draws from the measurements as they are now."""
+
+import re
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "pictures"
+DRAWN: dict[str, Callable[[], str]] = runpy.run_path(str(FOLDER / "make.py"))["PICTURES"]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_picture_is_what_its_script_draws(name: str) -> None:
+    assert (FOLDER / f"{name}.svg").read_text() == DRAWN[name](), "run `python docs/pictures/make.py`"
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_picture_has_a_title_and_a_background_of_its_own(name: str) -> None:
+    tree = ET.fromstring((FOLDER / f"{name}.svg").read_text())
+    first, second = list(tree)[:2]
+
+    assert first.tag.endswith("title")
+    assert first.text
+    assert second.tag.endswith("rect")
+    assert float(second.attrib["width"]) >= float(tree.attrib["width"]) - 1
+
+
+def test_every_picture_is_shown_with_words_for_those_who_cannot_see_it() -> None:
+    page = (ROOT / "docs" / "statistics.md").read_text()
+    shown = dict(re.findall(r"!\[([^\]]{20,})\]\(pictures/([^)]+)\.svg\)", page))
+
+    assert set(shown.values()) == set(DRAWN)

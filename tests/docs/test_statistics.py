@@ -1,0 +1,98 @@
+"""What docs/statistics.md says in words is what docs/calibration.md and the code say in numbers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from outweigh.stats.mean import all_zero_bound
+from outweigh.verdict.blockers import MINIMUM_REPEATS
+from outweigh.verdict.confounding import CACHE_TOLERANCE
+from outweigh.verdict.evidence_settings import MINIMUM_TASKS, PROMISED, UNKNOWN_TOLERANCE, UNPAIRED_TOLERANCE
+from outweigh.verdict.gated_metric import GATED
+from outweigh.verdict.tails import SPARSE
+from outweigh.verdict.task_drops import MINIMUM_RUNS, fisher_drop_p
+from outweigh.verdict.usability import MINIMUM_FAMILIES
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+WORDS = " ".join((DOCS / "statistics.md").read_text().split())
+CALIBRATION = (DOCS / "calibration.md").read_text()
+
+Row = dict[str, str]
+
+
+def rows(heading: str) -> list[Row]:
+    """A table of the calibration page; of two columns with one name the first counts."""
+    section = next(part for part in CALIBRATION.split("\n## ") if part.startswith(heading))
+    names, _, *lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")
+    ]
+    return [dict(reversed(list(zip(names, line, strict=True)))) for line in lines]
+
+
+def cell(heading: str, column: str, **where: str) -> str:
+    (found,) = (row[column] for row in rows(heading) if where.items() <= row.items())
+    return found
+
+
+def promise(beginning: str) -> str:
+    (found,) = (row["worst cell"] for row in rows("What is promised") if row["promise"].startswith(beginning))
+    return found
+
+
+def power(world: str, column: str) -> str:
+    found = [cell("Real differences", column, world=world, T=tasks, R="5") for tasks in ("20", "50", "100")]
+    return " % | ".join(found)
+
+
+def quotes() -> Iterator[str]:
+    units, rules, looks = "Repeats counted as tasks", "Rules without error rates", "What stopping early saves"
+    exact = "identical arms, effects alike on all tasks"
+    counted = {kind: cell(units, kind, T="20", R="10") for kind in ("t on runs", "t on tasks")}
+    yield f'that counts runs finds a "difference" in {counted["t on runs"]} % of all experiments'
+    yield f"one that counts tasks in {counted['t on tasks']} %"
+    yield f"between {promise('95 % intervals')} and {promise('…')} % of them do"
+    yield f"improved in at most {promise('identical arms are called improved')} % of the experiments (promised: 2)"
+    yield f"regressed in at most {promise('identical arms are called regressed')} % (promised: 7)"
+    yield f"is called improved in at most {promise('worse by the whole margin')} % (promised: 5;"
+    yield f"at most {promise('20 sequential looks')} % of the experiments end in a false decision (promised: 5)"
+    averages = cell(rules, "either", world=exact, T="20", R="5", rule="averages of arms (seed 000)")
+    yield f'one of the arms "wins" in {averages} % of the experiments'
+    for tasks, words in (("10", "condemns {} % of identical candidates"), ("20", "with 20 tasks {} %.")):
+        drops = cell(rules, "regressed", world=exact, T=tasks, R="1", rule="any lost run (seed 001)")
+        yield words.format(drops)
+    yield f"+4.8 points, a tenth less time and tokens: improved | {power('small win', 'improved')} % |"
+    yield f"+12.5 points, a fifth less time and tokens: improved | {power('win', 'improved')} % |"
+    yield f"−10.2 points, a fifth less time and tokens: regressed | {power('trap: cheaper but worse', 'regressed')} % |"
+    peeking = max(float(row["ordinary rule, 20 looks"]) for row in rows("Peeking at identical arms"))
+    yield f"a false decision in up to {peeking:.1f} % of the experiments"
+    sequential, once = "sequential rule, 20 looks", "ordinary rule, once"
+    yield f"decided after {cell(looks, 'tasks used, mean', world='win', rule=sequential)} tasks on average"
+    yield f"found in {cell(looks, 'improved', world='small win', rule=sequential)} % of the experiments with up to 100"
+    yield f"a single look at the end finds it in {cell(looks, 'improved', world='small win', rule=once)} %"
+
+
+def test_measured_numbers_are_quoted_as_they_were_measured() -> None:
+    assert [quote for quote in quotes() if quote not in WORDS] == []
+
+
+def test_the_thresholds_are_those_of_the_policy() -> None:
+    assert (MINIMUM_TASKS, MINIMUM_FAMILIES, MINIMUM_REPEATS, MINIMUM_RUNS, SPARSE) == (6, 5, 5, 5, 5)
+    assert (UNPAIRED_TOLERANCE, UNKNOWN_TOLERANCE, CACHE_TOLERANCE) == (0.05, 0.05, 0.10)
+    assert {gate.margin for gate in GATED.values()} == {0.05}
+    assert PROMISED.non_inferiority == PROMISED.pass_rate_alarm == 0.05
+    assert PROMISED.superiority == PROMISED.resource_alarm == 0.02
+    assert PROMISED.task_alarm == 0.01
+
+
+def test_what_may_hide_behind_passing_tasks_is_as_described() -> None:
+    bounds = {tasks: round(100 * all_zero_bound(tasks, 0.05), 1) for tasks in (10, 20)}
+
+    assert f"{bounds[10]} points for 10 tasks, {bounds[20]} for 20" in WORDS
+    assert all_zero_bound(59, 0.05) < 0.05 < all_zero_bound(58, 0.05)
+    assert round(0.9**10, 1) == 0.3
+
+
+def test_with_fewer_than_five_repeats_even_a_collapse_may_be_chance_and_with_20_tasks_seven_tell_it() -> None:
+    p_values = {repeats: fisher_drop_p(repeats, repeats, repeats, 0) for repeats in (4, 5, 6, 7)}
+
+    assert p_values[5] <= PROMISED.task_alarm < p_values[4]
+    assert 20 * p_values[7] <= PROMISED.task_alarm < 20 * p_values[6]
