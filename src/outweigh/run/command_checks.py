@@ -96,8 +96,12 @@ def _execute(
     else:
         confined.lay(bench.root, TESTS_FOLDER, bench.tests)
         environment[TESTS_VARIABLE] = f"{bench.sandbox.workspace}/{TESTS_FOLDER}"
-    words = ["sh", "-c", command] if isinstance(command, str) else command
-    return bench.sandbox.exec(words, environment=environment, timeout_seconds=timeout_seconds)
+    return bench.sandbox.exec(_words(command), environment=environment, timeout_seconds=timeout_seconds)
+
+
+def _words(command: Command) -> list[str]:
+    """Always by way of the shell: a program the agent failed to make is exit code 127, not a broken sandbox."""
+    return ["sh", "-c", command] if isinstance(command, str) else ["sh", "-c", 'exec "$@"', "sh", *command]
 
 
 def _early_end(done: Completed, timeout_seconds: float) -> Outcome | None:

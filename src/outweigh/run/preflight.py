@@ -6,7 +6,7 @@ nothing (the same answer must come twice), and the task's own solution. Nothing 
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
@@ -41,7 +41,7 @@ class Premises:
     label: str
     solution_timeout_seconds: float
     cancel: Event
-    environment: Mapping[str, str] = CHECK_ENVIRONMENT
+    environment: Mapping[str, str] = field(default_factory=lambda: CHECK_ENVIRONMENT)
 
 
 def preflight(task: Task, premises: Premises) -> PreflightResult:
@@ -51,7 +51,7 @@ def preflight(task: Task, premises: Premises) -> PreflightResult:
         untouched = _try(task, premises, pristine, "untouched")
         noop = _try(task, premises, pristine, "noop")
         oracle, trouble = _try_solution(task, premises, pristine)
-    except (SandboxError, OSError) as fault:
+    except (SandboxError, confined.RefusedError, OSError) as fault:
         return _broken(task, premises, fault)
     return PreflightResult(
         task_id=task.id,
