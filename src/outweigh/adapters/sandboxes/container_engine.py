@@ -69,7 +69,13 @@ class Engine:
     command: tuple[str, ...]
     run_options: tuple[str, ...]
 
-    def ask(self, *arguments: str, stdin: bytes = b"", seconds: float = MANAGEMENT_SECONDS) -> Answer:
+    def ask(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        seconds: float = MANAGEMENT_SECONDS,
+        folder: Path = Path("/"),
+    ) -> Answer:
         """Run a short command of the engine itself; one that hangs is a failure like any other."""
         try:
             done = subprocess.run(
@@ -77,6 +83,7 @@ class Engine:
                 input=stdin,
                 capture_output=True,
                 env=client_environment(),
+                cwd=folder,
                 timeout=seconds,
                 start_new_session=True,  # Ctrl-C is for the caller, who then tells the engine what to remove
                 check=False,

@@ -72,9 +72,9 @@ class ContainerRoom:
     def start(self) -> None:
         """Start the container. Its name is known beforehand, so that a start that hangs can be undone."""
         self._name = f"outweigh-{token_hex(8)}"
-        answer = self._engine.ask(
-            "run", "--detach", f"--name={self._name}", *self._start_arguments, seconds=START_SECONDS
-        )
+        words = ("run", "--detach", f"--name={self._name}", *self._start_arguments)
+        # Podman's monitor leaves a file where it stands when memory runs out, so it stands in a folder that goes away.
+        answer = self._engine.ask(*words, seconds=START_SECONDS, folder=self._notes)
         if answer.code == 0:
             return
         absence = explain_absence(self._engine, self._request.image or "")
@@ -90,8 +90,10 @@ class ContainerRoom:
 
     def signal_all(self, number: int) -> bool:
         """Signal every process inside but the first; whether that could be done."""
-        inside = ("/bin/sh", "-c", f"kill -{number} -1")
-        return self._name is not None and self._engine.ask("exec", self._name, *inside, seconds=ENTER_SECONDS).code == 0
+        if self._name is None:
+            return False
+        inside = (self._name, "/bin/sh", "-c", f"kill -{number} -1")
+        return self._engine.ask("exec", *inside, seconds=ENTER_SECONDS, folder=self._notes).code == 0
 
     def _enter(self, mark: str, timeout_seconds: float, stdin: bytes) -> Completed:
         if self._name is None and not self._request.cancel.is_set():
@@ -100,7 +102,7 @@ class ContainerRoom:
         job = Job(
             command=(*self._engine.command, "exec", *interactive, self._name or "", "/bin/sh", f"{NOTES}/{mark}"),
             environment=client_environment(),
-            folder=Path("/"),
+            folder=self._notes,
             stdin=stdin,
             timeout_seconds=timeout_seconds,
             cancel=self._request.cancel,
