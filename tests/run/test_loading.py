@@ -322,6 +322,16 @@ def test_what_only_changes_what_a_run_counts_for_does_not_change_the_checksum(su
     assert suites.checksum() == before
 
 
+@pytest.mark.parametrize(("commit", "same"), [("a" * 40, True), ("main", False)])
+def test_a_commit_counts_by_its_hash_and_a_branch_by_its_repository(suites: Suites, commit: str, same: bool) -> None:
+    checksums = set()
+    for repository in ("https://example.invalid/a.git", "https://example.invalid/b.git"):
+        suites.ours(f'workspace = {{ type = "git", repository = "{repository}", commit = "{commit}" }}')
+        checksums.add(suites.checksum())
+
+    assert (len(checksums) == 1) is same
+
+
 def test_a_file_that_moves_its_bytes_to_its_name_changes_the_checksum(suites: Suites) -> None:
     suites.write("tasks/one/tests/ab", "c")
     before = suites.checksum()

@@ -1,5 +1,6 @@
 """One task from its folder, in the layout of Harbor: task.toml, instruction.md, environment/, tests/, solution/."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from hashlib import sha256
@@ -17,6 +18,7 @@ from outweigh.task.parse import parse_task_settings
 from outweigh.task.spec import Name, Seconds
 from outweigh.task.task import FolderSource, GitSource, TarballSource, Task, TaskSettings, WorkspaceSource
 
+_FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 IMPLICIT_CHECK = "reward"
 BUILD_FILES = frozenset({"Dockerfile", "docker-compose.yaml"})
 """Files of environment/ that build a container; they are not part of the workspace."""
@@ -82,8 +84,9 @@ def _workspace_identity(workspace: WorkspaceSource | None) -> list[str]:
             return ["folder", tree_digest(Path(path))]
         case TarballSource(path=path):
             return ["tarball", file_sha256(Path(path))]
-        case GitSource(commit=commit):
-            return ["git", commit]
+        case GitSource(repository=repository, commit=commit):
+            # A full hash says what is in it; a branch or a tag means something only within its repository.
+            return ["git", commit] if _FULL_HASH.fullmatch(commit) else ["git", repository, commit]
 
 
 def _workspace(folder: Path, settings: TaskSettings, source: Path) -> WorkspaceSource | None:
