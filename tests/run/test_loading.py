@@ -332,6 +332,16 @@ def test_a_commit_counts_by_its_hash_and_a_branch_by_its_repository(suites: Suit
     assert (len(checksums) == 1) is same
 
 
+def test_the_history_beside_a_workspace_does_not_count(suites: Suites) -> None:
+    suites.write("repo/a.py", "x")
+    suites.ours('workspace = { type = "folder", path = "../../repo" }')
+    before = suites.checksum()
+
+    suites.write("repo/.git/index", "looked at")
+
+    assert suites.checksum() == before
+
+
 def test_a_file_that_moves_its_bytes_to_its_name_changes_the_checksum(suites: Suites) -> None:
     suites.write("tasks/one/tests/ab", "c")
     before = suites.checksum()

@@ -12,12 +12,14 @@ from outweigh.errors import UsageError
 
 
 def tree_digest(root: Path) -> str:
-    """Hash names, kinds, who may be executed, and content.
+    """Hash names, kinds, who may be executed, and content, but no history of git at the top.
 
-    Of the modes only the executable bit counts, as in git: the others differ from clone to clone.
+    History changes by looking at it, and workspaces are laid without it. Of the modes only the executable bit counts, as in git: the others differ from clone to clone.
     """
     whole = sha256()
     for path in paths_below(root):
+        if path.relative_to(root).parts[0] == ".git":
+            continue
         whole.update(msgspec.json.encode(_entry(root, path)) + b"\n")
     return whole.hexdigest()
 
