@@ -11,6 +11,7 @@ class Verb(NamedTuple):
 
 
 VERBS = {
+    "run": Verb("outweigh.cli.run", "attempt every trial of a suite in sandboxes; resumes what was begun"),
     "compare": Verb("outweigh.cli.compare", "two arms side by side: summaries, pairs, deltas"),
     "verdict": Verb("outweigh.cli.verdict", "did the candidate improve, and may it be promoted?"),
     "ladder": Verb("outweigh.cli.ladder", "arms as tiers: uplift, variance, range, grades, best value"),

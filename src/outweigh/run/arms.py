@@ -12,6 +12,9 @@ from outweigh.task.inherit import inherit
 
 SKILL_FILE = "SKILL.md"
 SKILL_FOLDERS = (".claude/skills", ".agents/skills")
+FILE_OPTIONS = ("script", "runs")
+"""Options of agents that name a file of the suite's folder."""
+
 INSTRUCTION_FILES = ("CLAUDE.md", "AGENTS.md")
 
 
@@ -35,6 +38,13 @@ class ArmFiles:
             raise UsageError(f"{where}: there is no folder {place}.")
         return place
 
+    def file(self, path: object, where: str) -> Path:
+        """A file that the suite names."""
+        place = (self._folder / str(path)).resolve()
+        if not place.is_file():
+            raise UsageError(f"{where}: there is no file {place}.")
+        return place
+
     def below(self, root: Path, target: str) -> Iterable[OverlayFile]:
         """Every file of a folder, to be laid under a path."""
         for path in paths_below(root):
@@ -54,6 +64,9 @@ def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: s
     if spec.agent is None:
         raise UsageError(f"{source}: arms.{name} has no agent; name one, or extend an arm that has.")
     where = f"{source}: arms.{name}"
+    option_paths = {
+        key: files.file(spec.options[key], f"{where}.options.{key}") for key in FILE_OPTIONS if key in spec.options
+    }
     skills = {path: files.folder(path, f"{where}.skills") for path in spec.skills}
     return Arm(
         name=name,
@@ -67,7 +80,8 @@ def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: s
         environment=spec.environment,
         secrets=tuple(spec.secrets),
         flags=tuple(spec.flags),
-        options=spec.options,
+        options={**spec.options, **{key: str(path) for key, path in option_paths.items()}},
+        option_files={key: sha256(path.read_bytes()).hexdigest() for key, path in option_paths.items()},
     )
 
 

@@ -48,7 +48,10 @@ class OverlayFile(Spec, frozen=True, kw_only=True):
 
 
 class Arm(Spec, frozen=True, kw_only=True):
-    """A resolved arm: nothing is inherited any more, and every file is known by its content."""
+    """A resolved arm: nothing is inherited any more, and every file is known by its content.
+
+    `option_files` are the hashes of files that options name by path; such options hold absolute paths here.
+    """
 
     name: Name
     agent: Name
@@ -62,9 +65,14 @@ class Arm(Spec, frozen=True, kw_only=True):
     secrets: tuple[str, ...]
     flags: tuple[str, ...]
     options: dict[str, Any]
+    option_files: dict[str, str]
 
     @property
     def fingerprint(self) -> str:
-        """A hash of everything that makes this arm what it is; its name and rank do not."""
-        identity = {name: value for name, value in msgspec.to_builtins(self).items() if name not in ("name", "tier")}
+        """A hash of everything that makes this arm what it is; its name, its rank and where files lie do not."""
+        identity = msgspec.to_builtins(self)
+        for name in ("name", "tier"):
+            del identity[name]
+        # A file that an option names counts by its content, wherever it lies.
+        identity["options"] = {key: value for key, value in self.options.items() if key not in self.option_files}
         return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()

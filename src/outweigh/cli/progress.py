@@ -1,0 +1,70 @@
+"""How an experiment is going, on standard error: one line that changes, or a few that stay."""
+
+from collections import Counter
+from collections.abc import Sequence
+from threading import Lock
+from typing import TextIO
+
+from outweigh.report.wording import visible
+from outweigh.run.events import Event, EventKind
+from outweigh.run.experiment import Progress
+from outweigh.run.plan import PlannedRun
+
+QUIET_EVERY = 100
+"""Where the line cannot change, it is written once per so many results."""
+
+
+class ProgressLine:
+    """Listens to the engine. Per arm: results of trials, passes, dollars."""
+
+    def __init__(self, plan: Sequence[PlannedRun], stream: TextIO) -> None:
+        self._total = Counter(run.trial.arm for run in plan)
+        self._done: Counter[str] = Counter()
+        self._passed: Counter[str] = Counter()
+        self._spent = 0.0
+        self._stream = stream
+        self._live = stream.isatty()
+        self._lock = Lock()
+
+    def __enter__(self) -> "ProgressLine":
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        if self._live:
+            self._stream.write("\n")
+
+    def resume(self, progress: Progress) -> None:
+        """Tell where an earlier engine got to."""
+        self._spent = progress.spent_usd
+        if progress.done:
+            self._say(f"{progress.done} of {self._total.total()} trials have a result already")
+
+    def __call__(self, event: Event) -> None:
+        """Take note of one moment."""
+        with self._lock:
+            if event.kind is EventKind.FINISHED and event.arm is not None:
+                self._done[event.arm] += 1
+                self._passed[event.arm] += event.passed is True
+                self._spent += event.cost_usd or 0.0
+                self._show()
+            elif event.kind in (EventKind.RETRYING, EventKind.PAUSED, EventKind.NOTE, EventKind.STOPPED):
+                self._say(event.detail)
+
+    def _show(self) -> None:
+        if self._live:
+            self._stream.write(f"\r\x1b[K{self._line()}")
+            self._stream.flush()
+        elif self._done.total() % QUIET_EVERY == 0:
+            self._say(self._line())
+
+    def _line(self) -> str:
+        arms = "  ".join(
+            f"{visible(arm)} {self._done[arm]}/{total} ({self._passed[arm]} passed)"
+            for arm, total in self._total.items()
+        )
+        return f"{arms}  ${self._spent:,.2f}"
+
+    def _say(self, text: str) -> None:
+        clear = "\r\x1b[K" if self._live else ""
+        self._stream.write(f"{clear}{visible(text)}\n")
+        self._stream.flush()

@@ -1,0 +1,36 @@
+"""Adapters by name, through entry points: ours and anybody's, loaded when first used."""
+
+from difflib import get_close_matches
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from outweigh.errors import UsageError
+
+GROUPS = {"agent": "outweigh.agents", "sandbox": "outweigh.sandboxes"}
+
+
+def load(kind: str, name: str) -> Any:
+    """The adapter of that name, ready to use; a missing or doubled name is refused with what there is."""
+    found = _named(kind, name)
+    if len({point.value for point in found}) > 1:
+        places = " and ".join(sorted(point.value for point in found))
+        raise UsageError(f"two packages offer {kind} {name!r}: {places}. Uninstall one of them.")
+    if not found:
+        raise UsageError(_unknown(kind, name))
+    return found[0].load()()
+
+
+def names(kind: str) -> list[str]:
+    """Every name that is installed."""
+    return sorted({point.name for point in entry_points(group=GROUPS[kind])})
+
+
+def _named(kind: str, name: str) -> list[EntryPoint]:
+    return list(entry_points(group=GROUPS[kind], name=name))
+
+
+def _unknown(kind: str, name: str) -> str:
+    known = names(kind)
+    near = get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"there is no {kind} {name!r}; installed are {', '.join(known) or 'none'}.{hint}"
