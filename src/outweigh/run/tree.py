@@ -14,7 +14,8 @@ from outweigh.errors import UsageError
 def tree_digest(root: Path) -> str:
     """Hash names, kinds, who may be executed, and content, but no history of git at the top.
 
-    History changes by looking at it, and workspaces are laid without it. Of the modes only the executable bit counts, as in git: the others differ from clone to clone.
+    History changes by looking at it, and workspaces are laid without it. Of the modes only the executable bit counts,
+    as in git: the others differ from clone to clone.
     """
     whole = sha256()
     for path in paths_below(root):
