@@ -215,3 +215,19 @@ def test_records_that_cannot_carry_a_plan_are_refused(
     outweigh: Any, collected: Callable[[Rows], str], pilot: Rows, options: tuple[str, ...], expected: str
 ) -> None:
     assert expected in refusal(outweigh("plan", collected(pilot), *ARMS, *options), 3)
+
+
+SUITE = str(Path(__file__).resolve().parents[2] / "examples" / "demo")
+
+
+def test_a_suite_that_has_not_run_is_planned_by_what_public_benchmarks_show(outweigh: Any) -> None:
+    plan = outweigh("plan", "-c", SUITE, "--format", "json").json()
+
+    row = next(cell for cell in plan["detectable"] if (cell["tasks"], cell["repeats"]) == (12, 5))
+    assert 0.3 < row["effect"] < 0.36
+    assert any("a pilot would tell" in warning for warning in plan["warnings"])
+
+
+def test_a_suite_and_a_pilot_at_once_are_refused(outweigh: Any) -> None:
+    assert "leave out RUNS" in outweigh("plan", "-c", SUITE, "runs.jsonl").err
+    assert "state its variances" in outweigh("plan", "-c", SUITE, "--metric", "cost").err

@@ -11,7 +11,7 @@ from outweigh.run.task_folder import load_task
 from outweigh.run.task_globs import task_folders
 from outweigh.task.arm import Arm
 from outweigh.task.parse import parse_suite
-from outweigh.task.suite import SuiteSpec
+from outweigh.task.suite import DEFAULT_REPEATS, LADDER_REPEATS, SuiteSpec
 from outweigh.task.task import Task
 
 SUITE_FILE = "suite.toml"
@@ -63,3 +63,10 @@ def _read(file: Path) -> bytes:
         raise UsageError(f"There is no suite at {file}. Name a suite file, or a folder with a {SUITE_FILE}.") from None
     except OSError as fault:
         raise UsageError(f"{file} cannot be read: {fault.strerror}.") from None
+
+
+def usual_repeats(suite: LoadedSuite) -> int:
+    """The repeats of a suite that does not name them, or those it names: more for a ladder, whose steps are small."""
+    if suite.spec.repeats is not None:
+        return suite.spec.repeats
+    return LADDER_REPEATS if any(arm.tier is not None for arm in suite.arms.values()) else DEFAULT_REPEATS
