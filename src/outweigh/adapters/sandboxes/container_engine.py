@@ -16,6 +16,7 @@ from typing import NamedTuple
 from outweigh.ports import SandboxError
 
 WORKSPACE = "/ws"
+HOME = "/home/agent"
 MANAGEMENT_SECONDS = 60.0
 
 # What podman and docker need from the caller to find their own storage or daemon; nothing else reaches them.

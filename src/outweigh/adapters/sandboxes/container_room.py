@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
-from threading import Lock
+from threading import Lock, Thread
 
 from outweigh.adapters.sandboxes.container_engine import WORKSPACE, Engine, client_environment, last_line
 from outweigh.adapters.sandboxes.container_image import explain_absence
@@ -90,9 +90,10 @@ class ContainerRoom:
 
     def signal_all(self, number: int) -> bool:
         """Signal every process inside but the first; whether that could be done."""
-        if self._name is None:
+        name = self._name
+        if name is None:
             return False
-        inside = (self._name, "/bin/sh", "-c", f"kill -{number} -1")
+        inside = (name, "/bin/sh", "-c", f"kill -{number} -1")
         return self._engine.ask("exec", *inside, seconds=ENTER_SECONDS, folder=self._notes).code == 0
 
     def _enter(self, mark: str, timeout_seconds: float, stdin: bytes) -> Completed:
@@ -115,17 +116,20 @@ class _ContainerTree(GroupTree):
 
     def __init__(self, room: ContainerRoom) -> None:
         self._room = room
-        self._overdue = False
+        self._asking: Thread | None = None
 
     def ask(self, leader: int) -> None:  # noqa: ARG002 - the messenger stays, to bring what is still said
         """Ask the processes inside."""
-        self._overdue = True
-        self._room.signal_all(15)
+        # Entering takes a while, and the time of grace is already running.
+        self._asking = Thread(target=self._room.signal_all, args=(15,), daemon=True)
+        self._asking.start()
 
     def end(self, leader: int) -> None:
         """Clear the room; one whose time is up, or that is too full to be entered, goes as a whole."""
-        if self._overdue or not self._room.signal_all(9):
+        if self._asking is not None or not self._room.signal_all(9):
             self._room.remove()
+        if self._asking is not None:
+            self._asking.join()
         super().end(leader)
 
 
