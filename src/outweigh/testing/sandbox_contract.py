@@ -1,0 +1,251 @@
+"""What every sandbox must do. Subclass the contract, give it your provider and a folder, and pytest runs the claims.
+
+Commands in the claims need nothing but a POSIX shell and `setsid`.
+"""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event, Timer
+
+from outweigh.ports import Completed, Ending, Sandbox, SandboxError, SandboxProvider, SandboxRequest
+
+# What a sandbox or the shell in it may add to the environment it was given.
+ADDED_VARIABLES = frozenset(
+    {"HOME", "PATH", "PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "container", "TERM", "OUTWEIGH_SANDBOX"}
+)
+# Writes to a file of the workspace for as long as it lives, in a session of its own, with nothing held open.
+DAEMON = "setsid sh -c 'while :; do echo alive >>beat; sleep 0.05; done' </dev/null >/dev/null 2>&1 &"
+_PRINTED_MEBIBYTES = 160
+
+
+def a_request(folder: Path, label: str = "contract") -> SandboxRequest:
+    """A request for a sandbox over fresh folders, with no wishes."""
+    workspace, home = folder / "workspace", folder / "home"
+    workspace.mkdir(parents=True, exist_ok=True)
+    home.mkdir(exist_ok=True)
+    return SandboxRequest(
+        workspace=workspace,
+        home=home,
+        label=label,
+        read_only=(),
+        model_socket=None,
+        allow_hosts=(),
+        image=None,
+        memory_mb=None,
+        processes=None,
+        cancel=Event(),
+    )
+
+
+def shell(sandbox: Sandbox, script: str, timeout_seconds: float = 30.0, **environment: str) -> Completed:
+    """Run a shell script in a sandbox."""
+    return sandbox.exec(["sh", "-c", script], environment=environment, timeout_seconds=timeout_seconds)
+
+
+def is_still(path: Path, seconds: float = 0.4) -> bool:
+    """Whether nobody writes to a file any more."""
+    size = path.stat().st_size
+    time.sleep(seconds)
+    return path.stat().st_size == size
+
+
+class SandboxContract(ABC):
+    """Claims about a SandboxProvider."""
+
+    @abstractmethod
+    def provider(self) -> SandboxProvider:
+        """The provider under test."""
+
+    @abstractmethod
+    def folder(self) -> Path:
+        """An empty folder of the host for this test."""
+
+    def request(self) -> SandboxRequest:
+        """What is asked for; override to name an image."""
+        return a_request(self.folder() / "own")
+
+    @contextmanager
+    def opened(self) -> Iterator[Sandbox]:
+        """A sandbox over fresh folders."""
+        with self.provider().open(self.request()) as sandbox:
+            yield sandbox
+
+    def test_runs_a_command_in_the_workspace(self) -> None:
+        """Output, working folder and files are those of the workspace."""
+        with self.opened() as sandbox:
+            done = shell(sandbox, "pwd; echo made >file; echo trouble >&2")
+
+            assert (done.ending, done.exit_code) == (Ending.EXITED, 0)
+            assert done.stdout.decode().strip() == sandbox.workspace
+            assert done.stderr == b"trouble\n"
+            assert (sandbox.host_workspace / "file").read_bytes() == b"made\n"
+
+    def test_gives_back_the_exit_code(self) -> None:
+        """Also that of a signal, of a command that is not there, and of one that may not be run."""
+        with self.opened() as sandbox:
+            sandbox.write("plain", b"no program")
+            missing = sandbox.exec(["no-such-command"], environment={}, timeout_seconds=30)
+            closed = sandbox.exec(["./plain"], environment={}, timeout_seconds=30)
+
+            assert [shell(sandbox, script).exit_code for script in ("exit 7", "kill -9 $$")] == [7, 137]
+            assert (missing.exit_code, closed.exit_code) == (127, 126)
+
+    def test_feeds_the_standard_input(self) -> None:
+        """More than a pipe holds arrives whole; none given is an empty input, not a wait."""
+        with self.opened() as sandbox:
+            fed = sandbox.exec(["wc", "-c"], environment={}, timeout_seconds=30, stdin=b"x" * 300_000)
+            unread = sandbox.exec(["true"], environment={}, timeout_seconds=30, stdin=b"x" * 300_000)
+            unfed = sandbox.exec(["cat"], environment={}, timeout_seconds=30)
+
+            assert fed.stdout.split() == [b"300000"]
+            assert (unread.exit_code, unfed.exit_code, unfed.stdout) == (0, 0, b"")
+
+    def test_the_environment_is_what_was_given(self) -> None:
+        """Nothing of the engine's own reaches the command, and values arrive byte for byte."""
+        with self.opened() as sandbox:
+            done = shell(sandbox, 'env | cut -d= -f1; printf %s "$GIVEN" >value', GIVEN="a b\n$c'\"é", LINE="1")
+
+            seen = set(done.stdout.decode().split()) - {"$c'\"é"}
+            assert {"GIVEN", "LINE", "HOME", "PATH"} <= seen
+            assert seen - {"GIVEN", "LINE"} <= ADDED_VARIABLES
+            assert sandbox.read("value", 100) == "a b\n$c'\"é".encode()
+
+    def test_home_is_private_writable_and_kept(self) -> None:
+        """What one command leaves at home, the next one finds."""
+        with self.opened() as sandbox:
+            shell(sandbox, 'echo kept >"$HOME/note"')
+
+            assert shell(sandbox, 'cat "$HOME/note"').stdout == b"kept\n"
+
+    def test_a_timeout_ends_the_whole_tree(self) -> None:
+        """Also a process that left the session, and one that ignores being asked."""
+        with self.opened() as sandbox:
+            began = time.monotonic()
+            done = shell(sandbox, f"trap '' TERM; {DAEMON} echo begun; while :; do sleep 0.1; done", 0.7)
+
+            assert (done.ending, done.exit_code, done.stdout) == (Ending.TIMED_OUT, None, b"begun\n")
+            assert time.monotonic() - began < 5
+            assert is_still(sandbox.host_workspace / "beat")
+
+    def test_asks_before_it_kills(self) -> None:
+        """A command has a moment to write down what it has."""
+        with self.opened() as sandbox:
+            shell(sandbox, "trap 'echo last words >note; exit' TERM; while :; do sleep 0.05; done", 0.5)
+
+            assert sandbox.read("note", 100) == b"last words\n"
+
+    def test_cancelling_ends_a_command_within_a_second(self) -> None:
+        """And no further command is started."""
+        request = self.request()
+        with self.provider().open(request) as sandbox:
+            shell(sandbox, ":")
+            timer = Timer(0.3, request.cancel.set)
+            began = time.monotonic()
+            timer.start()
+            done = shell(sandbox, "trap '' TERM; while :; do sleep 0.1; done")
+            timer.join()
+
+            assert done.ending is Ending.CANCELLED
+            assert time.monotonic() - began < 0.3 + 1.0
+            assert shell(sandbox, "echo started").ending is Ending.CANCELLED
+
+    def test_a_flood_of_output_neither_blocks_nor_is_kept(self) -> None:
+        """The beginning is kept, the rest is dropped, and the command comes to its end."""
+        with self.opened() as sandbox:
+            block = f"head -c {_PRINTED_MEBIBYTES * 2**20} /dev/zero"
+            done = shell(sandbox, f"{block}; {block} >&2; exit 3")
+
+            assert (done.exit_code, done.truncated) == (3, True)
+            assert 0 < len(done.stdout) <= 2**26
+            assert 0 < len(done.stderr) <= 2**26
+
+    def test_binary_output_arrives_byte_for_byte(self) -> None:
+        """Nothing is decoded on the way."""
+        garbage = bytes(range(256)) * 4
+        with self.opened() as sandbox:
+            sandbox.write("garbage", garbage)
+            done = sandbox.exec(["cat", "garbage"], environment={}, timeout_seconds=30)
+
+            assert (done.stdout, done.truncated) == (garbage, False)
+
+    def test_nothing_is_alive_after_leaving(self) -> None:
+        """A daemon that left session and output behind ends at the latest with the sandbox."""
+        with self.opened() as sandbox:
+            shell(sandbox, f"{DAEMON} sleep 0.2")
+            beat = sandbox.host_workspace / "beat"
+
+        assert beat.stat().st_size > 0
+        assert is_still(beat)
+
+    def test_reads_and_writes_files(self) -> None:
+        """Missing folders are made, missing files are None, and a limit is a limit."""
+        with self.opened() as sandbox:
+            sandbox.write("deep/er/script", b"#!/bin/sh\necho ran\n", executable=True)
+            ran = sandbox.exec(["deep/er/script"], environment={}, timeout_seconds=30)
+
+            assert ran.stdout == b"ran\n"
+            assert sandbox.read("deep/er/script", 3) == b"#!/"
+            for path in ("absent", "absent/below", "deep", "deep/er/script/x"):
+                assert sandbox.read(path, 9) is None
+
+    def test_a_path_that_leads_out_is_refused(self) -> None:
+        """Absolute, upwards, or through a link that the agent planted."""
+        outside = self.folder() / "outside"
+        outside.mkdir()
+        (outside / "secret").write_bytes(b"secret")
+        with self.opened() as sandbox:
+            shell(sandbox, f"ln -s {outside} away; ln -s {outside}/secret file; ln -s ../.. up; ln -s loop loop")
+
+            for path in ("/etc/hostname", "../x", "a/../../x", "away/secret", "file", "up/outside/secret", "loop"):
+                assert _refused_or_none(sandbox, path)
+            for path in ("/tmp/x", "../x", "away/new", "up/new"):
+                assert _write_is_refused(sandbox, path)
+            assert [path.name for path in outside.iterdir()] == ["secret"]
+
+    def test_writing_never_goes_through_a_link(self) -> None:
+        """What the agent linked to stays as it is."""
+        outside = self.folder() / "victim"
+        outside.write_bytes(b"untouched")
+        with self.opened() as sandbox:
+            shell(sandbox, f"ln -s {outside} tests.sh")
+            if not _write_is_refused(sandbox, "tests.sh"):
+                assert sandbox.read("tests.sh", 100) == b"new"
+
+        assert outside.read_bytes() == b"untouched"
+
+    def test_a_planted_pipe_blocks_nobody(self) -> None:
+        """Reading what is no plain file is None at once; writing replaces it."""
+        with self.opened() as sandbox:
+            shell(sandbox, "mkfifo pipe")
+
+            assert sandbox.read("pipe", 10) is None
+            sandbox.write("pipe", b"file")
+            assert sandbox.read("pipe", 10) == b"file"
+
+    def test_sweeping_finds_nothing_when_nothing_was_left(self) -> None:
+        """A sandbox that was left in order leaves no trace."""
+        request = replace(self.request(), label="swept:trial")
+        with self.provider().open(request) as sandbox:
+            shell(sandbox, DAEMON)
+
+        assert self.provider().sweep("swept:") == []
+
+
+def _refused_or_none(sandbox: Sandbox, path: str) -> bool:
+    """Inside a sandbox with its own view, a planted link may simply lead to nothing."""
+    try:
+        return sandbox.read(path, 100) is None
+    except SandboxError:
+        return True
+
+
+def _write_is_refused(sandbox: Sandbox, path: str) -> bool:
+    try:
+        sandbox.write(path, b"new")
+    except SandboxError:
+        return True
+    return False
