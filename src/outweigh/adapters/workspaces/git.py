@@ -1,0 +1,74 @@
+"""git as a tool that obeys nobody but us: no user or system settings, no hooks, no prompts, no repository by chance."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+_SECONDS = 600.0
+_SETTINGS = {
+    "core.hooksPath": "/dev/null",
+    "core.fsmonitor": "false",
+    "core.attributesFile": "/dev/null",
+    "core.autocrlf": "false",
+    "core.quotePath": "true",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "init.defaultBranch": "main",
+    "protocol.ext.allow": "never",
+    "submodule.recurse": "false",
+    "user.name": "base",
+    "user.email": "base@localhost",
+    "commit.gpgSign": "false",
+}
+# Every workspace of a task has the same commit, on every machine and day.
+_MOMENT = "2000-01-01T00:00:00+0000"
+# Attributes that outrank those in the tree: content is taken byte for byte, whatever the tree asks for.
+AS_IT_IS = "* -text !eol -ident !filter !working-tree-encoding !diff !merge\n"
+
+
+class GitError(Exception):
+    """git refused; the text is what it said."""
+
+
+def git(
+    *arguments: str, folder: Path, stdin: bytes = b"", environment: Mapping[str, str] | None = None, accept: int = 0
+) -> bytes:
+    """Run git in a folder and return what it prints; exit codes up to `accept` are fine."""
+    settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+    try:
+        done = subprocess.run(
+            ["git", *settings, *arguments],
+            cwd=folder,
+            env={**_clean(), **(environment or {})},
+            input=stdin,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as fault:
+        raise GitError(str(fault)) from fault
+    if not 0 <= done.returncode <= accept:
+        raise GitError(done.stderr.decode(errors="replace").strip() or f"exit code {done.returncode}")
+    return done.stdout
+
+
+def repository(git_folder: Path, work_tree: Path) -> dict[str, str]:
+    """The environment that ties git to one repository and one tree, whatever lies in that tree."""
+    return {"GIT_DIR": str(git_folder), "GIT_WORK_TREE": str(work_tree)}
+
+
+def _clean() -> dict[str, str]:
+    """Keys for private repositories may be found; settings may not."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "SSH_AUTH_SOCK") if name in os.environ}
+    return {
+        **kept,
+        "LC_ALL": "C.UTF-8",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_AUTHOR_DATE": _MOMENT,
+        "GIT_COMMITTER_DATE": _MOMENT,
+    }

@@ -1,0 +1,17 @@
+"""Taking away trees that an agent may have made hard to remove: closed folders, endless nesting."""
+
+import subprocess
+from pathlib import Path
+
+
+def remove(folder: Path) -> None:
+    """Remove a tree, whatever is in it; nothing there is fine. Programs do it that no depth of nesting stops."""
+    _run("rm", "-rf", folder)
+    if folder.exists():
+        _run("chmod", "-R", folder, "u+rwX")
+        _run("rm", "-rf", folder)
+
+
+def _run(program: str, option: str, folder: Path, *operands: str) -> None:
+    command = [program, option, *operands, "--", str(folder)]
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
