@@ -12,6 +12,7 @@ import pytest
 from tests.parts import require
 
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
+from outweigh.adapters.workspaces.archives import checked
 from outweigh.adapters.workspaces.copies import CachedWorkspaces
 from outweigh.adapters.workspaces.overlay import mounted, mounts_below
 from outweigh.adapters.workspaces.patch import FILE_LIMIT, diff
@@ -146,6 +147,27 @@ class TestPreparing:
         with pytest.raises(UsageError, match=r"evil\.tar"):
             CachedWorkspaces(tmp_path / "cache").prepare(a_task(TarballSource(path=str(tmp_path / "evil.tar"))))
         assert list((tmp_path / "cache").iterdir()) == []
+
+    @pytest.mark.parametrize("name", ["../x", "door/x", "pipe", "away", "hard"])
+    def test_a_python_without_the_safe_filter_refuses_the_same(self, tmp_path: Path, name: str) -> None:
+        kinds = {"pipe": tarfile.FIFOTYPE, "away": tarfile.SYMTYPE, "hard": tarfile.LNKTYPE}
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kinds.get(name, tarfile.REGTYPE), "../../x" if name in ("away", "hard") else ""
+        with tarfile.open(tmp_path / "evil.tar", "w") as archive:
+            archive.addfile(member)
+        (tmp_path / "target").mkdir()
+        (tmp_path / "target" / "door").symlink_to(tmp_path)
+
+        with tarfile.open(tmp_path / "evil.tar") as archive, pytest.raises(tarfile.TarError, match=name):
+            list(checked(archive, tmp_path / "target"))
+
+    def test_a_python_without_the_safe_filter_keeps_good_members(self, tmp_path: Path, source: Path) -> None:
+        with tarfile.open(tmp_path / "base.tar", "w") as archive:
+            archive.add(source, "./")
+        with tarfile.open(tmp_path / "base.tar") as archive:
+            archive.extractall(tmp_path / "target", members=checked(archive, tmp_path / "target"))
+
+        assert (tmp_path / "target" / "link").read_text() == "print('one')\n"
 
     @pytest.mark.parametrize(
         "source",

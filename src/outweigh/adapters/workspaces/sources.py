@@ -4,6 +4,7 @@ import shutil
 import tarfile
 from pathlib import Path
 
+from outweigh.adapters.workspaces.archives import unpack
 from outweigh.adapters.workspaces.git import GitError, git
 from outweigh.errors import UsageError
 from outweigh.task.task import FolderSource, GitSource, TarballSource, Task
@@ -33,12 +34,8 @@ def _copy(task: Task, source: Path, target: Path) -> None:
 
 
 def _unpack(task: Task, source: Path, target: Path) -> None:
-    if not hasattr(tarfile, "data_filter"):
-        raise UsageError("this Python cannot unpack archives safely; use 3.11.4 or later, or unpack it into a folder.")
     try:
-        with tarfile.open(source) as archive:
-            target.mkdir()
-            archive.extractall(target, filter="data")
+        unpack(source, target)
     except (tarfile.TarError, EOFError) as fault:
         raise UsageError(f"the workspace of task {task.id!r}: {source} cannot be unpacked: {fault}.") from fault
     _forget_history(target)
