@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from outweigh.adapters.prices.genai import GenaiPrices
 from outweigh.adapters.stores.jsonl import JsonLines
+from outweigh.cli.arm_choice import baseline_of, candidates_of, experiment_behind
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
 from outweigh.ports import Reporter
@@ -46,12 +47,13 @@ def reading_parser(verb: str, description: str) -> Parser:
 
 def add_arm_options(parser: Parser, *, several: bool = False) -> None:
     """Which arms, weighed how."""
-    parser.add_argument("--baseline", metavar="ARM", help="the arm to compare with")
+    parser.add_argument("--baseline", metavar="ARM", help="the arm to compare with (default: the suite's)")
     parser.add_argument(
         "--candidate",
         metavar="ARM",
         action="append",
-        help="the arm that may replace it" + ("; repeat it to judge several together" if several else ""),
+        help="the arm that may replace it"
+        + (" (default: every other); repeat it to judge several together" if several else " (default: the only other)"),
     )
     parser.add_argument(
         "--profile",
@@ -111,14 +113,20 @@ def price_tables(path: str | None) -> FirstKnown:
     return FirstKnown(read_prices(path), GenaiPrices())
 
 
-def arms_to_compare(options: argparse.Namespace, evidence: Evidence) -> tuple[str, Sequence[str]]:
-    """Baseline and candidates; which is which is never guessed."""
-    if options.baseline is None or not options.candidate:
-        names = ", ".join(repr(name) for name in evidence.arms)
-        raise UsageError(f"name both arms with --baseline and --candidate; the records hold {names}.")
+def arms_to_compare(
+    options: argparse.Namespace, evidence: Evidence, *, several: bool = False
+) -> tuple[str, Sequence[str]]:
+    """Baseline and candidates. Which is which is never guessed: who is not named comes from the suite that was run.
+
+    With `several`, all other arms are candidates where none is named.
+    """
+    experiment = experiment_behind(options.runs)
+    baseline = baseline_of(experiment, evidence) if options.baseline is None else options.baseline
+    if not options.candidate:
+        return baseline, candidates_of(experiment, evidence, baseline, several=several)
     if len(set(options.candidate)) < len(options.candidate):
         raise UsageError("--candidate names an arm twice.")
-    return options.baseline, options.candidate
+    return baseline, options.candidate
 
 
 def show(report: Report, style: str) -> None:

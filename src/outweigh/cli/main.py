@@ -69,7 +69,7 @@ def _help() -> str:
             *lines,
             "",
             "`outweigh VERB --help` explains a verb. Exit codes: 0 satisfied, 1 not satisfied, 2 usage,",
-            "3 inconclusive or unusable evidence, 70 our bug, 130 interrupted.",
+            "3 inconclusive or unusable evidence, 4 budget exhausted, 70 our bug, 130 interrupted.",
         ]
     )
 

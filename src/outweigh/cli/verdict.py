@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     margins = dict(map(_margin, options.margin))
     _refuse_foreign_options(options)
     evidence = gather_evidence(options)
-    baseline, candidates = arms_to_compare(options, evidence)
+    baseline, candidates = arms_to_compare(options, evidence, several=True)
     profile = PROFILES[options.profile]
     comparisons = [compare(evidence, baseline, candidate, profile) for candidate in candidates]
     verdicts = decide(comparisons, options.policy, margins, _settings(options, margins))
