@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+BRANCH = "main"
 _SECONDS = 600.0
 _SETTINGS = {
     "core.hooksPath": "/dev/null",
@@ -14,7 +15,7 @@ _SETTINGS = {
     "core.quotePath": "true",
     "gc.auto": "0",
     "maintenance.auto": "false",
-    "init.defaultBranch": "main",
+    "init.defaultBranch": BRANCH,
     "protocol.ext.allow": "never",
     "submodule.recurse": "false",
     "user.name": "base",

@@ -7,11 +7,11 @@ engine. All git work is done with a repository that borrows from the pristine on
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from outweigh.adapters.workspaces.git import AS_IT_IS, GitError, git, repository
+from outweigh.adapters.workspaces.git import AS_IT_IS, BRANCH, GitError, git, repository
 from outweigh.adapters.workspaces.listing import files_below
 from outweigh.ports import SandboxError
 
@@ -27,12 +27,29 @@ def diff(workspace: Path, pristine: Path) -> bytes:
     """
     workspace, pristine = workspace.absolute(), pristine.absolute()
     try:
+        before, after = dict(files_below(pristine)), dict(files_below(workspace))
+        gone = sorted(before.keys() - after.keys())
+        touched = [name for name, status in after.items() if name not in before or _differs(status, before[name])]
+        if not gone and not touched:
+            return b""
+        choice = _Choice(workspace, before)
+        for name in sorted({*touched} - _ignored(pristine, [name for name in touched if name not in before])):
+            choice.consider(name, after[name])
         with TemporaryDirectory(prefix="outweigh-diff-") as scratch:
-            return _diff(workspace, pristine, _borrowed(pristine, Path(scratch)))
+            return choice.notes() + _patch(workspace, _borrowed(pristine, Path(scratch)), gone, choice.taken)
     except GitError as fault:  # the agent made a tree that git cannot take: no reason to lose the run
         return f"# the changes could not be written down: {fault}\n".encode()
     except OSError as fault:
         raise SandboxError(f"the changes in the workspace could not be written down: {fault}.") from fault
+
+
+def _differs(now: os.stat_result, then: os.stat_result) -> bool:
+    """Whether a file may have changed: in an overlay, untouched files keep all of this, and no program can set ctime."""
+    return _traits(now) != _traits(then)
+
+
+def _traits(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode
 
 
 def _borrowed(pristine: Path, folder: Path) -> Path:
@@ -41,42 +58,36 @@ def _borrowed(pristine: Path, folder: Path) -> Path:
     for name in ("objects/info", "refs", "info"):
         (folder / name).mkdir(parents=True)
     (folder / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n")
-    (folder / "HEAD").write_bytes(git("rev-parse", "HEAD", folder=pristine, environment=repository(own, pristine)))
+    (folder / "HEAD").write_bytes((own / "refs/heads" / BRANCH).read_bytes())
     (folder / "objects/info/alternates").write_bytes(os.fsencode(own / "objects") + b"\n")
     (folder / "info/attributes").write_text(AS_IT_IS)
     shutil.copy2(own / "index", folder / "index")
     return folder
 
 
-def _diff(workspace: Path, pristine: Path, borrowed: Path) -> bytes:
+def _patch(workspace: Path, borrowed: Path, gone: Sequence[bytes], taken: Sequence[bytes]) -> bytes:
     ours = repository(borrowed, workspace)
-    before = set(_split(git("ls-files", "-z", folder=workspace, environment=ours)))
-    found = dict(files_below(workspace))
-    ignored = _ignored(pristine, [name for name in found if name not in before])
-    choice = _Choice(workspace, pristine)
-    for name in sorted(found.keys() - ignored):
-        choice.consider(name, found[name], is_new=name not in before)
-    for option, names in (("--force-remove", sorted(before - found.keys())), ("--replace", choice.taken)):
+    for option, names in (("--force-remove", gone), ("--replace", taken)):
         if names:
             words = ("update-index", "-z", "--add", option, "--stdin")
             git(*words, folder=workspace, stdin=_joined(names), environment=ours)
     show = ("diff", "--cached", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "HEAD")
-    return choice.notes() + git(*show, folder=workspace, environment=ours)
+    return git(*show, folder=workspace, environment=ours)
 
 
 class _Choice:
     """What goes into a patch, within its limits; what does not is kept with the reason."""
 
-    def __init__(self, workspace: Path, pristine: Path) -> None:
-        self._workspace, self._pristine = workspace, pristine
+    def __init__(self, workspace: Path, before: Mapping[bytes, os.stat_result]) -> None:
+        self._workspace, self._before = workspace, before
         self._left = PATCH_LIMIT
         self._left_out: list[str] = []
         self.taken: list[bytes] = []
 
-    def consider(self, name: bytes, status: os.stat_result, *, is_new: bool) -> None:
+    def consider(self, name: bytes, status: os.stat_result) -> None:
         path = os.fsdecode(name)
         # What has its old size may still have changed, but cannot make the patch larger than the task already is.
-        grows = is_new or (self._pristine / path).lstat().st_size != status.st_size
+        grows = name not in self._before or self._before[name].st_size != status.st_size
         if grows and status.st_size > min(FILE_LIMIT, self._left):
             self._left_out.append(f"# left out for its size: {path!r}, {status.st_size} bytes")
         elif stat.S_ISREG(status.st_mode) and not os.access(self._workspace / path, os.R_OK):
