@@ -7,7 +7,7 @@ from outweigh.compare.delta import Delta
 from outweigh.compare.inference import Inference, Population
 from outweigh.report.arms_view import arms_table
 from outweigh.report.comparison_contract import comparison_payload
-from outweigh.report.document import Bullets, Report, Table, Tone, notes
+from outweigh.report.document import Block, Bullets, Report, Table, Tone, notes
 from outweigh.report.formatting import FORMATS
 from outweigh.report.wording import SAME, UNKNOWN, direction
 from outweigh.stats.equivalence import excludes
@@ -15,6 +15,7 @@ from outweigh.stats.estimate import Estimate, Interval
 
 LABELS = "* the median of pairs depends on how the repeats happen to be numbered; decisions rest on tasks."
 TILDE = "~ means that the interval does not tell the arms apart. `outweigh verdict` decides."
+READING = (LABELS, TILDE)
 
 
 def comparison_report(comparison: Comparison, inference: Inference) -> Report:
@@ -22,18 +23,26 @@ def comparison_report(comparison: Comparison, inference: Inference) -> Report:
     before, after = comparison.baseline, comparison.candidate
     size = f"{len(comparison.tasks)} tasks, {comparison.pairing.pairs} pairs of runs"
     headline = f"{after.name} against {before.name}: {size}"
-    blocks: list[Table | Bullets] = [
+    blocks: list[Block] = [
         arms_table(comparison.baseline, comparison.candidate),
-        _deltas(comparison, inference),
-        _ratios(inference),
+        *differences(comparison, inference),
+        *notes("Notes", READING),
+        *notes("Warnings", remarks(comparison)),
     ]
-    if comparison.pairing.unpaired:
-        blocks.append(_unpaired(comparison))
-    blocks.extend(notes("Notes", (LABELS, TILDE)))
-    blocks.extend(notes("Warnings", (*comparison.warnings, *comparison.composite_warnings, *_silences(comparison))))
     return Report(
         headline=headline, tone=Tone.PLAIN, blocks=tuple(blocks), payload=comparison_payload(comparison, inference)
     )
+
+
+def differences(comparison: Comparison, inference: Inference) -> list[Block]:
+    """Deltas and ratios with their intervals, and the runs that are in neither."""
+    blocks: list[Block] = [_deltas(comparison, inference), _ratios(inference)]
+    return [*blocks, _unpaired(comparison)] if comparison.pairing.unpaired else blocks
+
+
+def remarks(comparison: Comparison) -> tuple[str, ...]:
+    """What to keep in mind while reading the figures."""
+    return (*comparison.warnings, *comparison.composite_warnings, *_silences(comparison))
 
 
 def _deltas(comparison: Comparison, inference: Inference) -> Table:
@@ -109,7 +118,7 @@ def _ratio_direction(ratio: Estimate) -> str:
 def _unpaired(comparison: Comparison) -> Bullets:
     runs = comparison.pairing.unpaired
     shown = [f"{run.task_id}, {run.arm}, repeat {run.repeat}: {run.why}" for run in runs[:10]]
-    more = [f"and {len(runs) - 10} more (--format json lists them all)"] if len(runs) > 10 else []
+    more = [f"and {len(runs) - 10} more (the JSON lists them all)"] if len(runs) > 10 else []
     return Bullets(title=f"Runs without a partner ({len(runs)})", items=(*shown, *more), tone=Tone.UNSURE)
 
 

@@ -1,4 +1,4 @@
-"""A page before it has a format: headline, tables, lists."""
+"""A page before it has a format: headline, headings, tables, lists, pictures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +13,24 @@ class Tone(StrEnum):
     BAD = "bad"
     UNSURE = "unsure"
     PLAIN = "plain"
+
+
+WORD_TONES = {
+    "better": Tone.GOOD,
+    "worse": Tone.BAD,
+    "holds": Tone.GOOD,
+    "fails": Tone.BAD,
+    "unknown": Tone.UNSURE,
+}
+"""Cells of a table that carry a tone of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """Begins a part of a page that is about more than one thing."""
+
+    title: str
+    tone: Tone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +52,36 @@ class Bullets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A drawing as SVG, with everything in it escaped by whoever drew it, and the same in words.
+
+    A format without pictures shows the words; the caption explains how to read the drawing.
+    """
+
+    title: str
+    svg: str
+    caption: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Lines to be copied as they are, such as a command."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+Block = Heading | Table | Bullets | Picture | Listing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """One answer, as a page for people and as the JSON that scripts may rely on."""
 
     headline: str
     tone: Tone
-    blocks: tuple[Table | Bullets, ...]
+    blocks: tuple[Block, ...]
     payload: Mapping[str, Any]
 
 

@@ -1,7 +1,7 @@
 """Tiers from the first rung up."""
 
 from outweigh.compare.ladder import Ladder, Tier
-from outweigh.report.document import Bullets, Report, Table, Tone, notes
+from outweigh.report.document import Block, Report, Table, Tone, notes
 from outweigh.report.ladder_contract import ladder_payload
 from outweigh.report.wording import UNKNOWN, dollars, percent, score
 
@@ -10,7 +10,7 @@ def ladder_report(ladder: Ladder) -> Report:
     """The page of `outweigh ladder`."""
     payload = ladder_payload(ladder)
     best = f"best value: {ladder.best_value}" if ladder.best_value else "best value: unknown"
-    blocks: list[Table | Bullets] = [_tiers(ladder), _spread(ladder)]
+    blocks: list[Block] = [_tiers(ladder), _spread(ladder)]
     blocks.extend(notes("Warnings", tuple(payload["warnings"])))
     return Report(
         headline=f"{len(ladder.tiers)} tiers from {ladder.tiers[0].summary.name}; {best}",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from outweigh.compare.plan import Cell, Plan
-from outweigh.report.document import Bullets, Report, Table, Tone, notes
+from outweigh.report.document import Block, Bullets, Report, Table, Tone, notes
 from outweigh.report.payload import Payload
 from outweigh.report.plan_wording import advice, amount, cost_of, counted, effect, promotion, size
 from outweigh.report.wording import UNKNOWN, dollars, percent
@@ -17,7 +17,7 @@ RATIO = "an effect of {rise} is a ratio of {ratio:.3g}; the fall that is as easy
 def plan_report(plan: Plan) -> Report:
     """The page of `outweigh plan`."""
     payload = plan_payload(plan)
-    blocks: list[Table | Bullets] = [_detectable(plan)]
+    blocks: list[Block] = [_detectable(plan)]
     if plan.prices is not None:
         blocks.append(_costs(plan))
     if plan.designs:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from outweigh.report.document import Bullets, Report, Table, Tone, notes
+from outweigh.report.document import Block, Bullets, Report, Table, Tone, notes
 from outweigh.report.wording import UNKNOWN, percent
 from outweigh.verdict.self_check import FALSE_ALARMS, TOLERATED, NaturalPair, SelfCheck, Tally
 from outweigh.verdict.verdict import Decision
@@ -20,7 +20,7 @@ def self_check_report(check: SelfCheck, seed: int) -> Report:
     payload = self_check_payload(check, seed)
     loud = [policy for policy, tally in check.tallies.items() if _is_loud(tally)]
     tone = Tone.BAD if loud else Tone.PLAIN
-    blocks: list[Table | Bullets] = [_shares(check)] if check.splits else []
+    blocks: list[Block] = [_shares(check)] if check.splits else []
     if check.natural_pairs:
         blocks.append(_pairs(check.natural_pairs))
     blocks.append(Bullets(title="What to conclude", items=_conclusions(check), tone=tone))

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from outweigh.compare.comparison import Comparison
 from outweigh.report.arms_view import arms_table
-from outweigh.report.document import Bullets, Report, Table, Tone, notes
+from outweigh.report.document import Block, Bullets, Heading, Report, Tone, notes
+from outweigh.report.gates_view import gate_blocks
 from outweigh.report.verdict_contract import verdict_payload, verdicts_payload
-from outweigh.report.wording import UNKNOWN, count
 from outweigh.verdict.gated_metric import GATED, Scale
 from outweigh.verdict.promotion import may_promote
-from outweigh.verdict.verdict import Decision, Gate, GateEvidence, Needs, Sensitivity, Verdict
+from outweigh.verdict.verdict import Decision, Needs, Sensitivity, Verdict
 
 SHOWN = 12
 
-_TONES = {
+TONES = {
     Decision.IMPROVED: Tone.GOOD,
     Decision.REGRESSED: Tone.BAD,
     Decision.NEUTRAL: Tone.PLAIN,
@@ -24,20 +24,16 @@ _TONES = {
 def verdict_report(verdict: Verdict, comparison: Comparison) -> Report:
     """The page of `outweigh verdict`."""
     allowed = may_promote(verdict, comparison.evidence_sha256)
-    tone = _TONES[verdict.decision]
-    blocks: list[Table | Bullets] = [Bullets(title="Why", items=_shortened(verdict.reasons), tone=tone)]
-    if verdict.needs is not None:
-        blocks.append(_needs(verdict.needs))
-    if verdict.gates:
-        blocks.append(_gates(verdict.gates, comparison))
-    blocks.append(arms_table(comparison.baseline, comparison.candidate))
-    if verdict.sensitivity is not None:
-        blocks.append(_sensitivity(verdict.sensitivity, verdict.decision))
-    blocks.append(_promotion(verdict, allowed=allowed))
-    blocks.extend(notes("Warnings", verdict.warnings))
+    blocks: list[Block] = [
+        *answer_blocks(verdict),
+        *gate_blocks(verdict.gates, comparison),
+        arms_table(comparison.baseline, comparison.candidate),
+        *standing_blocks(verdict, allowed=allowed),
+        *notes("Warnings", verdict.warnings),
+    ]
     return Report(
-        headline=_headline(verdict, comparison),
-        tone=tone,
+        headline=headline(verdict, comparison),
+        tone=TONES[verdict.decision],
         blocks=tuple(blocks),
         payload=verdict_payload(verdict, comparison, may_promote=allowed),
     )
@@ -48,63 +44,54 @@ def verdicts_report(verdicts: Sequence[Verdict], comparisons: Sequence[Compariso
     reports = [verdict_report(*pair) for pair in zip(verdicts, comparisons, strict=True)]
     if len(reports) == 1:
         return reports[0]
-    best = [verdict for verdict in verdicts if verdict.decision is Decision.IMPROVED]
-    headings = [Bullets(title=report.headline, items=(), tone=report.tone) for report in reports]
-    blocks = [block for heading, report in zip(headings, reports, strict=True) for block in (heading, *report.blocks)]
+    blocks = [
+        block for report in reports for block in (Heading(title=report.headline, tone=report.tone), *report.blocks)
+    ]
+    line, tone = several_headline(verdicts, comparisons[0].baseline.name)
     return Report(
-        headline=f"{len(best)} of {len(reports)} candidates improved on {comparisons[0].baseline.name}",
-        tone=Tone.GOOD if best else Tone.PLAIN,
+        headline=line,
+        tone=tone,
         blocks=tuple(blocks),
         payload=verdicts_payload([dict(report.payload) for report in reports]),
     )
 
 
-def _headline(verdict: Verdict, comparison: Comparison) -> str:
+def several_headline(verdicts: Sequence[Verdict], baseline: str) -> tuple[str, Tone]:
+    """How many candidates made it."""
+    improved = [verdict for verdict in verdicts if verdict.decision is Decision.IMPROVED]
+    tone = Tone.GOOD if improved else Tone.PLAIN
+    return f"{len(improved)} of {len(verdicts)} candidates improved on {baseline}", tone
+
+
+def headline(verdict: Verdict, comparison: Comparison) -> str:
+    """The decision in one line."""
     names = f"{comparison.candidate.name} against {comparison.baseline.name}"
     wording = "" if verdict.seed_wording == verdict.decision.value else f": {verdict.seed_wording}"
     return f"{verdict.decision.value.upper()}  {names}, policy {verdict.policy}{wording}"
 
 
+def answer_blocks(verdict: Verdict) -> list[Block]:
+    """Why, and what it would take to decide."""
+    why = Bullets(title="Why", items=_shortened(verdict.reasons), tone=TONES[verdict.decision])
+    return [why] if verdict.needs is None else [why, _needs(verdict.needs)]
+
+
+def standing_blocks(verdict: Verdict, *, allowed: bool) -> list[Block]:
+    """How firm the decision is, and what it allows."""
+    promotion = _promotion(verdict, allowed=allowed)
+    if verdict.sensitivity is None:
+        return [promotion]
+    return [_sensitivity(verdict.sensitivity, verdict.decision), promotion]
+
+
 def _shortened(items: tuple[str, ...]) -> tuple[str, ...]:
     if len(items) <= SHOWN:
         return items
-    return (*items[:SHOWN], f"and {len(items) - SHOWN} more (--format json lists them all)")
+    return (*items[:SHOWN], f"and {len(items) - SHOWN} more (the JSON lists them all)")
 
 
 def _needs(needs: Needs) -> Bullets:
     return Bullets(title="To decide, you would need", items=(needs.detail,), tone=Tone.UNSURE)
-
-
-def _gates(gates: tuple[Gate, ...], comparison: Comparison) -> Table:
-    tested = any(gate.evidence is not None for gate in gates)
-    extra = ("change", "90 % interval", "margin") if tested else ()
-    return Table(
-        title="Gates",
-        columns=("", comparison.baseline.name, comparison.candidate.name, *extra, "state"),
-        rows=tuple(
-            (
-                gate.name,
-                _figure(gate.baseline),
-                _figure(gate.candidate),
-                *(_change(gate.evidence) if gate.evidence is not None else ()),
-                gate.state.value,
-            )
-            for gate in gates
-        ),
-    )
-
-
-def _change(evidence: GateEvidence) -> tuple[str, str, str]:
-    unit = "points" if evidence.scale == "points" else "%"
-    effect = UNKNOWN if evidence.effect is None else f"{100 * evidence.effect:+.1f} {unit}"
-    span = UNKNOWN
-    if evidence.low is not None and evidence.high is not None:
-        span = f"{100 * evidence.low:+.1f} to {100 * evidence.high:+.1f}"
-    return effect, span, f"{100 * evidence.margin:g} {unit}"
-
-
-def _figure(value: float | None) -> str:
-    return count(value) if value is None or abs(value) >= 100 else f"{value:.4g}"
 
 
 def _sensitivity(sensitivity: Sensitivity, decision: Decision) -> Bullets:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from outweigh.errors import EvidenceError
 from outweigh.ports import Reporter, Store
 from outweigh.record.codec import InvalidLine, Record, encode, refuse
-from outweigh.report.document import Bullets, Report, Table, Tone
+from outweigh.report.document import Bullets, Heading, Listing, Picture, Report, Table, Tone
 from outweigh.testing.builders import a_judgment, a_run
 
 
@@ -62,8 +62,11 @@ class ReporterContract(ABC):
             headline=name,
             tone=Tone.PLAIN,
             blocks=(
+                Heading(title=name, tone=Tone.GOOD),
                 Table(title=name, columns=("", name), rows=((name, "1"),)),
                 Bullets(title=name, items=(name,), tone=Tone.UNSURE),
+                Picture(title=name, svg="<svg></svg>", caption=name, words=(name,)),
+                Listing(title=name, lines=(name,)),
             ),
             payload={"name": name},
         )

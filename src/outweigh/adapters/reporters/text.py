@@ -1,12 +1,12 @@
 """A page for the terminal; plain where there is none."""
 
 import unicodedata
+from collections.abc import Sequence
 
-from outweigh.report.document import Bullets, Report, Table, Tone
+from outweigh.report.document import WORD_TONES, Block, Bullets, Heading, Listing, Picture, Report, Table, Tone
 from outweigh.report.wording import visible
 
 _COLOURS = {Tone.GOOD: "32", Tone.BAD: "31", Tone.UNSURE: "33", Tone.PLAIN: "0"}
-_WORDS = {"better": Tone.GOOD, "worse": Tone.BAD, "holds": Tone.GOOD, "fails": Tone.BAD, "unknown": Tone.UNSURE}
 
 
 class TextReporter:
@@ -17,14 +17,24 @@ class TextReporter:
 
     def render(self, report: Report) -> str:
         """Headline, then block after block."""
-        parts = [self._paint(visible(report.headline), report.tone, bold=True)]
-        for block in report.blocks:
-            parts.append(self._table(block) if isinstance(block, Table) else self._bullets(block))
-        return "\n\n".join(parts) + "\n"
+        headline = self._paint(visible(report.headline), report.tone, bold=True)
+        return "\n\n".join([headline, *map(self._block, report.blocks)]) + "\n"
 
-    def _bullets(self, block: Bullets) -> str:
-        title = self._paint(visible(block.title), block.tone)
-        return "\n".join([title, *(f"  - {visible(item)}" for item in block.items)])
+    def _block(self, block: Block) -> str:
+        match block:
+            case Heading():
+                return self._paint(visible(block.title), block.tone, bold=True)
+            case Table():
+                return self._table(block)
+            case Bullets():
+                return self._list(block.title, [f"- {item}" for item in block.items], block.tone)
+            case Picture():
+                return self._list(block.title, [f"- {line}" for line in block.words], Tone.PLAIN)
+            case Listing():
+                return self._list(block.title, block.lines, Tone.PLAIN)
+
+    def _list(self, title: str, lines: Sequence[str], tone: Tone) -> str:
+        return "\n".join([self._paint(visible(title), tone), *(f"  {visible(line)}" for line in lines)])
 
     def _table(self, table: Table) -> str:
         cells = [tuple(map(visible, row)) for row in (table.columns, *table.rows)]
@@ -41,7 +51,7 @@ class TextReporter:
 
     def _cell(self, cell: str, width: int, *, first: bool) -> str:
         space = " " * (width - _width(cell))
-        painted = self._paint(cell, _WORDS.get(cell, Tone.PLAIN))
+        painted = self._paint(cell, WORD_TONES.get(cell, Tone.PLAIN))
         return painted + space if first else space + painted
 
     def _paint(self, text: str, tone: Tone, *, bold: bool = False) -> str:
