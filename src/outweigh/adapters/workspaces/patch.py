@@ -44,7 +44,7 @@ def diff(workspace: Path, pristine: Path) -> bytes:
 
 
 def _differs(now: os.stat_result, then: os.stat_result) -> bool:
-    """Whether a file may have changed: in an overlay, untouched files keep all of this, and no program can set ctime."""
+    """Whether a file may have changed: in an overlay untouched files keep all of this, and nobody can set ctime."""
     return _traits(now) != _traits(then)
 
 
