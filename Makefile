@@ -3,7 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test lint bench calibrate docs clean
+PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static
+
+.PHONY: setup parts demo test lint bench calibrate docs clean
 
 setup: $(READY)
 
@@ -13,10 +15,14 @@ $(READY): pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[dev]'
 	touch $(READY)
 
+# System packages that tests use; installed when missing and when that is possible, else the tests say what they lack.
+parts:
+	@sh scripts/install_parts.sh $(PARTS)
+
 demo: setup
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
-test: setup lint
+test: setup parts lint
 	$(BIN)/pytest -n auto --dist loadfile
 
 lint: setup
