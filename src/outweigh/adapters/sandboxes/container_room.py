@@ -8,8 +8,7 @@ from threading import Lock, Thread
 
 from outweigh.adapters.sandboxes.container_engine import WORKSPACE, Engine, client_environment, last_line
 from outweigh.adapters.sandboxes.container_image import explain_absence
-from outweigh.adapters.sandboxes.container_note import note_of
-from outweigh.adapters.sandboxes.container_start import NOTES
+from outweigh.adapters.sandboxes.container_note import left_note
 from outweigh.adapters.sandboxes.paths import Confined
 from outweigh.adapters.sandboxes.process import GroupTree, Job, run
 from outweigh.errors import UsageError
@@ -60,13 +59,8 @@ class ContainerRoom:
     ) -> Completed:
         """Run a command with exactly this environment; a timeout or a cancellation takes the container with it."""
         mark = token_hex(16)
-        note = self._notes / mark
-        with self._one_at_a_time:
-            note.write_bytes(note_of(mark, command, environment))
-            try:
-                done = self._enter(mark, timeout_seconds, stdin)
-            finally:
-                note.unlink()
+        with self._one_at_a_time, left_note(self._notes, mark, command, environment, stdin) as note:
+            done = self._enter(note, timeout_seconds)
         return _without_preamble(done, mark.encode(), self._engine.name)
 
     def start(self) -> None:
@@ -96,15 +90,14 @@ class ContainerRoom:
         inside = (name, "/bin/sh", "-c", f"kill -{number} -1")
         return self._engine.ask("exec", *inside, seconds=ENTER_SECONDS, folder=self._notes).code == 0
 
-    def _enter(self, mark: str, timeout_seconds: float, stdin: bytes) -> Completed:
+    def _enter(self, note: str, timeout_seconds: float) -> Completed:
         if self._name is None and not self._request.cancel.is_set():
             self.start()
-        interactive = ("--interactive",) if stdin else ()
         job = Job(
-            command=(*self._engine.command, "exec", *interactive, self._name or "", "/bin/sh", f"{NOTES}/{mark}"),
+            command=(*self._engine.command, "exec", self._name or "", "/bin/sh", note),
             environment=client_environment(),
             folder=self._notes,
-            stdin=stdin,
+            stdin=b"",
             timeout_seconds=timeout_seconds,
             cancel=self._request.cancel,
         )

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from outweigh.adapters.sandboxes.container_engine import HARDENING, HOME, WORKSPACE, Engine, bind
+from outweigh.adapters.sandboxes.container_note import NOTES
 from outweigh.errors import UsageError
 from outweigh.ports import SandboxRequest
 
 LABEL = "outweigh.trial"
 NOTES_LABEL = "outweigh.notes"
-NOTES = "/run/outweigh"
 
 # The first process only waits. As the first it cannot be ended from inside, and a shell buries orphans while it waits.
 _KEEPER = ("/bin/sh", "-c", "while :; do sleep 3600 & wait $!; done")
