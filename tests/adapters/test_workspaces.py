@@ -80,6 +80,15 @@ def laid(workspaces: CachedWorkspaces, source: Path, tmp_path: Path) -> Iterator
 
 
 class TestPreparing:
+    def test_what_only_builds_the_environment_stays_out(self, tmp_path: Path, source: Path) -> None:
+        (source / "Dockerfile").write_text("FROM scratch")
+        without = a_task(FolderSource(path=str(source), without=["Dockerfile"]))
+
+        pristine = CachedWorkspaces(tmp_path / "cache").prepare(without)
+
+        assert not (pristine / "Dockerfile").exists()
+        assert (pristine / "src" / "main.py").exists()
+
     def test_a_folder_is_copied_with_links_and_modes(self, tmp_path: Path, source: Path) -> None:
         pristine = CachedWorkspaces(tmp_path / "cache").prepare(a_task(FolderSource(path=str(source))))
 

@@ -101,7 +101,8 @@ def test_a_folder_of_harbor_is_read_as_it_is(suites: Suites) -> None:
     (task,) = suites.load().tasks
 
     assert (task.id, task.instruction, task.timeout_seconds) == ("fix-it", "Do one.", 120.0)
-    assert task.workspace == FolderSource(path=str(suites.folder / "tasks/one/environment"))
+    build_files = ["Dockerfile", "docker-compose.yaml"]
+    assert task.workspace == FolderSource(path=str(suites.folder / "tasks/one/environment"), without=build_files)
     (check,) = task.checks
     assert isinstance(check, RewardCheck)
     assert (check.name, check.timeout_seconds, check.minimum) == ("reward", 30.5, 1.0)

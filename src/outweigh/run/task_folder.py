@@ -111,7 +111,7 @@ def _existing(path: Path, there: bool, kind: str, source: Path) -> str:
 def _environment(folder: Path) -> WorkspaceSource | None:
     if not folder.is_dir() or not any(entry.name not in BUILD_FILES for entry in folder.iterdir()):
         return None
-    return FolderSource(path=str(folder.resolve()))
+    return FolderSource(path=str(folder.resolve()), without=sorted(BUILD_FILES))
 
 
 def _implicit_checks(folder: Path, document: Mapping[str, Any], source: Path) -> tuple[Check, ...]:

@@ -16,9 +16,10 @@ class ExpectedStep(Spec, frozen=True, kw_only=True):
 
 
 class FolderSource(Spec, frozen=True, kw_only=True, tag_field="type", tag="folder"):
-    """A workspace that is a copy of a folder."""
+    """A workspace that is a copy of a folder, without some names at its top."""
 
     path: WorkspacePath
+    without: list[str] = []  # noqa: RUF012 - msgspec copies defaults
 
 
 class GitSource(Spec, frozen=True, kw_only=True, tag_field="type", tag="git"):

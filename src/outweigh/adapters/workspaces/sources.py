@@ -15,7 +15,7 @@ def fetch(task: Task, target: Path) -> None:
     source = task.workspace
     try:
         if isinstance(source, FolderSource):
-            _copy(task, Path(source.path), target)
+            _copy(task, Path(source.path), target, frozenset(source.without))
         elif isinstance(source, GitSource):
             _check_out(task, source, target)
         elif isinstance(source, TarballSource):
@@ -26,10 +26,11 @@ def fetch(task: Task, target: Path) -> None:
         raise UsageError(f"the workspace of task {task.id!r} cannot be prepared: {fault}.") from fault
 
 
-def _copy(task: Task, source: Path, target: Path) -> None:
+def _copy(task: Task, source: Path, target: Path, without: frozenset[str]) -> None:
     if not source.is_dir():
         raise UsageError(f"the workspace of task {task.id!r} is the folder {source}, which does not exist; create it.")
-    shutil.copytree(source, target, symlinks=True)
+    top = str(source)
+    shutil.copytree(source, target, symlinks=True, ignore=lambda folder, _: without if folder == top else frozenset())
     _forget_history(target)
 
 
