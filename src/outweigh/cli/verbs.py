@@ -12,6 +12,7 @@ class Verb(NamedTuple):
 
 VERBS = {
     "init": Verb("outweigh.cli.init", "write a starter suite that runs as it is"),
+    "doctor": Verb("outweigh.cli.doctor", "what works here, and whether a suite's tasks can show anything"),
     "run": Verb("outweigh.cli.run", "attempt every trial of a suite in sandboxes; resumes what was begun"),
     "compare": Verb("outweigh.cli.compare", "two arms side by side: summaries, pairs, deltas"),
     "verdict": Verb("outweigh.cli.verdict", "did the candidate improve, and may it be promoted?"),

@@ -1,0 +1,122 @@
+"""`outweigh doctor`: what works here, and whether a suite's tasks can show anything."""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+import msgspec
+
+from outweigh.adapters.stores.whole_file import write_whole
+from outweigh.adapters.workspaces.copies import CachedWorkspaces
+from outweigh.cli.arguments import Parser, add_format_option, show
+from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.machine import chosen_kind, look_around, look_at_agents, look_at_prices, look_at_sandboxes
+from outweigh.errors import UsageError
+from outweigh.plugins import load
+from outweigh.report.doctor_view import Examination, Part, Remark, TriedTask, doctor_report
+from outweigh.run.loading import LoadedSuite, load_suite
+from outweigh.run.preflight import Premises, preflight
+from outweigh.run.preflight_findings import PreflightResult
+
+JOBS = 2
+PREFLIGHT_FILE = "preflight.json"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Look at everything, try every task, and say what is in the way."""
+    options = _parser().parse_args(arguments)
+    if options.output is not None and options.suite is None:
+        raise UsageError("-o keeps what the tasks of a suite showed; name the suite with -c.")
+    suite = None if options.suite is None else load_suite(Path(options.suite))
+    parts = _parts(options, suite)
+    results = None if suite is None else _try_tasks(suite, parts)
+    if options.output is not None and suite is not None and results is not None:
+        _keep(Path(options.output), suite, results)
+    examination = Examination(
+        suite=None if suite is None else suite.spec.name,
+        parts=parts,
+        tasks=None if results is None else tuple(map(_tried, results)),
+    )
+    show(doctor_report(examination), options.format)
+    return ExitCode.NOT_SATISFIED if examination.blocked else ExitCode.SATISFIED
+
+
+def _parts(options: argparse.Namespace, suite: LoadedSuite | None) -> tuple[Part, ...]:
+    store = Path(options.output or "outweigh-runs")
+    return (*look_around(store), *look_at_sandboxes(suite), *look_at_agents(suite), look_at_prices())
+
+
+def _try_tasks(suite: LoadedSuite, parts: Sequence[Part]) -> list[PreflightResult] | None:
+    """Preflight needs the sandbox and git, but no agent and no secret."""
+    if any(part.blocks for part in parts if part.kind in ("git", "sandbox")):
+        return None
+    if sys.stderr.isatty():
+        print(f"trying {len(suite.tasks)} tasks …", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="outweigh-", ignore_cleanup_errors=True) as scratch:
+        premises = _premises(suite, Path(scratch))
+        with ThreadPoolExecutor(JOBS) as threads, _cancelled_by_trouble(premises.cancel):
+            return list(threads.map(lambda task: preflight(task, premises), suite.tasks))
+
+
+def _premises(suite: LoadedSuite, scratch: Path) -> Premises:
+    return Premises(
+        sandboxes=load("sandbox", chosen_kind(suite.spec.sandbox)),
+        workspaces=CachedWorkspaces(scratch / "pristine"),
+        scratch=scratch,
+        sandbox=suite.spec.sandbox,
+        # Not an engine's label: a run that clears up after a killed engine must leave this alone.
+        label=f"outweigh-doctor:{os.getpid()}",
+        solution_timeout_seconds=suite.spec.limits.timeout_seconds,
+        cancel=Event(),
+    )
+
+
+@contextmanager
+def _cancelled_by_trouble(cancel: Event) -> Iterator[None]:
+    """Ctrl-C must not wait for a test suite to end."""
+    try:
+        yield
+    except BaseException:
+        cancel.set()
+        raise
+
+
+def _keep(folder: Path, suite: LoadedSuite, results: Sequence[PreflightResult]) -> None:
+    evidence = {"schema": "outweigh.preflight/1", "suite": suite.spec.name, "tasks": results}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise UsageError(f"{folder} cannot be made: {fault.strerror}. Name a folder to write to by -o.") from fault
+    write_whole(folder / PREFLIGHT_FILE, [msgspec.json.format(msgspec.json.encode(evidence), indent=2), b"\n"])
+
+
+def _tried(result: PreflightResult) -> TriedTask:
+    return TriedTask(
+        task_id=result.task_id,
+        untouched=result.untouched,
+        noop=result.noop,
+        oracle=result.oracle,
+        remarks=tuple(
+            Remark(kind=finding.kind.value, blocking=finding.blocking, message=finding.message)
+            for finding in result.findings
+        ),
+    )
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="outweigh doctor",
+        description="What works here; with a suite, whether its tasks fail untouched and pass when solved. No agent "
+        "runs, nothing is paid.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("-c", "--suite", metavar="SUITE", help="a suite.toml, or the folder it is in")
+    parser.add_argument("-o", "--output", metavar="DIR", help=f"keep what the tasks showed in DIR/{PREFLIGHT_FILE}")
+    add_format_option(parser)
+    return parser

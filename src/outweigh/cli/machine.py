@@ -1,0 +1,136 @@
+"""What a run needs from the machine it is on, looked at one by one."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from time import monotonic
+
+from outweigh.adapters.prices.genai import GenaiPrices
+from outweigh.errors import UsageError
+from outweigh.plugins import load, names
+from outweigh.ports import Agent, SandboxError, SandboxProvider, SandboxRequest
+from outweigh.report.doctor_view import Part
+from outweigh.run.loading import LoadedSuite
+from outweigh.task.suite import SandboxSpec
+
+LITTLE_SPACE = 2**30
+_FIRST_WORDS = ("sh", "-c", ":")
+_PATIENCE_SECONDS = 60.0
+_STARTS = 3
+"""The first start also loads programs from disk; the quickest is what a trial will see."""
+
+
+def look_around(store: Path) -> Iterator[Part]:
+    """What every run needs."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Part(kind="python", name="", missing=None, required=True, detail=version)
+    yield _git()
+    yield _space("temporary files", Path(tempfile.gettempdir()))
+    yield _space("store", store)
+
+
+def look_at_sandboxes(suite: LoadedSuite | None) -> Iterator[Part]:
+    """Every kind that is installed; the one that the suite asks for must work."""
+    spec = SandboxSpec() if suite is None else suite.spec.sandbox
+    for name in names("sandbox"):
+        is_chosen = suite is not None and name == chosen_kind(spec)
+        yield _sandbox(load("sandbox", name), spec if is_chosen else SandboxSpec(), is_chosen=is_chosen)
+
+
+def look_at_agents(suite: LoadedSuite | None) -> Iterator[Part]:
+    """Every agent that is installed; with a suite, every arm and every secret that it names."""
+    if suite is None:
+        for name in names("agent"):
+            yield Part(kind="agent", name=name, missing=None, required=False, detail="installed")
+        return
+    for arm in suite.arms.values():
+        agent: Agent = load("agent", arm.agent)
+        yield Part(kind="arm", name=arm.name, missing=agent.missing(arm), required=True, detail=f"agent {arm.agent}")
+    for name in sorted({name for arm in suite.arms.values() for name in arm.secrets}):
+        missing = None if name in os.environ else "it is not in the environment; export it."
+        yield Part(kind="secret", name=name, missing=missing, required=True, detail="")
+
+
+def look_at_prices() -> Part:
+    """Where prices come from for runs whose cost nobody reports."""
+    return Part(kind="prices", name="", missing=None, required=False, detail=GenaiPrices().name)
+
+
+def chosen_kind(spec: SandboxSpec) -> str:
+    """The sandbox that a suite gets."""
+    return "bubblewrap" if spec.kind == "auto" else spec.kind
+
+
+def _git() -> Part:
+    try:
+        done = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as fault:
+        missing = f"workspaces are made with it, and it does not run ({fault}); install it."
+        return Part(kind="git", name="", missing=missing, required=True, detail="")
+    version = done.stdout.removeprefix("git version").strip()
+    return Part(kind="git", name="", missing=None, required=True, detail=version)
+
+
+def _space(what: str, folder: Path) -> Part:
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
+    free = shutil.disk_usage(there).free
+    missing = None if free >= LITTLE_SPACE else f"{there} has less than a gibibyte left; make room before a long run."
+    return Part(kind="disk for", name=what, missing=missing, required=False, detail=f"{free / 2**30:,.1f} GiB free")
+
+
+def _sandbox(provider: SandboxProvider, spec: SandboxSpec, *, is_chosen: bool) -> Part:
+    missing, startup, detail = provider.missing(), None, "the suite's" if is_chosen else ""
+    try:
+        if missing is None:
+            startup = min(_start(provider, spec) for _ in range(_STARTS))
+    except (SandboxError, OSError) as fault:
+        missing = str(fault)
+    except UsageError as error:
+        # Something that only a suite can state, such as an image; the suite that must state it is told.
+        missing, detail = (str(error), detail) if is_chosen else (None, "to be started by a suite's settings")
+    if is_chosen and missing is None:
+        missing = _limits_not_kept(provider, spec)
+    return Part(
+        kind="sandbox",
+        name=provider.name,
+        missing=missing,
+        required=is_chosen,
+        detail=detail,
+        startup_seconds=startup,
+    )
+
+
+def _start(provider: SandboxProvider, spec: SandboxSpec) -> float:
+    """How long it takes from nothing to the end of a first command."""
+    with tempfile.TemporaryDirectory(prefix="outweigh-doctor-") as folder:
+        workspace, home = Path(folder, "workspace"), Path(folder, "home")
+        workspace.mkdir()
+        home.mkdir()
+        request = SandboxRequest(
+            workspace=workspace,
+            home=home,
+            label=f"outweigh-doctor:{os.getpid()}",
+            read_only=tuple(spec.read_only),
+            model_socket=None,
+            allow_hosts=tuple(spec.allow_hosts),
+            image=spec.image,
+            memory_mb=spec.memory_mb,
+            processes=spec.processes,
+            cancel=Event(),
+        )
+        began = monotonic()
+        with provider.open(request) as sandbox:
+            sandbox.exec(_FIRST_WORDS, environment={}, timeout_seconds=_PATIENCE_SECONDS)
+            return monotonic() - began
+
+
+def _limits_not_kept(provider: SandboxProvider, spec: SandboxSpec) -> str | None:
+    """Some kinds can tell; a limit that the suite counts on and nobody keeps is a missing part."""
+    tell = getattr(provider, "limits_missing", None)
+    found: str | None = None if tell is None else tell(spec.memory_mb, spec.processes)
+    return found
