@@ -1,0 +1,97 @@
+"""`outweigh report`: everything about a baseline and its candidates, as one file."""
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from outweigh import __version__
+from outweigh.adapters.reporters.html import HtmlReporter
+from outweigh.adapters.reporters.json import JsonReporter
+from outweigh.adapters.reporters.markdown import MarkdownReporter
+from outweigh.adapters.stores.whole_file import write_whole
+from outweigh.cli.arguments import (
+    Parser,
+    add_arm_options,
+    add_changes_option,
+    add_inference_options,
+    arms_to_compare,
+    gather_evidence,
+    reading_parser,
+)
+from outweigh.cli.arm_choice import experiment_behind
+from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.policy_options import ChosenPolicy, add_policy_options, chosen_policy
+from outweigh.compare.comparison import compare
+from outweigh.compare.delta_inference import Method
+from outweigh.compare.evidence import Evidence
+from outweigh.compare.inference import Population, infer
+from outweigh.errors import UsageError
+from outweigh.ports import Reporter
+from outweigh.report.document import Report
+from outweigh.report.report_contract import Judged, Provenance
+from outweigh.report.report_view import joint_report
+from outweigh.report.wording import visible
+from outweigh.score.profile import PROFILES
+
+REPORTERS: dict[str, type[Reporter]] = {".html": HtmlReporter, ".md": MarkdownReporter, ".json": JsonReporter}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write one file, whole or not at all. The verdict is in the file; the exit code says that it was written."""
+    options = _parser().parse_intermixed_args(arguments)
+    policy, target = chosen_policy(options), Path(options.output)
+    reporter = REPORTERS.get(target.suffix)
+    if reporter is None:
+        raise UsageError(f"-o {target}: the name must end in one of {', '.join(REPORTERS)}.")
+    report = _report(options, policy, command=shlex.join(["outweigh", "report", *arguments]))
+    write_whole(target, [reporter().render(report).encode()])
+    print(f"{visible(report.headline)}\nwritten to {visible(str(target))}")
+    return ExitCode.SATISFIED
+
+
+def _parser() -> Parser:
+    parser = reading_parser("report", "Everything about a baseline and its candidates, as one file.")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=f"ends in {', '.join(REPORTERS)}")
+    add_arm_options(parser, several=True)
+    add_changes_option(parser)
+    add_inference_options(parser)
+    add_policy_options(parser)
+    return parser
+
+
+def _report(options: argparse.Namespace, policy: ChosenPolicy, command: str) -> Report:
+    evidence = gather_evidence(options)
+    baseline, candidates = arms_to_compare(options, evidence, several=True)
+    judged = _judge(options, policy, evidence, baseline, candidates)
+    experiment = experiment_behind(options.runs)
+    provenance = Provenance(
+        outweigh_version=__version__,
+        command=command,
+        suite=None if experiment is None else experiment.suite,
+        baseline=baseline,
+        profile=options.profile,
+        infer=options.infer,
+        seed=options.seed,
+        evidence_sha256=evidence.sha256(baseline, *candidates),
+    )
+    return joint_report(judged, provenance)
+
+
+def _judge(
+    options: argparse.Namespace,
+    policy: ChosenPolicy,
+    evidence: Evidence,
+    baseline: str,
+    candidates: Sequence[str],
+) -> list[Judged]:
+    comparisons = [compare(evidence, baseline, name, PROFILES[options.profile]) for name in candidates]
+    population = Population(options.infer)
+    return [
+        Judged(
+            comparison=comparison,
+            inference=infer(comparison, population=population, method=Method.T, seed=options.seed),
+            verdict=verdict,
+        )
+        for comparison, verdict in zip(comparisons, policy.decide(comparisons), strict=True)
+    ]

@@ -1,0 +1,132 @@
+"""One page about a baseline and its candidates: the decisions, what they rest on, and where it all comes from."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from outweigh.compare.comparison import Comparison
+from outweigh.report.arms_view import arms_table
+from outweigh.report.comparison_view import READING, differences, remarks
+from outweigh.report.document import Block, Bullets, Heading, Listing, Report, Table, Tone, notes
+from outweigh.report.gate_picture import gate_pictures
+from outweigh.report.gates_view import gate_blocks, gate_figures
+from outweigh.report.report_contract import Judged, Provenance, report_payload
+from outweigh.report.verdict_view import TONES, answer_blocks, headline, several_headline, standing_blocks
+from outweigh.verdict.verdict import Verdict
+
+
+def joint_report(candidates: Sequence[Judged], provenance: Provenance) -> Report:
+    """The page of `outweigh report`."""
+    parts = [_about(one) for one in candidates]
+    first, *_ = candidates
+    title, tone = headline(first.verdict, first.comparison), TONES[first.verdict.decision]
+    blocks = parts[0]
+    if len(candidates) > 1:
+        title, tone = several_headline([one.verdict for one in candidates], provenance.baseline)
+        blocks = [_overview(candidates), *_under_headings(candidates, parts)]
+    return Report(
+        headline=title,
+        tone=tone,
+        blocks=(*blocks, *_provenance(candidates, provenance)),
+        payload=report_payload(candidates, provenance),
+    )
+
+
+def _about(one: Judged) -> list[Block]:
+    """One candidate: the answer first, then what it rests on."""
+    verdict, comparison = one.verdict, one.comparison
+    # Both have the comparison's own warnings.
+    warnings = tuple(dict.fromkeys((*verdict.warnings, *remarks(comparison))))
+    return [
+        *answer_blocks(verdict),
+        *gate_pictures(verdict.gates, comparison),
+        *gate_blocks(verdict.gates, comparison),
+        *standing_blocks(verdict, allowed=one.promotes),
+        *notes("Warnings", warnings),
+        arms_table(comparison.baseline, comparison.candidate),
+        *_excluded(comparison),
+        *differences(comparison, one.inference),
+        *notes("Notes", READING),
+    ]
+
+
+def _under_headings(candidates: Sequence[Judged], parts: Sequence[list[Block]]) -> Iterator[Block]:
+    for one, blocks in zip(candidates, parts, strict=True):
+        yield Heading(title=headline(one.verdict, one.comparison), tone=TONES[one.verdict.decision])
+        yield from blocks
+
+
+def _overview(candidates: Sequence[Judged]) -> Table:
+    gates = tuple(dict.fromkeys(gate.name for one in candidates for gate in one.verdict.gates))
+    return Table(
+        title="Candidates",
+        columns=("", "decision", *gates, "promotion"),
+        rows=tuple(
+            (
+                one.name,
+                one.verdict.decision.value,
+                *_changes(one.verdict, gates),
+                "allowed" if one.promotes else "refused",
+            )
+            for one in candidates
+        ),
+    )
+
+
+def _changes(verdict: Verdict, gates: Sequence[str]) -> Iterator[str]:
+    """The change of every gate; the bare state where a literal rule measured none."""
+    found = {gate.name: gate for gate in verdict.gates}
+    for name in gates:
+        gate = found.get(name)
+        if gate is None:
+            yield "not gated"
+        else:
+            yield gate.state.value if gate.evidence is None else gate_figures(gate.evidence)[0]
+
+
+def _excluded(comparison: Comparison) -> list[Block]:
+    arms = (comparison.baseline, comparison.candidate)
+    statuses = sorted({status for arm in arms for status in arm.excluded})
+    if not statuses:
+        return []
+    rows = tuple((status.value, *(str(arm.excluded.get(status, 0)) for arm in arms)) for status in statuses)
+    return [Table(title="Excluded runs, by what became of them", columns=("", *(arm.name for arm in arms)), rows=rows)]
+
+
+def _provenance(candidates: Sequence[Judged], provenance: Provenance) -> list[Block]:
+    return [
+        Heading(title="Provenance", tone=Tone.PLAIN),
+        Bullets(title="What this page rests on", items=tuple(_sources(candidates, provenance)), tone=Tone.PLAIN),
+        Bullets(title="Settings of the policy", items=tuple(_settings(candidates)), tone=Tone.PLAIN),
+        Listing(title="The same page again, from the same records", lines=(provenance.command,)),
+    ]
+
+
+def _sources(candidates: Sequence[Judged], provenance: Provenance) -> Iterator[str]:
+    if provenance.suite is not None:
+        yield f"suite: {provenance.suite}"
+    yield f"evidence: sha256 {provenance.evidence_sha256}"
+    if len(candidates) > 1:
+        for one in candidates:
+            yield f"evidence of {one.name} and {provenance.baseline}: sha256 {one.comparison.evidence_sha256}"
+    yield f"profile of the composite: {provenance.profile}; intervals speak of: {provenance.infer}"
+    yield f"seed of everything drawn: {provenance.seed}"
+    yield f"outweigh {provenance.outweigh_version}"
+
+
+def _settings(candidates: Sequence[Judged]) -> Iterator[str]:
+    """Once where they are the same for all, as they mostly are."""
+    described: dict[str, list[str]] = {}
+    for one in candidates:
+        settings = "; ".join(f"{key}: {_words(value)}" for key, value in one.verdict.settings.items())
+        described.setdefault(f"policy {one.verdict.policy}{settings and f'; {settings}'}", []).append(one.name)
+    for settings, names in described.items():
+        yield settings if len(described) == 1 else f"{', '.join(names)}: {settings}"
+
+
+def _words(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_words(part)}" for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_words, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else str(value)
