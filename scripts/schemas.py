@@ -1,20 +1,24 @@
-"""The JSON Schemas of the stored records, from the structures themselves."""
+"""The JSON Schemas of what is stored and of what people write, from the structures themselves."""
 
 from pathlib import Path
 
 import msgspec
 
+from outweigh.record.attempt import Attempt
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
+from outweigh.task.suite import SuiteSpec
+from outweigh.task.task import TaskSettings
 
-STORED: dict[str, type[msgspec.Struct]] = {"run_record": RunRecord, "judgment": Judgment}
+STORED: dict[str, type[msgspec.Struct]] = {"run_record": RunRecord, "judgment": Judgment, "attempt": Attempt}
+WRITTEN: dict[str, type[msgspec.Struct]] = {"suite": SuiteSpec, "task_settings": TaskSettings}
 
 
 def schema_files(root: Path) -> dict[Path, bytes]:
     """Every schema file and what it should hold."""
-    return {root / "schemas" / f"{name}.schema.json": _schema(record) for name, record in STORED.items()}
+    return {root / "schemas" / f"{name}.schema.json": _schema(kind) for name, kind in (STORED | WRITTEN).items()}
 
 
-def _schema(record: type[msgspec.Struct]) -> bytes:
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(record)}
+def _schema(kind: type[msgspec.Struct]) -> bytes:
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(kind)}
     return msgspec.json.format(msgspec.json.encode(schema, order="sorted"), indent=2) + b"\n"
