@@ -1,7 +1,8 @@
-"""Writes tasks/ and script.toml beside this file: twelve small tasks of four kinds, and how a pretended agent fares.
+"""Writes tasks/ and script.toml of the demo suite, which ships with the package.
 
-Each task is real: its checks run on files, the solution passes them, and what the script leaves behind on a bad day
-does not. Only who solves what, and at which price, is made up.
+Twelve small tasks of four kinds, and how a pretended agent fares. Each task is real: its checks run on
+files, the solution passes them, and what the script leaves behind on a bad day does not. Only who solves what, and at
+which price, is made up.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ from textwrap import dedent
 
 from outweigh.adapters.agents.solution import ENTRY
 
-HERE = Path(__file__).resolve().parent
+SUITE = Path(__file__).resolve().parents[1] / "src" / "outweigh" / "demo_suite"
 Files = Mapping[str, str]
 
 
@@ -246,14 +247,14 @@ def _script_part(task: DemoTask) -> str:
 def main() -> None:
     """Write everything anew."""
     tasks = list(demo_tasks())
-    rmtree(HERE / "tasks", ignore_errors=True)
+    rmtree(SUITE / "tasks", ignore_errors=True)
     for task in tasks:
         for name, content in task_files(task):
-            path = HERE / "tasks" / task.name / name
+            path = SUITE / "tasks" / task.name / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
-        (HERE / "tasks" / task.name / "solution" / ENTRY).chmod(0o755)
-    (HERE / "script.toml").write_text(script_toml(tasks))
+        (SUITE / "tasks" / task.name / "solution" / ENTRY).chmod(0o755)
+    (SUITE / "script.toml").write_text(script_toml(tasks))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from examples.demo.make_tasks import demo_tasks, script_toml, task_files
+from examples.make_demo import demo_tasks, script_toml, task_files
 
 from outweigh.adapters.agents.dice import Dice
 from outweigh.adapters.agents.script import Script, Write, behaviour_for, parse_options, parse_script
@@ -25,7 +25,7 @@ from outweigh.verdict.by_evidence import weigh
 from outweigh.verdict.evidence_settings import evidence_settings
 from outweigh.verdict.verdict import Decision
 
-DEMO = Path(__file__).parents[2] / "examples" / "demo"
+DEMO = Path(__file__).parents[2] / "src" / "outweigh" / "demo_suite"
 TASKS = sorted(path.name for path in (DEMO / "tasks").iterdir())
 
 

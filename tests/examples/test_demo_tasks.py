@@ -22,7 +22,7 @@ from outweigh.run.starter import starter_files
 from outweigh.task.arm import Arm
 from outweigh.task.task import FolderSource, Task
 
-DEMO = Path(__file__).parents[2] / "examples" / "demo"
+DEMO = Path(__file__).parents[2] / "src" / "outweigh" / "demo_suite"
 Attempt = Callable[[Agent, Task], tuple[CheckResult, ...]]
 
 
