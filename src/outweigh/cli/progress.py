@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import TextIO
 
+from outweigh.record.status import EXCLUDED
 from outweigh.report.wording import visible
 from outweigh.run.events import Event, EventKind
 from outweigh.run.experiment import Progress
@@ -15,7 +17,7 @@ QUIET_EVERY = 100
 
 
 class ProgressLine:
-    """Listens to the engine. Per arm: results of trials, passes, dollars."""
+    """Listens to the engine. Per arm: trials with a result, how many passed; and dollars."""
 
     def __init__(self, plan: Sequence[PlannedRun], stream: TextIO) -> None:
         self._total = Counter(run.trial.arm for run in plan)
@@ -31,29 +33,33 @@ class ProgressLine:
 
     def __exit__(self, *trouble: object) -> None:
         if self._live:
-            self._stream.write("\n")
+            self._write("\n")
 
     def resume(self, progress: Progress) -> None:
         """Tell where an earlier engine got to."""
+        self._done.update(progress.done)
+        self._passed.update(progress.passed)
         self._spent = progress.spent_usd
-        if progress.done:
-            self._say(f"{progress.done} of {self._total.total()} trials have a result already")
+        if self._done.total():
+            self._say(f"{self._done.total()} of {self._total.total()} trials have a result already")
 
     def __call__(self, event: Event) -> None:
         """Take note of one moment."""
         with self._lock:
             if event.kind is EventKind.FINISHED and event.arm is not None:
-                self._done[event.arm] += 1
-                self._passed[event.arm] += event.passed is True
+                counts = event.status not in EXCLUDED
+                self._done[event.arm] += counts
+                self._passed[event.arm] += counts and event.passed is True
                 self._spent += event.cost_usd or 0.0
                 self._show()
-            elif event.kind in (EventKind.RETRYING, EventKind.PAUSED, EventKind.NOTE, EventKind.STOPPED):
+            elif event.kind is EventKind.RETRYING:
+                self._say(f"{event.task_id}, {event.arm}, repeat {event.repeat}: {event.detail}")
+            elif event.kind in (EventKind.PAUSED, EventKind.NOTE, EventKind.STOPPED):
                 self._say(event.detail)
 
     def _show(self) -> None:
         if self._live:
-            self._stream.write(f"\r\x1b[K{self._line()}")
-            self._stream.flush()
+            self._write(f"\r\x1b[K{self._line()}")
         elif self._done.total() % QUIET_EVERY == 0:
             self._say(self._line())
 
@@ -66,5 +72,10 @@ class ProgressLine:
 
     def _say(self, text: str) -> None:
         clear = "\r\x1b[K" if self._live else ""
-        self._stream.write(f"{clear}{visible(text)}\n")
-        self._stream.flush()
+        self._write(f"{clear}{visible(text)}\n")
+
+    def _write(self, text: str) -> None:
+        # Whoever watched may be gone; that is no reason to stop.
+        with suppress(OSError):
+            self._stream.write(text)
+            self._stream.flush()

@@ -1,39 +1,35 @@
 """`outweigh run`: attempt every trial of a suite, and leave records that can be trusted."""
 
 import argparse
-import os
-import signal
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
-from threading import Event as Signal
+from threading import Event
 
 from outweigh.adapters.stores.experiment_file import remember_suite
 from outweigh.adapters.stores.run_store import FolderRunStore
-from outweigh.adapters.workspaces.copies import CachedWorkspaces
-from outweigh.adapters.workspaces.patch import diff
-from outweigh.cli.arguments import Parser
+from outweigh.cli.arguments import Parser, price_tables
 from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.interruptible import interruptible
 from outweigh.cli.progress import ProgressLine
-from outweigh.cli.sandbox_choice import choose_sandbox
+from outweigh.cli.scratch_folder import scratch_folder, sweep_scratch
+from outweigh.cli.workshop import Equipment, equip, label_of, workshop
 from outweigh.errors import UsageError
-from outweigh.plugins import load
-from outweigh.ports import Agent, SandboxProvider
 from outweigh.run.attempt import Workshop
 from outweigh.run.batch import Stop
-from outweigh.run.experiment import Progress, clear_up, conduct, progress_of
-from outweigh.run.loading import LoadedSuite, load_suite
+from outweigh.run.budget import Budget
+from outweigh.run.experiment import Progress, clear_up, conduct, decided_by, progress_of
+from outweigh.run.loading import LoadedSuite, load_suite, usual_repeats
 from outweigh.run.plan import PlannedRun, plan_runs
-from outweigh.task.suite import DEFAULT_REPEATS, LADDER_REPEATS
 
 SHOWN_RUNS = 10
+MOST_REPEATS = 10_000
+MOST_JOBS = 1_000
 
 CODES = {
     Stop.DONE: ExitCode.SATISFIED,
     Stop.DECIDED: ExitCode.SATISFIED,
+    Stop.INCOMPLETE: ExitCode.UNUSABLE_EVIDENCE,
     Stop.BUDGET: ExitCode.BUDGET_EXHAUSTED,
     Stop.INTERRUPTED: ExitCode.INTERRUPTED,
 }
@@ -43,127 +39,60 @@ def main(arguments: Sequence[str]) -> int:
     """Run, or go on with, an experiment."""
     options = _parser().parse_args(arguments)
     suite = load_suite(Path(options.suite))
-    repeats = options.repeats or suite.spec.repeats or _usual_repeats(suite)
-    plan = plan_runs(
-        [task.id for task in suite.tasks],
-        list(suite.arms),
-        repeats,
-        suite.spec.seed,
-        task_by_task=options.until_decided,
-    )
-    provider = choose_sandbox(suite.spec.sandbox.kind)
-    agents = _agents(suite)
+    plan = _plan(suite, options)
+    equipment = equip(suite)
     folder = Path(options.output or Path("outweigh-runs") / suite.spec.name)
     if options.dry_run:
-        return _describe(plan, suite, provider, folder)
-    with FolderRunStore.open(folder) as store, tempfile.TemporaryDirectory(prefix="outweigh-") as scratch:
+        return _describe(plan, suite, equipment, folder)
+    with FolderRunStore.open(folder) as store:
         remember_suite(folder, suite.spec, suite.tasks, suite.arms)
-        return _run(options, suite, plan, provider, agents, store, Path(scratch))
+        _sweep(equipment, folder)
+        with scratch_folder(folder) as scratch:
+            cancel = Event()
+            shop = workshop(suite, equipment, store, label_of(folder), scratch, cancel)
+            return _run(options, suite, plan, shop, store)
+
+
+def _plan(suite: LoadedSuite, options: argparse.Namespace) -> tuple[PlannedRun, ...]:
+    if options.until_decided and suite.spec.policy.name != "evidence":
+        raise UsageError(
+            f"--until-decided goes by the policy evidence, and the suite has {suite.spec.policy.name!r}; leave out one."
+        )
+    repeats = options.repeats or usual_repeats(suite)
+    tasks = [task.id for task in suite.tasks]
+    return plan_runs(tasks, list(suite.arms), repeats, suite.spec.seed, task_by_task=options.until_decided)
+
+
+def _sweep(equipment: Equipment, folder: Path) -> None:
+    """Processes first: they might still write to the folders."""
+    left = [*equipment.sandboxes.sweep(f"{label_of(folder)}:"), sweep_scratch(folder)]
+    for what in filter(None, left):
+        print(f"outweigh: removed what an earlier engine left behind: {what}", file=sys.stderr)
 
 
 def _run(
-    options: argparse.Namespace,
-    suite: LoadedSuite,
-    plan: Sequence[PlannedRun],
-    provider: SandboxProvider,
-    agents: dict[str, Agent],
-    store: FolderRunStore,
-    scratch: Path,
+    options: argparse.Namespace, suite: LoadedSuite, plan: Sequence[PlannedRun], shop: Workshop, store: FolderRunStore
 ) -> int:
-    label = f"outweigh:{suite.spec.name}"
-    for left in provider.sweep(label):
-        print(f"outweigh: removed what an earlier engine left behind: {left}", file=sys.stderr)
-    drain, cancel = Signal(), Signal()
-    shop = _workshop(suite, provider, agents, store, scratch, label, cancel)
-    with ProgressLine(plan, sys.stderr) as line, _interruptible(drain, cancel):
-        for repair in store.repairs:
-            print(f"outweigh: {repair}", file=sys.stderr)
+    spec, drain = suite.spec, Event()
+    for repair in store.repairs:
+        print(f"outweigh: {repair}", file=sys.stderr)
+    with ProgressLine(plan, sys.stderr) as line, interruptible(drain, shop.cancel):
         clear_up(shop, plan, store.abandoned(), line)
         progress = progress_of(plan, store)
         line.resume(progress)
+        budget = Budget(options.budget or spec.budget_usd, spec.limits.budget_usd, progress.paid)
+        decided = decided_by(spec, store, shop.tasks, price_tables(None)) if options.until_decided else None
         stop = conduct(
-            shop,
-            suite.spec,
-            progress,
-            jobs=options.jobs,
-            budget_usd=options.budget or suite.spec.budget_usd,
-            until_decided=options.until_decided,
-            drain=drain,
-            listen=line,
+            shop, spec, progress, jobs=options.jobs, budget=budget, decided=decided, drain=drain, listen=line
         )
-    _say_how_it_ended(stop, plan, progress_of(plan, store))
+    _say_how_it_ended(stop, plan, progress_of(plan, store), budget)
     return CODES[stop]
 
 
-def _workshop(
-    suite: LoadedSuite,
-    provider: SandboxProvider,
-    agents: dict[str, Agent],
-    store: FolderRunStore,
-    scratch: Path,
-    label: str,
-    cancel: Signal,
-) -> Workshop:
-    return Workshop(
-        tasks={task.id: task for task in suite.tasks},
-        arms=suite.arms,
-        overlays=suite.overlays,
-        agents=agents,
-        sandboxes=provider,
-        workspaces=CachedWorkspaces(scratch / "pristine"),
-        store=store,
-        sandbox=suite.spec.sandbox,
-        limits=suite.spec.limits,
-        secrets=_secrets(suite),
-        scratch=scratch / "trials",
-        label=label,
-        cancel=cancel,
-        now=lambda: datetime.now(UTC),
-        diff=diff,
-    )
-
-
-def _agents(suite: LoadedSuite) -> dict[str, Agent]:
-    """Every agent the arms name; one that cannot run here is refused before anything is paid for."""
-    agents: dict[str, Agent] = {name: load("agent", name) for name in {arm.agent for arm in suite.arms.values()}}
-    for arm in suite.arms.values():
-        if (missing := agents[arm.agent].missing(arm)) is not None:
-            raise UsageError(f"arm {arm.name!r} cannot run here: {missing}")
-    return agents
-
-
-def _secrets(suite: LoadedSuite) -> dict[str, str]:
-    wanted = {name for arm in suite.arms.values() for name in arm.secrets}
-    missing = sorted(name for name in wanted if name not in os.environ)
-    if missing:
-        raise UsageError(f"the suite names the secret {missing[0]}, which is not in the environment; export it first.")
-    return {name: os.environ[name] for name in wanted}
-
-
-def _usual_repeats(suite: LoadedSuite) -> int:
-    return LADDER_REPEATS if any(arm.tier is not None for arm in suite.arms.values()) else DEFAULT_REPEATS
-
-
-@contextmanager
-def _interruptible(drain: Signal, cancel: Signal) -> Iterator[None]:
-    """The first Ctrl-C lets running trials finish, the second ends them."""
-
-    def interrupt(number: int, frame: object) -> None:  # noqa: ARG001 - the signature of a handler
-        if drain.is_set():
-            cancel.set()
-        drain.set()
-
-    before = {kind: signal.signal(kind, interrupt) for kind in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
-
-
-def _describe(plan: Sequence[PlannedRun], suite: LoadedSuite, provider: SandboxProvider, folder: Path) -> int:
+def _describe(plan: Sequence[PlannedRun], suite: LoadedSuite, equipment: Equipment, folder: Path) -> int:
     shape = f"{len(suite.tasks)} tasks × {len(suite.arms)} arms"
-    print(f"{suite.spec.name}: {shape}, {len(plan)} runs in {provider.name} sandboxes, to be kept in {folder}")
+    rooms = equipment.sandboxes.name
+    print(f"{suite.spec.name}: {shape}, {len(plan)} runs in {rooms} sandboxes, to be kept in {folder}")
     cap = suite.spec.limits.budget_usd
     worst = None if cap is None else cap * len(plan)
     print("cost: unknown; [limits] budget_usd would cap a run" if worst is None else f"cost: at most ${worst:,.2f}")
@@ -174,20 +103,27 @@ def _describe(plan: Sequence[PlannedRun], suite: LoadedSuite, provider: SandboxP
     return ExitCode.SATISFIED
 
 
-def _say_how_it_ended(stop: Stop, plan: Sequence[PlannedRun], progress: Progress) -> None:
-    spent = f"${progress.spent_usd:,.4f}" + (f" and {progress.costs_unknown} unknown" if progress.costs_unknown else "")
-    print(f"{stop.value}: {progress.done} of {len(plan)} trials have a result, {spent} spent", file=sys.stderr)
-    if stop is Stop.BUDGET:
-        print("to go on: raise the budget with --budget and run the same command again", file=sys.stderr)
-    if stop is Stop.INTERRUPTED:
-        print("to go on: run the same command again; nothing that finished is repeated", file=sys.stderr)
+def _say_how_it_ended(stop: Stop, plan: Sequence[PlannedRun], progress: Progress, budget: Budget) -> None:
+    unknown = progress.paid.count(None)
+    spent = f"${progress.spent_usd:,.4f}" + (f" and {unknown} unknown" if unknown else "")
+    done = len(plan) - len(progress.left)
+    print(f"{stop.value}: {done} of {len(plan)} trials have a result, {spent} spent", file=sys.stderr)
+    ways = {
+        Stop.BUDGET: "raise the budget with --budget and run the same command again",
+        Stop.INTERRUPTED: "run the same command again; nothing that finished is repeated",
+        Stop.INCOMPLETE: "mend what failed and run the same command again; nothing that finished is repeated",
+    }
+    if stop is Stop.BUDGET and budget.is_blind:
+        ways[stop] = "nobody says what a run costs; set budget_usd under [limits], the most that one run may cost"
+    if stop in ways:
+        print(f"to go on: {ways[stop]}", file=sys.stderr)
 
 
 def _parser() -> Parser:
     parser = Parser(prog="outweigh run", description="Attempt every trial of a suite.", allow_abbrev=False)
     parser.add_argument("-c", "--suite", required=True, metavar="SUITE", help="a suite.toml, or the folder it is in")
-    parser.add_argument("-k", "--repeats", type=_positive, metavar="N", help="repeats (default: the suite's, else 5)")
-    parser.add_argument("-j", "--jobs", type=_positive, default=2, metavar="N", help="at once (default: %(default)s)")
+    parser.add_argument("-k", "--repeats", type=_repeats, metavar="N", help="repeats (default: the suite's, else 5)")
+    parser.add_argument("-j", "--jobs", type=_jobs, default=2, metavar="N", help="at once (default: %(default)s)")
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="the store (default: outweigh-runs/NAME); resumed if it exists"
     )
@@ -197,10 +133,19 @@ def _parser() -> Parser:
     return parser
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
-    return int(text)
+def _repeats(text: str) -> int:
+    return _whole(text, MOST_REPEATS)
+
+
+def _jobs(text: str) -> int:
+    return _whole(text, MOST_JOBS)
+
+
+def _whole(text: str, most: int) -> int:
+    number = int(text) if text.isdecimal() and len(text) < 10 else 0
+    if not 1 <= number <= most:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number between 1 and {most:,}")
+    return number
 
 
 def _dollars(text: str) -> float:

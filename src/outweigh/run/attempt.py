@@ -1,14 +1,14 @@
 """One attempt at a trial, from an empty folder to a stored record. Whatever goes wrong becomes a status."""
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Event as Signal
 from time import monotonic
 
+from outweigh.errors import EvidenceError
 from outweigh.ports import (
     Agent,
     AttemptOutcome,
@@ -20,15 +20,12 @@ from outweigh.ports import (
     SandboxRequest,
     Workspaces,
 )
-from outweigh.record.check_result import CheckResult
-from outweigh.record.cost import UNKNOWN_COST
-from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
-from outweigh.record.status import Status
-from outweigh.record.trajectory import Milestone
-from outweigh.record.trial import Trial
-from outweigh.record.usage import NO_USAGE
+from outweigh.record.run_record import RunRecord
+from outweigh.record.status import EXCLUDED, Status
 from outweigh.run.checks import evaluate
+from outweigh.run.draft import Draft, record_of
 from outweigh.run.plan import PlannedRun
+from outweigh.run.redaction import redacted
 from outweigh.task.arm import Arm
 from outweigh.task.suite import LimitsSpec, SandboxSpec
 from outweigh.task.task import Task
@@ -61,76 +58,68 @@ class Workshop:
     cancel: Signal
     now: Callable[[], datetime]
     diff: Callable[[Path, Path], bytes]
-
-
-@dataclass(slots=True, kw_only=True)
-class _Draft:
-    """What is known about an attempt so far; if it breaks off here, this is what is recorded."""
-
-    started_at: datetime | None
-    setup_seconds: float | None = None
-    checks_seconds: float | None = None
-    outcome: AttemptOutcome | None = None
-    failure: str | None = None
-    checks: tuple[CheckResult, ...] | None = None
-    artifacts: dict[str, bytes] = field(default_factory=dict)
-
-
-def run_id_of(trial: Trial, attempt: int) -> str:
-    """The name of an attempt: readable, and unique within a store."""
-    return f"{trial.task_id}/{trial.arm}/{trial.repeat}#{attempt}"
+    remove: Callable[[Path], None]
 
 
 def make_attempt(shop: Workshop, planned: PlannedRun, number: int) -> Made:
     """Attempt a trial and keep its record; when this returns, the record is durable."""
-    trial = planned.trial
-    run_id = run_id_of(trial, number)
-    shop.store.begin(run_id, trial, number)
-    draft = _Draft(started_at=shop.now())
+    draft = _draft(shop, planned, number, shop.now())
+    shop.store.begin(draft.run_id, planned.trial, number)
     try:
-        _attempt(shop, trial, run_id, draft)
+        _attempt(shop, draft)
     except (SandboxError, OSError) as fault:
-        draft.failure = f"{type(fault).__name__}: {fault}"
-    record = _record(shop, planned, run_id, number, draft)
-    shop.store.append(record)
+        draft.failure = Status.INFRA_ERROR, f"{type(fault).__name__}: {fault}"
+    record = _keep(shop, draft)
     return Made(record=record, retry_after_seconds=draft.outcome.retry_after_seconds if draft.outcome else None)
 
 
 def close_abandoned(shop: Workshop, planned: PlannedRun, number: int) -> RunRecord:
     """Record an attempt whose engine died: it took place, and nothing else is known, not even when it started."""
-    draft = _Draft(started_at=None, failure="the engine ended before this attempt did")
-    record = _record(shop, planned, run_id_of(planned.trial, number), number, draft)
-    shop.store.append(record)
-    return record
+    draft = _draft(shop, planned, number, None)
+    draft.failure = Status.INFRA_ERROR, "the engine ended before this attempt did"
+    return _keep(shop, draft)
 
 
-def _attempt(shop: Workshop, trial: Trial, run_id: str, draft: _Draft) -> None:
-    task, arm = shop.tasks[trial.task_id], shop.arms[trial.arm]
+def _draft(shop: Workshop, planned: PlannedRun, number: int, started_at: datetime | None) -> Draft:
+    task, arm = shop.tasks[planned.trial.task_id], shop.arms[planned.trial.arm]
+    return Draft(planned=planned, number=number, task=task, arm=arm, started_at=started_at)
+
+
+def _attempt(shop: Workshop, draft: Draft) -> None:
+    pristine = shop.workspaces.prepare(draft.task)
     began = monotonic()
-    pristine = shop.workspaces.prepare(task)
     with (
-        _private_folder(shop.scratch, run_id) as folder,
+        _private_folder(shop, f"{draft.planned.position}.{draft.number}") as folder,
         shop.workspaces.lay(pristine, folder / "workspace") as workspace,
     ):
-        request = _room(shop, workspace, folder / "home", run_id)
-        with shop.sandboxes.open(request) as sandbox:
-            _lay_overlay(shop, arm, sandbox)
+        room = _room(shop, workspace, folder / "home", draft.run_id)
+        with shop.sandboxes.open(room) as sandbox:
+            _lay_overlay(shop, draft.arm, sandbox)
             draft.setup_seconds = monotonic() - began
-            draft.outcome = shop.agents[arm.agent].attempt(_request(shop, trial, task, arm), sandbox)
+            draft.outcome = _ask(shop, draft, sandbox)
         draft.artifacts.update(draft.outcome.artifacts)
-        draft.artifacts["diff.patch"] = shop.diff(workspace, pristine)
-        if draft.outcome.status is not Status.INFRA_ERROR:
-            _check(shop, task, arm, request, pristine, folder / "checks-home", draft)
+        if draft.outcome.status not in EXCLUDED:
+            draft.artifacts["diff.patch"] = shop.diff(workspace, pristine)
+            _check(shop, draft, room, pristine, folder / "checks-home")
 
 
-def _check(
-    shop: Workshop, task: Task, arm: Arm, request: SandboxRequest, pristine: Path, home: Path, draft: _Draft
-) -> None:
+def _ask(shop: Workshop, draft: Draft, sandbox: Sandbox) -> AttemptOutcome:
+    try:
+        return shop.agents[draft.arm.agent].attempt(_request(shop, draft), sandbox)
+    except (SandboxError, OSError):
+        raise
+    except Exception as fault:  # somebody else's adapter: its mistakes must not end everybody's experiment
+        raise SandboxError(f"the agent {draft.arm.agent!r} is broken: {type(fault).__name__}: {fault}") from fault
+
+
+def _check(shop: Workshop, draft: Draft, room: SandboxRequest, pristine: Path, home: Path) -> None:
     """A second, fresh room over the same workspace: the agent and all it started are gone when checks arrive."""
     began = monotonic()
     home.mkdir()
-    with shop.sandboxes.open(replace(request, home=home, model_socket=None)) as sandbox:
-        checked = evaluate(task, sandbox, pristine, overlay=arm.overlay)
+    with shop.sandboxes.open(replace(room, home=home, model_socket=None)) as sandbox:
+        checked = evaluate(draft.task, sandbox, pristine, overlay=draft.arm.overlay)
+    if shop.cancel.is_set():
+        raise SandboxError("cancelled while its checks ran")
     draft.checks, draft.checks_seconds = checked.results, monotonic() - began
     draft.artifacts.update(checked.artifacts)
 
@@ -151,12 +140,13 @@ def _room(shop: Workshop, workspace: Path, home: Path, run_id: str) -> SandboxRe
     )
 
 
-def _request(shop: Workshop, trial: Trial, task: Task, arm: Arm) -> AttemptRequest:
+def _request(shop: Workshop, draft: Draft) -> AttemptRequest:
+    arm = draft.arm
     return AttemptRequest(
-        trial=trial,
-        task=task,
+        trial=draft.planned.trial,
+        task=draft.task,
         arm=arm,
-        timeout_seconds=task.timeout_seconds or shop.limits.timeout_seconds,
+        timeout_seconds=draft.task.timeout_seconds or shop.limits.timeout_seconds,
         budget_usd=shop.limits.budget_usd,
         environment={**arm.environment, **{name: shop.secrets[name] for name in arm.secrets}},
     )
@@ -168,58 +158,27 @@ def _lay_overlay(shop: Workshop, arm: Arm, sandbox: Sandbox) -> None:
 
 
 @contextmanager
-def _private_folder(scratch: Path, run_id: str) -> Iterator[Path]:
-    folder = scratch / run_id.replace("/", "_")
+def _private_folder(shop: Workshop, name: str) -> Iterator[Path]:
+    folder = shop.scratch / name
     folder.mkdir(parents=True)
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shop.remove(folder)
 
 
-def _record(shop: Workshop, planned: PlannedRun, run_id: str, number: int, draft: _Draft) -> RunRecord:
-    task, arm = shop.tasks[planned.trial.task_id], shop.arms[planned.trial.arm]
-    outcome = draft.outcome
-    broken = draft.failure is not None or outcome is None
-    return RunRecord(
-        run_id=run_id,
-        trial=planned.trial,
-        attempt=number,
-        status=Status.INFRA_ERROR if broken or outcome is None else outcome.status,
-        status_detail=draft.failure if broken or outcome is None else outcome.status_detail,
-        agent=_unknown_agent(arm) if outcome is None else outcome.agent,
-        arm_fingerprint=arm.fingerprint,
-        task_checksum=task.checksum,
-        family=task.family,
-        position=planned.position,
-        started_at=draft.started_at,
-        duration_seconds=None if outcome is None else outcome.duration_seconds,
-        setup_seconds=draft.setup_seconds,
-        checks_seconds=draft.checks_seconds,
-        usage=NO_USAGE if outcome is None else outcome.usage,
-        cost=UNKNOWN_COST if outcome is None else outcome.cost,
-        step_count=None if outcome is None else outcome.step_count,
-        tool_call_count=None if outcome is None else outcome.tool_call_count,
-        check_command_count=None if draft.checks is None else len(draft.checks),
-        checks=draft.checks,
-        steps=None if outcome is None else outcome.steps,
-        components=None if outcome is None else outcome.components,
-        milestones=_milestones(task, outcome),
-        actions=None if outcome is None else outcome.actions,
-        artifacts={name: shop.store.keep(content) for name, content in draft.artifacts.items() if content},
-        extra={},
-    )
-
-
-def _unknown_agent(arm: Arm) -> AgentIdentity:
-    """The attempt broke before the agent could say who it is; such a run is excluded whatever its kind."""
-    return AgentIdentity(kind=AgentKind.REAL, name=arm.agent, version=None, model=arm.model)
-
-
-def _milestones(task: Task, outcome: AttemptOutcome | None) -> tuple[Milestone, ...] | None:
-    if not task.expected_steps or outcome is None:
-        return None
-    return tuple(
-        Milestone(name=step.name, weight=step.weight, achieved=step.name in outcome.reached_steps)
-        for step in task.expected_steps
-    )
+def _keep(shop: Workshop, draft: Draft) -> RunRecord:
+    secrets = shop.secrets.values()
+    artifacts = {name: redacted(content, secrets) for name, content in draft.artifacts.items() if content}
+    kept = {name: shop.store.keep(content) for name, content in artifacts.items()}
+    try:
+        record = record_of(draft, kept, secrets)
+        shop.store.append(record)
+    except (ValueError, EvidenceError) as fault:
+        if draft.outcome is None:
+            raise
+        # Either the disk fails, and then the second try does too, or an agent said what no record can hold.
+        draft.outcome, draft.failure = None, (Status.AGENT_ERROR, f"what the agent reported cannot be stored: {fault}")
+        record = record_of(draft, kept, secrets)
+        shop.store.append(record)
+    return record

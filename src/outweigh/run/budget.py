@@ -1,49 +1,67 @@
 """The purse of an experiment: a run starts only when the worst it could cost is still there."""
 
-from threading import Lock
+from collections.abc import Iterable
+
+from outweigh.record.run_record import RunRecord
+
+_ROUNDING = 1e-9
+"""Sums of cents are not exact; a difference this small is nobody's money."""
 
 
 class Budget:
     """Counts what was spent and what running trials may still spend. Without a cap everything is affordable.
 
-    A run whose cost nobody knows counts at its cap, or at the dearest run so far: an unknown is not free.
+    A run whose cost nobody knows counts at its cap or, where there is none, at the dearest run so far: an unknown is
+    not free. Where not even that is known, a first run may try; once its cost is unknown too, nothing is affordable.
     """
 
-    def __init__(self, cap_usd: float | None, run_cap_usd: float | None, spent_usd: float = 0.0) -> None:
+    def __init__(self, cap_usd: float | None, run_cap_usd: float | None, earlier: Iterable[float | None] = ()) -> None:
         self._cap = cap_usd
         self._run_cap = run_cap_usd
-        self._spent = spent_usd
-        self._dearest = 0.0
+        self._known = 0.0
+        self._unknown = 0
+        self._dearest: float | None = None
         self._reserved = 0
-        self._lock = Lock()
+        for cost_usd in earlier:
+            self._count(cost_usd)
 
     @property
-    def spent_usd(self) -> float:
-        """What finished runs cost, unknown ones at their worst."""
-        return self._spent
+    def worst_run_usd(self) -> float | None:
+        """The cap of a single run, or the dearest seen where there is none."""
+        return self._dearest if self._run_cap is None else self._run_cap
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether runs were paid for and nothing tells how much they can have cost."""
+        return self._unknown > 0 and self.worst_run_usd is None
 
     def reserve(self) -> bool:
         """Set the worst cost of one run aside; False when it is not there."""
-        with self._lock:
-            worst = self.worst_run_usd
-            if self._cap is not None and self._spent + worst * (self._reserved + 1) > self._cap:
-                return False
-            self._reserved += 1
-            return True
+        if self._cap is not None and not self._affords_one_more(self._cap):
+            return False
+        self._reserved += 1
+        return True
 
     def settle(self, cost_usd: float | None) -> None:
         """Replace what was set aside by what it came to."""
-        with self._lock:
-            self._reserved -= 1
-            self.add(cost_usd)
+        self._reserved -= 1
+        self._count(cost_usd)
 
-    def add(self, cost_usd: float | None) -> None:
-        """Count a run that was paid for."""
-        paid = self.worst_run_usd if cost_usd is None else cost_usd
-        self._spent += paid
-        self._dearest = max(self._dearest, paid)
+    def _affords_one_more(self, cap_usd: float) -> bool:
+        worst = self.worst_run_usd
+        if worst is None:
+            return not self._unknown
+        return self._known + worst * (self._unknown + self._reserved + 1) <= cap_usd + _ROUNDING
 
-    @property
-    def worst_run_usd(self) -> float:
-        """The cap of a single run, or the dearest seen where there is none."""
-        return self._run_cap if self._run_cap is not None else self._dearest
+    def _count(self, cost_usd: float | None) -> None:
+        if cost_usd is None:
+            self._unknown += 1
+            return
+        self._known += cost_usd
+        self._dearest = max(self._dearest or 0.0, cost_usd) or None
+
+
+def paid_for(record: RunRecord) -> float | None:
+    """What an attempt came to: nothing when it broke before the agent was asked, unknown when nobody says."""
+    never_asked = record.started_at is not None and record.setup_seconds is None
+    return 0.0 if never_asked else record.cost.usd

@@ -1,8 +1,13 @@
 """What the engine says while it works: to a progress display, to a file, to nobody."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from outweigh.record.run_record import RunRecord
+from outweigh.record.status import Status
+from outweigh.record.trial import Trial
+from outweigh.score.objective import passed
 
 
 class EventKind(StrEnum):
@@ -25,7 +30,7 @@ class Event:
     task_id: str | None
     arm: str | None
     repeat: int | None
-    status: str | None
+    status: Status | None
     passed: bool | None
     cost_usd: float | None
     detail: str
@@ -46,4 +51,21 @@ def note(detail: str, kind: EventKind = EventKind.NOTE) -> Event:
         passed=None,
         cost_usd=None,
         detail=detail,
+    )
+
+
+def about(trial: Trial, kind: EventKind, detail: str) -> Event:
+    """An event in the life of a trial."""
+    return replace(note(detail, kind), task_id=trial.task_id, arm=trial.arm, repeat=trial.repeat)
+
+
+def finished(record: RunRecord) -> Event:
+    """An attempt has its record."""
+    outcome = passed(record).value
+    return replace(
+        about(record.trial, EventKind.FINISHED, record.status_detail or ""),
+        run_id=record.run_id,
+        status=record.status,
+        passed=None if outcome is None else outcome == 1,
+        cost_usd=record.cost.usd,
     )

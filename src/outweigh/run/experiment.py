@@ -1,6 +1,7 @@
 """A whole experiment: what is left to do, in which order, within which budget, until when."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event as Signal
 
@@ -10,32 +11,38 @@ from outweigh.ports import RunStore
 from outweigh.record.attempt import Attempt
 from outweigh.record.codec import Located
 from outweigh.record.pricing import FirstKnown
-from outweigh.record.run_record import RunRecord
 from outweigh.record.status import EXCLUDED
 from outweigh.run.attempt import Workshop, close_abandoned, make_attempt
-from outweigh.run.batch import Batch, Pace, Stop
-from outweigh.run.budget import Budget
+from outweigh.run.batch import Batch, Decided, Pace, Stop
+from outweigh.run.budget import Budget, paid_for
 from outweigh.run.events import Listener, note
 from outweigh.run.plan import PlannedRun
+from outweigh.score.objective import passed
 from outweigh.task.suite import SuiteSpec
 from outweigh.verdict.by_evidence import weigh
-from outweigh.verdict.evidence_settings import evidence_settings
+from outweigh.verdict.evidence_settings import MINIMUM_TASKS, evidence_settings
 from outweigh.verdict.verdict import Decision
 
 BACKOFF_SECONDS = 1.0
 LONGEST_BACKOFF_SECONDS = 300.0
 
-Trials = tuple[str, str, int]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where an experiment stands: planned trials that count already, and those that are still to do."""
+    """Where an experiment stands: planned trials that count already, and those that are still to do.
 
-    done: int
+    `left` has the number of each trial's next attempt; `paid` is what every attempt came to, None where nobody knows.
+    """
+
+    done: Mapping[str, int]
+    passed: Mapping[str, int]
     left: tuple[tuple[PlannedRun, int], ...]
-    spent_usd: float
-    costs_unknown: int
+    paid: tuple[float | None, ...]
+
+    @property
+    def spent_usd(self) -> float:
+        """Dollars of all attempts whose cost is known."""
+        return sum(cost for cost in self.paid if cost is not None)
 
 
 def clear_up(shop: Workshop, plan: Sequence[PlannedRun], abandoned: Sequence[Attempt], listen: Listener) -> None:
@@ -45,21 +52,24 @@ def clear_up(shop: Workshop, plan: Sequence[PlannedRun], abandoned: Sequence[Att
         run = planned.get((attempt.trial.task_id, attempt.trial.arm, attempt.trial.repeat))
         if run is not None:
             close_abandoned(shop, run, attempt.attempt)
-            listen(note(f"{attempt.run_id} was cut short by the end of an earlier engine; it is attempted again"))
+            listen(note(f"{attempt.run_id} was cut short by the end of an earlier engine"))
 
 
 def progress_of(plan: Sequence[PlannedRun], store: RunStore) -> Progress:
-    """What is left: trials without a record that counts, each with the number of its next attempt."""
+    """What is there, and what is left: trials without a record that counts."""
     finished = store.finished()
-    left = [(run, len(finished.get(_key(run), ())) + 1) for run in plan if not _counts(finished.get(_key(run), ()))]
-    records = [record for attempts in finished.values() for record in attempts]
-    costs = [record.cost.usd for record in records]
-    return Progress(
-        done=len(plan) - len(left),
-        left=tuple(left),
-        spent_usd=sum(cost for cost in costs if cost is not None),
-        costs_unknown=costs.count(None),
-    )
+    done, passes = Counter[str](), Counter[str]()
+    left: list[tuple[PlannedRun, int]] = []
+    for run in plan:
+        attempts = finished.get(_key(run), ())
+        counted = next((record for record in attempts if record.status not in EXCLUDED), None)
+        if counted is None:
+            left.append((run, max((record.attempt for record in attempts), default=0) + 1))
+        else:
+            done[run.trial.arm] += 1
+            passes[run.trial.arm] += passed(counted).value == 1
+    paid = tuple(paid_for(record) for attempts in finished.values() for record in attempts)
+    return Progress(done=done, passed=passes, left=tuple(left), paid=paid)
 
 
 def conduct(
@@ -68,13 +78,12 @@ def conduct(
     progress: Progress,
     *,
     jobs: int,
-    budget_usd: float | None,
-    until_decided: bool,
+    budget: Budget,
+    decided: Decided | None,
     drain: Signal,
     listen: Listener,
 ) -> Stop:
     """Run what is left."""
-    budget = Budget(budget_usd, spec.limits.budget_usd, progress.spent_usd)
     batch = Batch(
         make=lambda planned, number: make_attempt(shop, planned, number),
         pace=Pace(
@@ -86,25 +95,21 @@ def conduct(
         budget=budget,
         drain=drain,
         listen=listen,
-        decided=_decided(spec, shop.store, len(shop.tasks)) if until_decided else None,
+        decided=decided,
     )
     return batch.run(progress.left)
 
 
-def evidence_in(store: RunStore) -> Evidence:
-    """The store's records as evidence, as `outweigh verdict` would read them."""
-    records = [record for attempts in store.finished().values() for record in attempts]
-    located = (Located(record, "store", number) for number, record in enumerate(records, start=1))
-    return gather(located, prices=FirstKnown())
-
-
-def _decided(spec: SuiteSpec, store: RunStore, tasks: int) -> Callable[[], bool]:
-    """Whether every candidate is decided at the sequential boundary; tasks come whole, in random order."""
-    settings = evidence_settings(gates=spec.policy.gates, margins=spec.policy.margins, planned_tasks=max(2, tasks))
+def decided_by(spec: SuiteSpec, store: RunStore, tasks: Collection[str], prices: FirstKnown) -> Decided:
+    """Whether every candidate is decided at the sequential boundary; tasks count whole, and come in random order."""
+    settings = evidence_settings(gates=spec.policy.gates, margins=spec.policy.margins, planned_tasks=max(2, len(tasks)))
     candidates = [name for name in spec.arms if name != spec.baseline]
 
-    def decided() -> bool:
-        evidence = evidence_in(store)
+    def decided(still_open: Collection[str]) -> bool:
+        whole = set(tasks) - set(still_open)
+        if len(whole) < MINIMUM_TASKS:
+            return False
+        evidence = evidence_in(store, whole, prices)
         if not evidence.arms.keys() >= spec.arms.keys():
             return False
         comparisons = [compare(evidence, spec.baseline, name) for name in candidates]
@@ -113,9 +118,12 @@ def _decided(spec: SuiteSpec, store: RunStore, tasks: int) -> Callable[[], bool]
     return decided
 
 
-def _counts(attempts: Sequence[RunRecord]) -> bool:
-    return any(record.status not in EXCLUDED for record in attempts)
+def evidence_in(store: RunStore, tasks: Collection[str], prices: FirstKnown) -> Evidence:
+    """The store's records of these tasks as evidence, as `outweigh verdict` would read them."""
+    records = (record for (task, _, _), attempts in store.finished().items() if task in tasks for record in attempts)
+    located = (Located(record, "store", number) for number, record in enumerate(records, start=1))
+    return gather(located, prices=prices)
 
 
-def _key(run: PlannedRun) -> Trials:
+def _key(run: PlannedRun) -> tuple[str, str, int]:
     return run.trial.task_id, run.trial.arm, run.trial.repeat

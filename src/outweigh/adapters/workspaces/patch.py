@@ -20,10 +20,11 @@ PATCH_LIMIT = 32 * 2**20
 _NOTES_LIMIT = 100
 
 
-def diff(workspace: Path, pristine: Path) -> bytes:
+def diff(workspace: Path, pristine: Path, *, scratch: Path | None = None) -> bytes:
     """The changes as `git apply` takes them, new files included; what is left out is named on top.
 
     New files count unless the pristine tree's own rules ignore them: rules that the agent wrote hide nothing.
+    Temporary files are made in `scratch`, so that they are found should the process be killed.
     """
     workspace, pristine = workspace.absolute(), pristine.absolute()
     try:
@@ -35,8 +36,8 @@ def diff(workspace: Path, pristine: Path) -> bytes:
         choice = _Choice(workspace, before)
         for name in sorted({*touched} - _ignored(pristine, [name for name in touched if name not in before])):
             choice.consider(name, after[name])
-        with TemporaryDirectory(prefix="outweigh-diff-") as scratch:
-            return choice.notes() + _patch(workspace, _borrowed(pristine, Path(scratch)), gone, choice.taken)
+        with TemporaryDirectory(prefix="outweigh-diff-", dir=scratch) as folder:
+            return choice.notes() + _patch(workspace, _borrowed(pristine, Path(folder)), gone, choice.taken)
     except GitError as fault:  # the agent made a tree that git cannot take: no reason to lose the run
         return f"# the changes could not be written down: {fault}\n".encode()
     except OSError as fault:
