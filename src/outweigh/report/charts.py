@@ -4,7 +4,7 @@ Places along the chart are percentages, so a chart fills any width while its let
 and Ito's, safe for colour-blind eyes; shapes and words say the same. Ink is the colour of the text around the chart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from html import escape
@@ -94,6 +94,9 @@ class _Scale:
         low, high = floor(min(inside) / step + 1e-9), ceil(max(inside) / step - 1e-9)
         return cls(low=low * step, high=max(high, low + 1) * step, step=step)
 
+    def shows(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
     def place(self, value: float) -> str:
         return f"{self.percent(value):.2f}%"
 
@@ -111,6 +114,7 @@ def _row(row: ChartRow, top: int, scale: _Scale) -> str:
         f"<g>{_title(row.words)}",
         f'<text x="0" y="{top + 16}"><tspan class="ow-name">{name}</tspan> {row.mark.value}</text>',
         f'<text x="100%" y="{top + 16}" text-anchor="end">{_escape(row.figures)}</text>',
+        f'<line class="ow-line" x1="0" x2="100%" y1="{middle}" y2="{middle}"/>',
         _band(row, middle, scale),
         _upright(0.0, middle - 13, middle + 13, scale, "ow-zero", f"{row.name}: no change"),
     ]
@@ -131,26 +135,34 @@ def _band(row: ChartRow, middle: int, scale: _Scale) -> str:
 
 def _interval(row: ChartRow, interval: tuple[float, float], middle: int, scale: _Scale) -> str:
     low, high = interval
-    marks = [
+    bar = (
         f'<line class="ow-{row.mark.value}" x1="{scale.place(low)}" x2="{scale.place(high)}" y1="{middle}" '
         f'y2="{middle}" stroke-width="4">{_title(row.words)}</line>'
-    ]
-    for end, turn, beyond in ((low, 180, low < scale.low), (high, 0, high > scale.high)):
-        shape = "M-2-7 9 0-2 7Z" if beyond else "M0-6V6"
-        marks.append(_shape(shape, end, middle, scale, row, f"rotate({turn})"))
-    return "\n".join(marks)
+    )
+    caps = [_shape("M0-6V6", end, middle, scale, row) for end in interval if scale.shows(end)]
+    return "\n".join([bar, *caps, *_arrows(row, interval, middle, scale)])
+
+
+def _arrows(row: ChartRow, values: Sequence[float], middle: int, scale: _Scale) -> Iterator[str]:
+    """What lies beyond the chart is pointed at."""
+    if min(values) < scale.low:
+        yield _shape("M4-8-12 0 4 8Z", scale.low, middle, scale, row)
+    if max(values) > scale.high:
+        yield _shape("M-4-8 12 0-4 8Z", scale.high, middle, scale, row)
 
 
 def _point(row: ChartRow, point: float, middle: int, scale: _Scale) -> str:
+    if not scale.shows(point):
+        return "\n".join(_arrows(row, [point], middle, scale))
     shape = "M-8 0 0-8 8 0 0 8Z" if row.mark is Mark.FAILS else "M-6.5 0A6.5 6.5 0 1 1 6.5 0A6.5 6.5 0 1 1-6.5 0Z"
-    return _shape(shape, point, middle, scale, row, "rotate(0)")
+    return _shape(shape, point, middle, scale, row)
 
 
-def _shape(path: str, value: float, middle: int, scale: _Scale, row: ChartRow, transform: str) -> str:
+def _shape(path: str, value: float, middle: int, scale: _Scale, row: ChartRow) -> str:
     """A path cannot be placed in percent, so that a drawing of its own carries it there."""
     return (
         f'<svg x="{scale.place(value)}" y="{middle}" overflow="visible"><path class="ow-{row.mark.value}" '
-        f'stroke-width="2" d="{path}" transform="{transform}">{_title(row.words)}</path></svg>'
+        f'stroke-width="2" d="{path}">{_title(row.words)}</path></svg>'
     )
 
 

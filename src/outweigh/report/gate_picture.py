@@ -28,7 +28,7 @@ def gate_pictures(gates: tuple[Gate, ...], comparison: Comparison) -> list[Block
 def _row(gate: Gate, evidence: GateEvidence) -> ChartRow:
     change, span, margin = gate_figures(evidence)
     interval, band = _interval(evidence), _band(evidence)
-    figures = change if interval is None else f"{change} ({span})"
+    figures = "" if evidence.effect is None else change if interval is None else f"{change} ({span})"
     return ChartRow(
         name=gate.name,
         mark=Mark(gate.state.value),
@@ -36,7 +36,7 @@ def _row(gate: Gate, evidence: GateEvidence) -> ChartRow:
         point=None if evidence.effect is None else _benefit(evidence.effect, evidence),
         interval=interval,
         band=band,
-        words=f"{gate.name} {gate.state.value}: {figures}; {_reading(interval, band)}",
+        words=f"{gate.name} {gate.state.value}: {figures or gate.detail}; {_reading(interval, band)}",
         band_words=f"{gate.name}: within the margin of {margin}",
     )
 

@@ -14,7 +14,7 @@ STYLE = """
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+main { max-width: 68rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 h1, h2, h3 { line-height: 1.25; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; margin: 0 0 1rem; }
 h2 { font-size: 1.3rem; margin: 3rem 0 1rem; }
@@ -29,13 +29,24 @@ nav { margin: 1rem 0; }
 a { color: var(--good); }
 figure { margin: 0; max-width: 44rem; }
 figcaption { color: var(--quiet); font-size: 0.875rem; margin-top: 0.5rem; }
-.scroll { overflow-x: auto; }
+/* A shadow at an edge says that the table goes on there; the cover moves with the table and hides it at the end. */
+.scroll {
+  overflow-x: auto;
+  background:
+    linear-gradient(to right, var(--paper) 50%, transparent) left / 2.5rem 100% no-repeat local,
+    linear-gradient(to left, var(--paper) 50%, transparent) right / 2.5rem 100% no-repeat local,
+    linear-gradient(to right, var(--line), transparent) left / 1rem 100% no-repeat scroll,
+    linear-gradient(to left, var(--line), transparent) right / 1rem 100% no-repeat scroll;
+}
 table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.3rem 0.75rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
 th:first-child { text-align: left; padding-left: 0; }
-thead th { color: var(--quiet); font-weight: 600; border-bottom-width: 2px; }
-tbody th { font-weight: 400; }
-td.good, td.bad, td.unsure { color: var(--tone); font-weight: 600; }
+th { white-space: normal; overflow-wrap: break-word; max-width: 16rem; }
+thead th { color: var(--quiet); font-weight: 600; border-bottom-width: 2px; vertical-align: bottom; }
+tbody th { font-weight: 400; min-width: min(12rem, 36vw); }
+th:first-child { position: sticky; left: 0; background: var(--paper); }
+td.good, td.bad, td.unsure { color: var(--tone); }
+td.good, td.bad { font-weight: 600; }
 pre { margin: 0; padding: 0.75rem 0.9rem; background: var(--shade); overflow-x: auto; font-size: 0.875rem; }
 @media print { .scroll, pre { overflow: visible; } pre { white-space: pre-wrap; } section { break-inside: avoid; } }
 """
