@@ -1,0 +1,80 @@
+"""The demo is the whole flow, for real, and it decides as it says it does."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from outweigh.adapters.stores.experiment_file import recall_suite
+from outweigh.cli.demo import DEMO_SUITE
+from outweigh.cli.main import main
+
+
+class Shown(NamedTuple):
+    store: Path
+    code: int
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """Run once for all claims: it takes some seconds."""
+    store = tmp_path_factory.mktemp("demo") / "store"
+    return Shown(store, main(["demo", "-o", str(store)]))
+
+
+def test_it_works_and_leaves_a_store(demo: Shown) -> None:
+    assert demo.code == 0
+    experiment = recall_suite(demo.store)
+    assert experiment is not None
+    assert (experiment.suite, experiment.baseline) == ("demo", "plain")
+    assert len((demo.store / "runs-engine.jsonl").read_bytes().splitlines()) == 240
+
+
+def test_its_report_is_one_page_with_pictures(demo: Shown) -> None:
+    page = (demo.store / "report.html").read_text()
+
+    assert "<svg" in page
+    assert "1 of 3 candidates improved on plain" in page
+
+
+def test_the_improvement_is_seen_the_twin_is_not_and_the_trap_is_caught(outweigh: Any, demo: Shown) -> None:
+    verdicts = outweigh("verdict", str(demo.store), "--format", "json").json()["verdicts"]
+
+    decisions = {verdict["candidate"]: verdict["decision"] for verdict in verdicts}
+    assert decisions.keys() == {"same", "better", "trap"}
+    assert (decisions["better"], decisions["trap"]) == ("improved", "regressed")
+    assert decisions["same"] not in ("improved", "regressed")
+
+
+def test_a_pretended_agent_earns_no_promotion(outweigh: Any, demo: Shown) -> None:
+    verdicts = outweigh("verdict", str(demo.store), "--format", "json").json()["verdicts"]
+
+    assert not any(verdict["may_promote"] for verdict in verdicts)
+
+
+def test_a_second_demo_repeats_nothing_and_shows_every_command(outweigh: Any, demo: Shown) -> None:
+    answer = outweigh("demo", "-o", str(demo.store))
+
+    assert answer.code == 0
+    assert "240 of 240 trials have a result already" in answer.err
+    assert f"$ outweigh run -c {DEMO_SUITE} -o {demo.store}\n(exit code 0)" in answer.out
+    assert f"$ outweigh verdict {demo.store}\n1 of 3 candidates improved on plain" in answer.out
+
+
+def test_a_store_of_another_experiment_ends_the_demo_before_it_shows_anything(outweigh: Any, tmp_path: Path) -> None:
+    other = {"schema": "outweigh.experiment/1", "suite": "x", "baseline": "y", "seed": 0, "arms": {}, "tasks": {}}
+    (tmp_path / "experiment.json").write_bytes(msgspec.json.encode(other))
+
+    answer = outweigh("demo", "-o", str(tmp_path))
+
+    assert answer.code == 2
+    assert "holds another experiment" in answer.err
+    assert "verdict" not in answer.out
+
+
+def test_the_suite_ships_inside_the_package() -> None:
+    import outweigh  # noqa: PLC0415 - the name is also a fixture's
+
+    assert (DEMO_SUITE / "suite.toml").is_file()
+    assert DEMO_SUITE.is_relative_to(Path(outweigh.__file__).parent)
