@@ -20,7 +20,8 @@ parts:
 	@sh scripts/install_parts.sh $(PARTS)
 
 demo: setup
-	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+	@rm -rf build/demo
+	@$(BIN)/outweigh demo -o build/demo
 
 test: setup parts lint
 	$(BIN)/pytest -n auto --dist loadfile

@@ -16,7 +16,8 @@ from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.adapters.workspaces.copies import CachedWorkspaces
 from outweigh.cli.arguments import Parser, add_format_option, show
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.machine import chosen_kind, look_around, look_at_agents, look_at_prices, look_at_sandboxes
+from outweigh.cli.machine import look_around, look_at_agents, look_at_prices, look_at_sandboxes
+from outweigh.cli.sandbox_choice import wanted_sandbox
 from outweigh.errors import UsageError
 from outweigh.plugins import load
 from outweigh.report.doctor_view import Examination, Part, Remark, TriedTask, doctor_report
@@ -66,7 +67,7 @@ def _try_tasks(suite: LoadedSuite, parts: Sequence[Part]) -> list[PreflightResul
 
 def _premises(suite: LoadedSuite, scratch: Path) -> Premises:
     return Premises(
-        sandboxes=load("sandbox", chosen_kind(suite.spec.sandbox)),
+        sandboxes=load("sandbox", wanted_sandbox(suite.spec.sandbox.kind)),
         workspaces=CachedWorkspaces(scratch / "pristine"),
         scratch=scratch,
         sandbox=suite.spec.sandbox,

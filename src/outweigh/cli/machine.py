@@ -11,6 +11,7 @@ from threading import Event
 from time import monotonic
 
 from outweigh.adapters.prices.genai import GenaiPrices
+from outweigh.cli.sandbox_choice import wanted_sandbox
 from outweigh.errors import UsageError
 from outweigh.plugins import load, names
 from outweigh.ports import Agent, SandboxError, SandboxProvider, SandboxRequest
@@ -38,7 +39,7 @@ def look_at_sandboxes(suite: LoadedSuite | None) -> Iterator[Part]:
     """Every kind that is installed; the one that the suite asks for must work."""
     spec = SandboxSpec() if suite is None else suite.spec.sandbox
     for name in names("sandbox"):
-        is_chosen = suite is not None and name == chosen_kind(spec)
+        is_chosen = suite is not None and name == wanted_sandbox(spec.kind)
         yield _sandbox(load("sandbox", name), spec if is_chosen else SandboxSpec(), is_chosen=is_chosen)
 
 
@@ -59,11 +60,6 @@ def look_at_agents(suite: LoadedSuite | None) -> Iterator[Part]:
 def look_at_prices() -> Part:
     """Where prices come from for runs whose cost nobody reports."""
     return Part(kind="prices", name="", missing=None, required=False, detail=GenaiPrices().name)
-
-
-def chosen_kind(spec: SandboxSpec) -> str:
-    """The sandbox that a suite gets."""
-    return "bubblewrap" if spec.kind == "auto" else spec.kind
 
 
 def _git() -> Part:

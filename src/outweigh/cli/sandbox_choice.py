@@ -5,9 +5,14 @@ from outweigh.plugins import load
 from outweigh.ports import SandboxProvider
 
 
+def wanted_sandbox(kind: str) -> str:
+    """The name of the provider that a suite asks for; `auto` means bubblewrap."""
+    return "bubblewrap" if kind == "auto" else kind
+
+
 def choose_sandbox(kind: str) -> SandboxProvider:
-    """The provider of that kind; `auto` means bubblewrap, and is not quietly replaced by no walls at all."""
-    wanted = "bubblewrap" if kind == "auto" else kind
+    """The provider of that kind; one that does not work is not quietly replaced by no walls at all."""
+    wanted = wanted_sandbox(kind)
     provider: SandboxProvider = load("sandbox", wanted)
     missing = provider.missing()
     if missing is not None:
