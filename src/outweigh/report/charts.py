@@ -172,11 +172,9 @@ def _axis(scale: _Scale, top: int) -> str:
         words = f"{100 * abs(tick):g}"
         side = "no change" if words == "0" else f"{words} {'better' if tick > 0 else 'worse'}"
         parts.append(_upright(tick, top, top + 5, scale, "ow-line", side))
-        parts.append(
-            f'<text class="ow-small" x="{scale.place(tick)}" y="{top + 19}" text-anchor="middle">{words}</text>'
-        )
-    parts.append(f'<text class="ow-small" x="0" y="{top + 38}">← worse, by points or %</text>')
-    parts.append(f'<text class="ow-small" x="100%" y="{top + 38}" text-anchor="end">better →</text>')
+        parts.append(_small(scale.place(tick), top + 19, "middle", words))
+    parts.append(_small("0", top + 38, "start", "← worse, by points or %"))
+    parts.append(_small("100%", top + 38, "end", "better →"))
     return "\n".join([*parts, "</g>"])
 
 

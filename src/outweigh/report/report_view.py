@@ -114,12 +114,17 @@ def _sources(candidates: Sequence[Judged], provenance: Provenance) -> Iterator[s
 
 def _settings(candidates: Sequence[Judged]) -> Iterator[str]:
     """Once where they are the same for all, as they mostly are."""
-    described: dict[str, list[str]] = {}
+    shared: dict[tuple[str, ...], list[str]] = {}
     for one in candidates:
-        settings = "; ".join(f"{key}: {_words(value)}" for key, value in one.verdict.settings.items())
-        described.setdefault(f"policy {one.verdict.policy}{settings and f'; {settings}'}", []).append(one.name)
-    for settings, names in described.items():
-        yield settings if len(described) == 1 else f"{', '.join(names)}: {settings}"
+        shared.setdefault(tuple(_described(one.verdict)), []).append(one.name)
+    for settings, names in shared.items():
+        whose = f"{', '.join(names)}: " if len(shared) > 1 else ""
+        yield from (whose + line for line in settings)
+
+
+def _described(verdict: Verdict) -> Iterator[str]:
+    yield f"policy: {verdict.policy}"
+    yield from (f"{key.replace('_', ' ')}: {_words(value)}" for key, value in verdict.settings.items())
 
 
 def _words(value: object) -> str:

@@ -73,7 +73,7 @@ def _block(block: Table | Bullets | Picture | Listing, level: int) -> str:
             return f"{title}<figure>{block.svg}<figcaption>{_text(block.caption)}</figcaption></figure>"
         case Listing():
             lines = "\n".join(map(_text, block.lines))
-            return f'{title}<pre tabindex="0"><code>{lines}</code></pre>'
+            return f"{title}<pre><code>{lines}</code></pre>"
 
 
 def _table(table: Table) -> str:

@@ -47,6 +47,7 @@ tbody th { font-weight: 400; min-width: min(12rem, 36vw); }
 th:first-child { position: sticky; left: 0; background: var(--paper); }
 td.good, td.bad, td.unsure { color: var(--tone); }
 td.good, td.bad { font-weight: 600; }
-pre { margin: 0; padding: 0.75rem 0.9rem; background: var(--shade); overflow-x: auto; font-size: 0.875rem; }
-@media print { .scroll, pre { overflow: visible; } pre { white-space: pre-wrap; } section { break-inside: avoid; } }
+pre { margin: 0; padding: 0.75rem 0.9rem; background: var(--shade); font-size: 0.875rem; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+@media print { .scroll { overflow: visible; background: none; } figure, li, tr { break-inside: avoid; } }
 """
