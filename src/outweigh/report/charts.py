@@ -23,6 +23,7 @@ _MOST_TICKS = 8
 STYLE = """
 .ow-chart { --ow-holds: #0072B2; --ow-fails: #B34700; font: 14px system-ui, sans-serif; overflow: visible; }
 @media (prefers-color-scheme: dark) { .ow-chart { --ow-holds: #56B4E9; --ow-fails: #E69F00; } }
+@media (max-width: 30rem) { .ow-chart { font-size: 12px; } }
 .ow-chart text { fill: currentColor; }
 .ow-chart .ow-small { font-size: 12px; opacity: 0.8; }
 .ow-chart .ow-name { font-weight: 600; }

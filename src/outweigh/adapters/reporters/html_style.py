@@ -49,5 +49,10 @@ td.good, td.bad, td.unsure { color: var(--tone); }
 td.good, td.bad { font-weight: 600; }
 pre { margin: 0; padding: 0.75rem 0.9rem; background: var(--shade); font-size: 0.875rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+@media (max-width: 30rem) {
+  th, td { padding: 0.3rem 0.4rem; }
+  tbody th { min-width: 30vw; }
+  table { font-size: 0.85rem; }
+}
 @media print { .scroll { overflow: visible; background: none; } figure, li, tr { break-inside: avoid; } }
 """
