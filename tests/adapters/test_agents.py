@@ -65,6 +65,7 @@ def an_arm(agent: str, options: Mapping[str, Any] | None = None, **fields: Any) 
         secrets=(),
         flags=(),
         options=dict(options or {}),
+        option_files={},
     )
     return msgspec.structs.replace(arm, **fields)
 
