@@ -16,6 +16,13 @@ QUIET_EVERY = 100
 """Where the line cannot change, it is written once per so many results."""
 
 
+def tell(text: str, stream: TextIO) -> None:
+    """Say something to whoever watches; that nobody does any more is no reason to stop."""
+    with suppress(OSError, ValueError):
+        stream.write(text)
+        stream.flush()
+
+
 class ProgressLine:
     """Listens to the engine. Per arm: trials with a result, how many passed; and dollars."""
 
@@ -33,7 +40,7 @@ class ProgressLine:
 
     def __exit__(self, *trouble: object) -> None:
         if self._live:
-            self._write("\n")
+            tell("\n", self._stream)
 
     def resume(self, progress: Progress) -> None:
         """Tell where an earlier engine got to."""
@@ -59,7 +66,7 @@ class ProgressLine:
 
     def _show(self) -> None:
         if self._live:
-            self._write(f"\r\x1b[K{self._line()}")
+            tell(f"\r\x1b[K{self._line()}", self._stream)
         elif self._done.total() % QUIET_EVERY == 0:
             self._say(self._line())
 
@@ -72,10 +79,4 @@ class ProgressLine:
 
     def _say(self, text: str) -> None:
         clear = "\r\x1b[K" if self._live else ""
-        self._write(f"{clear}{visible(text)}\n")
-
-    def _write(self, text: str) -> None:
-        # Whoever watched may be gone; that is no reason to stop.
-        with suppress(OSError):
-            self._stream.write(text)
-            self._stream.flush()
+        tell(f"{clear}{visible(text)}\n", self._stream)

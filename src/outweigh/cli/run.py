@@ -11,7 +11,7 @@ from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.arguments import Parser, price_tables
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.interruptible import interruptible
-from outweigh.cli.progress import ProgressLine
+from outweigh.cli.progress import ProgressLine, tell
 from outweigh.cli.scratch_folder import scratch_folder, sweep_scratch
 from outweigh.cli.workshop import Equipment, equip, label_of, workshop
 from outweigh.errors import UsageError
@@ -67,7 +67,7 @@ def _sweep(equipment: Equipment, folder: Path) -> None:
     """Processes first: they might still write to the folders."""
     left = [*equipment.sandboxes.sweep(f"{label_of(folder)}:"), sweep_scratch(folder)]
     for what in filter(None, left):
-        print(f"outweigh: removed what an earlier engine left behind: {what}", file=sys.stderr)
+        tell(f"outweigh: removed what an earlier engine left behind: {what}\n", sys.stderr)
 
 
 def _run(
@@ -75,7 +75,7 @@ def _run(
 ) -> int:
     spec, drain = suite.spec, Event()
     for repair in store.repairs:
-        print(f"outweigh: {repair}", file=sys.stderr)
+        tell(f"outweigh: {repair}\n", sys.stderr)
     with ProgressLine(plan, sys.stderr) as line, interruptible(drain, shop.cancel):
         clear_up(shop, plan, store.abandoned(), line)
         progress = progress_of(plan, store)
@@ -107,7 +107,7 @@ def _say_how_it_ended(stop: Stop, plan: Sequence[PlannedRun], progress: Progress
     unknown = progress.paid.count(None)
     spent = f"${progress.spent_usd:,.4f}" + (f" and {unknown} unknown" if unknown else "")
     done = len(plan) - len(progress.left)
-    print(f"{stop.value}: {done} of {len(plan)} trials have a result, {spent} spent", file=sys.stderr)
+    tell(f"{stop.value}: {done} of {len(plan)} trials have a result, {spent} spent\n", sys.stderr)
     ways = {
         Stop.BUDGET: "raise the budget with --budget and run the same command again",
         Stop.INTERRUPTED: "run the same command again; nothing that finished is repeated",
@@ -116,7 +116,7 @@ def _say_how_it_ended(stop: Stop, plan: Sequence[PlannedRun], progress: Progress
     if stop is Stop.BUDGET and budget.is_blind:
         ways[stop] = "nobody says what a run costs; set budget_usd under [limits], the most that one run may cost"
     if stop in ways:
-        print(f"to go on: {ways[stop]}", file=sys.stderr)
+        tell(f"to go on: {ways[stop]}\n", sys.stderr)
 
 
 def _parser() -> Parser:

@@ -96,7 +96,8 @@ def _commit(tree: Path) -> None:
 
 
 def _copy(pristine: Path, target: Path) -> None:
-    done = subprocess.run(["cp", "-a", "--", f"{pristine}/.", str(target)], capture_output=True, check=False)
+    command = ["cp", "-a", "--", f"{pristine}/.", str(target)]
+    done = subprocess.run(command, capture_output=True, check=False, process_group=0)  # out of reach of a Ctrl-C
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()
         raise SandboxError(f"the workspace could not be copied to {target}: {said}.")

@@ -46,6 +46,7 @@ def git(
             capture_output=True,
             timeout=_SECONDS,
             check=False,
+            process_group=0,  # a Ctrl-C is for the engine, which lets its trials finish
         )
     except (OSError, subprocess.TimeoutExpired) as fault:
         raise GitError(str(fault)) from fault

@@ -14,4 +14,4 @@ def remove(folder: Path) -> None:
 
 def _run(program: str, option: str, folder: Path, *operands: str) -> None:
     command = [program, option, *operands, "--", str(folder)]
-    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, process_group=0)
