@@ -1,32 +1,18 @@
 """`outweigh doctor`: what works here, and whether a suite's tasks can show anything."""
 
 import argparse
-import os
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from threading import Event
 
-import msgspec
-
-from outweigh.adapters.stores.whole_file import write_whole
-from outweigh.adapters.workspaces.copies import CachedWorkspaces
 from outweigh.cli.arguments import Parser, add_format_option, show
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.machine import look_around, look_at_agents, look_at_prices, look_at_sandboxes
-from outweigh.cli.sandbox_choice import wanted_sandbox
+from outweigh.cli.trying import PREFLIGHT_FILE, keep_preflight, try_tasks
 from outweigh.errors import UsageError
-from outweigh.plugins import load
 from outweigh.report.doctor_view import Examination, Part, Remark, TriedTask, doctor_report
 from outweigh.run.loading import LoadedSuite, load_suite
-from outweigh.run.preflight import Premises, preflight
 from outweigh.run.preflight_findings import PreflightResult
-
-JOBS = 2
-PREFLIGHT_FILE = "preflight.json"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -38,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     parts = _parts(options, suite)
     results = None if suite is None else _try_tasks(suite, parts)
     if options.output is not None and suite is not None and results is not None:
-        _keep(Path(options.output), suite, results)
+        keep_preflight(Path(options.output), suite, results)
     examination = Examination(
         suite=None if suite is None else suite.spec.name,
         parts=parts,
@@ -59,42 +45,7 @@ def _try_tasks(suite: LoadedSuite, parts: Sequence[Part]) -> list[PreflightResul
         return None
     if sys.stderr.isatty():
         print(f"trying {len(suite.tasks)} tasks …", file=sys.stderr)
-    with tempfile.TemporaryDirectory(prefix="outweigh-", ignore_cleanup_errors=True) as scratch:
-        premises = _premises(suite, Path(scratch))
-        with ThreadPoolExecutor(JOBS) as threads, _cancelled_by_trouble(premises.cancel):
-            return list(threads.map(lambda task: preflight(task, premises), suite.tasks))
-
-
-def _premises(suite: LoadedSuite, scratch: Path) -> Premises:
-    return Premises(
-        sandboxes=load("sandbox", wanted_sandbox(suite.spec.sandbox.kind)),
-        workspaces=CachedWorkspaces(scratch / "pristine"),
-        scratch=scratch,
-        sandbox=suite.spec.sandbox,
-        # Not an engine's label: a run that clears up after a killed engine must leave this alone.
-        label=f"outweigh-doctor:{os.getpid()}",
-        solution_timeout_seconds=suite.spec.limits.timeout_seconds,
-        cancel=Event(),
-    )
-
-
-@contextmanager
-def _cancelled_by_trouble(cancel: Event) -> Iterator[None]:
-    """Ctrl-C must not wait for a test suite to end."""
-    try:
-        yield
-    except BaseException:
-        cancel.set()
-        raise
-
-
-def _keep(folder: Path, suite: LoadedSuite, results: Sequence[PreflightResult]) -> None:
-    evidence = {"schema": "outweigh.preflight/1", "suite": suite.spec.name, "tasks": results}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise UsageError(f"{folder} cannot be made: {fault.strerror}. Name a folder to write to by -o.") from fault
-    write_whole(folder / PREFLIGHT_FILE, [msgspec.json.format(msgspec.json.encode(evidence), indent=2), b"\n"])
+    return try_tasks(suite)
 
 
 def _tried(result: PreflightResult) -> TriedTask:

@@ -9,10 +9,12 @@ from threading import Event
 from outweigh.adapters.stores.experiment_file import remember_suite
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.arguments import Parser, price_tables
+from outweigh.cli.event_file import told_to_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.interruptible import interruptible
 from outweigh.cli.progress import ProgressLine, tell
 from outweigh.cli.scratch_folder import scratch_folder, sweep_scratch
+from outweigh.cli.trying import require_preflight
 from outweigh.cli.workshop import Equipment, equip, label_of, workshop
 from outweigh.errors import UsageError
 from outweigh.run.attempt import Workshop
@@ -47,6 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     with FolderRunStore.open(folder) as store:
         remember_suite(folder, suite.spec, suite.tasks, suite.arms)
         _sweep(equipment, folder)
+        require_preflight(folder, suite, go_on=options.yes)
         with scratch_folder(folder) as scratch:
             cancel = Event()
             shop = workshop(suite, equipment, store, label_of(folder), scratch, cancel)
@@ -76,14 +79,18 @@ def _run(
     spec, drain = suite.spec, Event()
     for repair in store.repairs:
         tell(f"outweigh: {repair}\n", sys.stderr)
-    with ProgressLine(plan, sys.stderr) as line, interruptible(drain, shop.cancel):
-        clear_up(shop, plan, store.abandoned(), line)
+    with (
+        ProgressLine(plan, sys.stderr) as line,
+        told_to_file(options.events, line) as listen,
+        interruptible(drain, shop.cancel),
+    ):
+        clear_up(shop, plan, store.abandoned(), listen)
         progress = progress_of(plan, store)
         line.resume(progress)
         budget = Budget(options.budget or spec.budget_usd, spec.limits.budget_usd, progress.paid)
         decided = decided_by(spec, store, shop.tasks, price_tables(None)) if options.until_decided else None
         stop = conduct(
-            shop, spec, progress, jobs=options.jobs, budget=budget, decided=decided, drain=drain, listen=line
+            shop, spec, progress, jobs=options.jobs, budget=budget, decided=decided, drain=drain, listen=listen
         )
     _say_how_it_ended(stop, plan, progress_of(plan, store), budget)
     return CODES[stop]
@@ -129,6 +136,8 @@ def _parser() -> Parser:
     )
     parser.add_argument("--budget", type=_dollars, metavar="USD", help="stop before the run that could exceed it")
     parser.add_argument("--until-decided", action="store_true", help="stop as soon as the evidence decides")
+    parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")
+    parser.add_argument("-y", "--yes", action="store_true", help="go on although preflight found faults in tasks")
     parser.add_argument("--dry-run", action="store_true", help="show the plan and what it may cost")
     return parser
 

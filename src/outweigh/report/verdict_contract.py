@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from hashlib import sha256
+
+import msgspec
 
 from outweigh.compare.comparison import Comparison
 from outweigh.report.payload import Payload, finite
@@ -9,7 +12,13 @@ from outweigh.verdict.verdict import Gate, Sensitivity, Verdict
 
 
 def verdict_payload(verdict: Verdict, comparison: Comparison, *, may_promote: bool) -> Payload:
-    """`verdict --format json`."""
+    """`verdict --format json`. `verdict_sha256` is over all but the evidence's hash: equal answers have equal ones."""
+    answer = _answer(verdict, comparison, may_promote=may_promote)
+    fingerprint = sha256(msgspec.json.encode(answer, order="sorted")).hexdigest()
+    return {**answer, "verdict_sha256": fingerprint, "evidence_sha256": verdict.evidence_sha256}
+
+
+def _answer(verdict: Verdict, comparison: Comparison, *, may_promote: bool) -> Payload:
     return {
         "schema": "outweigh.verdict/1",
         "policy": verdict.policy,
@@ -18,7 +27,6 @@ def verdict_payload(verdict: Verdict, comparison: Comparison, *, may_promote: bo
         "decision": verdict.decision.value,
         "seed_wording": verdict.seed_wording,
         "may_promote": may_promote,
-        "evidence_sha256": verdict.evidence_sha256,
         "reasons": list(verdict.reasons),
         "blockers": list(verdict.blockers),
         "gates": [_gate(gate) for gate in verdict.gates],

@@ -1,0 +1,100 @@
+"""Preflight of a whole suite: every task tried before anybody pays, and the results kept as evidence."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+import msgspec
+
+from outweigh.adapters.stores.whole_file import write_whole
+from outweigh.adapters.workspaces.copies import CachedWorkspaces
+from outweigh.cli.sandbox_choice import wanted_sandbox
+from outweigh.errors import EvidenceError, UsageError
+from outweigh.plugins import load
+from outweigh.run.loading import LoadedSuite
+from outweigh.run.preflight import Premises, preflight
+from outweigh.run.preflight_findings import PreflightResult
+
+JOBS = 2
+SHOWN_FAULTS = 3
+PREFLIGHT_FILE = "preflight.json"
+
+
+class Preflight(msgspec.Struct, frozen=True, kw_only=True):
+    """What was kept of a preflight."""
+
+    schema: str
+    suite: str
+    tasks: list[PreflightResult]
+
+
+def try_tasks(suite: LoadedSuite) -> list[PreflightResult]:
+    """Untouched, noop and oracle for every task. Needs the sandbox and git, but no agent and no secret."""
+    with tempfile.TemporaryDirectory(prefix="outweigh-", ignore_cleanup_errors=True) as scratch:
+        premises = _premises(suite, Path(scratch))
+        with ThreadPoolExecutor(JOBS) as threads, _cancelled_by_trouble(premises.cancel):
+            return list(threads.map(lambda task: preflight(task, premises), suite.tasks))
+
+
+def keep_preflight(folder: Path, suite: LoadedSuite, results: Sequence[PreflightResult]) -> None:
+    """Write the results beside the records."""
+    evidence = {"schema": "outweigh.preflight/1", "suite": suite.spec.name, "tasks": results}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise UsageError(f"{folder} cannot be made: {fault.strerror}. Name a folder to write to by -o.") from fault
+    write_whole(folder / PREFLIGHT_FILE, [msgspec.json.format(msgspec.json.encode(evidence), indent=2), b"\n"])
+
+
+def require_preflight(folder: Path, suite: LoadedSuite, *, go_on: bool) -> None:
+    """Before the first paid run: a task that cannot show anything stops the experiment, unless the user insists."""
+    results = _kept(folder, suite)
+    if results is None:
+        results = try_tasks(suite)
+        keep_preflight(folder, suite, results)
+    faults = [
+        f"{result.task_id}: {finding.message}" for result in results for finding in result.findings if finding.blocking
+    ]
+    if faults and not go_on:
+        more = f" (and {len(faults) - SHOWN_FAULTS} more)" if len(faults) > SHOWN_FAULTS else ""
+        raise EvidenceError(
+            f"tried before the first run, tasks were found that would show nothing: {' '.join(faults[:SHOWN_FAULTS])}"
+            f"{more} `outweigh doctor -c` shows all; mend them, or go on all the same with -y."
+        )
+
+
+def _kept(folder: Path, suite: LoadedSuite) -> list[PreflightResult] | None:
+    """Earlier results, where they are about just these tasks."""
+    try:
+        kept = msgspec.json.decode((folder / PREFLIGHT_FILE).read_bytes(), type=Preflight)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    tried = {result.task_id: result.task_checksum for result in kept.tasks}
+    return kept.tasks if tried == {task.id: task.checksum for task in suite.tasks} else None
+
+
+def _premises(suite: LoadedSuite, scratch: Path) -> Premises:
+    return Premises(
+        sandboxes=load("sandbox", wanted_sandbox(suite.spec.sandbox.kind)),
+        workspaces=CachedWorkspaces(scratch / "pristine"),
+        scratch=scratch,
+        sandbox=suite.spec.sandbox,
+        # Not an engine's label: a run that clears up after a killed engine must leave this alone.
+        label=f"outweigh-doctor:{os.getpid()}",
+        solution_timeout_seconds=suite.spec.limits.timeout_seconds,
+        cancel=Event(),
+    )
+
+
+@contextmanager
+def _cancelled_by_trouble(cancel: Event) -> Iterator[None]:
+    """Ctrl-C must not wait for a test suite to end."""
+    try:
+        yield
+    except BaseException:
+        cancel.set()
+        raise

@@ -1,0 +1,89 @@
+"""What a run tries before it starts, and what it tells while it goes."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from outweigh.run.starter import starter_files
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    folder = tmp_path / "suite"
+    for name, content in starter_files().items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+def make_vacuous(suite: Path) -> str:
+    task = next(path for path in sorted((suite / "tasks").iterdir()) if path.is_dir())
+    (task / "tests" / "test.sh").parent.mkdir(exist_ok=True)
+    text = (task / "task.toml").read_text().split("[metadata.outweigh]")[0].split("[[metadata.outweigh.checks]]")[0]
+    check = '[[metadata.outweigh.checks]]\ntype = "command"\nname = "nothing"\nrun = "true"\n'
+    (task / "task.toml").write_text(f"{text}\n{check}")
+    return task.name
+
+
+def test_tasks_are_tried_once_before_the_first_run_and_the_results_are_kept(
+    outweigh: Any, suite: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+
+    assert outweigh("run", "-c", str(suite), "-k", "1", "-o", str(store)).code == 0
+    kept = (store / "preflight.json").read_bytes()
+    assert outweigh("run", "-c", str(suite), "-k", "2", "-o", str(store)).code == 0
+
+    assert {len(msgspec.json.decode(kept)["tasks"])} == {2}
+    assert (store / "preflight.json").read_bytes() == kept
+
+
+def test_a_task_that_passes_untouched_stops_the_run_before_it_starts(
+    outweigh: Any, suite: Path, tmp_path: Path
+) -> None:
+    name = make_vacuous(suite)
+
+    answer = outweigh("run", "-c", str(suite), "-k", "1", "-o", str(tmp_path / "store"))
+
+    assert answer.code == 3
+    assert name in answer.err
+    assert "go on all the same with -y" in answer.err
+    assert not list((tmp_path / "store").glob("runs-*.jsonl"))
+
+
+def test_who_insists_may_run_it_all_the_same(outweigh: Any, suite: Path, tmp_path: Path) -> None:
+    make_vacuous(suite)
+
+    assert outweigh("run", "-c", str(suite), "-k", "1", "-o", str(tmp_path / "store"), "-y").code == 0
+
+
+def test_every_event_is_a_line_of_json(outweigh: Any, suite: Path, tmp_path: Path) -> None:
+    events = tmp_path / "events.ndjson"
+
+    outweigh("run", "-c", str(suite), "-k", "2", "-o", str(tmp_path / "store"), "--events", str(events))
+
+    lines = [msgspec.json.decode(line) for line in events.read_bytes().splitlines()]
+    kinds = [line["kind"] for line in lines]
+    assert (kinds.count("started"), kinds.count("finished")) == (8, 8)
+    assert {line["status"] for line in lines if line["kind"] == "finished"} == {"completed"}
+
+
+def test_an_event_file_that_cannot_be_written_is_refused(outweigh: Any, suite: Path, tmp_path: Path) -> None:
+    answer = outweigh("run", "-c", str(suite), "-o", str(tmp_path / "store"), "--events", str(tmp_path / "no" / "file"))
+
+    assert answer.code == 2
+    assert "cannot be written" in answer.err
+
+
+def test_the_same_suite_and_seed_give_the_same_verdict_hash(outweigh: Any, suite: Path, tmp_path: Path) -> None:
+    hashes = []
+    for name in ("one", "two"):
+        store = str(tmp_path / name)
+        outweigh("run", "-c", str(suite), "-o", store, "-j", "1" if name == "one" else "3")
+        hashes.append(outweigh("verdict", store, "--format", "json").json())
+
+    assert hashes[0]["verdict_sha256"] == hashes[1]["verdict_sha256"]
+    assert hashes[0]["evidence_sha256"] != hashes[1]["evidence_sha256"]
