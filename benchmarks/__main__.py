@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import appends, engine, ingest, intervals, scale, startup
+from benchmarks import appends, engine, ingest, intervals, sandboxes, scale, startup
 from benchmarks.measure import keep_bytecode
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
@@ -19,6 +19,7 @@ GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "intervals": intervals.measure,
     "appends": appends.measure,
     "engine": engine.measure,
+    "sandboxes": sandboxes.measure,
 }
 """A new group is one more line here."""
 
