@@ -15,6 +15,7 @@ from outweigh.record.status import Status
 from outweigh.record.trajectory import Source
 
 Name = Annotated[str, Field(min_length=1, max_length=500)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0)]
 Ordinal = Annotated[int, Field(ge=1)]
 Amount = Annotated[float, Field(ge=0)]
@@ -142,4 +143,5 @@ class PydanticRun(Stored):
     components: Annotated[tuple[ComponentTokens, ...], FromJson] | None
     milestones: Annotated[tuple[Milestone, ...], FromJson] | None
     actions: Annotated[tuple[AlignedAction, ...], FromJson] | None
+    artifacts: dict[Name, Sha256]
     extra: dict[str, Any]
