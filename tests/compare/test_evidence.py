@@ -5,7 +5,7 @@ from outweigh.errors import EvidenceError, UsageError
 from outweigh.record.codec import Located
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.status import Status
-from outweigh.testing.builders import a_judgment, a_run, evidence_of
+from outweigh.testing.builders import a_judgment, a_run, an_arm, evidence_of
 
 
 def test_a_trial_recorded_twice_is_refused_with_both_places() -> None:
@@ -77,3 +77,13 @@ def test_the_fingerprint_covers_judgments_and_only_the_arms_asked_for() -> None:
 def test_records_without_a_run_are_no_evidence() -> None:
     with pytest.raises(EvidenceError, match="no run"):
         evidence_of(a_judgment(a_run()))
+
+
+def test_runs_are_in_the_order_of_their_trials_whoever_finished_first() -> None:
+    runs = [*an_arm("a", [[True, False], [False, True]]), *an_arm("b", [[True, True], [False, False]])]
+
+    forwards, backwards = evidence_of(runs), evidence_of(runs[::-1])
+
+    for arm in ("a", "b"):
+        trials = [[(run.task_id, run.repeat) for run in found.arms[arm]] for found in (forwards, backwards)]
+        assert trials[0] == trials[1] == sorted(trials[0])

@@ -140,9 +140,12 @@ class _Trials:
         return sum(len(answers) for run_id, answers in judgments.items() if run_id not in keys)
 
     def by_arm(self) -> dict[str, list[Score]]:
+        """Arms as they appear, each in the order of its trials: figures must not depend on who finished first."""
         arms: dict[str, list[Score]] = defaultdict(list)
         for (_, arm, _), score in self.scores.items():
             arms[arm].append(score)
+        for scores in arms.values():
+            scores.sort(key=lambda score: (score.task_id, score.repeat))
         return dict(arms)
 
 
