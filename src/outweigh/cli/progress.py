@@ -1,8 +1,8 @@
 """How an experiment is going, on standard error: one line that changes, or a few that stay."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from threading import Lock
 from typing import TextIO
 
@@ -18,9 +18,12 @@ QUIET_EVERY = 100
 
 def tell(text: str, stream: TextIO) -> None:
     """Say something to whoever watches; that nobody does any more is no reason to stop."""
-    with suppress(OSError, ValueError):
+    try:
         stream.write(text)
         stream.flush()
+    except OSError:
+        # What is left in the buffer must not fail again when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class ProgressLine:
