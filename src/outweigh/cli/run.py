@@ -49,10 +49,9 @@ def main(arguments: Sequence[str]) -> int:
     with FolderRunStore.open(folder) as store:
         remember_suite(folder, suite.spec, suite.tasks, suite.arms)
         _sweep(equipment, folder)
-        require_preflight(folder, suite, go_on=options.yes)
         with scratch_folder(folder) as scratch:
-            cancel = Event()
-            shop = workshop(suite, equipment, store, label_of(folder), scratch, cancel)
+            require_preflight(folder, suite, scratch=scratch, label=label_of(folder), go_on=options.yes)
+            shop = workshop(suite, equipment, store, label_of(folder), scratch, cancel=Event())
             return _run(options, suite, plan, shop, store)
 
 

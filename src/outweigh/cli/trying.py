@@ -35,9 +35,8 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True):
 def try_tasks(suite: LoadedSuite) -> list[PreflightResult]:
     """Untouched, noop and oracle for every task. Needs the sandbox and git, but no agent and no secret."""
     with tempfile.TemporaryDirectory(prefix="outweigh-", ignore_cleanup_errors=True) as scratch:
-        premises = _premises(suite, Path(scratch))
-        with ThreadPoolExecutor(JOBS) as threads, _cancelled_by_trouble(premises.cancel):
-            return list(threads.map(lambda task: preflight(task, premises), suite.tasks))
+        # Not an engine's label: a run that clears up after a killed engine must leave this alone.
+        return _try(suite, Path(scratch), f"outweigh-doctor:{os.getpid()}")
 
 
 def keep_preflight(folder: Path, suite: LoadedSuite, results: Sequence[PreflightResult]) -> None:
@@ -50,11 +49,14 @@ def keep_preflight(folder: Path, suite: LoadedSuite, results: Sequence[Preflight
     write_whole(folder / PREFLIGHT_FILE, [msgspec.json.format(msgspec.json.encode(evidence), indent=2), b"\n"])
 
 
-def require_preflight(folder: Path, suite: LoadedSuite, *, go_on: bool) -> None:
-    """Before the first paid run: a task that cannot show anything stops the experiment, unless the user insists."""
+def require_preflight(folder: Path, suite: LoadedSuite, *, scratch: Path, label: str, go_on: bool) -> None:
+    """Before the first paid run: a task that cannot show anything stops the experiment, unless the user insists.
+
+    With the scratch folder and the label of the engine, what is left by a kill is found like everything else.
+    """
     results = _kept(folder, suite)
     if results is None:
-        results = try_tasks(suite)
+        results = _try(suite, scratch, label)
         keep_preflight(folder, suite, results)
     faults = [
         f"{result.task_id}: {finding.message}" for result in results for finding in result.findings if finding.blocking
@@ -77,14 +79,20 @@ def _kept(folder: Path, suite: LoadedSuite) -> list[PreflightResult] | None:
     return kept.tasks if tried == {task.id: task.checksum for task in suite.tasks} else None
 
 
-def _premises(suite: LoadedSuite, scratch: Path) -> Premises:
+def _try(suite: LoadedSuite, scratch: Path, label: str) -> list[PreflightResult]:
+    premises = _premises(suite, scratch, label)
+    premises.scratch.mkdir()
+    with ThreadPoolExecutor(JOBS) as threads, _cancelled_by_trouble(premises.cancel):
+        return list(threads.map(lambda task: preflight(task, premises), suite.tasks))
+
+
+def _premises(suite: LoadedSuite, scratch: Path, label: str) -> Premises:
     return Premises(
         sandboxes=load("sandbox", wanted_sandbox(suite.spec.sandbox.kind)),
         workspaces=CachedWorkspaces(scratch / "pristine"),
-        scratch=scratch,
+        scratch=scratch / "preflight",
         sandbox=suite.spec.sandbox,
-        # Not an engine's label: a run that clears up after a killed engine must leave this alone.
-        label=f"outweigh-doctor:{os.getpid()}",
+        label=label,
         solution_timeout_seconds=suite.spec.limits.timeout_seconds,
         cancel=Event(),
     )
