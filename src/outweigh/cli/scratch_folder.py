@@ -30,14 +30,12 @@ def scratch_folder(store: Path) -> Iterator[Path]:
         note.write_text(f"{folder}\n")
         folder.mkdir(mode=0o700)
     except OSError as fault:
-        raise UsageError(
-            f"{fault.filename} cannot be made: {fault.strerror}. Set TMPDIR to a folder with room."
-        ) from None
+        raise UsageError(f"{fault.filename} cannot be made: {fault.strerror}. Make room, or set TMPDIR.") from None
     try:
         yield folder
     finally:
         _clear(folder)
-        note.unlink()
+        note.unlink(missing_ok=True)
 
 
 def sweep_scratch(store: Path) -> str | None:
