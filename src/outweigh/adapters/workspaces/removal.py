@@ -1,12 +1,22 @@
 """Taking away trees that an agent may have made hard to remove: closed folders, endless nesting."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
 
 def remove(folder: Path) -> None:
-    """Remove a tree, whatever is in it; nothing there is fine. Programs do it that no depth of nesting stops."""
-    _run("rm", "-rf", folder)
+    """Remove a tree, whatever is in it; nothing there is fine."""
+    try:
+        shutil.rmtree(folder)
+    except (OSError, RecursionError):
+        _remove_by_force(folder)
+
+
+def _remove_by_force(folder: Path) -> None:
+    """By programs, which no depth of nesting stops; a process each, so not for the ordinary tree."""
+    if folder.exists() or folder.is_symlink():
+        _run("rm", "-rf", folder)
     if folder.exists():
         _run("chmod", "-R", folder, "u+rwX")
         _run("rm", "-rf", folder)
