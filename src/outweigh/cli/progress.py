@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from threading import Lock
+from time import monotonic
 from typing import TextIO
 
 from outweigh.record.status import EXCLUDED
@@ -27,13 +28,16 @@ def tell(text: str, stream: TextIO) -> None:
 
 
 class ProgressLine:
-    """Listens to the engine. Per arm: trials with a result, how many passed; and dollars."""
+    """Listens to the engine. Per arm: trials with a result, how many passed; dollars, what runs, and time left."""
 
     def __init__(self, plan: Sequence[PlannedRun], stream: TextIO) -> None:
         self._total = Counter(run.trial.arm for run in plan)
         self._done: Counter[str] = Counter()
         self._passed: Counter[str] = Counter()
         self._spent = 0.0
+        self._running = 0
+        self._earlier = 0
+        self._began = monotonic()
         self._stream = stream
         self._live = stream.isatty()
         self._lock = Lock()
@@ -50,13 +54,17 @@ class ProgressLine:
         self._done.update(progress.done)
         self._passed.update(progress.passed)
         self._spent = progress.spent_usd
+        self._earlier = self._done.total()
         if self._done.total():
             self._say(f"{self._done.total()} of {self._total.total()} trials have a result already")
 
     def __call__(self, event: Event) -> None:
         """Take note of one moment."""
         with self._lock:
-            if event.kind is EventKind.FINISHED and event.arm is not None:
+            if event.kind is EventKind.STARTED:
+                self._running += 1
+            elif event.kind is EventKind.FINISHED and event.arm is not None:
+                self._running -= 1
                 counts = event.status not in EXCLUDED
                 self._done[event.arm] += counts
                 self._passed[event.arm] += counts and event.passed is True
@@ -78,7 +86,15 @@ class ProgressLine:
             f"{visible(arm)} {self._done[arm]}/{total} ({self._passed[arm]} passed)"
             for arm, total in self._total.items()
         )
-        return f"{arms}  ${self._spent:,.2f}"
+        return f"{arms}  ${self._spent:,.2f}  {self._running} running{self._time_left()}"
+
+    def _time_left(self) -> str:
+        """From this engine's own pace; nothing before it has any."""
+        made, left = self._done.total() - self._earlier, self._total.total() - self._done.total()
+        if made < 1 or left < 1:
+            return ""
+        seconds = (monotonic() - self._began) / made * left
+        return f", about {seconds / 60:.0f} min left" if seconds >= 90 else f", about {seconds:.0f} s left"
 
     def _say(self, text: str) -> None:
         clear = "\r\x1b[K" if self._live else ""

@@ -154,8 +154,8 @@ def _refuse_what_cannot_be(request: SandboxRequest) -> None:
         raise SandboxError(missing)
     if request.allow_hosts:
         raise SandboxError(
-            f"sandbox.allow_hosts names {', '.join(request.allow_hosts)}, and bubblewrap can only cut off the whole "
-            "network; use the container sandbox for tasks that need hosts other than the model."
+            f"sandbox.allow_hosts names {', '.join(request.allow_hosts)}, and no sandbox can let single hosts through "
+            "yet; put what the tasks need into their workspaces, or use the local sandbox for agents you trust."
         )
     if request.image is not None:
         raise SandboxError(f"bubblewrap has no images and cannot use {request.image!r}; use the container sandbox.")

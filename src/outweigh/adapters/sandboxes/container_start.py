@@ -37,8 +37,8 @@ def start_arguments(engine: Engine, request: SandboxRequest, notes: Path, image:
 def _refuse_impossible(request: SandboxRequest) -> None:
     if request.allow_hosts:
         raise UsageError(
-            "the container sandbox lets nothing out but the model's socket: [sandbox] allow_hosts cannot be granted. "
-            "Remove it, or choose a sandbox that has an allow-list."
+            "no sandbox can let single hosts through yet, so [sandbox] allow_hosts cannot be granted. Put what tasks "
+            "need into their workspaces or the image, or use the local sandbox for agents you trust."
         )
     for path in (request.workspace, request.home, request.model_socket, *map(Path, request.read_only)):
         if path is not None and ("," in str(path) or not path.is_absolute() or not path.exists()):
