@@ -15,18 +15,13 @@ Weights = NDArray[np.int64]
 
 _CELLS_PER_BLOCK = 2**17
 _CELLS_PER_PRODUCT = 2**20
+_THREADS = 2
 
 
 def weight_blocks(tasks: int, draws: int, seed: int) -> Iterator[Weights]:
     """Yield the weight matrix (draws × tasks) in blocks of rows; every row sums to the number of tasks."""
-    if tasks < 1 or draws < 1:
-        raise ValueError(f"a bootstrap needs at least one task and one draw, not {tasks} and {draws}")
-    # The size of a block depends on the tasks alone and each block has its own generator:
-    # more draws extend the matrix and never change what was drawn before.
-    rows = max(1, _CELLS_PER_BLOCK // tasks)
-    for block, start in enumerate(range(0, draws, rows)):
-        generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(block,)))
-        yield _draw_weights(generator, rows, tasks)[: draws - start]
+    for block, size in enumerate(_block_sizes(tasks, draws)):
+        yield _weight_block(tasks, seed, block)[:size]
 
 
 def task_weights(tasks: int, draws: int, seed: int) -> Weights:
@@ -36,7 +31,15 @@ def task_weights(tasks: int, draws: int, seed: int) -> Weights:
 
 def bootstrap(statistic: Callable[[Weights], Floats], tasks: int, draws: int, seed: int) -> Floats:
     """Apply a statistic of the weights to every draw without ever holding the whole weight matrix."""
-    return np.concatenate([statistic(weights) for weights in weight_blocks(tasks, draws, seed)])
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - slow to import, and most verdicts draw nothing
+
+    def of_block(place: tuple[int, int]) -> Floats:
+        block, size = place
+        return statistic(_weight_block(tasks, seed, block)[:size])
+
+    # Every block has its own generator, so neither the number of threads nor who comes first changes a draw.
+    with ThreadPoolExecutor(_THREADS) as threads:
+        return np.concatenate(list(threads.map(of_block, enumerate(_block_sizes(tasks, draws)))))
 
 
 def bootstrap_means(columns: ArrayLike, draws: int, seed: int) -> Floats:
@@ -79,6 +82,23 @@ def jackknife_means(columns: ArrayLike) -> Floats:
     table = _as_table(columns)
     left_out: Floats = (table.sum(axis=0) - table) / (len(table) - 1)
     return left_out
+
+
+def _block_sizes(tasks: int, draws: int) -> list[int]:
+    """How many draws each block holds: the size depends on the tasks alone, so more draws never change earlier ones."""
+    if tasks < 1 or draws < 1:
+        raise ValueError(f"a bootstrap needs at least one task and one draw, not {tasks} and {draws}")
+    rows = _rows_per_block(tasks)
+    return [min(rows, draws - start) for start in range(0, draws, rows)]
+
+
+def _rows_per_block(tasks: int) -> int:
+    return max(1, _CELLS_PER_BLOCK // tasks)
+
+
+def _weight_block(tasks: int, seed: int, block: int) -> Weights:
+    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(block,)))
+    return _draw_weights(generator, _rows_per_block(tasks), tasks)
 
 
 def _draw_weights(generator: np.random.Generator, rows: int, tasks: int) -> Weights:
