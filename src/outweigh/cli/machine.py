@@ -14,9 +14,10 @@ from outweigh.adapters.prices.genai import GenaiPrices
 from outweigh.cli.sandbox_choice import wanted_sandbox
 from outweigh.errors import UsageError
 from outweigh.plugins import load, names
-from outweigh.ports import Agent, SandboxError, SandboxProvider, SandboxRequest
+from outweigh.ports import Agent, SandboxError, SandboxProvider
 from outweigh.report.doctor_view import Part
 from outweigh.run.loading import LoadedSuite
+from outweigh.run.room import room_of
 from outweigh.task.suite import SandboxSpec
 
 LITTLE_SPACE = 2**30
@@ -107,18 +108,8 @@ def _start(provider: SandboxProvider, spec: SandboxSpec) -> float:
         workspace, home = Path(folder, "workspace"), Path(folder, "home")
         workspace.mkdir()
         home.mkdir()
-        request = SandboxRequest(
-            workspace=workspace,
-            home=home,
-            label=f"outweigh-doctor:{os.getpid()}",
-            read_only=tuple(spec.read_only),
-            model_socket=None,
-            allow_hosts=tuple(spec.allow_hosts),
-            image=spec.image,
-            memory_mb=spec.memory_mb,
-            processes=spec.processes,
-            cancel=Event(),
-        )
+        label = f"outweigh-doctor:{os.getpid()}"
+        request = room_of(spec, workspace=workspace, home=home, label=label, cancel=Event())
         began = monotonic()
         with provider.open(request) as sandbox:
             sandbox.exec(_FIRST_WORDS, environment={}, timeout_seconds=_PATIENCE_SECONDS)

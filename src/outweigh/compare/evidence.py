@@ -182,5 +182,5 @@ def _warnings(
         places = "; ".join(map(str, skipped[:SHOWN_LINES])) + ("; …" if len(skipped) > SHOWN_LINES else "")
         notes.append(f"{len(skipped)} lines could not be read and were skipped, so nothing is promoted: {places}.")
     if strangers:
-        notes.append(f"the changes file speaks of {name_some(strangers)}, which the records do not hold.")
+        notes.append(f"the changes file speaks of {name_some(sorted(strangers))}, which the records do not hold.")
     return tuple(notes)

@@ -21,11 +21,12 @@ from outweigh.ports import (
     Workspaces,
 )
 from outweigh.record.run_record import RunRecord
+from outweigh.record.secrecy import without_secrets
 from outweigh.record.status import EXCLUDED, Status
 from outweigh.run.checks import evaluate
 from outweigh.run.draft import Draft, record_of
 from outweigh.run.plan import PlannedRun
-from outweigh.run.redaction import redacted
+from outweigh.run.room import room_of
 from outweigh.task.arm import Arm
 from outweigh.task.suite import LimitsSpec, SandboxSpec
 from outweigh.task.task import Task
@@ -126,18 +127,8 @@ def _check(shop: Workshop, draft: Draft, room: SandboxRequest, pristine: Path, h
 
 def _room(shop: Workshop, workspace: Path, home: Path, run_id: str) -> SandboxRequest:
     home.mkdir()
-    return SandboxRequest(
-        workspace=workspace,
-        home=home,
-        label=f"{shop.label}:{run_id}",
-        read_only=tuple(shop.sandbox.read_only),
-        model_socket=None,
-        allow_hosts=tuple(shop.sandbox.allow_hosts),
-        image=shop.sandbox.image,
-        memory_mb=shop.sandbox.memory_mb,
-        processes=shop.sandbox.processes,
-        cancel=shop.cancel,
-    )
+    label = f"{shop.label}:{run_id}"
+    return room_of(shop.sandbox, workspace=workspace, home=home, label=label, cancel=shop.cancel)
 
 
 def _request(shop: Workshop, draft: Draft) -> AttemptRequest:
@@ -169,7 +160,7 @@ def _private_folder(shop: Workshop, name: str) -> Iterator[Path]:
 
 def _keep(shop: Workshop, draft: Draft) -> RunRecord:
     secrets = shop.secrets.values()
-    artifacts = {name: redacted(content, secrets) for name, content in draft.artifacts.items() if content}
+    artifacts = {name: without_secrets(content, secrets) for name, content in draft.artifacts.items() if content}
     kept = {name: shop.store.keep(content) for name, content in artifacts.items()}
     try:
         record = record_of(draft, kept, secrets)

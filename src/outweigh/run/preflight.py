@@ -22,6 +22,7 @@ from outweigh.run.preflight_findings import (
     judge_solved,
     judge_untouched,
 )
+from outweigh.run.room import room_of
 from outweigh.task.suite import SandboxSpec
 from outweigh.task.task import Task
 
@@ -125,18 +126,8 @@ def _room(task: Task, premises: Premises, pristine: Path, name: str) -> Iterator
     ):
         home = Path(folder, "home")
         home.mkdir()
-        yield SandboxRequest(
-            workspace=workspace,
-            home=home,
-            label=f"{premises.label}:preflight/{task.id}/{name}",
-            read_only=tuple(premises.sandbox.read_only),
-            model_socket=None,
-            allow_hosts=tuple(premises.sandbox.allow_hosts),
-            image=premises.sandbox.image,
-            memory_mb=premises.sandbox.memory_mb,
-            processes=premises.sandbox.processes,
-            cancel=premises.cancel,
-        )
+        label = f"{premises.label}:preflight/{task.id}/{name}"
+        yield room_of(premises.sandbox, workspace=workspace, home=home, label=label, cancel=premises.cancel)
 
 
 def _fresh_home(request: SandboxRequest) -> SandboxRequest:

@@ -35,7 +35,6 @@ class LimitsSpec(Spec, frozen=True, kw_only=True):
 
     timeout_seconds: Seconds = 1800.0
     budget_usd: Dollars | None = None
-    setup_timeout_seconds: Seconds = 600.0
     retries: Annotated[int, Meta(ge=0, le=20)] = 2
 
 

@@ -15,11 +15,11 @@ from msgspec import Meta
 
 from outweigh.adapters.agents.outcome import early_end, outcome
 from outweigh.adapters.agents.private_folder import PRIVATE_FOLDER, private_folder
-from outweigh.adapters.agents.secrecy import without_secrets
 from outweigh.adapters.agents.usage_report import NOTHING_SAID, SIZE_LIMIT, UsageReport, read_report
 from outweigh.errors import UsageError
 from outweigh.ports import AttemptOutcome, AttemptRequest, Completed, Sandbox, SandboxError
 from outweigh.record.run_record import AgentIdentity, AgentKind
+from outweigh.record.secrecy import without_secrets
 from outweigh.record.status import Status
 from outweigh.task.arm import Arm
 from outweigh.task.spec import Spec
