@@ -1,16 +1,18 @@
 """One small protocol per kind of adapter: the page an adapter author reads."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from socket import socket
 from threading import Event
 from typing import Protocol
 
 from outweigh.record.codec import Located, OnInvalid
 from outweigh.record.components import ComponentTokens
 from outweigh.record.cost import Cost
+from outweigh.record.loaded import Loaded
 from outweigh.record.pricing import PriceTable
 from outweigh.record.run_record import AgentIdentity, RunRecord
 from outweigh.record.status import Status
@@ -20,13 +22,20 @@ from outweigh.record.usage import Usage
 from outweigh.report.document import Report
 from outweigh.task.arm import Arm
 from outweigh.task.task import Task
+from outweigh.transcript.failure import Failure
+from outweigh.transcript.model_call import Account, Marker
 
 __all__ = [
     "Agent",
     "AttemptOutcome",
     "AttemptRequest",
     "Completed",
+    "Door",
     "Ending",
+    "Gateway",
+    "Meter",
+    "MeterRequest",
+    "ModelAccess",
     "PriceTable",
     "Reporter",
     "RunStore",
@@ -94,6 +103,18 @@ class SandboxError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """A way out of a sandbox: a port on its own loopback, behind which somebody outside answers.
+
+    The sandbox listens where programs inside can connect, and nobody else, and hands the socket to `serve`, which
+    answers on it until the context is left. Only what has a door can be reached.
+    """
+
+    name: str
+    serve: Callable[[socket], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxRequest:
     """What a sandbox is made of. `workspace` and `home` are folders of the host, laid out and private to this trial.
 
@@ -104,8 +125,7 @@ class SandboxRequest:
     home: Path
     label: str
     read_only: tuple[str, ...]
-    model_socket: Path | None
-    allow_hosts: tuple[str, ...]
+    doors: tuple[Door, ...]
     image: str | None
     memory_mb: int | None
     processes: int | None
@@ -123,6 +143,17 @@ class Sandbox(Protocol):
     def host_workspace(self) -> Path:
         """The same folder as seen from outside."""
 
+    @property
+    def home(self) -> str:
+        """The private home folder as seen from inside; it lasts as long as the sandbox."""
+
+    @property
+    def host_home(self) -> Path:
+        """The same folder as seen from outside."""
+
+    def port(self, door: str) -> int:
+        """Where on 127.0.0.1 a program inside reaches what is behind this door."""
+
     def exec(
         self,
         command: Sequence[str],
@@ -130,8 +161,12 @@ class Sandbox(Protocol):
         environment: Mapping[str, str],
         timeout_seconds: float,
         stdin: bytes = b"",
+        listen: Callable[[bytes], None] | None = None,
     ) -> Completed:
-        """Run a command in the workspace with this environment and no other; a timeout ends its whole tree."""
+        """Run a command in the workspace with this environment and no other; a timeout ends its whole tree.
+
+        `listen` hears all of standard output as it comes, also what is beyond the limit of what is kept.
+        """
 
     def read(self, path: str, limit: int) -> bytes | None:
         """A file of the workspace, at most so many bytes; None when there is none. A path that leads out is refused."""
@@ -168,8 +203,52 @@ class Workspaces(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAccess:
+    """How a program inside a sandbox reaches the model. The key is worth nothing anywhere else."""
+
+    base_url: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeterRequest:
+    """What a run may take from models, and what to look for in what it sends."""
+
+    label: str
+    budget_usd: float | None
+    tokens: int | None
+    markers: tuple[Marker, ...]
+    keep_bodies: bool
+
+
+class Meter(Protocol):
+    """One run's way to the model, open as long as the run lasts."""
+
+    @property
+    def door(self) -> Door:
+        """The door that a sandbox opens to it."""
+
+    @property
+    def key(self) -> str:
+        """What the agent must send instead of a real key; it tells the runs apart."""
+
+    def account(self) -> Account:
+        """Everything that passed so far."""
+
+
+class Gateway(Protocol):
+    """Stands between agents and models: meters, keeps the keys, holds the caps."""
+
+    def meter(self, request: MeterRequest) -> AbstractContextManager[Meter]:
+        """Open the way for one run; leaving the context closes it, also for what is still under way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRequest:
-    """What an agent is asked: the trial, the task's words, the arm, and its limits."""
+    """What an agent is asked: the trial, the task's words, the arm, and its limits.
+
+    `model_access` is None where the agent goes to its model directly, with what it has itself.
+    """
 
     trial: Trial
     task: Task
@@ -177,13 +256,16 @@ class AttemptRequest:
     timeout_seconds: float
     budget_usd: float | None
     environment: Mapping[str, str]
+    model_access: ModelAccess | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptOutcome:
     """What the agent did, before anything is checked. What it does not say is None, never 0.
 
+    `failure` says more about a status than a word can, where the agent's kind of failure is known.
     `retry_after_seconds` asks for a pause of the whole account; `artifacts` are kept beside the record by name.
+    `request_count` is how many requests to a model its own figures cover; `loaded` is what it says it had at hand.
     """
 
     status: Status
@@ -198,7 +280,11 @@ class AttemptOutcome:
     components: tuple[ComponentTokens, ...] | None
     actions: tuple[AlignedAction, ...] | None
     reached_steps: frozenset[str]
+    failure: Failure | None
     retry_after_seconds: float | None
+    request_count: int | None
+    loaded: Loaded | None
+    warnings: tuple[str, ...]
     artifacts: Mapping[str, bytes]
 
 
@@ -211,6 +297,12 @@ class Agent(Protocol):
 
     def missing(self, arm: Arm) -> str | None:
         """What is missing for this arm to run here, with the way out; None when nothing is."""
+
+    def uses_model(self, arm: Arm) -> bool:
+        """Whether it sends requests to a model, which then go through the gateway."""
+
+    def read_only(self, arm: Arm) -> tuple[str, ...]:
+        """Folders of the host that it is installed in and must see from inside, as they are called outside."""
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Work on the task until done, out of time or out of money."""

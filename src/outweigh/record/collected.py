@@ -80,6 +80,10 @@ def from_collected(raw: Json) -> RunRecord:
         components=None,
         milestones=None,
         actions=None,
+        metering=None,
+        reported=None,
+        loaded=None,
+        warnings=(),
         artifacts={},
         extra={name: value for name, value in raw.items() if name not in _FIELDS},
     )

@@ -16,7 +16,7 @@ class CostProvenance(StrEnum):
 
 
 class Cost(Stored, frozen=True):
-    """An amount and its source; `price_table` names the table of a priced one."""
+    """An amount and its source; `price_table` names the table that priced it, or that priced metered tokens."""
 
     usd: Amount | None
     provenance: CostProvenance
@@ -28,8 +28,12 @@ class Cost(Stored, frozen=True):
             require_finite("cost", usd=self.usd)
         if (self.usd is None) != (self.provenance is CostProvenance.UNKNOWN):
             raise ValueError("cost.usd is null exactly when cost.provenance is 'unknown'")
-        if (self.price_table is None) == (self.provenance is CostProvenance.PRICED):
-            raise ValueError("cost.price_table is given exactly when cost.provenance is 'priced'")
+        if self.provenance is not CostProvenance.METERED and (
+            (self.price_table is None) == (self.provenance is CostProvenance.PRICED)
+        ):
+            raise ValueError(
+                "cost.price_table is given when cost.provenance is 'priced', and else only when it is 'metered'"
+            )
 
 
 UNKNOWN_COST = Cost(usd=None, provenance=CostProvenance.UNKNOWN, price_table=None)

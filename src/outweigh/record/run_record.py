@@ -10,6 +10,8 @@ from msgspec import Meta
 from outweigh.record.check_result import CheckResult
 from outweigh.record.components import ComponentTokens
 from outweigh.record.cost import Cost
+from outweigh.record.loaded import Loaded
+from outweigh.record.metering import Metering, Reported
 from outweigh.record.status import Status
 from outweigh.record.stored import Amount, Count, Json, Name, Ordinal, RunId, Stored, require_finite
 from outweigh.record.trajectory import AlignedAction, Milestone, Step
@@ -44,6 +46,8 @@ class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
     `checks` is None when they were not evaluated and empty when the task has none.
     `artifacts` are the hashes of what is kept beside the record: transcript, final diff, output of checks.
     `family` names a cluster above the task (a repository, a suite family).
+    `usage` and `cost` are the best known; where they were measured between the agent and its model, `metering` says
+    how, and `reported` keeps what the agent says. `loaded` is the proof of what the arm had at hand.
     """
 
     run_id: RunId
@@ -70,6 +74,10 @@ class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
     components: tuple[ComponentTokens, ...] | None
     milestones: tuple[Milestone, ...] | None
     actions: tuple[AlignedAction, ...] | None
+    metering: Metering | None
+    reported: Reported | None
+    loaded: Loaded | None
+    warnings: tuple[str, ...]
     artifacts: dict[Name, Sha256]
     extra: Json
 

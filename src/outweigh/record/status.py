@@ -12,7 +12,8 @@ class Status(StrEnum):
     AGENT_ERROR = "agent_error"
     INFRA_ERROR = "infra_error"
     NOT_RUN = "not_run"
+    ARM_NOT_APPLIED = "arm_not_applied"
 
 
-EXCLUDED = frozenset({Status.INFRA_ERROR, Status.NOT_RUN})
+EXCLUDED = frozenset({Status.INFRA_ERROR, Status.NOT_RUN, Status.ARM_NOT_APPLIED})
 """Statuses that say nothing about the arm; such runs are listed and left out, never counted as failures."""

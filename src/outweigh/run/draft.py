@@ -70,6 +70,10 @@ def record_of(draft: Draft, kept: dict[str, str], secrets: Collection[str]) -> R
         components=said.components,
         milestones=_milestones(draft.task, draft.outcome),
         actions=said.actions,
+        metering=None,
+        reported=None,
+        loaded=said.loaded,
+        warnings=said.warnings,
         artifacts=kept,
         extra={},
     )
@@ -90,7 +94,11 @@ def _nothing_said(arm: Arm) -> AttemptOutcome:
         components=None,
         actions=None,
         reached_steps=frozenset(),
+        failure=None,
         retry_after_seconds=None,
+        request_count=None,
+        loaded=None,
+        warnings=(),
         artifacts={},
     )
 

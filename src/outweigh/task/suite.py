@@ -35,7 +35,26 @@ class LimitsSpec(Spec, frozen=True, kw_only=True):
 
     timeout_seconds: Seconds = 1800.0
     budget_usd: Dollars | None = None
+    tokens: Annotated[int, Meta(ge=1, le=10**12)] | None = None
     retries: Annotated[int, Meta(ge=0, le=20)] = 2
+
+
+class ProviderSpec(Spec, frozen=True, kw_only=True):
+    """Where requests of one kind go, and which variable of the caller holds the key for it; `""` for no key."""
+
+    url: Annotated[str, Meta(pattern=r"^https?://[^\s]+$")]
+    key: Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
+
+
+class GatewaySpec(Spec, frozen=True, kw_only=True):
+    """How agents reach their models: metered through the gateway, or directly with what they have themselves."""
+
+    mode: Literal["metered", "direct"] = "metered"
+    anthropic: ProviderSpec = ProviderSpec(url="https://api.anthropic.com", key="ANTHROPIC_API_KEY")
+    openai: ProviderSpec = ProviderSpec(url="https://api.openai.com", key="OPENAI_API_KEY")
+    gemini: ProviderSpec = ProviderSpec(url="https://generativelanguage.googleapis.com", key="GEMINI_API_KEY")
+    prices: str | None = None
+    keep_bodies: bool = False
 
 
 class SuiteSpec(Spec, frozen=True, kw_only=True):
@@ -52,3 +71,4 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     policy: PolicySpec = PolicySpec()
     sandbox: SandboxSpec = SandboxSpec()
     limits: LimitsSpec = LimitsSpec()
+    gateway: GatewaySpec = GatewaySpec()

@@ -52,6 +52,10 @@ def a_run(
         components=None,
         milestones=None,
         actions=None,
+        metering=None,
+        reported=None,
+        loaded=None,
+        warnings=(),
         artifacts={},
         extra={},
     )

@@ -20,6 +20,14 @@ class Noop:
         """Nothing ever is."""
         return None
 
+    def uses_model(self, arm: Arm) -> bool:  # noqa: ARG002 - the port's signature
+        """It never does."""
+        return False
+
+    def read_only(self, arm: Arm) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
+        """Nothing beyond what every sandbox shows."""
+        return ()
+
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:  # noqa: ARG002
         """Say that nothing was done; its zeros are measured, not missing."""
         return outcome(

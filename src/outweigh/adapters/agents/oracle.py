@@ -22,6 +22,14 @@ class Oracle:
         """Nothing of the arm's."""
         return None
 
+    def uses_model(self, arm: Arm) -> bool:  # noqa: ARG002 - the port's signature
+        """It never does."""
+        return False
+
+    def read_only(self, arm: Arm) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
+        """Nothing beyond what every sandbox shows."""
+        return ()
+
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Run the solution; a task without one was not attempted, which is no failure."""
         if not has_solution(request.task):

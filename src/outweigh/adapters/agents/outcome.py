@@ -27,7 +27,11 @@ def outcome(
         components=None,
         actions=None,
         reached_steps=frozenset(),
+        failure=None,
         retry_after_seconds=None,
+        request_count=None,
+        loaded=None,
+        warnings=(),
         artifacts={},
     )
     return replace(blank, **known)

@@ -49,6 +49,14 @@ class Replay:
             return str(error)
         return None
 
+    def uses_model(self, arm: Arm) -> bool:  # noqa: ARG002 - the port's signature
+        """It never does."""
+        return False
+
+    def read_only(self, arm: Arm) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
+        """Nothing beyond what every sandbox shows."""
+        return ()
+
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Find the run of the same task, arm and repeat, and do it again."""
         try:

@@ -3,7 +3,8 @@
 The program gets the instruction on standard input and in the file that OUTWEIGH_INSTRUCTION names, works in the
 current folder, and may leave a usage report (see `usage_report`) in the file that OUTWEIGH_USAGE names. Both files
 are in the workspace's private folder, which is gone before anything is compared or checked. OUTWEIGH_MODEL,
-OUTWEIGH_TIMEOUT_SECONDS and OUTWEIGH_BUDGET_USD say what they say where the arm or the suite does.
+OUTWEIGH_TIMEOUT_SECONDS and OUTWEIGH_BUDGET_USD say what they say where the arm or the suite does; with the option
+`model_access`, OUTWEIGH_MODEL_URL and OUTWEIGH_MODEL_KEY lead to the model through the gateway.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +32,13 @@ _INSTRUCTION, _USAGE = "instruction.md", "usage.json"
 
 
 class ShellOptions(Spec, frozen=True, kw_only=True):
-    """A command as a list of words, or as a line for `sh -c`; the arm's flags follow, in a line as `"$@"`."""
+    """A command as a list of words, or as a line for `sh -c`; the arm's flags follow, in a line as `"$@"`.
+
+    With `model_access` it is metered: the gateway's address and the run's key are in its environment.
+    """
 
     command: Annotated[str, Meta(min_length=1)] | Annotated[list[str], Meta(min_length=1)]
+    model_access: bool = False
 
 
 class Shell:
@@ -57,6 +62,14 @@ class Shell:
             f"name it by its full path, or set environment.PATH; if it is only in the sandbox's image, write the "
             f"command as one line."
         )
+
+    def uses_model(self, arm: Arm) -> bool:
+        """Whatever its command sends to a model is its own affair, unless the options ask for access."""
+        return bool(arm.options.get("model_access"))
+
+    def read_only(self, arm: Arm) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
+        """Nothing beyond what every sandbox shows."""
+        return ()
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Run the command and take over what it says about itself."""
@@ -109,6 +122,8 @@ def _environment(request: AttemptRequest, private: str) -> Mapping[str, str]:
         "OUTWEIGH_TIMEOUT_SECONDS": f"{request.timeout_seconds:g}",
         "OUTWEIGH_INSTRUCTION": f"{private}/{_INSTRUCTION}",
         "OUTWEIGH_USAGE": f"{private}/{_USAGE}",
+        "OUTWEIGH_MODEL_URL": None if request.model_access is None else request.model_access.base_url,
+        "OUTWEIGH_MODEL_KEY": None if request.model_access is None else request.model_access.key,
     }
     known = {name: value for name, value in stated.items() if value is not None}
     return {**request.arm.environment, **request.environment, **known}
