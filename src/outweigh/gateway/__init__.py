@@ -1,0 +1,1 @@
+"""What stands behind the doors of a sandbox: answers to programs inside, given by the engine outside."""
