@@ -16,6 +16,7 @@ from outweigh.adapters.workspaces.archives import checked
 from outweigh.adapters.workspaces.copies import CachedWorkspaces
 from outweigh.adapters.workspaces.overlay import mounted, mounts_below
 from outweigh.adapters.workspaces.patch import FILE_LIMIT, diff
+from outweigh.adapters.workspaces.settling import settle
 from outweigh.errors import UsageError
 from outweigh.ports import SandboxError
 from outweigh.task.task import FolderSource, GitSource, TarballSource, Task, WorkspaceSource
@@ -113,6 +114,18 @@ class TestPreparing:
         assert not (first / "late").exists()
         assert workspaces.prepare(a_task(task.workspace, checksum="other")) != first
         assert not list((tmp_path / "cache").glob("building-*"))
+
+    def test_whatever_is_written_later_has_a_later_time(self, tmp_path: Path) -> None:
+        tree = tmp_path / "tree"
+        tree.mkdir()
+        for number in range(50):
+            (tree / f"{number}").touch()
+
+            settle(tree)
+
+            (tmp_path / "later").touch()
+            assert (tmp_path / "later").stat().st_ctime_ns > (tree / f"{number}").stat().st_ctime_ns
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["later", "tree"]
 
     def test_a_repository_is_taken_at_its_commit_without_past_or_future(self, tmp_path: Path, source: Path) -> None:
         _git(source, "init")
@@ -283,13 +296,21 @@ class TestPatch:
         assert compared.returncode == 0
         assert not (tmp_path / "again" / "run.sh").stat().st_mode & stat.S_IXUSR
 
-    def test_a_change_that_keeps_size_and_time_is_seen(self, laid: tuple[Path, Path]) -> None:
-        file = laid[0] / "src" / "main.py"
-        before = file.stat()
-        file.write_text("print('ONE')\n")
-        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    @pytest.mark.parametrize("written", [0, 1_000_000_000, None])
+    def test_a_change_that_keeps_size_and_time_is_seen(
+        self, workspaces: CachedWorkspaces, source: Path, tmp_path: Path, written: int | None
+    ) -> None:
+        if written is not None:
+            os.utime(source / "src" / "main.py", (written, written))
+        pristine = workspaces.prepare(a_task(FolderSource(path=str(source))))
 
-        assert b"ONE" in diff(*laid)
+        with workspaces.lay(pristine, tmp_path / "workspace") as workspace:
+            file = workspace / "src" / "main.py"
+            before = file.stat()
+            file.write_text("print('ONE')\n")
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+            assert b"ONE" in diff(workspace, pristine)
 
     def test_commits_of_the_agent_hide_nothing(self, laid: tuple[Path, Path]) -> None:
         (laid[0] / "new").write_text("content\n")

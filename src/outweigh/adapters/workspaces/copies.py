@@ -12,6 +12,7 @@ from outweigh.adapters.workspaces.git import AS_IT_IS, GitError, git, repository
 from outweigh.adapters.workspaces.listing import files_below
 from outweigh.adapters.workspaces.overlay import mounted, mounts_below, unmount
 from outweigh.adapters.workspaces.removal import remove
+from outweigh.adapters.workspaces.settling import settle
 from outweigh.adapters.workspaces.sources import fetch
 from outweigh.errors import UsageError
 from outweigh.ports import SandboxError
@@ -66,6 +67,7 @@ class CachedWorkspaces:
         try:
             fetch(task, building / "tree")
             _commit(building / "tree")
+            settle(building / "tree")
             _publish(building / "tree", pristine)
         except GitError as fault:
             raise UsageError(f"the workspace of task {task.id!r} cannot be committed by git: {fault}.") from fault

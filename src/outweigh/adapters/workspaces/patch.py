@@ -5,7 +5,6 @@ engine. All git work is done with a repository that borrows from the pristine on
 """
 
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -62,7 +61,8 @@ def _borrowed(pristine: Path, folder: Path) -> Path:
     (folder / "HEAD").write_bytes((own / "refs/heads" / BRANCH).read_bytes())
     (folder / "objects/info/alternates").write_bytes(os.fsencode(own / "objects") + b"\n")
     (folder / "info/attributes").write_text(AS_IT_IS)
-    shutil.copy2(own / "index", folder / "index")
+    # Not the pristine index: git believes its file times, which it compares by the second, and would not look again.
+    git("read-tree", "HEAD", folder=folder, environment={"GIT_DIR": str(folder)})
     return folder
 
 
