@@ -11,7 +11,7 @@ class Atif(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     """Base of the format's objects: what is not known is left out of the file."""
 
 
-class AtifToolCall(Atif, frozen=True):
+class AtifToolCall(Atif, frozen=True, kw_only=True):
     """A tool that the agent asked for."""
 
     tool_call_id: str
@@ -19,7 +19,7 @@ class AtifToolCall(Atif, frozen=True):
     arguments: dict[str, Any]
 
 
-class AtifResult(Atif, frozen=True):
+class AtifResult(Atif, frozen=True, kw_only=True):
     """What came of a tool call; `extra.is_error` where the agent says whether it failed."""
 
     source_call_id: str | None = None
@@ -28,13 +28,13 @@ class AtifResult(Atif, frozen=True):
     extra: dict[str, Any] | None = None
 
 
-class AtifObservation(Atif, frozen=True):
+class AtifObservation(Atif, frozen=True, kw_only=True):
     """The results of a step's tool calls."""
 
     results: tuple[AtifResult, ...]
 
 
-class AtifMetrics(Atif, frozen=True):
+class AtifMetrics(Atif, frozen=True, kw_only=True):
     """Tokens and dollars of one step. `prompt_tokens` includes cached ones, as the format demands."""
 
     prompt_tokens: int | None = None
@@ -47,7 +47,7 @@ class AtifMetrics(Atif, frozen=True):
     extra: dict[str, Any] | None = None
 
 
-class AtifStep(Atif, frozen=True):
+class AtifStep(Atif, frozen=True, kw_only=True):
     """One turn of a system, user or agent; `extra.sub_agent` names the call that started a sub-agent it belongs to."""
 
     step_id: int
@@ -65,7 +65,7 @@ class AtifStep(Atif, frozen=True):
     extra: dict[str, Any] | None = None
 
 
-class AtifAgent(Atif, frozen=True):
+class AtifAgent(Atif, frozen=True, kw_only=True):
     """Who acted."""
 
     name: str
@@ -75,7 +75,7 @@ class AtifAgent(Atif, frozen=True):
     extra: dict[str, Any] | None = None
 
 
-class AtifFinalMetrics(Atif, frozen=True):
+class AtifFinalMetrics(Atif, frozen=True, kw_only=True):
     """Totals of a trajectory, sub-agents included."""
 
     total_prompt_tokens: int | None = None
@@ -86,7 +86,7 @@ class AtifFinalMetrics(Atif, frozen=True):
     extra: dict[str, Any] | None = None
 
 
-class AtifTrajectory(Atif, frozen=True):
+class AtifTrajectory(Atif, frozen=True, kw_only=True):
     """A whole trajectory."""
 
     schema_version: str
