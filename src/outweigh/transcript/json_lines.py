@@ -1,0 +1,127 @@
+"""Lines of JSON as they come from a program: pieces of any size, noise between them, an end in the middle of a line."""
+
+import json
+from typing import Any
+
+import msgspec
+
+LINE_LIMIT = 64 * 2**20
+"""A longer line is skipped, so that a program gone wild cannot fill the memory."""
+
+Event = dict[str, Any]
+
+
+class JsonLines:
+    """Takes bytes and gives the JSON objects of complete lines; what is no JSON object is counted, not raised.
+
+    A line that holds an array gives the objects in it, since some programs print all their events at once at the end.
+    """
+
+    def __init__(self, line_limit: int = LINE_LIMIT) -> None:
+        self._line_limit = line_limit
+        self._unfinished = bytearray()
+        self._skipping = False
+        self.invalid_count = 0
+        self.too_long_count = 0
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """The objects that this chunk completes."""
+        *ends, rest = chunk.split(b"\n")
+        events = []
+        for end in ends:
+            self._extend(end)
+            events += self._complete()
+        self._extend(rest)
+        return events
+
+    def rest(self) -> list[Event]:
+        """The objects of a last line that is whole but for its line break; nothing where it is torn.
+
+        To be called when no more is expected; should more come nevertheless, nothing is lost.
+        """
+        events = _objects(bytes(self._unfinished))
+        if events is None:
+            return []
+        self._unfinished.clear()
+        return events
+
+    @property
+    def torn(self) -> bool:
+        """Whether the output so far breaks off within a line."""
+        return self._skipping or bool(self._unfinished.strip())
+
+    def warnings(self) -> tuple[str, ...]:
+        """What was not understood, in sentences; call it after `rest`."""
+        found = []
+        if self.invalid_count:
+            found.append(f"{_lines(self.invalid_count)} of the agent's output {_be(self.invalid_count)} no JSON object")
+        if self.too_long_count:
+            found.append(
+                f"{_lines(self.too_long_count)} of the agent's output {_be(self.too_long_count)} too long to read"
+            )
+        if self.torn:
+            found.append("the agent's output breaks off in the middle of a line")
+        return tuple(found)
+
+    def _extend(self, piece: bytes) -> None:
+        if self._skipping:
+            return
+        if len(self._unfinished) + len(piece) > self._line_limit:
+            self._skipping = True
+            self._unfinished.clear()
+        else:
+            self._unfinished += piece
+
+    def _complete(self) -> list[Event]:
+        line = bytes(self._unfinished)
+        self._unfinished.clear()
+        if self._skipping:
+            self._skipping = False
+            self.too_long_count += 1
+            return []
+        events = _objects(line)
+        if events is None:
+            self.invalid_count += 1
+            return []
+        return events
+
+
+def decode_json(content: bytes) -> Any:
+    """The value in a JSON text, or ValueError.
+
+    Programs in JavaScript cut strings in half and Python ones write NaN, neither of which is JSON: half a character
+    becomes a question mark and NaN becomes null.
+    """
+    try:
+        return msgspec.json.decode(content)
+    except (ValueError, RecursionError):
+        return _decode_leniently(content)
+
+
+def _decode_leniently(content: bytes) -> Any:
+    try:
+        value = json.loads(content.decode("utf-8-sig", "replace"), parse_constant=lambda _: None)
+        return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _objects(line: bytes) -> list[Event] | None:
+    """The objects of a line, none for an empty one, and None for one that holds no object."""
+    if not line.strip():
+        return []
+    try:
+        value = decode_json(line)
+    except ValueError:
+        return None
+    found = value if isinstance(value, list) else [value]
+    objects = [each for each in found if isinstance(each, dict)]
+    return objects if len(objects) == len(found) else None
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count:,} lines"
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -1,0 +1,73 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outweigh.transcript.json_lines import JsonLines, decode_json
+
+NESTED = b"[" * 200_000
+
+
+def test_a_line_counts_when_its_line_break_has_come() -> None:
+    lines = JsonLines()
+    assert lines.feed(b'{"a": 1}') == []
+    assert lines.feed(b'\n{"b"') == [{"a": 1}]
+    assert lines.feed(b": 2}\r\n") == [{"b": 2}]
+    assert lines.warnings() == ()
+
+
+def test_a_last_line_without_line_break_is_read_once_it_is_asked_for() -> None:
+    lines = JsonLines()
+    lines.feed(b'{"a": 1}')
+    assert lines.rest() == [{"a": 1}]
+    assert lines.rest() == []
+    assert lines.feed(b'\n{"b": 2}\n') == [{"b": 2}]
+    assert lines.warnings() == ()
+
+
+def test_a_torn_last_line_is_told_and_can_still_be_completed() -> None:
+    lines = JsonLines()
+    lines.feed(b'{"a": 1')
+    assert lines.rest() == []
+    assert lines.warnings() == ("the agent's output breaks off in the middle of a line",)
+    assert lines.feed(b"}\n") == [{"a": 1}]
+    assert lines.warnings() == ()
+
+
+@pytest.mark.parametrize("noise", [b"Loading...", b"17", b'"text"', b"[1, 2]", b'{"a": 1e999}', b"{}{}", NESTED])
+def test_a_line_that_is_no_object_is_counted_and_skipped(noise: bytes) -> None:
+    lines = JsonLines()
+    assert lines.feed(noise + b'\n\n{"a": 1}\n') == [{"a": 1}]
+    assert lines.warnings() == ("1 line of the agent's output is no JSON object",)
+
+
+def test_several_unreadable_lines_are_told_in_one_sentence() -> None:
+    lines = JsonLines()
+    lines.feed(b"x\ny\n")
+    assert lines.warnings() == ("2 lines of the agent's output are no JSON object",)
+
+
+def test_an_array_of_objects_on_one_line_gives_them_one_by_one() -> None:
+    assert JsonLines().feed(b'[{"a": 1}, {"b": 2}]\n') == [{"a": 1}, {"b": 2}]
+
+
+def test_a_line_beyond_the_limit_is_skipped_in_whatever_pieces_it_comes() -> None:
+    for size in (1, 3, 100):
+        lines = JsonLines(line_limit=10)
+        content = b'{"a": "far too long"}\n{"b": 2}\n'
+        events = [event for at in range(0, len(content), size) for event in lines.feed(content[at : at + size])]
+        assert events == [{"b": 2}]
+        assert lines.warnings() == ("1 line of the agent's output is too long to read",)
+
+
+def test_half_a_character_and_nan_do_not_cost_the_line() -> None:
+    assert decode_json(rb'{"a": "x\ud83d", "b": "\\ud83d", "c": NaN}') == {"a": "x?", "b": r"\ud83d", "c": None}
+    assert decode_json(b'\xef\xbb\xbf{"a": "\xff"}') == {"a": "\N{REPLACEMENT CHARACTER}"}
+
+
+@given(st.binary(max_size=200), st.integers(1, 50))
+def test_any_bytes_in_any_pieces_give_the_same(content: bytes, size: int) -> None:
+    whole, pieces = JsonLines(), JsonLines()
+    expected = whole.feed(content) + whole.rest()
+    found = [event for at in range(0, len(content), size) for event in pieces.feed(content[at : at + size])]
+    assert found + pieces.rest() == expected
+    assert pieces.warnings() == whole.warnings()
