@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 
 PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static
 
-.PHONY: setup parts demo test lint bench calibrate docs clean
+.PHONY: setup parts agents demo test lint bench calibrate docs clean
 
 setup: $(READY)
 
@@ -19,11 +19,16 @@ $(READY): pyproject.toml
 parts:
 	@sh scripts/install_parts.sh $(PARTS)
 
+# Coding agents that tests start, in a folder of their own; `make agents AGENTS=codex` for fewer.
+AGENTS := claude-code codex mini-swe-agent gemini-cli qwen-code opencode goose aider
+agents: setup
+	@$(BIN)/python -m scripts.install_agents .agents $(AGENTS)
+
 demo: setup
 	@rm -rf build/demo
 	@$(BIN)/outweigh demo -o build/demo
 
-test: setup parts lint
+test: setup parts agents lint
 	$(BIN)/pytest -n auto --dist loadfile
 
 lint: setup
@@ -44,4 +49,4 @@ docs: setup
 	$(BIN)/python -m scripts.refresh_generated
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .agents build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

