@@ -3,8 +3,10 @@
 A search cannot be interrupted from within, and while it runs no other thread does; so it gets a process of its own.
 """
 
-import subprocess
 import sys
+from subprocess import TimeoutExpired
+
+from outweigh.apart import run_apart
 
 SEARCH_SECONDS = 10.0
 _FOUND, _NOT_FOUND = 10, 11
@@ -25,16 +27,13 @@ def search(pattern: str, content: bytes, seconds: float = SEARCH_SECONDS) -> boo
     """Whether the pattern matches anywhere."""
     encoded = pattern.encode()
     try:
-        done = subprocess.run(
+        done = run_apart(
             [sys.executable, "-I", "-S", "-c", _PROGRAM],
-            input=len(encoded).to_bytes(8, "big") + encoded + content,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={},
-            timeout=seconds,
-            check=False,
+            environment={},
+            stdin=len(encoded).to_bytes(8, "big") + encoded + content,
+            timeout_seconds=seconds,
         )
-    except subprocess.TimeoutExpired:
+    except TimeoutExpired:
         raise UnfinishedSearchError(f"the search for {pattern!r} was not done after {seconds:g} s") from None
     if done.returncode not in (_FOUND, _NOT_FOUND):
         raise UnfinishedSearchError(f"the search for {pattern!r} broke; is it a regular expression of Python?")

@@ -4,15 +4,16 @@ import io
 import os
 import resource
 import shutil
-import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
+from subprocess import TimeoutExpired
 from typing import NamedTuple
 
+from outweigh.apart import run_apart
 from outweigh.ports import SandboxError
 
 WORKSPACE = "/ws"
@@ -79,17 +80,14 @@ class Engine:
     ) -> Answer:
         """Run a short command of the engine itself; one that hangs is a failure like any other."""
         try:
-            done = subprocess.run(
+            done = run_apart(
                 [*self.command, *arguments],
-                input=stdin,
-                capture_output=True,
-                env=client_environment(),
-                cwd=folder,
-                timeout=seconds,
-                start_new_session=True,  # Ctrl-C is for the caller, who then tells the engine what to remove
-                check=False,
+                environment=client_environment(),
+                folder=folder,
+                stdin=stdin,
+                timeout_seconds=seconds,
             )
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             return Answer(-1, "", f"no answer within {seconds:g} s")
         except OSError as error:
             return Answer(-1, "", str(error))

@@ -16,6 +16,7 @@ from time import monotonic
 from typing import Protocol
 
 from outweigh.adapters.sandboxes.streams import Streams
+from outweigh.apart import start_apart
 from outweigh.ports import Completed, Ending, SandboxError
 
 # An agent that is asked to stop gets this long to write down what it has.
@@ -117,16 +118,12 @@ class GroupTree:
 
 def _start(job: Job) -> "subprocess.Popen[bytes]":
     try:
-        return subprocess.Popen(
+        return start_apart(
             job.command,
-            env=job.environment,
-            cwd=job.folder,
-            stdin=subprocess.PIPE if job.stdin else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-            pass_fds=job.descriptors,
+            environment=job.environment,
+            folder=job.folder,
+            takes_input=bool(job.stdin),
+            descriptors=job.descriptors,
         )
     except (OSError, ValueError) as fault:
         raise SandboxError(f"a command could not be started in the sandbox: {fault}.") from fault

@@ -1,6 +1,5 @@
 """Workspaces prepared once per task in a cache, and laid out per trial: as an overlay where it can be, as a copy."""
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from hashlib import sha256
@@ -14,6 +13,7 @@ from outweigh.adapters.workspaces.overlay import mounted, mounts_below, unmount
 from outweigh.adapters.workspaces.removal import remove
 from outweigh.adapters.workspaces.settling import settle
 from outweigh.adapters.workspaces.sources import fetch
+from outweigh.apart import run_apart
 from outweigh.errors import UsageError
 from outweigh.ports import SandboxError
 from outweigh.task.task import Task
@@ -98,8 +98,7 @@ def _commit(tree: Path) -> None:
 
 
 def _copy(pristine: Path, target: Path) -> None:
-    command = ["cp", "-a", "--", f"{pristine}/.", str(target)]
-    done = subprocess.run(command, capture_output=True, check=False, process_group=0)  # out of reach of a Ctrl-C
+    done = run_apart(["cp", "-a", "--", f"{pristine}/.", str(target)])
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()
         raise SandboxError(f"the workspace could not be copied to {target}: {said}.")

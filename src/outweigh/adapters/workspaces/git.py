@@ -1,9 +1,11 @@
 """git as a tool that obeys nobody but us: no user or system settings, no hooks, no prompts, no repository by chance."""
 
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from subprocess import TimeoutExpired
+
+from outweigh.apart import run_apart
 
 BRANCH = "main"
 _SECONDS = 600.0
@@ -38,17 +40,14 @@ def git(
     """Run git in a folder and return what it prints; exit codes up to `accept` are fine."""
     settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
     try:
-        done = subprocess.run(
+        done = run_apart(
             ["git", *settings, *arguments],
-            cwd=folder,
-            env={**_clean(), **(environment or {})},
-            input=stdin,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-            process_group=0,  # a Ctrl-C is for the engine, which lets its trials finish
+            folder=folder,
+            environment={**_clean(), **(environment or {})},
+            stdin=stdin,
+            timeout_seconds=_SECONDS,
         )
-    except (OSError, subprocess.TimeoutExpired) as fault:
+    except (OSError, TimeoutExpired) as fault:
         raise GitError(str(fault)) from fault
     if not 0 <= done.returncode <= accept:
         raise GitError(done.stderr.decode(errors="replace").strip() or f"exit code {done.returncode}")

@@ -1,8 +1,9 @@
 """Taking away trees that an agent may have made hard to remove: closed folders, endless nesting."""
 
 import shutil
-import subprocess
 from pathlib import Path
+
+from outweigh.apart import run_apart
 
 
 def remove(folder: Path) -> None:
@@ -23,5 +24,4 @@ def _remove_by_force(folder: Path) -> None:
 
 
 def _run(program: str, option: str, folder: Path, *operands: str) -> None:
-    command = [program, option, *operands, "--", str(folder)]
-    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, process_group=0)
+    run_apart([program, option, *operands, "--", str(folder)])
