@@ -190,7 +190,6 @@ def test_an_image_that_is_not_stored_is_named_with_the_way_to_get_it(
         ({"image": None}, "needs an image"),
         ({"image": "rootfs:relative"}, "full path of a folder"),
         ({"image": "dockerfile:/no/such/folder"}, "not a folder"),
-        ({"image": "any", "allow_hosts": ("pypi.org",)}, "allow_hosts"),
         ({"image": "any", "read_only": ("/no/such/tools",)}, "/no/such/tools"),
     ],
 )

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_hex
-from threading import Thread
 
 import pytest
 from tests.adapters.container_parts import PATH, a_request, busybox_image, working_engine
@@ -78,28 +77,6 @@ def test_there_is_no_network_but_the_rooms_own_loopback(room: Sandbox) -> None:
         with pytest.raises(BlockingIOError):
             listener.accept()
     assert attempt(room, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '").stdout == b"lo\n"
-
-
-_ASK_MODEL = """
-import socket
-with socket.socket(socket.AF_UNIX) as model:
-    model.connect("/run/model.sock")
-    print(model.recv(100).decode(), end="")
-"""
-
-
-def test_the_model_is_reached_through_its_socket_alone(
-    provider: ContainerSandboxes, image: str, tmp_path: Path
-) -> None:
-    with socket.socket(socket.AF_UNIX) as model:
-        model.bind(str(tmp_path / "model.sock"))
-        model.listen()
-        Thread(target=_answer_once, args=(model,), daemon=True).start()
-        request = a_request(tmp_path, image, model_socket=tmp_path / "model.sock", read_only=_python_folders())
-        with provider.open(request) as sandbox:
-            done = sandbox.exec([_python(), "-Ic", _ASK_MODEL], environment=PATH, timeout_seconds=20)
-
-    assert done.stdout == b"the model\n"
 
 
 def test_two_rooms_do_not_see_each_other(
@@ -204,12 +181,6 @@ def test_more_processes_than_granted_are_refused_and_the_next_command_has_room(r
     assert b"all" not in crowd.stdout
     assert b"fork" in crowd.stderr
     assert attempt(room, "ps | grep -c '[s]leep 80'").stdout == b"0\n"
-
-
-def _answer_once(model: socket.socket) -> None:
-    caller = model.accept()[0]
-    with caller:
-        caller.sendall(b"the model\n")
 
 
 def _python() -> str:

@@ -47,6 +47,7 @@ def attempt(tmp_path: Path, demo: LoadedSuite) -> Attempt:
             timeout_seconds=3600.0,
             budget_usd=None,
             environment={},
+            model_access=None,
         )
         with LocalSandboxes().open(a_room(folder)) as sandbox:
             done = agent.attempt(request, sandbox)
@@ -62,8 +63,7 @@ def a_room(folder: Path) -> SandboxRequest:
         home=folder.parent,
         label="demo",
         read_only=(),
-        model_socket=None,
-        allow_hosts=(),
+        doors=(),
         image=None,
         memory_mb=None,
         processes=None,

@@ -117,7 +117,7 @@ def _check(shop: Workshop, draft: Draft, room: SandboxRequest, pristine: Path, h
     """A second, fresh room over the same workspace: the agent and all it started are gone when checks arrive."""
     began = monotonic()
     home.mkdir()
-    with shop.sandboxes.open(replace(room, home=home, model_socket=None)) as sandbox:
+    with shop.sandboxes.open(replace(room, home=home, doors=())) as sandbox:
         checked = evaluate(draft.task, sandbox, pristine, overlay=draft.arm.overlay)
     if shop.cancel.is_set():
         raise SandboxError("cancelled while its checks ran")
@@ -140,6 +140,7 @@ def _request(shop: Workshop, draft: Draft) -> AttemptRequest:
         timeout_seconds=draft.task.timeout_seconds or shop.limits.timeout_seconds,
         budget_usd=shop.limits.budget_usd,
         environment={**arm.environment, **{name: shop.secrets[name] for name in arm.secrets}},
+        model_access=None,
     )
 
 

@@ -6,7 +6,7 @@ Disk space is the host's. Limits of memory and processes hold where control grou
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -15,10 +15,12 @@ from secrets import token_hex
 
 from outweigh.adapters.sandboxes.bubblewrap_status import Status
 from outweigh.adapters.sandboxes.cgroups import ControlGroup, Limits, control_group, limits_missing, sweep_groups
+from outweigh.adapters.sandboxes.doors import port_of, ports_inside
 from outweigh.adapters.sandboxes.entering import DEFAULT_PATH, EXEC, enter
 from outweigh.adapters.sandboxes.leftovers import MARK, end_marked
 from outweigh.adapters.sandboxes.paths import Confined
 from outweigh.adapters.sandboxes.process import Job, run
+from outweigh.adapters.sandboxes.threshold import Threshold
 from outweigh.adapters.sandboxes.walls import HOME, WORKSPACE, base_walls, own_walls
 from outweigh.ports import Completed, Ending, Sandbox, SandboxError, SandboxRequest
 
@@ -73,22 +75,40 @@ class _BubblewrapSandbox:
     def host_workspace(self) -> Path:
         return self.request.workspace
 
+    @property
+    def home(self) -> str:
+        return HOME
+
+    @property
+    def host_home(self) -> Path:
+        return self.request.home
+
+    def port(self, door: str) -> int:
+        return port_of(door, ports_inside(self.request.doors))
+
     def exec(
-        self, command: Sequence[str], *, environment: Mapping[str, str], timeout_seconds: float, stdin: bytes = b""
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        timeout_seconds: float,
+        stdin: bytes = b"",
+        listen: Callable[[bytes], None] | None = None,
     ) -> Completed:
         walls = [*_probe().walls, *own_walls(self.request, {"PATH": DEFAULT_PATH, "HOME": HOME, **environment})]
-        with _told_in_private(walls) as told, Status() as status:
-            bubblewrap = [_probe().program, "--args", str(told), "--json-status-fd", str(status.writer), "--"]
+        with _told_in_private(walls) as told, Status() as status, Threshold(self.request.doors) as threshold:
+            bubblewrap = [_probe().program, "--args", str(told), "--json-status-fd", str(status.writer)]
             job = Job(
-                command=enter(self.group.doors, [*bubblewrap, *EXEC, *command]),
+                command=enter(self.group.doors, [*bubblewrap, *threshold.arguments, "--", *EXEC, *command]),
                 environment={MARK: self.mark},
                 folder=Path("/"),
                 stdin=stdin,
                 timeout_seconds=timeout_seconds,
                 cancel=self.request.cancel,
-                descriptors=(told, status.writer),
+                descriptors=(told, status.writer, *threshold.descriptors),
+                listen=listen,
             )
-            done = run(job, status, status.close_writer)
+            done = run(job, status, lambda: _begin(status, threshold))
             if done.ending is Ending.EXITED and not status.was_entered:
                 said = done.stderr.decode(errors="replace").strip()
                 raise SandboxError(f"bubblewrap could not build the sandbox: {said or f'exit code {done.exit_code}'}.")
@@ -152,13 +172,13 @@ def _refuse_what_cannot_be(request: SandboxRequest) -> None:
     missing = _probe().missing
     if missing is not None:
         raise SandboxError(missing)
-    if request.allow_hosts:
-        raise SandboxError(
-            f"sandbox.allow_hosts names {', '.join(request.allow_hosts)}, and no sandbox can let single hosts through "
-            "yet; put what the tasks need into their workspaces, or use the local sandbox for agents you trust."
-        )
     if request.image is not None:
         raise SandboxError(f"bubblewrap has no images and cannot use {request.image!r}; use the container sandbox.")
+
+
+def _begin(status: Status, threshold: Threshold) -> None:
+    status.close_writer()
+    threshold.open_doors(status)
 
 
 def _group(request: SandboxRequest, token: str) -> AbstractContextManager[ControlGroup]:

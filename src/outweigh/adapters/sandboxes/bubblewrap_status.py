@@ -1,8 +1,10 @@
 """What bubblewrap says about itself: the first process of the sandbox, and whether the command was ever reached."""
 
 import os
+import selectors
 import signal
 from contextlib import suppress
+from time import monotonic
 from types import TracebackType
 from typing import Self
 
@@ -11,6 +13,7 @@ import msgspec
 from outweigh.adapters.sandboxes.process import signal_group, wait_until_dead
 
 _END_SECONDS = 5.0
+_BEGIN_SECONDS = 30.0
 _MOST_BYTES = 2**16
 
 
@@ -19,6 +22,8 @@ class Status:
 
     def __init__(self) -> None:
         self._said: dict[str, object] = {}
+        self._unfinished = b""
+        self._is_over = False
 
     def __enter__(self) -> Self:
         self._reader, self.writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -42,6 +47,16 @@ class Status:
         self._listen()
         return "exit-code" in self._said
 
+    def wait_for_first_process(self) -> int | None:
+        """The first process of the sandbox, as soon as there is one; None when bubblewrap ended without."""
+        deadline = monotonic() + _BEGIN_SECONDS
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._reader, selectors.EVENT_READ)
+            while (first := self._first_process()) is None and not self._is_over:
+                if not selector.select(deadline - monotonic()):
+                    break
+        return first
+
     def ask(self, leader: int) -> None:
         """Ask what runs inside; bubblewrap itself would take the walls down at once."""
         first = self._first_process()
@@ -62,6 +77,10 @@ class Status:
 
     def _listen(self) -> None:
         with suppress(BlockingIOError):
-            for line in os.read(self._reader, _MOST_BYTES).splitlines():
+            heard = os.read(self._reader, _MOST_BYTES)
+            self._is_over = not heard
+            # Bubblewrap writes a line in pieces.
+            *lines, self._unfinished = (self._unfinished + heard).split(b"\n")
+            for line in lines:
                 with suppress(msgspec.DecodeError):
                     self._said.update(msgspec.json.decode(line, type=dict[str, object]))

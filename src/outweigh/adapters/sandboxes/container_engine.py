@@ -173,8 +173,9 @@ def _complaint_about(engine: Engine) -> str | None:
     version = engine.ask("version", seconds=20.0)
     if version.code != 0:
         return version.complaint
-    image = f"outweigh-trial:{token_hex(8)}"
-    imported = engine.ask("import", "-", image, stdin=_empty_archive())
+    token = token_hex(8)
+    image = f"outweigh-trial:{token}"
+    imported = engine.ask("import", "-", image, stdin=_tiny_archive(token))
     if imported.code != 0:
         return imported.complaint
     try:
@@ -196,7 +197,9 @@ def _complaint_about_run(engine: Engine, image: str) -> str | None:
     return None
 
 
-def _empty_archive() -> bytes:
+def _tiny_archive(token: str) -> bytes:
+    """Unlike any other: engines store equal images once, and another process that removes its own would take ours."""
     archive = io.BytesIO()
-    tarfile.open(fileobj=archive, mode="w").close()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo(token))
     return archive.getvalue()

@@ -1,14 +1,17 @@
 """One container as a Sandbox: entered by one command at a time, replaced after a timeout, removed in the end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock, Thread
 
-from outweigh.adapters.sandboxes.container_engine import WORKSPACE, Engine, client_environment, last_line
+from outweigh.adapters.sandboxes.container_doors import container_doors
+from outweigh.adapters.sandboxes.container_engine import HOME, WORKSPACE, Engine, client_environment, last_line
 from outweigh.adapters.sandboxes.container_image import explain_absence
 from outweigh.adapters.sandboxes.container_note import left_note
+from outweigh.adapters.sandboxes.doors import port_of, ports_inside
 from outweigh.adapters.sandboxes.paths import Confined
 from outweigh.adapters.sandboxes.process import GroupTree, Job, run
 from outweigh.errors import UsageError
@@ -29,6 +32,7 @@ class ContainerRoom:
         self._start_arguments = start_arguments
         self._files = Confined(request.workspace, WORKSPACE)
         self._name: str | None = None
+        self._doors = ExitStack()
         self._one_at_a_time = Lock()
 
     @property
@@ -40,6 +44,20 @@ class ContainerRoom:
     def host_workspace(self) -> Path:
         """The same folder as seen from outside."""
         return self._request.workspace
+
+    @property
+    def home(self) -> str:
+        """The private home folder as seen from inside."""
+        return HOME
+
+    @property
+    def host_home(self) -> Path:
+        """The same folder as seen from outside."""
+        return self._request.home
+
+    def port(self, door: str) -> int:
+        """Where on the loopback of the container a door is."""
+        return port_of(door, ports_inside(self._request.doors))
 
     def read(self, path: str, limit: int) -> bytes | None:
         """A file of the workspace, read from outside."""
@@ -56,20 +74,23 @@ class ContainerRoom:
         environment: Mapping[str, str],
         timeout_seconds: float,
         stdin: bytes = b"",
+        listen: Callable[[bytes], None] | None = None,
     ) -> Completed:
         """Run a command with exactly this environment; a timeout or a cancellation takes the container with it."""
         mark = token_hex(16)
         with self._one_at_a_time, left_note(self._notes, mark, command, environment, stdin) as note:
-            done = self._enter(note, timeout_seconds)
+            done = self._enter(note, timeout_seconds, listen)
         return _without_preamble(done, mark.encode(), self._engine.name)
 
     def start(self) -> None:
         """Start the container. Its name is known beforehand, so that a start that hangs can be undone."""
         self._name = f"outweigh-{token_hex(8)}"
-        words = ("run", "--detach", f"--name={self._name}", *self._start_arguments)
+        words = ("run", "--detach", f"--name={self._name}", *self._start_arguments, self._name)
         # Podman's monitor leaves a file where it stands when memory runs out, so it stands in a folder that goes away.
         answer = self._engine.ask(*words, seconds=START_SECONDS, folder=self._notes)
         if answer.code == 0:
+            if self._request.doors:
+                self._doors.enter_context(container_doors(self._engine, self._name, self._request.doors))
             return
         absence = explain_absence(self._engine, self._request.image or "")
         if absence is not None:
@@ -77,10 +98,13 @@ class ContainerRoom:
         raise SandboxError(f"{self._engine.name} cannot start a container: {answer.complaint}.")
 
     def remove(self) -> None:
-        """End everything in the container and the container itself."""
-        if self._name is not None:
-            self._engine.remove(self._name)
-            self._name = None
+        """End everything in the container and the container itself, and close its doors."""
+        try:
+            if self._name is not None:
+                self._engine.remove(self._name)
+                self._name = None
+        finally:
+            self._doors.close()
 
     def signal_all(self, number: int) -> bool:
         """Signal every process inside but the first; whether that could be done."""
@@ -90,7 +114,7 @@ class ContainerRoom:
         inside = (name, "/bin/sh", "-c", f"kill -{number} -1")
         return self._engine.ask("exec", *inside, seconds=ENTER_SECONDS, folder=self._notes).code == 0
 
-    def _enter(self, note: str, timeout_seconds: float) -> Completed:
+    def _enter(self, note: str, timeout_seconds: float, listen: Callable[[bytes], None] | None) -> Completed:
         if self._name is None and not self._request.cancel.is_set():
             self.start()
         job = Job(
@@ -100,6 +124,7 @@ class ContainerRoom:
             stdin=b"",
             timeout_seconds=timeout_seconds,
             cancel=self._request.cancel,
+            listen=listen,
         )
         return run(job, _ContainerTree(self))
 

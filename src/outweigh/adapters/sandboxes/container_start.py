@@ -13,11 +13,15 @@ LABEL = "outweigh.trial"
 NOTES_LABEL = "outweigh.notes"
 
 # The first process only waits. As the first it cannot be ended from inside, and a shell buries orphans while it waits.
+# The word that comes after its script is the name it goes by.
 _KEEPER = ("/bin/sh", "-c", "while :; do sleep 3600 & wait $!; done")
 
 
 def start_arguments(engine: Engine, request: SandboxRequest, notes: Path, image: tuple[str, ...]) -> tuple[str, ...]:
-    """Everything after `run --detach --name NAME`. `notes` is a folder of ours that the room can only read."""
+    """Everything between `run --detach --name=NAME` and a last word, NAME.
+
+    `notes` is a folder of ours that the room can only read.
+    """
     _refuse_impossible(request)
     (notes / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
     return (
@@ -35,13 +39,8 @@ def start_arguments(engine: Engine, request: SandboxRequest, notes: Path, image:
 
 
 def _refuse_impossible(request: SandboxRequest) -> None:
-    if request.allow_hosts:
-        raise UsageError(
-            "no sandbox can let single hosts through yet, so [sandbox] allow_hosts cannot be granted. Put what tasks "
-            "need into their workspaces or the image, or use the local sandbox for agents you trust."
-        )
-    for path in (request.workspace, request.home, request.model_socket, *map(Path, request.read_only)):
-        if path is not None and ("," in str(path) or not path.is_absolute() or not path.exists()):
+    for path in (request.workspace, request.home, *map(Path, request.read_only)):
+        if "," in str(path) or not path.is_absolute() or not path.exists():
             raise UsageError(
                 f"{path} cannot be shown in a container: it must exist and be a full path without a comma in it."
             )
@@ -61,7 +60,5 @@ def _shown(request: SandboxRequest, notes: Path) -> Iterator[str]:
     yield bind(notes, NOTES, read_only=True)
     # Podman would copy the names in the host's own file.
     yield bind(notes / "hosts", "/etc/hosts", read_only=True)
-    if request.model_socket is not None:
-        yield bind(request.model_socket, "/run/model.sock")
     for path in request.read_only:
         yield bind(os.path.normpath(path), os.path.normpath(path), read_only=True)

@@ -4,13 +4,14 @@ It keeps runs apart by accident, not by force: a program in it can read and writ
 """
 
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
 from outweigh.adapters.sandboxes.cgroups import ControlGroup, Limits, control_group, sweep_groups
+from outweigh.adapters.sandboxes.doors import doors_of_the_host, port_of
 from outweigh.adapters.sandboxes.entering import DEFAULT_PATH, EXEC, enter
 from outweigh.adapters.sandboxes.leftovers import MARK, end_marked
 from outweigh.adapters.sandboxes.paths import Confined
@@ -41,9 +42,11 @@ class LocalSandboxes:
             )
         token = token_hex(8)
         limits = Limits(memory_mb=request.memory_mb, processes=request.processes)
-        with control_group(_KIND, request.label, token, limits) as group:
-            tree = _Tree(group, f"{_KIND}/{request.label}#{token}")
-            yield _LocalSandbox(request, tree)
+        with (
+            doors_of_the_host(request.doors) as ports,
+            control_group(_KIND, request.label, token, limits) as group,
+        ):
+            yield _LocalSandbox(request, _Tree(group, f"{_KIND}/{request.label}#{token}"), ports)
 
     def sweep(self, label_prefix: str) -> list[str]:
         """End what a killed engine left running."""
@@ -73,6 +76,7 @@ class _Tree:
 class _LocalSandbox:
     request: SandboxRequest
     tree: _Tree
+    ports: Mapping[str, int]
 
     @property
     def workspace(self) -> str:
@@ -82,10 +86,27 @@ class _LocalSandbox:
     def host_workspace(self) -> Path:
         return self.request.workspace
 
+    @property
+    def home(self) -> str:
+        return str(self.request.home)
+
+    @property
+    def host_home(self) -> Path:
+        return self.request.home
+
+    def port(self, door: str) -> int:
+        return port_of(door, self.ports)
+
     def exec(
-        self, command: Sequence[str], *, environment: Mapping[str, str], timeout_seconds: float, stdin: bytes = b""
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        timeout_seconds: float,
+        stdin: bytes = b"",
+        listen: Callable[[bytes], None] | None = None,
     ) -> Completed:
-        own = {"PATH": DEFAULT_PATH, "HOME": str(self.request.home), MARK: self.tree.mark}
+        own = {"PATH": DEFAULT_PATH, "HOME": self.home, MARK: self.tree.mark}
         job = Job(
             command=enter(self.tree.group.doors, [*EXEC, *command]),
             environment={**own, **environment},
@@ -93,6 +114,7 @@ class _LocalSandbox:
             stdin=stdin,
             timeout_seconds=timeout_seconds,
             cancel=self.request.cancel,
+            listen=listen,
         )
         return run(job, self.tree)
 

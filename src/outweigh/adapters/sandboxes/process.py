@@ -49,6 +49,7 @@ class Job:
     timeout_seconds: float
     cancel: Event
     descriptors: tuple[int, ...] = ()
+    listen: Callable[[bytes], None] | None = None
 
 
 def run(job: Job, tree: Tree, started: Callable[[], None] = lambda: None) -> Completed:
@@ -60,7 +61,7 @@ def run(job: Job, tree: Tree, started: Callable[[], None] = lambda: None) -> Com
         )
     process = _start(job)
     try:
-        with Streams(process, job.stdin) as streams:
+        with Streams(process, job.stdin, job.listen) as streams:
             try:
                 started()
                 ending = _watch(job, streams, began + job.timeout_seconds)

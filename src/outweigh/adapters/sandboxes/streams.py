@@ -41,8 +41,11 @@ class Kept:
 class Streams:
     """The three pipes of a process and the news of its exit, served from one thread."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", stdin: bytes) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", stdin: bytes, listen: Callable[[bytes], None] | None = None
+    ) -> None:
         self.stdout, self.stderr = Kept(), Kept()
+        self._listen = listen
         self._process = process
         self._unsent = memoryview(stdin)
         self._selector = selectors.DefaultSelector()
@@ -108,6 +111,8 @@ class Streams:
             return
         if chunk:
             kept.add(chunk)
+            if self._listen is not None and kept is self.stdout:
+                self._listen(chunk)
         else:
             self._selector.unregister(pipe)
             del self._outputs[descriptor]

@@ -13,7 +13,6 @@ from outweigh.ports import SandboxError, SandboxRequest
 
 WORKSPACE = "/ws"
 HOME = "/home/agent"
-MODEL_SOCKET = "/run/model.sock"
 _TEMPORARY_BYTES = 2**30
 _ROOT_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _NEVER_BOUND = ("/proc", "/dev", "/sys")
@@ -36,11 +35,9 @@ def base_walls() -> list[str]:
 
 
 def own_walls(request: SandboxRequest, environment: Mapping[str, str]) -> list[str]:
-    """What belongs to one sandbox: its folders, its socket, its environment."""
+    """What belongs to one sandbox: its folders, its environment."""
     arguments = [word for path in _read_only(request) for word in ("--ro-bind", path, path)]
     arguments += ["--bind", str(request.home), HOME, "--bind", str(request.workspace), WORKSPACE]
-    if request.model_socket is not None:
-        arguments += ["--ro-bind", str(request.model_socket), MODEL_SOCKET]
     for name, value in environment.items():
         arguments += ["--setenv", name, value]
     return [*arguments, "--remount-ro", "/", "--chdir", WORKSPACE]

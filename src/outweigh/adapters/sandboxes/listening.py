@@ -1,0 +1,64 @@
+"""Sockets that listen in the network of another process, opened from outside: nothing has to run inside for them."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from socket import AF_UNIX, SOCK_SEQPACKET, recv_fds, socket, socketpair
+
+from outweigh.ports import SandboxError
+
+_PROGRAM = Path(__file__).with_name("listener_inside.py")
+_PATIENCE_SECONDS = 30.0
+_MOST_WORDS = 4096
+
+
+def listen_in(process: int, ports: Iterable[int]) -> list[socket]:
+    """Listen on these ports of the loopback that a process has, in this order."""
+    wanted = [str(port) for port in ports]
+    ours, theirs = socketpair(AF_UNIX, SOCK_SEQPACKET)
+    with ours:
+        with theirs:
+            helper = _start([str(process), str(theirs.fileno()), *wanted], theirs.fileno())
+        try:
+            return _sockets(ours, len(wanted))
+        finally:
+            helper.kill()
+            helper.wait()
+
+
+def _start(arguments: list[str], answer_on: int) -> "subprocess.Popen[bytes]":
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_PROGRAM), *arguments],
+            env={},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            pass_fds=(answer_on,),
+        )
+    except OSError as fault:
+        raise _refusal(str(fault)) from fault
+
+
+def _sockets(ours: socket, count: int) -> list[socket]:
+    ours.settimeout(_PATIENCE_SECONDS)
+    try:
+        words, descriptors, _, _ = recv_fds(ours, _MOST_WORDS, count)
+    except OSError as fault:
+        raise _refusal(str(fault)) from fault
+    sockets = [socket(fileno=descriptor) for descriptor in descriptors]
+    if len(sockets) == count:
+        return sockets
+    for opened in sockets:
+        opened.close()
+    raise _refusal(words.decode(errors="replace") or "no answer")
+
+
+def _refusal(reason: str) -> SandboxError:
+    return SandboxError(
+        f"no door could be opened into the sandbox, because its network cannot be entered from here ({reason}). Run as "
+        "the user whose processes the sandboxes are (as root for a docker daemon), or use another kind of sandbox."
+    )
