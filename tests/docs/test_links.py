@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FETCHED = {".venv", "node_modules", ".pytest_cache"}
+FETCHED = {".venv", ".agents", "node_modules", ".pytest_cache"}
 PAGES = sorted(path for path in ROOT.rglob("*.md") if not FETCHED & set(path.relative_to(ROOT).parts))
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 

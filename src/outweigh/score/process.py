@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from outweigh.record.loaded import Loaded
 from outweigh.record.trajectory import AlignedAction, Milestone
 from outweigh.stats.quantity import Quantity, known, unknown
 
@@ -19,6 +20,13 @@ def r_prog(milestones: Sequence[Milestone] | None) -> Quantity:
 def progress(achieved: float, expected: float) -> Quantity:
     """achieved / expected, capped at 1; without anything expected there is no progress to speak of."""
     return known(min(1.0, achieved / expected)) if expected > 0 else unknown("the task declares no expected steps")
+
+
+def skill_used(loaded: Loaded | None) -> Quantity:
+    """1 when the agent took up a skill in this run, 0 when it had some and took none up."""
+    if loaded is None or loaded.skills_used is None:
+        return unknown("nobody could see whether a skill was used")
+    return known(1.0 if loaded.skills_used else 0.0)
 
 
 def strategic_drift(actions: Sequence[AlignedAction] | None) -> Quantity:

@@ -14,13 +14,13 @@ from outweigh.record.pricing import FirstKnown
 from outweigh.record.run_record import AgentKind, RunRecord
 from outweigh.record.status import EXCLUDED, Status
 from outweigh.score.composite import SIGNALS
-from outweigh.score.cost import run_cost
+from outweigh.score.cost import cache_normalised_cost, run_cost
 from outweigh.score.efficiency import schema_overhead, skill_efficiency, token_efficiency_ratio
 from outweigh.score.judged import NOT_JUDGED, panel_score
 from outweigh.score.objective import objective, passed
-from outweigh.score.process import r_prog, strategic_drift
+from outweigh.score.process import r_prog, skill_used, strategic_drift
 from outweigh.score.profile import Dimension
-from outweigh.score.tokens import non_cache_tokens, total_tokens
+from outweigh.score.tokens import cache_read_share, non_cache_tokens, total_tokens
 from outweigh.stats.quantity import Quantity, known, unknown
 
 
@@ -49,16 +49,19 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     checks_passed: float | None
     judge_score: float | None
     cost_usd: float | None
+    cache_normalised_cost_usd: float | None
     duration_seconds: float | None
     total_tokens: float | None
     non_cache_tokens: float | None
     cache_read_tokens: float | None
     cache_write_tokens: float | None
+    cache_read_share: float | None
     steps: float | None
     tool_calls: float | None
     check_commands: float | None
     r_prog: float | None
     strategic_drift: float | None
+    skill_used: float | None
     schema_overhead: float | None
     skill_efficiency: float | None
     token_efficiency_ratio: float | None
@@ -97,16 +100,19 @@ def score_run(located: Located, run: RunRecord, prices: FirstKnown) -> Score:
         "checks_passed": checks.passed,
         "judge_score": NOT_JUDGED.score,
         "cost_usd": unknown(cost_reason) if cost.usd is None else known(cost.usd),
+        "cache_normalised_cost_usd": cache_normalised_cost(run, prices),
         "duration_seconds": _reported(run.duration_seconds),
         "total_tokens": total_tokens(run.usage),
         "non_cache_tokens": non_cache_tokens(run.usage),
         "cache_read_tokens": _reported(run.usage.cache_read_tokens),
         "cache_write_tokens": _reported(run.usage.cache_write_tokens),
+        "cache_read_share": cache_read_share(run.usage),
         "steps": _reported(run.step_count),
         "tool_calls": _reported(run.tool_call_count),
         "check_commands": _reported(run.check_command_count),
         "r_prog": r_prog(run.milestones),
         "strategic_drift": strategic_drift(run.actions),
+        "skill_used": skill_used(run.loaded),
         "schema_overhead": schema_overhead(run.components),
         "skill_efficiency": skill_efficiency(run.components),
         "token_efficiency_ratio": token_efficiency_ratio(run.components),

@@ -6,6 +6,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.losses import losses_of
 from outweigh.errors import name_some
 from outweigh.record.run_record import AgentKind
+from outweigh.record.status import Status
 from outweigh.verdict.evidence_settings import PROMISED
 from outweigh.verdict.task_drops import task_drops
 
@@ -30,6 +31,15 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
         yield f"task {name_some(missing)} was never run by the candidate. Run it there too."
     if vacuous := [task.task_id for task in comparison.tasks if task.baseline.vacuous or task.candidate.vacuous]:
         yield f"task {name_some(vacuous)} asserts nothing (no checks), so it supports no promotion. Give it a check."
+    if misapplied := [
+        f"{table.name} ({count})"
+        for table in (comparison.baseline_table, comparison.candidate_table)
+        if (count := sum(run.status is Status.ARM_NOT_APPLIED for run in table.excluded))
+    ]:
+        yield (
+            f"runs of {' and '.join(misapplied)} did not have what their arm declares, or had what another arm does "
+            "(arm_not_applied). Mend the set-up and run them again in a new store."
+        )
     if unreal := sorted(kind.value for kind in comparison.agent_kinds - {AgentKind.REAL}):
         yield f"the runs come from {' and '.join(unreal)} agents. Only real agents can earn a promotion."
     yield from _unequal_losses(comparison)
