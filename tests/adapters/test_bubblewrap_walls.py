@@ -17,7 +17,7 @@ from tests.parts import require
 
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.ports import Sandbox, SandboxError
-from outweigh.testing.sandbox_contract import DAEMON, a_request, is_still, shell
+from outweigh.testing.sandbox_setting import DAEMON, a_request, is_still, shell
 
 SECRET = "do-not-leak-4711"
 _AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root owns what could be written here")

@@ -26,7 +26,8 @@ from outweigh.adapters.sandboxes.container import ContainerSandboxes
 from outweigh.adapters.sandboxes.container_engine import Engine
 from outweigh.errors import UsageError
 from outweigh.ports import Completed, Ending, Sandbox, SandboxError, SandboxProvider, SandboxRequest
-from outweigh.testing.sandbox_contract import DAEMON, SandboxContract, is_still
+from outweigh.testing.sandbox_contract import SandboxContract
+from outweigh.testing.sandbox_setting import DAEMON, is_still
 
 
 @pytest.fixture(scope="module")

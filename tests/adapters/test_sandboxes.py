@@ -13,7 +13,8 @@ from outweigh.adapters.sandboxes.leftovers import MARK, end_marked
 from outweigh.adapters.sandboxes.local import LocalSandboxes
 from outweigh.adapters.sandboxes.paths import Confined, LeadsOutError
 from outweigh.ports import SandboxError, SandboxProvider
-from outweigh.testing.sandbox_contract import SandboxContract, a_request, is_still, shell
+from outweigh.testing.sandbox_contract import SandboxContract
+from outweigh.testing.sandbox_setting import a_request, is_still, shell
 
 
 class TestLocal(SandboxContract):
@@ -23,6 +24,9 @@ class TestLocal(SandboxContract):
 
     def provider(self) -> SandboxProvider:
         return LocalSandboxes()
+
+    def has_walls(self) -> bool:
+        return False
 
     def folder(self) -> Path:
         return self._path
@@ -84,7 +88,7 @@ class TestEitherKind:
 def _engine_that_dies(name: str, module: str, folder: Path) -> "subprocess.Popen[bytes]":
     script = (
         "import sys\nfrom pathlib import Path\n"
-        f"from {module} import {name}\nfrom outweigh.testing.sandbox_contract import DAEMON, a_request, shell\n"
+        f"from {module} import {name}\nfrom outweigh.testing.sandbox_setting import DAEMON, a_request, shell\n"
         f"with {name}().open(a_request(Path(sys.argv[1]), 'orphan:1')) as room: shell(room, DAEMON + ' sleep 60', 60)\n"
     )
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}

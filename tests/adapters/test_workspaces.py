@@ -20,7 +20,7 @@ from outweigh.adapters.workspaces.settling import settle
 from outweigh.errors import UsageError
 from outweigh.ports import SandboxError
 from outweigh.task.task import FolderSource, GitSource, TarballSource, Task, WorkspaceSource
-from outweigh.testing.sandbox_contract import a_request, shell
+from outweigh.testing.sandbox_setting import a_request, shell
 
 
 def a_task(workspace: WorkspaceSource | None, checksum: str = "c") -> Task:

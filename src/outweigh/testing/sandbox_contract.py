@@ -1,77 +1,26 @@
 """What every sandbox must do. Subclass the contract, give it your provider and a folder, and pytest runs the claims.
 
-Commands in the claims need nothing but a POSIX shell and `setsid`.
+Commands in the claims need nothing but a POSIX shell, `setsid`, and for doors `bash` or `nc`.
 """
 
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from threading import Event, Timer
+from threading import Timer
 
-from outweigh.ports import Completed, Ending, Sandbox, SandboxError, SandboxProvider, SandboxRequest
+from outweigh.ports import Ending, Sandbox, SandboxError
+from outweigh.testing.door_contract import DoorContract
+from outweigh.testing.sandbox_setting import DAEMON, is_still, shell
 
 # What a sandbox or the shell in it may add to the environment it was given.
 ADDED_VARIABLES = frozenset(
     {"HOME", "PATH", "PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "container", "TERM", "OUTWEIGH_SANDBOX"}
 )
-# Writes to a file of the workspace for as long as it lives, in a session of its own, with nothing held open.
-DAEMON = "setsid sh -c 'while :; do echo alive >>beat; sleep 0.05; done' </dev/null >/dev/null 2>&1 &"
 _PRINTED_MEBIBYTES = 160
+_HEARD_BYTES = 20 * 2**20
 
 
-def a_request(folder: Path, label: str = "contract") -> SandboxRequest:
-    """A request for a sandbox over fresh folders, with no wishes."""
-    workspace, home = folder / "workspace", folder / "home"
-    workspace.mkdir(parents=True, exist_ok=True)
-    home.mkdir(exist_ok=True)
-    return SandboxRequest(
-        workspace=workspace,
-        home=home,
-        label=label,
-        read_only=(),
-        doors=(),
-        image=None,
-        memory_mb=None,
-        processes=None,
-        cancel=Event(),
-    )
-
-
-def shell(sandbox: Sandbox, script: str, timeout_seconds: float = 30.0, **environment: str) -> Completed:
-    """Run a shell script in a sandbox."""
-    return sandbox.exec(["sh", "-c", script], environment=environment, timeout_seconds=timeout_seconds)
-
-
-def is_still(path: Path, seconds: float = 0.4) -> bool:
-    """Whether nobody writes to a file any more."""
-    size = path.stat().st_size
-    time.sleep(seconds)
-    return path.stat().st_size == size
-
-
-class SandboxContract(ABC):
+class SandboxContract(DoorContract):
     """Claims about a SandboxProvider."""
-
-    @abstractmethod
-    def provider(self) -> SandboxProvider:
-        """The provider under test."""
-
-    @abstractmethod
-    def folder(self) -> Path:
-        """An empty folder of the host for this test."""
-
-    def request(self) -> SandboxRequest:
-        """What is asked for; override to name an image."""
-        return a_request(self.folder() / "own")
-
-    @contextmanager
-    def opened(self) -> Iterator[Sandbox]:
-        """A sandbox over fresh folders."""
-        with self.provider().open(self.request()) as sandbox:
-            yield sandbox
 
     def test_runs_a_command_in_the_workspace(self) -> None:
         """Output, working folder and files are those of the workspace."""
@@ -118,7 +67,8 @@ class SandboxContract(ABC):
         with self.opened() as sandbox:
             shell(sandbox, 'echo kept >"$HOME/note"')
 
-            assert shell(sandbox, 'cat "$HOME/note"').stdout == b"kept\n"
+            assert shell(sandbox, f'test "$HOME" = {sandbox.home} && cat "$HOME/note"').stdout == b"kept\n"
+            assert (sandbox.host_home / "note").read_bytes() == b"kept\n"
 
     def test_a_timeout_ends_the_whole_tree(self) -> None:
         """Also a process that left the session, and one that ignores being asked."""
@@ -161,6 +111,39 @@ class SandboxContract(ABC):
             assert (done.exit_code, done.truncated) == (3, True)
             assert 0 < len(done.stdout) <= 2**26
             assert 0 < len(done.stderr) <= 2**26
+
+    def test_who_listens_hears_all_of_it_while_it_is_said(self) -> None:
+        """The command waits for an answer to what it said; of a flood, also what is not kept is heard."""
+        heard: list[bytes] = []
+        with self.opened() as sandbox:
+
+            def listen(chunk: bytes) -> None:
+                heard.append(chunk)
+                sandbox.write("heard", b"")
+
+            script = f"echo begun; until [ -e heard ]; do sleep 0.02; done; head -c {_HEARD_BYTES} /dev/zero; echo end"
+            done = sandbox.exec(["sh", "-c", script], environment={}, timeout_seconds=60, listen=listen)
+
+        assert (done.ending, done.truncated) == (Ending.EXITED, True)
+        assert b"".join(heard) == b"begun\n" + bytes(_HEARD_BYTES) + b"end\n"
+
+    def test_a_listener_that_fails_leaves_nothing_running(self) -> None:
+        """Its fault is raised, and the sandbox can be used again."""
+        with self.opened() as sandbox:
+
+            def listen(chunk: bytes) -> None:
+                raise LookupError(chunk)
+
+            fault: LookupError | None = None
+            try:
+                script = f"{DAEMON} until [ -s beat ]; do sleep 0.02; done; echo begun; sleep 60"
+                sandbox.exec(["sh", "-c", script], environment={}, timeout_seconds=60, listen=listen)
+            except LookupError as raised:
+                fault = raised
+
+            assert fault is not None
+            assert is_still(sandbox.host_workspace / "beat")
+            assert shell(sandbox, "echo again").stdout == b"again\n"
 
     def test_binary_output_arrives_byte_for_byte(self) -> None:
         """Nothing is decoded on the way."""
