@@ -1,0 +1,34 @@
+"""A scripted model behind a loopback HTTP server: real agents run offline, without a key, the same way every time."""
+
+from outweigh.testing.model_server.ledger import Ending, LedgerEntry, Totals
+from outweigh.testing.model_server.script import (
+    CallSpec,
+    Conversation,
+    CutSpec,
+    ErrorSpec,
+    Script,
+    Turn,
+    UsageSpec,
+    When,
+)
+from outweigh.testing.model_server.script_file import parse_script, read_script
+from outweigh.testing.model_server.server import ModelServer
+from outweigh.testing.model_server.tokens import Tokens
+
+__all__ = [
+    "CallSpec",
+    "Conversation",
+    "CutSpec",
+    "Ending",
+    "ErrorSpec",
+    "LedgerEntry",
+    "ModelServer",
+    "Script",
+    "Tokens",
+    "Totals",
+    "Turn",
+    "UsageSpec",
+    "When",
+    "parse_script",
+    "read_script",
+]

@@ -1,0 +1,1 @@
+"""The protocols that the scripted model speaks, one module each."""

@@ -1,0 +1,208 @@
+"""Anthropic Messages: `POST /v1/messages`."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from outweigh.testing.model_server.position import HEARD, Entry, step_after
+from outweigh.testing.model_server.protocols.speech import (
+    EVENT_STREAM,
+    before_first_answer,
+    event,
+    joined,
+    mappings,
+    required_list,
+    required_text,
+)
+from outweigh.testing.model_server.reply import Failure, Reply, Stop, pieces
+from outweigh.testing.model_server.request import Json, ModelRequest, Post, Tool, Wire
+
+_STOP = {
+    Stop.END: "end_turn",
+    Stop.TOOL_CALLS: "tool_use",
+    Stop.LENGTH: "max_tokens",
+    Stop.REFUSAL: "refusal",
+}
+_SIGNATURE = "c2NyaXB0ZWQ="
+_LIMIT_KINDS = ("requests", "tokens", "input-tokens", "output-tokens")
+
+
+class Anthropic:
+    """Messages, streamed and whole."""
+
+    wire = Wire.ANTHROPIC
+    id_prefix = "msg_"
+
+    def read(self, post: Post) -> ModelRequest:
+        """The request behind a body of the Messages API."""
+        body = post.body
+        messages = required_list(body, "messages")
+        opening = joined(*(message.get("content") for message in before_first_answer(messages)))
+        return ModelRequest(
+            wire=self.wire,
+            model=required_text(body, "model"),
+            stream=body.get("stream") is True,
+            prompt=joined(body.get("system"), opening),
+            opening=opening,
+            step=step_after(map(_entry, messages)),
+            tools=tuple(_tools(body)),
+            session=_session(post),
+            api_key=post.api_key,
+            output_schema=_output_schema(body),
+        )
+
+    def whole(self, request: ModelRequest, reply: Reply) -> Json:  # noqa: ARG002 - the answer alone says all
+        """A complete message."""
+        message = _message(reply) | {
+            "content": list(_blocks(reply)),
+            "stop_reason": _STOP[reply.stop],
+            "usage": _usage(reply),
+        }
+        return message | _stop_details(reply)
+
+    def events(self, request: ModelRequest, reply: Reply) -> Iterator[bytes]:  # noqa: ARG002
+        """The events of a message, in the order the service sends them."""
+        begun = _usage(reply) | {"output_tokens": min(1, reply.tokens.output_tokens)}
+        begun.pop("output_tokens_details", None)
+        yield _named("message_start", message=_message(reply) | {"usage": begun})
+        for index, block in enumerate(_blocks(reply)):
+            yield _named("content_block_start", index=index, content_block=_empty(block))
+            if index == 0:
+                yield _named("ping")
+            for delta in _deltas(block):
+                yield _named("content_block_delta", index=index, delta=delta)
+            yield _named("content_block_stop", index=index)
+        ending = {"stop_reason": _STOP[reply.stop], "stop_sequence": None} | _stop_details(reply)
+        yield _named("message_delta", delta=ending, usage=_usage(reply))
+        yield _named("message_stop")
+
+    def stream_type(self, request: ModelRequest) -> str:  # noqa: ARG002
+        """Server-sent events."""
+        return EVENT_STREAM
+
+    def refusal(self, failure: Failure, number: int) -> Json:
+        """An error object."""
+        return {
+            "type": "error",
+            "error": {"type": failure.type, "message": failure.message},
+            "request_id": f"req_{number:024d}",
+        }
+
+    def refusal_headers(self, failure: Failure, now: float) -> dict[str, str]:
+        """When to come back, in seconds and as moments."""
+        if failure.retry_after_seconds is None:
+            return {}
+        moment = datetime.fromtimestamp(now, UTC) + timedelta(seconds=failure.retry_after_seconds)
+        headers = {"retry-after": f"{failure.retry_after_seconds:g}"}
+        for kind in _LIMIT_KINDS:
+            headers |= {
+                f"anthropic-ratelimit-{kind}-limit": "50",
+                f"anthropic-ratelimit-{kind}-remaining": "0",
+                f"anthropic-ratelimit-{kind}-reset": moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            }
+        return headers
+
+    def refusal_event(self, failure: Failure, reply: Reply) -> bytes:
+        """The `error` event of a stream that has begun."""
+        return event(self.refusal(failure, reply.number), "error")
+
+
+def _entry(message: Mapping[str, Any]) -> Entry:
+    if message.get("role") != "assistant":
+        return HEARD
+    calls = (part.get("id") for part in mappings(message.get("content")) if part.get("type") == "tool_use")
+    return Entry(by_model=True, call_ids=tuple(str(call) for call in calls))
+
+
+def _tools(body: Mapping[str, Any]) -> Iterator[Tool]:
+    """Tools with a schema; those that the service runs itself have none, but a shell of its own has a fixed one."""
+    for tool in mappings(body.get("tools")):
+        schema = tool.get("input_schema")
+        if str(tool.get("type", "")).startswith("bash_"):
+            schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+        if isinstance(schema, Mapping):
+            yield Tool(name=str(tool.get("name", "")), schema=schema)
+
+
+def _session(post: Post) -> str:
+    metadata = post.body.get("metadata")
+    user = metadata.get("user_id") if isinstance(metadata, Mapping) else None
+    return post.headers.get("x-claude-code-session-id") or (user if isinstance(user, str) else "")
+
+
+def _output_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    for holder in (body.get("output_config"), body):
+        form = holder.get("format", holder.get("output_format")) if isinstance(holder, Mapping) else None
+        if isinstance(form, Mapping) and isinstance(form.get("schema"), Mapping):
+            schema: Mapping[str, Any] = form["schema"]
+            return schema
+    return None
+
+
+def _message(reply: Reply) -> Json:
+    return {
+        "id": reply.id(Anthropic.id_prefix),
+        "type": "message",
+        "role": "assistant",
+        "model": reply.model,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+    }
+
+
+def _blocks(reply: Reply) -> Iterator[Json]:
+    if reply.thinking:
+        yield {"type": "thinking", "thinking": reply.thinking, "signature": _SIGNATURE}
+    if reply.text:
+        yield {"type": "text", "text": reply.text}
+    for call in reply.calls:
+        yield {"type": "tool_use", "id": f"toolu_{call.id}", "name": call.name, "input": dict(call.arguments)}
+
+
+def _empty(block: Json) -> Json:
+    """A block as it starts, before anything has arrived."""
+    blank = {"thinking": "", "signature": "", "text": "", "input": {}}
+    return {key: blank.get(key, value) for key, value in block.items()}
+
+
+def _deltas(block: Json) -> Iterator[Json]:
+    if block["type"] == "thinking":
+        yield from ({"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"]))
+        yield {"type": "signature_delta", "signature": block["signature"]}
+    elif block["type"] == "text":
+        yield from ({"type": "text_delta", "text": piece} for piece in pieces(block["text"]))
+    else:
+        yield {"type": "input_json_delta", "partial_json": ""}
+        encoded = msgspec.json.encode(block["input"]).decode()
+        yield from ({"type": "input_json_delta", "partial_json": piece} for piece in pieces(encoded))
+
+
+def _stop_details(reply: Reply) -> Json:
+    if reply.stop is not Stop.REFUSAL:
+        return {}
+    return {"stop_details": {"type": "refusal", "category": None, "explanation": None}}
+
+
+def _usage(reply: Reply) -> Json:
+    tokens = reply.tokens
+    usage: Json = {
+        "input_tokens": tokens.input_tokens,
+        "cache_creation_input_tokens": tokens.cache_write_tokens,
+        "cache_read_input_tokens": tokens.cache_read_tokens,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": tokens.cache_write_tokens,
+            "ephemeral_1h_input_tokens": 0,
+        },
+        "output_tokens": tokens.output_tokens,
+        "service_tier": "standard",
+    }
+    if tokens.reasoning_tokens:
+        usage["output_tokens_details"] = {"thinking_tokens": tokens.reasoning_tokens}
+    return usage
+
+
+def _named(kind: str, **fields: Any) -> bytes:
+    return event({"type": kind, **fields}, kind)

@@ -1,0 +1,141 @@
+"""What the scripted model says, as people write it: conversations of turns, with their tokens and their troubles.
+
+A turn is found by counting: agents send the whole history with every request, so the third request of a conversation
+gets its third turn, whoever asks and how many ask at once. Only troubles that go away (`times`) are remembered.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from outweigh.task.spec import Name, Seconds, Spec
+
+Count = Annotated[int, Meta(ge=0, le=10**12)]
+Times = Annotated[int, Meta(ge=1, le=10**6)]
+Text = Annotated[str, Meta(max_length=1_000_000)]
+Glob = Annotated[str, Meta(min_length=1, max_length=500)]
+Delay = Annotated[float, Meta(ge=0, le=3600)]
+
+Trouble = Literal[
+    "rate_limited",
+    "overloaded",
+    "unauthorized",
+    "forbidden",
+    "server_error",
+    "context_overflow",
+    "unknown_model",
+    "quota_exhausted",
+    "bad_request",
+]
+
+
+class UsageSpec(Spec, frozen=True, kw_only=True):
+    """Tokens; what a turn does not state comes from the script's own `[usage]`, and then from here."""
+
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+
+
+class CallSpec(Spec, frozen=True, kw_only=True):
+    """A call of one tool by its own name, with exactly these arguments."""
+
+    name: Name
+    arguments: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies defaults
+
+
+class ErrorSpec(Spec, frozen=True, kw_only=True):
+    """A refusal of the service, in each provider's own shape.
+
+    `kind` knows the status, type and words of every provider; `status`, `type` and `message` say them outright, and
+    win. Without `times` the error stays; with it, it goes away after so many requests of one conversation.
+    """
+
+    kind: Trouble | None = None
+    status: Annotated[int, Meta(ge=400, le=599)] | None = None
+    type: Name | None = None
+    message: Text | None = None
+    retry_after_seconds: Seconds | None = None
+    in_stream: bool = False
+    times: Times | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind is None and self.status is None:
+            raise ValueError("an error needs a `kind` or a `status`")
+
+
+class CutSpec(Spec, frozen=True, kw_only=True):
+    """The connection breaks off in the middle of the answer, this many times per conversation."""
+
+    times: Times
+
+
+class Turn(Spec, frozen=True, kw_only=True):
+    """One answer of the model. `run` uses whichever shell tool the request offers; a list makes parallel calls."""
+
+    text: Text | None = None
+    thinking: Text | None = None
+    run: Text | Annotated[list[Text], Meta(min_length=1)] | None = None
+    tool_calls: list[CallSpec] = []  # noqa: RUF012
+    usage: UsageSpec = UsageSpec()
+    error: ErrorSpec | None = None
+    cut: bool | CutSpec = False
+    delay_seconds: Delay = 0.0
+    refuse: bool = False
+    truncate: bool = False
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The shell commands of this turn."""
+        return () if self.run is None else (self.run,) if isinstance(self.run, str) else tuple(self.run)
+
+    @property
+    def acts(self) -> bool:
+        """Whether the turn calls a tool."""
+        return bool(self.commands or self.tool_calls)
+
+
+class When(Spec, frozen=True, kw_only=True):
+    """Whom a conversation is for; everything stated must hold, and all of it stays true while a conversation goes on.
+
+    `model` is a pattern (`claude-*`), `contains` a part of the prompt (system and first words of the user), `offers`
+    and `lacks` name a tool, `tools` says whether there are any.
+    """
+
+    model: Glob | None = None
+    protocol: Literal["anthropic", "chat", "responses", "gemini"] | None = None
+    contains: Text | None = None
+    offers: Name | None = None
+    lacks: Name | None = None
+    tools: bool | None = None
+    api_key: str | None = None
+
+
+class Conversation(Spec, frozen=True, kw_only=True):
+    """The turns for those whom `when` describes. The first conversation that fits is taken."""
+
+    name: Name | None = None
+    when: When = When()
+    turn: Annotated[list[Turn], Meta(min_length=1)]
+
+
+class Script(Spec, frozen=True, kw_only=True):
+    """A whole script. `turn` is for everybody whom no conversation claims.
+
+    A request without tools cannot act, so where its conversation calls tools it is taken for a side question (a title,
+    a summary, a look at the quota) and gets `side`. With `models`, any other model is unknown.
+    """
+
+    turn: list[Turn] = []  # noqa: RUF012
+    conversation: list[Conversation] = []  # noqa: RUF012
+    side: Turn = Turn(text="Noted.")
+    usage: UsageSpec = UsageSpec()
+    models: Annotated[list[Glob], Meta(min_length=1)] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.turn and not self.conversation:
+            raise ValueError("a script needs a [[turn]] or a [[conversation]]")
+        if self.side.acts:
+            raise ValueError("`side` answers requests without tools, so it cannot call any")
