@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from socket import AF_UNIX, SOCK_SEQPACKET, recv_fds, socket, socketpair
 
+from outweigh.apart import start_apart
 from outweigh.ports import SandboxError
 
 _PROGRAM = Path(__file__).with_name("listener_inside.py")
@@ -20,25 +21,17 @@ def listen_in(process: int, ports: Iterable[int]) -> list[socket]:
     with ours:
         with theirs:
             helper = _start([str(process), str(theirs.fileno()), *wanted], theirs.fileno())
-        try:
-            return _sockets(ours, len(wanted))
-        finally:
-            helper.kill()
-            helper.wait()
+        with helper:
+            try:
+                return _sockets(ours, len(wanted))
+            finally:
+                helper.kill()
 
 
 def _start(arguments: list[str], answer_on: int) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-I", "-S", str(_PROGRAM), *arguments]
     try:
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_PROGRAM), *arguments],
-            env={},
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            pass_fds=(answer_on,),
-        )
+        return start_apart(command, environment={}, folder=Path("/"), descriptors=(answer_on,))
     except OSError as fault:
         raise _refusal(str(fault)) from fault
 

@@ -1,0 +1,113 @@
+"""Doors into sandboxes, beyond what the contract claims of every kind."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.parts import require
+
+from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
+from outweigh.adapters.sandboxes.listening import listen_in
+from outweigh.adapters.sandboxes.local import LocalSandboxes
+from outweigh.ports import SandboxError
+from outweigh.testing.sandbox_setting import Porter, a_request, dial, shell
+
+NOBODY = 65534
+VISIT = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
+from outweigh.testing.sandbox_setting import Porter, a_request, dial, shell
+
+request = replace(a_request(Path(sys.argv[1])), doors=(Porter("one").door,))
+with BubblewrapSandboxes().open(request) as sandbox:
+    print(shell(sandbox, dial(sandbox.port("one"), "hi")).stdout.decode(), end="")
+"""
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder below one that everybody may enter."""
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))
+    folder.chmod(0o777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def _as_nobody(*words: str) -> "subprocess.CompletedProcess[str]":
+    """Python as a user without rights; only some installations of it are readable to everybody."""
+    programs = [sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    for program in programs:
+        command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "env", program]
+        tried = subprocess.run(
+            [*command, "-c", "import outweigh.ports"], env=environment, capture_output=True, check=False
+        )
+        if tried.returncode == 0:
+            return subprocess.run([*command, *words], env=environment, capture_output=True, text=True, check=False)
+    pytest.skip("no Python here that everybody may use")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="everything else here is run without rights already")
+def test_a_door_needs_no_rights(open_folder: Path) -> None:
+    require(BubblewrapSandboxes().missing())
+    if shutil.which("setpriv") is None:
+        require("setpriv is not installed")
+
+    done = _as_nobody("-c", VISIT, str(open_folder / "own"))
+
+    assert done.stdout == "one heard hi\n", done.stderr
+
+
+def test_the_network_of_everybody_is_no_place_for_a_door() -> None:
+    with subprocess.Popen(["sleep", "60"]) as ordinary:
+        with pytest.raises(SandboxError, match="no network of its own"):
+            listen_in(ordinary.pid, [7411])
+        ordinary.kill()
+
+
+def test_a_process_that_is_gone_has_no_doors() -> None:
+    with subprocess.Popen(["true"]) as gone:
+        pass
+
+    with pytest.raises(SandboxError, match="No such file"):
+        listen_in(gone.pid, [7411])
+
+
+def test_a_sandbox_that_cannot_be_built_says_so_and_does_not_blame_its_doors(tmp_path: Path) -> None:
+    require(BubblewrapSandboxes().missing())
+    porter = Porter("one")
+    request = replace(a_request(tmp_path), doors=(porter.door,))
+    request.workspace.rmdir()
+
+    with BubblewrapSandboxes().open(request) as room, pytest.raises(SandboxError, match="could not build"):
+        shell(room, "true")
+
+    assert not porter.is_answering
+
+
+def test_two_doors_of_one_name_are_refused(tmp_path: Path) -> None:
+    request = replace(a_request(tmp_path), doors=(Porter("one").door, Porter("one").door))
+
+    with pytest.raises(SandboxError, match="same name"), LocalSandboxes().open(request):
+        pass
+
+
+def test_a_program_inside_cannot_take_the_place_of_a_door(tmp_path: Path) -> None:
+    require(BubblewrapSandboxes().missing())
+    request = replace(a_request(tmp_path), doors=(Porter("one").door,))
+    bind = "import socket; socket.socket().bind(('127.0.0.1', {}))"
+    with BubblewrapSandboxes().open(request) as room:
+        port = room.port("one")
+        taken = shell(room, f'/usr/bin/python3 -c "{bind.format(port)}"')
+        answered = shell(room, dial(port, "hi"))
+
+    assert b"in use" in taken.stderr
+    assert answered.stdout == b"one heard hi\n"
