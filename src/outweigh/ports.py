@@ -279,7 +279,7 @@ class AttemptOutcome:
     steps: tuple[Step, ...] | None
     components: tuple[ComponentTokens, ...] | None
     actions: tuple[AlignedAction, ...] | None
-    reached_steps: frozenset[str]
+    reached_steps: frozenset[str] | None
     failure: Failure | None
     retry_after_seconds: float | None
     request_count: int | None

@@ -92,6 +92,7 @@ def a_request(arm: Arm, task: Task | None = None, **fields: Any) -> AttemptReque
         "timeout_seconds": 600.0,
         "budget_usd": None,
         "environment": arm.environment,
+        "model_access": None,
     }
     return AttemptRequest(task=task or a_task(), arm=arm, **(known | fields))
 

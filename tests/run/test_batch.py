@@ -27,7 +27,7 @@ def made(planned: PlannedRun, number: int, *, retry_after_seconds: float | None 
     trial = planned.trial
     known = {"attempt": number, "run_id": f"{trial}#{number}", "setup_seconds": 0.1, **fields}
     record = a_run(trial.task_id, trial.arm, trial.repeat, **known)
-    return Made(record=record, retry_after_seconds=retry_after_seconds)
+    return Made(record=record, retry_after_seconds=retry_after_seconds, may_retry=True)
 
 
 class Workbench:

@@ -15,9 +15,10 @@ from outweigh.adapters.workspaces.removal import remove
 from outweigh.cli.sandbox_choice import choose_sandbox
 from outweigh.errors import UsageError
 from outweigh.plugins import load
-from outweigh.ports import Agent, SandboxProvider
+from outweigh.ports import Agent, Gateway, SandboxProvider
 from outweigh.run.attempt import Workshop
 from outweigh.run.loading import LoadedSuite
+from outweigh.run.watchlist import watchlist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +41,15 @@ def label_of(store: Path) -> str:
 
 
 def workshop(
-    suite: LoadedSuite, equipment: Equipment, store: FolderRunStore, label: str, scratch: Path, cancel: Event
+    suite: LoadedSuite,
+    equipment: Equipment,
+    store: FolderRunStore,
+    label: str,
+    scratch: Path,
+    cancel: Event,
+    gateway: Gateway | None = None,
 ) -> Workshop:
-    """The engine's workshop."""
+    """The engine's workshop; without a gateway agents go to their models directly."""
     return Workshop(
         tasks={task.id: task for task in suite.tasks},
         arms=suite.arms,
@@ -60,6 +67,9 @@ def workshop(
         now=lambda: datetime.now(UTC),
         diff=partial(diff, scratch=scratch),
         remove=remove,
+        gateway=gateway,
+        watch=watchlist(suite.arms, suite.overlays),
+        keep_bodies=suite.spec.gateway.keep_bodies,
     )
 
 

@@ -13,6 +13,10 @@ from outweigh.ports import (
     Agent,
     AttemptOutcome,
     AttemptRequest,
+    Gateway,
+    Meter,
+    MeterRequest,
+    ModelAccess,
     RunStore,
     Sandbox,
     SandboxError,
@@ -27,17 +31,21 @@ from outweigh.run.checks import evaluate
 from outweigh.run.draft import Draft, record_of
 from outweigh.run.plan import PlannedRun
 from outweigh.run.room import room_of
+from outweigh.run.settlement import settle
+from outweigh.run.watchlist import Watchlist
 from outweigh.task.arm import Arm
 from outweigh.task.suite import LimitsSpec, SandboxSpec
 from outweigh.task.task import Task
+from outweigh.transcript.failure import Remedy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A stored record, and whether the model asked everybody to wait."""
+    """A stored record, whether the model asked everybody to wait, and whether another attempt could end otherwise."""
 
     record: RunRecord
     retry_after_seconds: float | None
+    may_retry: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +68,9 @@ class Workshop:
     now: Callable[[], datetime]
     diff: Callable[[Path, Path], bytes]
     remove: Callable[[Path], None]
+    gateway: Gateway | None
+    watch: Watchlist
+    keep_bodies: bool
 
 
 def make_attempt(shop: Workshop, planned: PlannedRun, number: int) -> Made:
@@ -70,8 +81,15 @@ def make_attempt(shop: Workshop, planned: PlannedRun, number: int) -> Made:
         _attempt(shop, draft)
     except (SandboxError, OSError) as fault:
         draft.failure = Status.INFRA_ERROR, f"{type(fault).__name__}: {fault}"
+        if draft.account is not None and draft.metering is None:
+            settle(draft, shop.watch)  # what was spent before it broke was spent
     record = _keep(shop, draft)
-    return Made(record=record, retry_after_seconds=draft.outcome.retry_after_seconds if draft.outcome else None)
+    failure = None if draft.outcome is None or draft.failure is not None else draft.outcome.failure
+    return Made(
+        record=record,
+        retry_after_seconds=draft.outcome.retry_after_seconds if draft.outcome else None,
+        may_retry=failure is None or failure.kind.remedy is not Remedy.FAIL,
+    )
 
 
 def close_abandoned(shop: Workshop, planned: PlannedRun, number: int) -> RunRecord:
@@ -94,19 +112,50 @@ def _attempt(shop: Workshop, draft: Draft) -> None:
         shop.workspaces.lay(pristine, folder / "workspace") as workspace,
     ):
         room = _room(shop, workspace, folder / "home", draft.run_id)
-        with shop.sandboxes.open(room) as sandbox:
+        with _metered(shop, draft) as meter, shop.sandboxes.open(_agent_room(shop, draft, room, meter)) as sandbox:
             _lay_overlay(shop, draft.arm, sandbox)
             draft.setup_seconds = monotonic() - began
-            draft.outcome = _ask(shop, draft, sandbox)
+            draft.outcome = _ask(shop, draft, sandbox, meter)
         draft.artifacts.update(draft.outcome.artifacts)
+        settle(draft, shop.watch)
         if draft.outcome.status not in EXCLUDED:
             draft.artifacts["diff.patch"] = shop.diff(workspace, pristine)
             _check(shop, draft, room, pristine, folder / "checks-home")
 
 
-def _ask(shop: Workshop, draft: Draft, sandbox: Sandbox) -> AttemptOutcome:
+@contextmanager
+def _metered(shop: Workshop, draft: Draft) -> Iterator[Meter | None]:
+    """The run's way to its model; whatever happens on it is accounted for, also when the attempt breaks."""
+    if shop.gateway is None or not shop.agents[draft.arm.agent].uses_model(draft.arm):
+        yield None
+        return
+    request = MeterRequest(
+        label=draft.run_id,
+        budget_usd=shop.limits.budget_usd,
+        tokens=shop.limits.tokens,
+        markers=tuple(shop.watch.markers.values()),
+        keep_bodies=shop.keep_bodies,
+    )
+    with shop.gateway.meter(request) as meter:
+        try:
+            yield meter
+        finally:
+            draft.account = meter.account()
+
+
+def _agent_room(shop: Workshop, draft: Draft, room: SandboxRequest, meter: Meter | None) -> SandboxRequest:
+    """The agent's room has what the agent is installed in, and the door to its model."""
+    doors = room.doors if meter is None else (*room.doors, meter.door)
+    programs = shop.agents[draft.arm.agent].read_only(draft.arm)
+    return replace(room, doors=doors, read_only=tuple(dict.fromkeys((*room.read_only, *programs))))
+
+
+def _ask(shop: Workshop, draft: Draft, sandbox: Sandbox, meter: Meter | None) -> AttemptOutcome:
+    access = None
+    if meter is not None:
+        access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.door.name)}", key=meter.key)
     try:
-        return shop.agents[draft.arm.agent].attempt(_request(shop, draft), sandbox)
+        return shop.agents[draft.arm.agent].attempt(_request(shop, draft, access), sandbox)
     except (SandboxError, OSError):
         raise
     except Exception as fault:  # somebody else's adapter: its mistakes must not end everybody's experiment
@@ -131,7 +180,7 @@ def _room(shop: Workshop, workspace: Path, home: Path, run_id: str) -> SandboxRe
     return room_of(shop.sandbox, workspace=workspace, home=home, label=label, cancel=shop.cancel)
 
 
-def _request(shop: Workshop, draft: Draft) -> AttemptRequest:
+def _request(shop: Workshop, draft: Draft, access: ModelAccess | None) -> AttemptRequest:
     arm = draft.arm
     return AttemptRequest(
         trial=draft.planned.trial,
@@ -140,7 +189,7 @@ def _request(shop: Workshop, draft: Draft) -> AttemptRequest:
         timeout_seconds=draft.task.timeout_seconds or shop.limits.timeout_seconds,
         budget_usd=shop.limits.budget_usd,
         environment={**arm.environment, **{name: shop.secrets[name] for name in arm.secrets}},
-        model_access=None,
+        model_access=access,
     )
 
 

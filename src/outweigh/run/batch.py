@@ -133,10 +133,13 @@ class Batch:
             self._pause(made.retry_after_seconds)
         if record.status in EXCLUDED and self._drain.is_set():
             self._halt(Stop.INTERRUPTED)
-        elif record.status is Status.INFRA_ERROR and due.tries < self._pace.retries and self._stop is None:
+        elif record.status is Status.INFRA_ERROR and made.may_retry and self._may_try_again(due):
             self._retry(due, record.status_detail)
         else:
             self._close(due, has_result=record.status not in EXCLUDED)
+
+    def _may_try_again(self, due: Due) -> bool:
+        return due.tries < self._pace.retries and self._stop is None
 
     def _close(self, due: Due, *, has_result: bool) -> None:
         self._without_result += not has_result

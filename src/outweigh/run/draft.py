@@ -7,6 +7,7 @@ from datetime import datetime
 from outweigh.ports import AttemptOutcome
 from outweigh.record.check_result import CheckResult
 from outweigh.record.cost import UNKNOWN_COST
+from outweigh.record.metering import Metering, Reported
 from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
 from outweigh.record.status import Status
 from outweigh.record.trajectory import Milestone
@@ -15,6 +16,7 @@ from outweigh.run.plan import PlannedRun
 from outweigh.run.redaction import storable, storable_check
 from outweigh.task.arm import Arm
 from outweigh.task.task import Task
+from outweigh.transcript.model_call import Account
 
 
 @dataclass(slots=True, kw_only=True)
@@ -29,6 +31,9 @@ class Draft:
     setup_seconds: float | None = None
     checks_seconds: float | None = None
     outcome: AttemptOutcome | None = None
+    account: Account | None = None
+    metering: Metering | None = None
+    reported: Reported | None = None
     failure: tuple[Status, str] | None = None
     checks: tuple[CheckResult, ...] | None = None
     artifacts: dict[str, bytes] = field(default_factory=dict)
@@ -42,7 +47,7 @@ class Draft:
 
 def record_of(draft: Draft, kept: dict[str, str], secrets: Collection[str]) -> RunRecord:
     """The draft as evidence; `kept` are the hashes of its artifacts."""
-    said = draft.outcome or _nothing_said(draft.arm)
+    said = draft.outcome or nothing_said(draft.arm)
     status, detail = draft.failure or (said.status, said.status_detail)
     checks = None if draft.checks is None else tuple(storable_check(check, secrets) for check in draft.checks)
     return RunRecord(
@@ -70,16 +75,16 @@ def record_of(draft: Draft, kept: dict[str, str], secrets: Collection[str]) -> R
         components=said.components,
         milestones=_milestones(draft.task, draft.outcome),
         actions=said.actions,
-        metering=None,
-        reported=None,
+        metering=draft.metering,
+        reported=draft.reported,
         loaded=said.loaded,
-        warnings=said.warnings,
+        warnings=tuple(storable(warning, secrets) or "" for warning in said.warnings),
         artifacts=kept,
         extra={},
     )
 
 
-def _nothing_said(arm: Arm) -> AttemptOutcome:
+def nothing_said(arm: Arm) -> AttemptOutcome:
     """The attempt broke before the agent could say anything, not even who it is."""
     return AttemptOutcome(
         status=Status.INFRA_ERROR,
@@ -93,7 +98,7 @@ def _nothing_said(arm: Arm) -> AttemptOutcome:
         steps=None,
         components=None,
         actions=None,
-        reached_steps=frozenset(),
+        reached_steps=None,
         failure=None,
         retry_after_seconds=None,
         request_count=None,
@@ -104,9 +109,9 @@ def _nothing_said(arm: Arm) -> AttemptOutcome:
 
 
 def _milestones(task: Task, outcome: AttemptOutcome | None) -> tuple[Milestone, ...] | None:
-    if not task.expected_steps or outcome is None:
-        return None
+    if not task.expected_steps or outcome is None or outcome.reached_steps is None:
+        return None  # an agent that tells nothing about its steps has not missed them
+    reached = outcome.reached_steps
     return tuple(
-        Milestone(name=step.name, weight=step.weight, achieved=step.name in outcome.reached_steps)
-        for step in task.expected_steps
+        Milestone(name=step.name, weight=step.weight, achieved=step.name in reached) for step in task.expected_steps
     )

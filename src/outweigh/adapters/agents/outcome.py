@@ -26,7 +26,7 @@ def outcome(
         steps=None,
         components=None,
         actions=None,
-        reached_steps=frozenset(),
+        reached_steps=None,
         failure=None,
         retry_after_seconds=None,
         request_count=None,

@@ -33,7 +33,7 @@ class UsageReport(Spec, frozen=True, kw_only=True):
     retry_after_seconds: Seconds | None = None
     version: str | None = None
     model: str | None = None
-    reached_steps: list[Name] = []  # noqa: RUF012 - msgspec copies defaults
+    reached_steps: list[Name] | None = None
 
     @property
     def usage(self) -> Usage:
