@@ -3,25 +3,18 @@
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from tests.cli.stores import write_store
 
-from outweigh.adapters.stores.experiment_file import EXPERIMENT_FILE, Experiment
-from outweigh.record.codec import encode
+from outweigh.adapters.stores.experiment_file import EXPERIMENT_FILE
 from outweigh.testing.builders import an_arm
 
 ALL_PASS = [[True, True]] * 2
 
 
 def a_store(folder: Path, *arms: str, baseline: str = "plain", recorded: tuple[str, ...] | None = None) -> str:
-    folder.mkdir()
     runs = [run for arm in recorded or arms for run in an_arm(arm, ALL_PASS)]
-    (folder / "runs-engine.jsonl").write_bytes(b"".join(encode(run) + b"\n" for run in runs))
-    experiment = Experiment(
-        schema="outweigh.experiment/1", suite="s", baseline=baseline, seed=0, arms=dict.fromkeys(arms, "f"), tasks={}
-    )
-    (folder / EXPERIMENT_FILE).write_bytes(msgspec.json.encode(experiment))
-    return str(folder)
+    return write_store(folder, runs, arms, baseline=baseline)
 
 
 @pytest.mark.parametrize("verb", ["compare", "verdict"])

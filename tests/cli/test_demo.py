@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import pytest
+from tests.cli.stores import write_store
 
 from outweigh.adapters.stores.experiment_file import recall_suite
 from outweigh.cli.demo import DEMO_SUITE
@@ -63,10 +63,9 @@ def test_a_second_demo_repeats_nothing_and_shows_every_command(outweigh: Any, de
 
 
 def test_a_store_of_another_experiment_ends_the_demo_before_it_shows_anything(outweigh: Any, tmp_path: Path) -> None:
-    other = {"schema": "outweigh.experiment/1", "suite": "x", "baseline": "y", "seed": 0, "arms": {}, "tasks": {}}
-    (tmp_path / "experiment.json").write_bytes(msgspec.json.encode(other))
+    store = write_store(tmp_path / "store", [], ["other"])
 
-    answer = outweigh("demo", "-o", str(tmp_path))
+    answer = outweigh("demo", "-o", store)
 
     assert answer.code == 2
     assert "holds another experiment" in answer.err

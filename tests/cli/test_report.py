@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.cli.stores import write_store
 
 from outweigh import __version__
-from outweigh.adapters.stores.experiment_file import EXPERIMENT_FILE, Experiment
 from outweigh.record.codec import encode
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
@@ -46,18 +46,7 @@ def some_runs(arm: str, seconds: float, **fields: Any) -> list[RunRecord]:
 
 def store(folder: Path, runs: Sequence[RunRecord], baseline: str, arms: Sequence[str]) -> str:
     """A folder as `outweigh run` leaves it."""
-    folder.mkdir()
-    (folder / "runs-engine.jsonl").write_bytes(b"".join(encode(run) + b"\n" for run in runs))
-    experiment = Experiment(
-        schema="outweigh.experiment/1",
-        suite="trial suite",
-        baseline=baseline,
-        seed=1,
-        arms=dict.fromkeys(arms, "0"),
-        tasks={},
-    )
-    (folder / EXPERIMENT_FILE).write_bytes(msgspec.json.encode(experiment))
-    return str(folder)
+    return write_store(folder, runs, arms, baseline=baseline)
 
 
 def test_the_json_holds_what_verdict_and_compare_say(outweigh: Any, written: Written) -> None:
@@ -200,4 +189,7 @@ def test_it_says_what_came_out_and_where_it_is(outweigh: Any, tmp_path: Path) ->
 
     answer = outweigh("report", RECORDED, *ARMS, "-o", str(target))
 
-    assert answer.out.splitlines() == ["REGRESSED  T1-skill against T0-plain, policy evidence", f"written to {target}"]
+    assert answer.out.splitlines() == [
+        "REGRESSED  T1-skill against T0-plain, policy evidence (default)",
+        f"written to {target}",
+    ]

@@ -91,6 +91,22 @@ def test_a_suite_that_is_not_there_is_said_so(tmp_path: Path) -> None:
         load_suite(tmp_path / "none.toml")
 
 
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ('gates = ["pass_rat"]', "no gate 'pass_rat'.*Did you mean pass_rate"),
+        ("margins = { pass_rate = 2 }", "must lie between 0 and 1"),
+        ('name = "gates"\ngates = ["cost"]', "gates belong to policy evidence"),
+        ('name = "composite"\nmargins = { min_gain = 1 }', "no margin 'min_gain'"),
+    ],
+)
+def test_a_rule_that_does_not_hang_together_is_refused_before_any_run(suites: Suites, policy: str, said: str) -> None:
+    suites.write("suite.toml", f"{SUITE}[policy]\n{policy}\n")
+
+    with pytest.raises(UsageError, match=rf"suite\.toml: \[policy\] .*{said}"):
+        load_suite(suites.folder)
+
+
 def test_a_folder_of_harbor_is_read_as_it_is(suites: Suites) -> None:
     suites.task("one", HARBOR)
     suites.write("tasks/one/environment/Dockerfile", "FROM scratch")

@@ -8,7 +8,8 @@ from typing import NoReturn
 
 from outweigh.adapters.prices.genai import GenaiPrices
 from outweigh.adapters.stores.jsonl import JsonLines
-from outweigh.cli.arm_choice import baseline_of, candidates_of, experiment_behind
+from outweigh.cli.arm_choice import baseline_of, candidates_of
+from outweigh.cli.suite_behind import experiment_behind
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
 from outweigh.ports import Reporter
@@ -58,8 +59,7 @@ def add_arm_options(parser: Parser, *, several: bool = False) -> None:
     parser.add_argument(
         "--profile",
         choices=("objective_first", "even"),
-        default="objective_first",
-        help="weights of the composite (default: %(default)s)",
+        help="weights of the composite (default: the suite's, else objective_first)",
     )
 
 

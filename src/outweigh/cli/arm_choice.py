@@ -1,21 +1,12 @@
 """Which arms are compared when nobody names them: what the suite says, and never a guess."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from outweigh.adapters.stores.experiment_file import Experiment, recall_suite
-from outweigh.adapters.stores.jsonl import STANDARD_INPUT
+from outweigh.adapters.stores.experiment_file import Experiment
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError, name_some
 
 SHOWN = 20
-
-
-def experiment_behind(runs: Sequence[str]) -> Experiment | None:
-    """The experiment of the only store among RUNS; None where there is none, or more than one."""
-    known = [recall_suite(Path(path)) for path in dict.fromkeys(runs) if path != STANDARD_INPUT]
-    found = [experiment for experiment in known if experiment is not None]
-    return found[0] if len(found) == 1 else None
 
 
 def baseline_of(experiment: Experiment | None, evidence: Evidence) -> str:

@@ -13,6 +13,7 @@ from outweigh.cli.arguments import (
     show,
 )
 from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.suite_behind import profile_for
 from outweigh.compare.comparison import compare
 from outweigh.compare.delta_inference import Method
 from outweigh.compare.inference import Population, infer
@@ -42,7 +43,8 @@ def main(arguments: Sequence[str]) -> int:
     baseline, candidates = arms_to_compare(options, evidence)
     if len(candidates) > 1:
         raise UsageError("compare takes one --candidate; `outweigh verdict` judges several together.")
-    comparison = compare(evidence, baseline, candidates[0], PROFILES[options.profile])
+    profile = PROFILES[profile_for(options.profile, options.runs)]
+    comparison = compare(evidence, baseline, candidates[0], profile)
     inference = infer(comparison, population=Population(options.infer), method=options.interval, seed=options.seed)
     show(comparison_report(comparison, inference), options.format)
     return ExitCode.SATISFIED

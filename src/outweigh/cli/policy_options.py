@@ -1,13 +1,17 @@
-"""The policy that decides, as `verdict` and `report` take it from the command line."""
+"""The policy that decides: what `verdict` and `report` are told, and what the suite says where nobody tells them."""
 
 import argparse
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from outweigh.adapters.stores.experiment_file import Experiment
 from outweigh.cli.arguments import Parser
+from outweigh.cli.suite_behind import experiments_behind, written_policy
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
+from outweigh.report.rule_source import RuleSource
+from outweigh.task.suite import PolicySpec
 from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
 from outweigh.verdict.policy import POLICIES, decide
 from outweigh.verdict.verdict import Verdict
@@ -17,11 +21,12 @@ PLANNED_TASKS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenPolicy:
-    """A policy with everything the user set."""
+    """A policy with everything that was set, and by whom."""
 
     name: str
     margins: Mapping[str, float]
     settings: EvidenceSettings | None
+    source: RuleSource
 
     def decide(self, comparisons: Sequence[Comparison]) -> tuple[Verdict, ...]:
         """Decide about every candidate of one baseline together."""
@@ -31,13 +36,19 @@ class ChosenPolicy:
 def add_policy_options(parser: Parser) -> None:
     """Which rule, with which gates and margins, over how many looks."""
     parser.add_argument(
-        "--policy", choices=POLICIES, default="evidence", help="the rule that decides (default: %(default)s)"
+        "--policy", choices=POLICIES, help="the rule that decides, instead of the suite's (default: evidence)"
     )
     parser.add_argument(
-        "--gates", metavar="NAME,…", help="what the evidence policy gates on (default: all; cost where it is known)"
+        "--gates",
+        metavar="NAME,…",
+        help="what the evidence policy gates on (default: the suite's, else all; cost where it is known)",
     )
     parser.add_argument(
-        "--margin", action="append", default=[], metavar="NAME=X", help="a margin of the policy, e.g. duration=0.1"
+        "--margin",
+        action="append",
+        default=[],
+        metavar="NAME=X",
+        help="a margin of the policy, e.g. duration=0.1; others stay as the suite has them",
     )
     parser.add_argument(
         "--sequential",
@@ -53,36 +64,64 @@ def add_policy_options(parser: Parser) -> None:
 
 
 def chosen_policy(options: argparse.Namespace) -> ChosenPolicy:
-    """What the options say; one that does not go with the others is refused."""
-    margins = dict(map(_margin, options.margin))
-    _refuse_foreign_options(options)
-    return ChosenPolicy(name=options.policy, margins=margins, settings=_settings(options, margins))
+    """What the options say, over what the suite says; `--policy` leaves nothing of the suite's."""
+    experiments = experiments_behind(options.runs)
+    written = written_policy(experiments) if options.policy is None else None
+    name = options.policy or (written.name if written else "evidence")
+    looked_at = _looked_at(experiments) if name == "evidence" else None
+    _refuse_foreign_options(options, name, looked_at)
+    gates, margins = _rule(options, written)
+    settings = None
+    if name == "evidence":
+        settings = evidence_settings(
+            gates=gates,
+            margins=margins,
+            fixed_suite=options.infer == "runs",
+            planned_tasks=options.planned_tasks or looked_at or (PLANNED_TASKS if options.sequential else None),
+            seed=options.seed,
+        )
+    return ChosenPolicy(name=name, margins=margins, settings=settings, source=_source(options, written))
 
 
-def _settings(options: argparse.Namespace, margins: dict[str, float]) -> EvidenceSettings | None:
-    if options.policy != "evidence":
-        return None
-    return evidence_settings(
-        gates=None if options.gates is None else [name.strip() for name in options.gates.split(",")],
-        margins=margins,
-        fixed_suite=options.infer == "runs",
-        planned_tasks=(options.planned_tasks or PLANNED_TASKS) if options.sequential else None,
-        seed=options.seed,
+def _rule(options: argparse.Namespace, written: PolicySpec | None) -> tuple[Sequence[str] | None, Mapping[str, float]]:
+    """Gates and margins; a margin of the suite goes with its gate when the user leaves that out."""
+    gates = None if options.gates is None else [name.strip() for name in options.gates.split(",")]
+    told = dict(map(_margin, options.margin))
+    if written is None:
+        return gates, told
+    kept = (
+        written.margins if gates is None else {gate: written.margins[gate] for gate in gates if gate in written.margins}
     )
+    return written.gates if gates is None else gates, {**kept, **told}
 
 
-def _refuse_foreign_options(options: argparse.Namespace) -> None:
-    if options.planned_tasks is not None and not options.sequential:
+def _source(options: argparse.Namespace, written: PolicySpec | None) -> RuleSource:
+    told = options.policy is not None or options.gates is not None or bool(options.margin)
+    if written is None:
+        return RuleSource.COMMAND_LINE if told else RuleSource.DEFAULT
+    return RuleSource.SUITE_AND_COMMAND_LINE if told else RuleSource.SUITE
+
+
+def _looked_at(experiments: Sequence[Experiment]) -> int | None:
+    """How many tasks were planned where a run was to end at a decision; whoever stops at a look has looked."""
+    return max((experiment.looked_at for experiment in experiments if experiment.looked_at is not None), default=None)
+
+
+def _refuse_foreign_options(options: argparse.Namespace, policy: str, looked_at: int | None) -> None:
+    if options.planned_tasks is not None and not options.sequential and looked_at is None:
         raise UsageError("--planned-tasks goes with --sequential.")
-    if options.policy == "evidence":
+    if policy == "evidence":
+        if looked_at is not None and options.infer == "runs":
+            raise UsageError(
+                "--infer runs keeps the tasks fixed, and this experiment was run --until-decided, task by task; "
+                "leave it out, or run the suite again without --until-decided."
+            )
         return
     for name in ("gates", "sequential"):
         if getattr(options, name):
-            raise UsageError(
-                f"--{name} belongs to policy evidence; policy {options.policy} decides as the seed wrote it."
-            )
+            raise UsageError(f"--{name} belongs to policy evidence; policy {policy} decides as the seed wrote it.")
     if options.infer != "tasks":
-        raise UsageError(f"--infer belongs to policy evidence; policy {options.policy} makes no inference.")
+        raise UsageError(f"--infer belongs to policy evidence; policy {policy} makes no inference.")
 
 
 def _planned(text: str) -> int:

@@ -19,12 +19,11 @@ from outweigh.cli.arguments import (
     gather_evidence,
     reading_parser,
 )
-from outweigh.cli.arm_choice import experiment_behind
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.policy_options import ChosenPolicy, add_policy_options, chosen_policy
-from outweigh.compare.comparison import compare
+from outweigh.cli.suite_behind import experiment_behind, profile_for
+from outweigh.compare.comparison import Comparison, compare
 from outweigh.compare.delta_inference import Method
-from outweigh.compare.evidence import Evidence
 from outweigh.compare.inference import Population, infer
 from outweigh.errors import UsageError
 from outweigh.ports import Reporter
@@ -63,29 +62,24 @@ def _parser() -> Parser:
 def _report(options: argparse.Namespace, policy: ChosenPolicy, command: str) -> Report:
     evidence = gather_evidence(options)
     baseline, candidates = arms_to_compare(options, evidence, several=True)
-    judged = _judge(options, policy, evidence, baseline, candidates)
+    profile = PROFILES[profile_for(options.profile, options.runs)]
+    comparisons = [compare(evidence, baseline, name, profile) for name in candidates]
     experiment = experiment_behind(options.runs)
     provenance = Provenance(
         outweigh_version=__version__,
         command=command,
         suite=None if experiment is None else experiment.suite,
         baseline=baseline,
-        profile=options.profile,
+        policy_from=policy.source,
+        profile=profile.name,
         infer=options.infer,
         seed=options.seed,
         evidence_sha256=evidence.sha256(baseline, *candidates),
     )
-    return joint_report(judged, provenance)
+    return joint_report(_judge(options, policy, comparisons), provenance)
 
 
-def _judge(
-    options: argparse.Namespace,
-    policy: ChosenPolicy,
-    evidence: Evidence,
-    baseline: str,
-    candidates: Sequence[str],
-) -> list[Judged]:
-    comparisons = [compare(evidence, baseline, name, PROFILES[options.profile]) for name in candidates]
+def _judge(options: argparse.Namespace, policy: ChosenPolicy, comparisons: Sequence[Comparison]) -> list[Judged]:
     population = Population(options.infer)
     return [
         Judged(

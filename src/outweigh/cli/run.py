@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.dry_run:
         return _describe(plan, suite, equipment, folder)
     with FolderRunStore.open(folder) as store:
-        remember_suite(folder, suite.spec, suite.tasks, suite.arms)
+        remember_suite(folder, suite.spec, suite.tasks, suite.arms, until_decided=options.until_decided)
         _sweep(equipment, folder)
         with scratch_folder(folder) as scratch:
             require_preflight(folder, suite, scratch=scratch, label=label_of(folder), go_on=options.yes)

@@ -14,6 +14,7 @@ from outweigh.cli.arguments import (
 )
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.policy_options import add_policy_options, chosen_policy
+from outweigh.cli.suite_behind import profile_for
 from outweigh.compare.comparison import compare
 from outweigh.report.verdict_view import verdicts_report
 from outweigh.score.profile import PROFILES
@@ -31,10 +32,10 @@ def main(arguments: Sequence[str]) -> int:
     policy = chosen_policy(options)
     evidence = gather_evidence(options)
     baseline, candidates = arms_to_compare(options, evidence, several=True)
-    profile = PROFILES[options.profile]
+    profile = PROFILES[profile_for(options.profile, options.runs)]
     comparisons = [compare(evidence, baseline, candidate, profile) for candidate in candidates]
     verdicts = policy.decide(comparisons)
-    show(verdicts_report(verdicts, comparisons), options.format)
+    show(verdicts_report(verdicts, comparisons, policy.source), options.format)
     return exit_code(verdicts, options.require)
 
 

@@ -49,9 +49,14 @@ class Ladder:
     warnings: tuple[str, ...]
 
 
-def climb(evidence: Evidence, order: Sequence[str] | None, scale: GradeScale = SEED) -> Ladder:
-    """Compare every arm with the first. Without an order, arms are ranked by name, numbers as numbers."""
-    names = _checked(order) if order else sorted(evidence.arms, key=_natural)
+def climb(
+    evidence: Evidence, order: Sequence[str] | None, scale: GradeScale = SEED, *, first: str | None = None
+) -> Ladder:
+    """Compare every arm with the first. Without an order, `first` is followed by the others by name.
+
+    Numbers in names count as numbers.
+    """
+    names = _checked(order) if order else sorted(evidence.arms, key=lambda name: (name != first, _natural(name)))
     arms = {name: evidence.arm(name) for name in names}
     composer = Composer(names[0], arms, EVEN)
     tables = [composer.tabulate(name, scores) for name, scores in arms.items()]

@@ -7,6 +7,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.inference import Inference
 from outweigh.report.comparison_contract import comparison_payload
 from outweigh.report.payload import Payload
+from outweigh.report.rule_source import RuleSource
 from outweigh.report.verdict_contract import verdict_payload
 from outweigh.verdict.promotion import may_promote
 from outweigh.verdict.verdict import Verdict
@@ -20,6 +21,7 @@ class Provenance:
     command: str
     suite: str | None
     baseline: str
+    policy_from: RuleSource
     profile: str
     infer: str
     seed: int
@@ -49,7 +51,10 @@ def report_payload(candidates: Sequence[Judged], provenance: Provenance) -> Payl
     """`report -o FILE.json`."""
     return {
         "schema": "outweigh.report/1",
-        "verdicts": [verdict_payload(one.verdict, one.comparison, may_promote=one.promotes) for one in candidates],
+        "verdicts": [
+            verdict_payload(one.verdict, one.comparison, provenance.policy_from, may_promote=one.promotes)
+            for one in candidates
+        ],
         "comparisons": [comparison_payload(one.comparison, one.inference) for one in candidates],
         "provenance": asdict(provenance),
     }

@@ -17,11 +17,12 @@ def joint_report(candidates: Sequence[Judged], provenance: Provenance) -> Report
     """The page of `outweigh report`."""
     parts = [_about(one) for one in candidates]
     first, *_ = candidates
-    title, tone = headline(first.verdict, first.comparison), TONES[first.verdict.decision]
+    title = headline(first.verdict, first.comparison, provenance.policy_from)
+    tone = TONES[first.verdict.decision]
     blocks = parts[0]
     if len(candidates) > 1:
         title, tone = several_headline([one.verdict for one in candidates], provenance.baseline)
-        blocks = [_overview(candidates), *_under_headings(candidates, parts)]
+        blocks = [_overview(candidates), *_under_headings(candidates, parts, provenance)]
     return Report(
         headline=title,
         tone=tone,
@@ -48,9 +49,12 @@ def _about(one: Judged) -> list[Block]:
     ]
 
 
-def _under_headings(candidates: Sequence[Judged], parts: Sequence[list[Block]]) -> Iterator[Block]:
+def _under_headings(
+    candidates: Sequence[Judged], parts: Sequence[list[Block]], provenance: Provenance
+) -> Iterator[Block]:
     for one, blocks in zip(candidates, parts, strict=True):
-        yield Heading(title=headline(one.verdict, one.comparison), tone=TONES[one.verdict.decision])
+        title = headline(one.verdict, one.comparison, provenance.policy_from)
+        yield Heading(title=title, tone=TONES[one.verdict.decision])
         yield from blocks
 
 
@@ -107,6 +111,7 @@ def _sources(candidates: Sequence[Judged], provenance: Provenance) -> Iterator[s
     if len(candidates) > 1:
         for one in candidates:
             yield f"evidence of {one.name} and {provenance.baseline}: sha256 {one.comparison.evidence_sha256}"
+    yield f"who chose the policy, its gates and margins: {provenance.policy_from.value}"
     yield f"profile of the composite: {provenance.profile}; intervals speak of: {provenance.infer}"
     yield f"seed of everything drawn: {provenance.seed}"
     yield f"outweigh {provenance.outweigh_version}"

@@ -6,6 +6,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.report.arms_view import arms_table
 from outweigh.report.document import Block, Bullets, Heading, Report, Tone, notes
 from outweigh.report.gates_view import gate_blocks
+from outweigh.report.rule_source import RuleSource
 from outweigh.report.verdict_contract import verdict_payload, verdicts_payload
 from outweigh.verdict.gated_metric import GATED, Scale
 from outweigh.verdict.promotion import may_promote
@@ -21,7 +22,7 @@ TONES = {
 }
 
 
-def verdict_report(verdict: Verdict, comparison: Comparison) -> Report:
+def verdict_report(verdict: Verdict, comparison: Comparison, source: RuleSource) -> Report:
     """The page of `outweigh verdict`."""
     allowed = may_promote(verdict, comparison.evidence_sha256)
     blocks: list[Block] = [
@@ -32,16 +33,16 @@ def verdict_report(verdict: Verdict, comparison: Comparison) -> Report:
         *notes("Warnings", verdict.warnings),
     ]
     return Report(
-        headline=headline(verdict, comparison),
+        headline=headline(verdict, comparison, source),
         tone=TONES[verdict.decision],
         blocks=tuple(blocks),
-        payload=verdict_payload(verdict, comparison, may_promote=allowed),
+        payload=verdict_payload(verdict, comparison, source, may_promote=allowed),
     )
 
 
-def verdicts_report(verdicts: Sequence[Verdict], comparisons: Sequence[Comparison]) -> Report:
+def verdicts_report(verdicts: Sequence[Verdict], comparisons: Sequence[Comparison], source: RuleSource) -> Report:
     """One page for several candidates of one baseline."""
-    reports = [verdict_report(*pair) for pair in zip(verdicts, comparisons, strict=True)]
+    reports = [verdict_report(*pair, source) for pair in zip(verdicts, comparisons, strict=True)]
     if len(reports) == 1:
         return reports[0]
     blocks = [
@@ -63,11 +64,11 @@ def several_headline(verdicts: Sequence[Verdict], baseline: str) -> tuple[str, T
     return f"{len(improved)} of {len(verdicts)} candidates improved on {baseline}", tone
 
 
-def headline(verdict: Verdict, comparison: Comparison) -> str:
-    """The decision in one line."""
+def headline(verdict: Verdict, comparison: Comparison, source: RuleSource) -> str:
+    """The decision in one line, with the rule and who chose it."""
     names = f"{comparison.candidate.name} against {comparison.baseline.name}"
     wording = "" if verdict.seed_wording == verdict.decision.value else f": {verdict.seed_wording}"
-    return f"{verdict.decision.value.upper()}  {names}, policy {verdict.policy}{wording}"
+    return f"{verdict.decision.value.upper()}  {names}, policy {verdict.policy} ({source.value}){wording}"
 
 
 def answer_blocks(verdict: Verdict) -> list[Block]:

@@ -11,8 +11,9 @@ from outweigh.run.task_folder import load_task
 from outweigh.run.task_globs import task_folders
 from outweigh.task.arm import Arm
 from outweigh.task.parse import parse_suite
-from outweigh.task.suite import DEFAULT_REPEATS, LADDER_REPEATS, SuiteSpec
+from outweigh.task.suite import DEFAULT_REPEATS, LADDER_REPEATS, PolicySpec, SuiteSpec
 from outweigh.task.task import Task
+from outweigh.verdict.policy import refuse_misfits
 
 SUITE_FILE = "suite.toml"
 
@@ -32,6 +33,7 @@ def load_suite(path: Path) -> LoadedSuite:
     """Read a suite file, or the `suite.toml` of a folder. Whatever is wrong in it is found here, before any run."""
     file = path / SUITE_FILE if path.is_dir() else path
     spec = parse_suite(_read(file), str(file))
+    _check_policy(spec.policy, str(file))
     folder = file.parent.resolve()
     files = ArmFiles(folder)
     arms = {name: load_arm(name, spec.arms, files, str(file)) for name in spec.arms}
@@ -39,6 +41,13 @@ def load_suite(path: Path) -> LoadedSuite:
     return LoadedSuite(
         spec=spec, folder=folder, tasks=_tasks(spec, folder, str(file)), arms=arms, overlays=files.contents
     )
+
+
+def _check_policy(policy: PolicySpec, source: str) -> None:
+    try:
+        refuse_misfits(policy.name, policy.gates, policy.margins)
+    except UsageError as error:
+        raise UsageError(f"{source}: [policy] {error}") from None
 
 
 def _tasks(spec: SuiteSpec, folder: Path, source: str) -> tuple[Task, ...]:

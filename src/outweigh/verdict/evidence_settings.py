@@ -68,9 +68,9 @@ def evidence_settings(
     if fixed_suite and planned_tasks is not None:
         raise UsageError("--sequential counts tasks and --infer runs counts runs of fixed tasks; use one of them.")
     if foreign := [name for name in margins or {} if gates is not None and name not in gates]:
-        raise UsageError(f"--margin {foreign[0]} belongs to a gate that --gates leaves out.")
+        raise UsageError(f"margin {foreign[0]} belongs to a gate that is left out; name the gate too, or drop it.")
     if gates is not None and len(set(gates)) < len(gates):
-        raise UsageError("--gates names a gate twice.")
+        raise UsageError("a gate is named twice.")
     return EvidenceSettings(
         gates=None if gates is None else tuple(gates),
         margins=dict(margins or {}),

@@ -29,10 +29,21 @@ def decide(
     if policy == "composite":
         return tuple(decide_by_composite(comparison, _thresholds(margins)) for comparison in comparisons)
     if policy == "gates":
-        if margins:
-            raise UsageError("policy gates has no margins: it compares as the seed wrote it. Drop --margin.")
+        refuse_misfits(policy, None, margins)
         return tuple(map(decide_by_gates, comparisons))
     raise UsageError(f"there is no policy {policy!r}; choose one of {', '.join(POLICIES)}.")
+
+
+def refuse_misfits(policy: str, gates: Sequence[str] | None, margins: Mapping[str, float]) -> None:
+    """Gates and margins that the policy does not have, found before anything is run or decided."""
+    if policy == "evidence":
+        evidence_settings(gates=gates, margins=margins)
+    elif gates is not None:
+        raise UsageError(f"gates belong to policy evidence; policy {policy} decides as the seed wrote it.")
+    elif policy == "composite":
+        _thresholds(margins)
+    elif margins:
+        raise UsageError("policy gates has no margins: it compares as the seed wrote it. Drop --margin.")
 
 
 def _thresholds(margins: Mapping[str, float]) -> Thresholds:

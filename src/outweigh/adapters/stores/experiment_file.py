@@ -1,48 +1,63 @@
-"""What a store was made for: the suite's name, baseline, arms and tasks, so that nobody mixes two experiments."""
+"""What a store was made for: its suite's tasks, arms and rules, so that nobody mixes two experiments or two rules."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.task.arm import Arm
-from outweigh.task.suite import SuiteSpec
+from outweigh.task.suite import PolicySpec, SuiteSpec
 from outweigh.task.task import Task
 
 EXPERIMENT_FILE = "experiment.json"
 
 
 class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The identity of an experiment: same fingerprints, same checksums, same seed."""
+    """The identity of an experiment: same fingerprints, checksums and seed, and the same rules to decide by.
 
-    schema: str
+    `looked_at` is how many tasks were planned when a run was to end as soon as the evidence decides; from then on only
+    a sequential verdict keeps its error rates. None where nobody looked.
+    """
+
+    schema: Literal["outweigh.experiment/1"]
     suite: str
     baseline: str
     seed: int
+    profile: str
+    policy: PolicySpec
     arms: dict[str, str]
+    tiers: dict[str, int]
     tasks: dict[str, str]
+    looked_at: int | None
 
 
-def remember_suite(folder: Path, spec: SuiteSpec, tasks: Sequence[Task], arms: Mapping[str, Arm]) -> None:
+def remember_suite(
+    folder: Path, spec: SuiteSpec, tasks: Sequence[Task], arms: Mapping[str, Arm], *, until_decided: bool = False
+) -> None:
     """Write down what the store is for, or refuse when it is for something else."""
+    known = recall_suite(folder)
+    looked_at = known.looked_at if known else None
+    if until_decided and looked_at is None:
+        looked_at = max(2, len(tasks))
     experiment = Experiment(
         schema="outweigh.experiment/1",
         suite=spec.name,
         baseline=spec.baseline,
         seed=spec.seed,
+        profile=spec.profile,
+        policy=spec.policy,
         arms={name: arm.fingerprint for name, arm in arms.items()},
+        tiers={name: arm.tier for name, arm in arms.items() if arm.tier is not None},
         tasks={task.id: task.checksum for task in tasks},
+        looked_at=looked_at,
     )
-    known = recall_suite(folder)
-    if known is None:
+    if known is not None:
+        _refuse_changes(folder, known, experiment)
+    if known != experiment:
         write_whole(folder / EXPERIMENT_FILE, [msgspec.json.format(msgspec.json.encode(experiment), indent=2), b"\n"])
-    elif changed := _changes(known, experiment):
-        raise UsageError(
-            f"{folder} holds another experiment: {changed} differ from what was run there. Name another folder by -o, "
-            "or change the suite back."
-        )
 
 
 def recall_suite(folder: Path) -> Experiment | None:
@@ -52,9 +67,25 @@ def recall_suite(folder: Path) -> Experiment | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, msgspec.MsgspecError) as fault:
-        raise EvidenceError(f"{folder / EXPERIMENT_FILE} cannot be read: {fault}.") from fault
+        raise EvidenceError(
+            f"{folder / EXPERIMENT_FILE} cannot be read: {fault}. It was damaged, or written by another release: read "
+            "the records alone by naming the .jsonl files, or run into a new folder."
+        ) from fault
 
 
-def _changes(known: Experiment, now: Experiment) -> str:
-    fields = ("suite", "baseline", "seed", "arms", "tasks")
+def _refuse_changes(folder: Path, known: Experiment, now: Experiment) -> None:
+    runs = _different(("suite", "baseline", "seed", "arms", "tasks"), known, now)
+    if runs:
+        raise UsageError(
+            f"{folder} holds another experiment: {runs} differ from what was run there. Name another folder by -o, "
+            "or change the suite back."
+        )
+    if rules := _different(("policy", "profile", "tiers"), known, now):
+        raise UsageError(
+            f"{folder} was begun under other rules: {rules} differ. Rules that change once results are in decide "
+            "nothing; change the suite back, and try others with the options of `outweigh verdict` and `ladder`."
+        )
+
+
+def _different(fields: Sequence[str], known: Experiment, now: Experiment) -> str:
     return " and ".join(field for field in fields if getattr(known, field) != getattr(now, field))

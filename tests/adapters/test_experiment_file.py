@@ -1,0 +1,66 @@
+"""What a store remembers of its suite, and what it refuses to forget."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.run.shops import Arms, shell, write_suite
+
+from outweigh.adapters.stores.experiment_file import Experiment, recall_suite, remember_suite
+from outweigh.errors import UsageError
+from outweigh.run.loading import load_suite
+from outweigh.task.suite import PolicySpec
+
+ARMS: Arms = {"a": {**shell("true"), "tier": 0}, "b": {**shell("false"), "tier": 1}}
+
+
+def remember(folder: Path, *, until_decided: bool = False, arms: Arms = ARMS, **settings: Any) -> Experiment:
+    """Write a suite of its own, note it in one and the same store, and read the note."""
+    place = folder / f"suite-{len(list(folder.iterdir()))}"
+    suite = load_suite(write_suite(place, arms, **settings))
+    store = folder / "store"
+    store.mkdir(exist_ok=True)
+    remember_suite(store, suite.spec, suite.tasks, suite.arms, until_decided=until_decided)
+    found = recall_suite(store)
+    assert found is not None
+    return found
+
+
+def test_the_rules_of_the_suite_are_remembered(tmp_path: Path) -> None:
+    policy = {"gates": ["pass_rate"], "margins": {"pass_rate": 0.1}}
+
+    experiment = remember(tmp_path, policy=policy, profile="even")
+
+    assert experiment.policy == PolicySpec(gates=["pass_rate"], margins={"pass_rate": 0.1})
+    assert (experiment.profile, experiment.baseline, experiment.tiers) == ("even", "a", {"a": 0, "b": 1})
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"policy": {"margins": {"pass_rate": 0.2}}}, "policy"),
+        ({"profile": "even"}, "profile"),
+        ({"arms": {"a": shell("true"), "b": shell("false")}}, "tiers"),
+    ],
+)
+def test_rules_cannot_change_once_runs_may_be_in(tmp_path: Path, change: dict[str, Any], word: str) -> None:
+    before = remember(tmp_path)
+
+    with pytest.raises(UsageError, match=f"under other rules: {word} differ"):
+        remember(tmp_path, **change)
+    assert recall_suite(tmp_path / "store") == before
+
+
+def test_another_seed_is_another_experiment(tmp_path: Path) -> None:
+    remember(tmp_path)
+
+    with pytest.raises(UsageError, match="another experiment: seed differ"):
+        remember(tmp_path, seed=1)
+
+
+def test_whoever_looked_has_looked(tmp_path: Path) -> None:
+    never = remember(tmp_path, tasks=3)
+    looked = remember(tmp_path, tasks=3, until_decided=True)
+    later = remember(tmp_path, tasks=3)
+
+    assert (never.looked_at, looked.looked_at, later.looked_at) == (None, 3, 3)

@@ -1,0 +1,34 @@
+"""Stores as `outweigh run` leaves them, without running anything."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from outweigh.adapters.stores.experiment_file import EXPERIMENT_FILE, Experiment
+from outweigh.record.codec import encode
+from outweigh.record.run_record import RunRecord
+from outweigh.task.suite import PolicySpec
+
+
+def write_store(folder: Path, runs: Iterable[RunRecord], arms: Iterable[str], **words: Any) -> str:
+    """A folder with these records and what a suite says about them; the first arm is the baseline."""
+    folder.mkdir()
+    (folder / "runs-engine.jsonl").write_bytes(b"".join(encode(run) + b"\n" for run in runs))
+    fingerprints = dict.fromkeys(arms, "0")
+    said = {
+        "schema": "outweigh.experiment/1",
+        "suite": "trial suite",
+        "baseline": next(iter(fingerprints)),
+        "seed": 1,
+        "profile": "objective_first",
+        "policy": PolicySpec(),
+        "arms": fingerprints,
+        "tiers": {},
+        "tasks": {},
+        "looked_at": None,
+        **words,
+    }
+    (folder / EXPERIMENT_FILE).write_bytes(msgspec.json.encode(Experiment(**said)))
+    return str(folder)
