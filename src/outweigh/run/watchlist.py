@@ -89,11 +89,10 @@ def _skills(arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, Marker])
 
 
 def _instructions(arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, Marker]) -> tuple[Declared, ...]:
-    texts = {
-        file.sha256: (file.path, overlays[file.sha256].decode(errors="replace"))
-        for file in arm.overlay
-        if file.path in INSTRUCTION_FILES
-    }
+    texts: dict[str, tuple[str, str]] = {}
+    for file in arm.overlay:  # one text under two names, for two families of agents, is one thing
+        if file.path in INSTRUCTION_FILES:
+            texts.setdefault(file.sha256, (file.path, overlays[file.sha256].decode(errors="replace")))
     return tuple(
         Declared(name=path, folder=None, shown_by=_mark(markers, path, Component.DOMAIN_EXPERTISE, text), used_by=None)
         for path, text in texts.values()
