@@ -7,7 +7,7 @@ import msgspec
 
 from outweigh.testing.model_server.answer import Answer
 from outweigh.testing.model_server.failures import failure_for
-from outweigh.testing.model_server.position import call_id
+from outweigh.testing.model_server.position import turn_id
 from outweigh.testing.model_server.reply import Reply, Stop, ToolCall
 from outweigh.testing.model_server.request import ModelRequest, ToolKind
 from outweigh.testing.model_server.schema_instance import instance_of
@@ -37,11 +37,12 @@ class Director:
         known = self._script.models is None or any(fnmatchcase(request.model, model) for model in self._script.models)
         error = _UNKNOWN_MODEL if not known else self._error(turn, rule, request)
         failure = None if error is None else failure_for(error, request.wire, request.model)
-        midway = error is not None and error.in_stream and request.stream
+        midway = error is not None and error.in_stream and request.stream and request.as_events
         return Answer(
             rule="models" if not known else rule,
             reply=Reply(
                 number=number,
+                step=request.step,
                 created=created,
                 model=request.model,
                 text=_text(turn, request, rule) if problem is None else f"({problem})",
@@ -115,7 +116,7 @@ def _calls(turn: Turn, request: ModelRequest) -> tuple[tuple[ToolCall, ...], str
     wanted += [(call.name, call.arguments) for call in turn.tool_calls]
     return tuple(
         ToolCall(
-            id=call_id(request.conversation, request.step, index),
+            id=turn_id(request.conversation, request.step, index),
             name=name,
             arguments=arguments,
             kind=kinds.get(name, ToolKind.FUNCTION),

@@ -55,7 +55,7 @@ def _models(wanted: str | None, post: Post, script: Script) -> FreeAnswer:
 
 
 def _asking(post: Post) -> Wire:
-    if post.path.startswith("/v1beta"):
+    if post.path.startswith("/v1beta") or "x-goog-api-key" in post.headers:
         return Wire.GEMINI
     return Wire.ANTHROPIC if "anthropic-version" in post.headers else Wire.CHAT
 

@@ -18,9 +18,9 @@ class Entry:
 HEARD = Entry(by_model=False)
 
 
-def call_id(conversation: str, step: int, index: int) -> str:
-    """An id for a tool call that says which turn made it; each protocol puts its own prefix before it."""
-    return f"{conversation}_ow{step}x{index}"
+def turn_id(stem: str, step: int, index: int) -> str:
+    """An id that says which turn it comes from; each protocol puts its own prefix before it."""
+    return f"{stem}_ow{step}x{index}"
 
 
 def step_after(history: Iterable[Entry]) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from outweigh.testing.model_server.position import turn_id
 from outweigh.testing.model_server.request import ToolKind
 from outweigh.testing.model_server.tokens import Tokens
 
@@ -35,6 +36,7 @@ class Reply:
     """A whole answer. `number` is its place in the ledger and makes its id unique; `created` is a Unix time."""
 
     number: int
+    step: int
     created: int
     model: str
     text: str
@@ -44,8 +46,8 @@ class Reply:
     tokens: Tokens
 
     def id(self, prefix: str) -> str:
-        """The answer's id, in the style of a provider."""
-        return f"{prefix}{self.number:024d}"
+        """The answer's id, in the style of a provider; it says which turn it is, as a call's does."""
+        return f"{prefix}{turn_id(f'{self.number:016d}', self.step, 0)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,7 +62,8 @@ class ModelRequest:
     """What a script can decide by, and what an answer needs to know.
 
     `prompt` is everything before the model's first word, `opening` the user's part of it. `step` counts the model's
-    turns so far. `session` is whatever the agent says about which of its runs this is.
+    turns so far. `session` is whatever the agent says about which of its runs this is. `wants_usage` and `as_events`
+    are about how the answer is to be sent.
     """
 
     wire: Wire
@@ -76,6 +77,7 @@ class ModelRequest:
     api_key: str | None
     output_schema: Mapping[str, Any] | None = None
     wants_usage: bool = True
+    as_events: bool = True
 
     @property
     def conversation(self) -> str:
