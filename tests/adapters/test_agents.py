@@ -74,7 +74,6 @@ def a_task(solution: Path | None = None, **fields: Any) -> Task:
         id="task-1",
         instruction="Write 42 to answer.txt.\n",
         checks=(),
-        weight=1.0,
         family=None,
         expected_steps=(ExpectedStep(name="answered"),),
         workspace=None,

@@ -28,7 +28,6 @@ def a_task(workspace: WorkspaceSource | None, checksum: str = "c") -> Task:
         id="task",
         instruction="",
         checks=(),
-        weight=1.0,
         family=None,
         expected_steps=(),
         workspace=workspace,

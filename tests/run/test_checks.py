@@ -50,7 +50,6 @@ class Scene:
             id="task-1",
             instruction="Do it.",
             checks=checks,
-            weight=1.0,
             family=None,
             expected_steps=(),
             workspace=None,

@@ -130,7 +130,7 @@ def test_a_task_may_say_as_little_as_nothing(suites: Suites) -> None:
     (task,) = suites.load().tasks
 
     assert (task.id, task.checks, task.workspace, task.timeout_seconds) == ("one", (), None, None)
-    assert (task.tests_folder, task.solution_folder, task.weight) == (None, None, 1.0)
+    assert (task.tests_folder, task.solution_folder) == (None, None)
 
 
 def test_an_environment_that_only_builds_an_image_is_an_empty_workspace(suites: Suites) -> None:
@@ -143,7 +143,7 @@ def test_an_environment_that_only_builds_an_image_is_an_empty_workspace(suites: 
 def test_declared_checks_replace_the_implicit_one_and_our_timeout_wins(suites: Suites) -> None:
     suites.task(
         "one",
-        f'{HARBOR}\n[metadata.outweigh]\ntimeout_seconds = 7\nweight = 2\nfamily = "f"\n'
+        f'{HARBOR}\n[metadata.outweigh]\ntimeout_seconds = 7\nfamily = "f"\n'
         '[[metadata.outweigh.checks]]\ntype = "command"\nname = "c"\nrun = "true"\n',
     )
     suites.write("tasks/one/tests/test.sh", "echo 1")
@@ -151,7 +151,7 @@ def test_declared_checks_replace_the_implicit_one_and_our_timeout_wins(suites: S
     (task,) = suites.load().tasks
 
     assert task.checks == (CommandCheck(name="c", run="true"),)
-    assert (task.timeout_seconds, task.weight, task.family) == (7, 2, "f")
+    assert (task.timeout_seconds, task.family) == (7, "f")
 
 
 def test_workspaces_are_found_from_the_tasks_folder(suites: Suites) -> None:
@@ -224,8 +224,8 @@ def test_two_tasks_of_one_name_are_refused_with_both_places(suites: Suites) -> N
         ("[verifier]\ntimeout_sec = 0", "verifier.timeout_sec is 0"),
         ("[task]\nname = 3", "task.name is 3"),
         ('[task]\nname = "a\\u0007"', "task.name is"),
-        ("[metadata.outweigh]\nweigth = 3", "Did you mean `weight`?"),
-        ("[metadata.outweigh]\nweight = -1", "metadata.outweigh"),
+        ("[metadata.outweigh]\nfamly = 3", "Did you mean `family`?"),
+        ("[metadata.outweigh]\nweight = 3", "unknown field `weight`"),
         ('[metadata.outweigh]\nworkspace = { type = "folder", path = "none" }', "there is no folder"),
         ('[metadata.outweigh]\nworkspace = { type = "tarball", path = "none" }', "there is no archive"),
     ],
@@ -330,11 +330,10 @@ def test_everything_that_could_change_the_outcome_changes_the_checksum(
     assert suites.checksum() != before
 
 
-@pytest.mark.parametrize("settings", ["weight = 3", 'family = "f"'])
-def test_what_only_changes_what_a_run_counts_for_does_not_change_the_checksum(suites: Suites, settings: str) -> None:
+def test_a_family_only_says_what_a_run_counts_with_and_does_not_change_the_checksum(suites: Suites) -> None:
     before = suites.checksum()
 
-    suites.ours(settings)
+    suites.ours('family = "f"')
 
     assert suites.checksum() == before
 

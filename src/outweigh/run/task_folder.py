@@ -42,7 +42,6 @@ def load_task(folder: Path) -> Task:
         id=_name(folder, document, source),
         instruction=instruction,
         checks=checks,
-        weight=settings.weight,
         family=settings.family,
         expected_steps=tuple(settings.expected_steps),
         workspace=workspace,

@@ -69,7 +69,8 @@ def _nearest_key(message: str, kind: type[Spec]) -> str:
     found = _UNKNOWN_FIELD.search(message)
     if found is None:
         return ""
-    known = {field for spec in _specs(kind) for field in spec.__struct_fields__}
+    # A key that another table has is no better a guess than the mistake itself.
+    known = {field for spec in _specs(kind) for field in spec.__struct_fields__} - {found["field"]}
     near = get_close_matches(found["field"], known, n=1)
     return f" Did you mean `{near[0]}`?" if near else ""
 

@@ -42,7 +42,6 @@ class TaskSettings(Spec, frozen=True, kw_only=True):
     """outweigh's own part of a task: the `[metadata.outweigh]` table of a `task.toml`."""
 
     checks: list[Check] = []  # noqa: RUF012 - msgspec copies defaults
-    weight: Weight = 1.0
     family: str | None = None
     expected_steps: list[ExpectedStep] = []  # noqa: RUF012
     workspace: WorkspaceSource | None = None
@@ -58,7 +57,6 @@ class Task(Spec, frozen=True, kw_only=True):
     id: Name
     instruction: str
     checks: tuple[Check, ...]
-    weight: float
     family: str | None
     expected_steps: tuple[ExpectedStep, ...]
     workspace: WorkspaceSource | None
