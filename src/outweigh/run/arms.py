@@ -9,13 +9,11 @@ from outweigh.errors import UsageError
 from outweigh.run.tree import paths_below, refuse_leading_out
 from outweigh.task.arm import Arm, ArmSpec, OverlayFile
 from outweigh.task.inherit import inherit
+from outweigh.task.places import Places, places_of
 
 SKILL_FILE = "SKILL.md"
-SKILL_FOLDERS = (".claude/skills", ".agents/skills")
 FILE_OPTIONS = ("script", "runs")
 """Options of agents that name a file of the suite's folder."""
-
-INSTRUCTION_FILES = ("CLAUDE.md", "AGENTS.md")
 
 
 class ArmFiles:
@@ -63,7 +61,8 @@ def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: s
     spec = inherit(name, specs)
     if spec.agent is None:
         raise UsageError(f"{source}: arms.{name} has no agent; name one, or extend an arm that has.")
-    where = f"{source}: arms.{name}"
+    where, places = f"{source}: arms.{name}", places_of(spec.agent)
+    _refuse_unread(spec, places, where)
     option_paths = {
         key: files.file(spec.options[key], f"{where}.options.{key}") for key in FILE_OPTIONS if key in spec.options
     }
@@ -73,7 +72,7 @@ def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: s
         agent=spec.agent,
         model=spec.model,
         tier=spec.tier,
-        overlay=_without_conflict(_overlay(spec, skills, files, where), where),
+        overlay=_without_conflict(_overlay(spec, skills, files, places, where), where),
         skills=tuple(folder.name for folder in skills.values()),
         mcp_servers=spec.mcp_servers,
         extra_prompt=spec.extra_prompt,
@@ -85,7 +84,17 @@ def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: s
     )
 
 
-def _overlay(spec: ArmSpec, skills: Mapping[str, Path], files: ArmFiles, where: str) -> Iterable[OverlayFile]:
+def _refuse_unread(spec: ArmSpec, places: Places, where: str) -> None:
+    """What an agent would never look at makes no difference, and an arm that claims one would mislead."""
+    if spec.skills and not places.skills:
+        raise UsageError(f"{where}.skills: {spec.agent} knows no skills; leave them out, or take another agent.")
+    if spec.instructions is not None and not places.instructions:
+        raise UsageError(f"{where}.instructions: {spec.agent} reads no instruction file; say it by extra_prompt.")
+
+
+def _overlay(
+    spec: ArmSpec, skills: Mapping[str, Path], files: ArmFiles, places: Places, where: str
+) -> Iterable[OverlayFile]:
     if spec.files is not None:
         yield from files.below(files.folder(spec.files, f"{where}.files"), "")
     for path, folder in skills.items():
@@ -93,10 +102,10 @@ def _overlay(spec: ArmSpec, skills: Mapping[str, Path], files: ArmFiles, where: 
             raise UsageError(
                 f"{where}.skills: {path!r} has no {SKILL_FILE}, so no agent would see it; name each skill's own folder."
             )
-        for target in SKILL_FOLDERS:
+        for target in places.skills:
             yield from files.below(folder, f"{target}/{folder.name}")
-    for file in INSTRUCTION_FILES if spec.instructions is not None else ():
-        yield files.keep(file, (spec.instructions or "").encode())
+    if spec.instructions is not None:
+        yield from (files.keep(file, spec.instructions.encode()) for file in places.instructions)
 
 
 def _without_conflict(overlay: Iterable[OverlayFile], where: str) -> tuple[OverlayFile, ...]:

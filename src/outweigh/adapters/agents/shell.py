@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from outweigh.adapters.agents.outcome import early_end, outcome
 from outweigh.adapters.agents.private_folder import PRIVATE_FOLDER, private_folder
+from outweigh.adapters.agents.prompt import prompt
 from outweigh.adapters.agents.usage_report import NOTHING_SAID, SIZE_LIMIT, UsageReport, read_report
 from outweigh.errors import UsageError
 from outweigh.ports import AttemptOutcome, AttemptRequest, Completed, Sandbox, SandboxError
@@ -88,12 +89,6 @@ class Shell:
             )
             report, complaint = _said(sandbox)
         return _outcome(request, done, report, complaint)
-
-
-def prompt(request: AttemptRequest) -> str:
-    """The task's words, and the arm's after them."""
-    extra = request.arm.extra_prompt
-    return request.task.instruction if extra is None else f"{request.task.instruction.rstrip()}\n\n{extra}"
 
 
 def _said(sandbox: Sandbox) -> tuple[UsageReport, str | None]:

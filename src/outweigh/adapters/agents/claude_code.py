@@ -1,0 +1,90 @@
+"""Claude Code, by its own `claude -p`."""
+
+from time import time
+
+import msgspec
+
+from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
+from outweigh.adapters.agents.launch import Launch
+from outweigh.adapters.agents.prompt import prompt
+from outweigh.ports import AttemptRequest
+from outweigh.task.arm import Arm, McpServer
+from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.claude_code import ClaudeCodeReader
+
+_SERVERS = ".claude/servers.json"
+_PROJECT_SERVERS = ".mcp.json"
+
+
+class ClaudeCode(CommandLineAgent):
+    """Reads skills from `.claude/skills`, words from `CLAUDE.md`, hooks and settings from `.claude/settings.json`."""
+
+    name = "claude-code"
+    program = "claude"
+    install = "npm install -g @anthropic-ai/claude-code"
+    options = TurnOptions
+    own_ways = (
+        "ANTHROPIC_AUTH_TOKEN",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CODE_USE_BEDROCK",
+        "CLAUDE_CODE_USE_FOUNDRY",
+        "CLAUDE_CODE_USE_VERTEX",
+    )
+
+    def launch(self, request: AttemptRequest, home: str) -> Launch:
+        """`claude -p` with the prompt on standard input and events on standard output."""
+        arm, access = request.arm, request.model_access
+        return Launch(
+            arguments=(
+                *("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
+                *("--setting-sources", "project"),
+                *_servers(arm, home),
+                *(() if arm.model is None else ("--model", arm.model)),
+                *self._limits(request),
+            ),
+            stdin=prompt(request).encode(),
+            reader=_ReaderWithClock(),
+            files={_SERVERS: _servers_file(arm)} if arm.mcp_servers else {},
+            defaults={
+                "CLAUDE_CONFIG_DIR": f"{home}/.claude",
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+                "CLAUDE_CODE_MAX_RETRIES": "3",  # its own default goes on for minutes; the engine tries again by itself
+                "DISABLE_AUTOUPDATER": "1",
+                "IS_SANDBOX": "1",  # as root it works only where it believes in one
+            },
+            access={} if access is None else {"ANTHROPIC_BASE_URL": access.base_url, "ANTHROPIC_API_KEY": access.key},
+        )
+
+    def _limits(self, request: AttemptRequest) -> tuple[str, ...]:
+        """Its own purse only where nobody else holds one: it prices models that it does not know at will."""
+        turns, words = self.options_of(request.arm).max_turns, []
+        if turns is not None:
+            words += ["--max-turns", str(turns)]
+        if request.budget_usd is not None and request.model_access is None:
+            words += ["--max-budget-usd", f"{request.budget_usd:g}"]
+        return tuple(words)
+
+
+class _ReaderWithClock(ClaudeCodeReader):
+    """A limit that names the moment of its reset is worth a pause only to somebody who knows the time."""
+
+    def report(self, now_epoch_seconds: float | None = None) -> AgentReport:
+        return super().report(time() if now_epoch_seconds is None else now_epoch_seconds)
+
+
+def _servers(arm: Arm, home: str) -> tuple[str, ...]:
+    """The arm's own tool servers and no others, unless its files bring the project's."""
+    named = ("--mcp-config", f"{home}/{_SERVERS}") if arm.mcp_servers else ()
+    brings_some = any(file.path == _PROJECT_SERVERS for file in arm.overlay)
+    return named if brings_some else (*named, "--strict-mcp-config")
+
+
+def _servers_file(arm: Arm) -> bytes:
+    return msgspec.json.encode({"mcpServers": {name: _server(server) for name, server in arm.mcp_servers.items()}})
+
+
+def _server(server: McpServer) -> dict[str, object]:
+    if server.url is not None:
+        return {"type": "http", "url": server.url}
+    program, *arguments = server.command
+    return {"type": "stdio", "command": program, "args": arguments, "env": server.environment}

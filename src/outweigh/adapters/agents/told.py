@@ -1,0 +1,67 @@
+"""An outcome from how a program ended and what it said."""
+
+from collections.abc import Mapping
+
+from outweigh.adapters.agents.outcome import early_end, outcome
+from outweigh.ports import AttemptOutcome, Completed, Ending
+from outweigh.record.cost import reported_cost
+from outweigh.record.run_record import AgentIdentity
+from outweigh.record.status import Status
+from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.failure import Failure, FailureKind, failure
+
+NOT_STARTED = {126: "cannot be executed in the sandbox", 127: "was not found in the sandbox"}
+TRANSCRIPT, STDERR, TRAJECTORY = "transcript.txt", "stderr.txt", "trajectory.json"
+_LAST_WORDS = 300
+
+
+def told(identity: AgentIdentity, done: Completed, report: AgentReport, left: Mapping[str, bytes]) -> AttemptOutcome:
+    """What became of an attempt. Its end outranks its words, and no word at all is a failure."""
+    status, detail, reason = _ending(done, report)
+    return outcome(
+        identity,
+        status,
+        detail,
+        duration_seconds=done.duration_seconds,
+        usage=report.usage,
+        cost=reported_cost(report.cost_usd),
+        step_count=report.step_count,
+        tool_call_count=report.tool_call_count,
+        failure=reason,
+        retry_after_seconds=None if reason is None else reason.retry_after_seconds,
+        request_count=report.request_count,
+        loaded=report.loaded,
+        warnings=(*report.warnings, *_cut(done)),
+        artifacts={TRANSCRIPT: done.stdout, STDERR: done.stderr, **left},
+    )
+
+
+def _ending(done: Completed, report: AgentReport) -> tuple[Status, str | None, Failure | None]:
+    ended = early_end(done)
+    if ended is not None:
+        status, detail = ended
+        return status, detail, failure(FailureKind.TIMEOUT, detail) if done.ending is Ending.TIMED_OUT else None
+    if done.exit_code in NOT_STARTED and not report.steps:
+        return Status.INFRA_ERROR, f"exit code {done.exit_code}: the agent {NOT_STARTED[done.exit_code]}", None
+    reason = _failure(done, report)
+    return (Status.COMPLETED, None, None) if reason is None else (reason.kind.status, reason.detail, reason)
+
+
+def _failure(done: Completed, report: AgentReport) -> Failure | None:
+    known = report.failure
+    if known is not None and known.kind is not FailureKind.NO_RESULT:
+        return known
+    if done.exit_code != 0:
+        return failure(FailureKind.CRASH, f"exit code {done.exit_code}{_last_words(done.stderr)}")
+    if known is not None or not report.finished:
+        return known or failure(FailureKind.NO_RESULT, f"it ended without a result{_last_words(done.stderr)}")
+    return None
+
+
+def _last_words(stderr: bytes) -> str:
+    said = stderr.decode(errors="replace").strip()
+    return f": {said[-_LAST_WORDS:]}" if said else ""
+
+
+def _cut(done: Completed) -> tuple[str, ...]:
+    return ("only the beginning of what the agent printed was kept",) if done.truncated else ()
