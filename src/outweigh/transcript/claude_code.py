@@ -7,7 +7,7 @@ from typing import Any
 from outweigh.record.usage import Usage
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.claude_code_conversation import Conversation
-from outweigh.transcript.claude_code_failure import failure_of_result
+from outweigh.transcript.claude_code_failure import Troubles, failure_of_result
 from outweigh.transcript.claude_code_loaded import loaded_at_start
 from outweigh.transcript.claude_code_result import (
     cost_usd,
@@ -17,7 +17,7 @@ from outweigh.transcript.claude_code_result import (
     totals,
 )
 from outweigh.transcript.failure import FailureKind, failure
-from outweigh.transcript.foreign import amount, count, mapping, name, sequence, text, total_usage
+from outweigh.transcript.foreign import count, name, sequence, text, total_usage
 from outweigh.transcript.json_lines import JsonLines
 
 Event = Mapping[str, Any]
@@ -31,9 +31,7 @@ class ClaudeCodeReader:
         self._conversation = Conversation()
         self._init: Event = {}
         self._result: Event | None = None
-        self._error_category: str | None = None
-        self._limit_resets_at: float | None = None
-        self._retried_requests = 0
+        self._troubles = Troubles()
 
     def feed(self, chunk: bytes) -> None:
         """Take the next piece of standard output, of any size."""
@@ -48,16 +46,12 @@ class ClaudeCodeReader:
         return so_far if self._result is None else self._concluded(so_far, self._result, now_epoch_seconds)
 
     def _take(self, event: Event) -> None:
+        self._troubles.note(event)
         match event.get("type"), event.get("subtype"):
             case (("assistant" | "user"), _):
                 self._conversation.add(event, name(event.get("parent_tool_use_id")))
-                self._error_category = text(event.get("error")) or self._error_category
             case "system", "init":
                 self._init = event
-            case "system", "api_retry":
-                self._retried_requests += 1
-            case "rate_limit_event", _:
-                self._limit_resets_at = amount(mapping(event.get("rate_limit_info")).get("resetsAt"))
             case "result", _:
                 self._result = event
 
@@ -99,7 +93,7 @@ class ClaudeCodeReader:
             step_count=count(result.get("num_turns")) if so_far.step_count is None else so_far.step_count,
             request_count=so_far.request_count if _same_input(so_far.usage, read.usage) else None,
             finished=True,
-            failure=failure_of_result(result, self._error_category, self._limit_resets_at, now),
+            failure=failure_of_result(result, self._troubles, now),
             final_text=text(result.get("result")),
             warnings=(*so_far.warnings, *result_warnings(result, read)),
         )
@@ -107,8 +101,8 @@ class ClaudeCodeReader:
     def _warnings(self) -> Iterator[str]:
         yield from self._lines.warnings()
         yield from self._conversation.warnings()
-        if self._retried_requests:
-            yield f"requests to the model that failed and were tried again within the run: {self._retried_requests:,}"
+        if self._troubles.retried_requests:
+            yield f"requests that failed and were tried again within the run: {self._troubles.retried_requests:,}"
         if sequence(self._init.get("plugin_errors")):
             yield f"plugins that could not be loaded: {len(self._init['plugin_errors']):,}"
 

@@ -16,6 +16,7 @@ KEPT_CHARACTERS = 64 * 2**20
 """Of the texts of a run no more than this is kept; counts and tokens are complete nevertheless."""
 
 UNNAMED_MODEL = "unknown"
+_ERROR_MARKS = ("error", "is_api_error_message", "isApiErrorMessage")
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
@@ -96,7 +97,8 @@ class Conversation:
 
     def _turn_of(self, message: Mapping[str, Any], event: Mapping[str, Any], sub_agent: str | None) -> Turn:
         """The message that this line goes on with, or a new one. Without an id, every line is a message of its own."""
-        identity, request = text(message.get("id")), text(event.get("requestId"))
+        identity = text(message.get("id"))
+        request = text(event.get("requestId")) or text(event.get("request_id"))
         known = None if identity is None else self._by_id.get((identity, request))
         if known is not None:
             return known
@@ -107,6 +109,7 @@ class Conversation:
             sub_agent=sub_agent,
             timestamp=text(event.get("timestamp")),
             model=None if made_up else model,
+            is_error=made_up and any(event.get(mark) for mark in _ERROR_MARKS),
         )
         self._turns.append(turn)
         if identity is not None:
@@ -139,7 +142,9 @@ class Conversation:
         )
 
     def _add_input(self, event: Mapping[str, Any], sub_agent: str | None) -> None:
-        turn = Turn(source="user", sub_agent=sub_agent, timestamp=text(event.get("timestamp")))
+        # What the program itself put in a user's mouth, such as the text of a skill.
+        made_up = event.get("isSynthetic") is True or event.get("isMeta") is True
+        turn = Turn(source="system" if made_up else "user", sub_agent=sub_agent, timestamp=text(event.get("timestamp")))
         for block in _blocks(mapping(event.get("message"))):
             if block.get("type") == "tool_result":
                 self._add_result(block)

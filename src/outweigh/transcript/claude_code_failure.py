@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from outweigh.transcript.failure import Failure, FailureKind, failure, failure_of_http
-from outweigh.transcript.foreign import amount, count, sequence, text
+from outweigh.transcript.foreign import amount, count, mapping, sequence, text
 
 _BY_SUBTYPE = {
     "error_max_turns": FailureKind.TURN_LIMIT,
@@ -34,6 +35,7 @@ _BY_CATEGORY = {
     "rate_limit": FailureKind.RATE_LIMITED,
     "overloaded": FailureKind.OVERLOADED,
     "server_error": FailureKind.SERVER_ERROR,
+    "model_not_found": FailureKind.UNKNOWN_MODEL,
     "invalid_request": FailureKind.BAD_REQUEST,
 }
 _STATUS = re.compile(r"API Error: (?P<status>[45]\d\d)\b")
@@ -42,13 +44,35 @@ _RESET = re.compile(r"limit reached\|(?P<epoch>\d{9,11})\b")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def failure_of_result(
-    result: Mapping[str, Any], category: str | None, resets_at: float | None, now: float | None
-) -> Failure | None:
+@dataclass(slots=True)
+class Troubles:
+    """What the events before the result tell about troubles with the model.
+
+    `category` is Claude Code's own word for the last one, `wait_seconds` how long the model asked to wait, and
+    `resets_at` when a limit ends, in seconds of the epoch.
+    """
+
+    category: str | None = None
+    retried_requests: int = 0
+    wait_seconds: float | None = None
+    resets_at: float | None = None
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        """Take any event; most say nothing about troubles."""
+        match event.get("type"), event.get("subtype"):
+            case "assistant", _:
+                self.category = text(event.get("error")) or self.category
+            case "rate_limit_event", _:
+                self.resets_at = amount(mapping(event.get("rate_limit_info")).get("resetsAt"))
+            case "system", "api_retry":
+                self.retried_requests += 1
+                self.wait_seconds = _asked_wait(amount(event.get("retry_delay_ms")))
+
+
+def failure_of_result(result: Mapping[str, Any], troubles: Troubles, now: float | None) -> Failure | None:
     """What a `result` event confesses. `subtype: success` means nothing: only `is_error` does.
 
-    `category` is the `error` of the last message that Claude Code made up, `resets_at` the moment that a rate limit
-    event named, in seconds of the epoch like `now`.
+    With `now`, in seconds of the epoch, a limit that names the moment of its end tells how long that is.
     """
     if result.get("is_error") is not True:
         return None
@@ -56,11 +80,11 @@ def failure_of_result(
     kind = _BY_SUBTYPE.get(text(result.get("subtype")) or "")
     if kind is not None:
         return failure(kind, words)
-    told = failure_of_words(words, count(result.get("api_error_status")), category)
+    told = failure_of_words(words, count(result.get("api_error_status")), troubles.category)
     if told.kind is FailureKind.CRASH and sequence(result.get("permission_denials")):
         return failure(FailureKind.PERMISSION_DENIED, words)
     if told.kind is FailureKind.RATE_LIMITED:
-        return failure(told.kind, told.detail, _wait(words, resets_at, now))
+        return failure(told.kind, told.detail, _wait(words, troubles, now))
     return told
 
 
@@ -87,10 +111,19 @@ def _status(words: str) -> int | None:
     return int(found["status"]) if found else None
 
 
-def _wait(words: str, resets_at: float | None, now: float | None) -> float | None:
+def _wait(words: str, troubles: Troubles, now: float | None) -> float | None:
     stated = _WAIT.search(words)
     if stated:
         return float(stated["number"]) * _SECONDS[stated["unit"].lower()]
     reset = _RESET.search(words)
-    moment = float(reset["epoch"]) if reset else resets_at
-    return None if moment is None or now is None else amount(max(0.0, moment - now))
+    moment = float(reset["epoch"]) if reset else troubles.resets_at
+    if moment is None or now is None:
+        return troubles.wait_seconds
+    return max(0.0, moment - now)
+
+
+def _asked_wait(delay_milliseconds: float | None) -> float | None:
+    """Claude Code draws its own waits at random; whole seconds are what the model's `retry-after` asked for."""
+    if not delay_milliseconds or delay_milliseconds % 1000:
+        return None
+    return delay_milliseconds / 1000

@@ -15,7 +15,8 @@ CACHE_WRITE = "cache_creation_input_tokens"
 
 @dataclass(slots=True, kw_only=True)
 class Turn:
-    """A message as far as it is known. `usage` is the last that was written for it.
+    """A message as far as it is known. `usage` is the last that was written for it; `is_error` marks what Claude Code
+    itself says when the model's API fails.
 
     Until a message has a stop reason, Claude Code writes a placeholder for its output tokens.
     """
@@ -26,6 +27,7 @@ class Turn:
     model: str | None = None
     usage: Usage | None = None
     stop_reason: str | None = None
+    is_error: bool = False
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
     calls: dict[str, AtifToolCall] = field(default_factory=dict)
