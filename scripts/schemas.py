@@ -4,13 +4,21 @@ from pathlib import Path
 
 import msgspec
 
+from outweigh.adapters.stores.experiment_file import Experiment
 from outweigh.record.attempt import Attempt
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
+from outweigh.run.preflight_findings import Preflight
 from outweigh.task.suite import SuiteSpec
 from outweigh.task.task import TaskSettings
 
-STORED: dict[str, type[msgspec.Struct]] = {"run_record": RunRecord, "judgment": Judgment, "attempt": Attempt}
+STORED: dict[str, type[msgspec.Struct]] = {
+    "run_record": RunRecord,
+    "judgment": Judgment,
+    "attempt": Attempt,
+    "experiment": Experiment,
+    "preflight": Preflight,
+}
 WRITTEN: dict[str, type[msgspec.Struct]] = {"suite": SuiteSpec, "task_settings": TaskSettings}
 
 

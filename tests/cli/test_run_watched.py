@@ -41,6 +41,30 @@ def test_tasks_are_tried_once_before_the_first_run_and_the_results_are_kept(
     assert (store / "preflight.json").read_bytes() == kept
 
 
+@pytest.mark.parametrize(
+    "outdated",
+    [
+        ('"sandbox": "local"', '"sandbox": "container"'),
+        (
+            '"findings": []',
+            '"findings": [{"kind": "sandbox_failed", "blocking": true, "message": "The disk is full."}]',
+        ),
+    ],
+    ids=["of another sandbox", "of a fault that may be mended"],
+)
+def test_results_that_may_no_longer_hold_are_not_relied_on(
+    outweigh: Any, suite: Path, tmp_path: Path, outdated: tuple[str, str]
+) -> None:
+    store = tmp_path / "store"
+    outweigh("run", "-c", str(suite), "-k", "1", "-o", str(store))
+    kept = (store / "preflight.json").read_text()
+    assert outdated[0] in kept
+    (store / "preflight.json").write_text(kept.replace(*outdated))
+
+    assert outweigh("run", "-c", str(suite), "-k", "2", "-o", str(store)).code == 0
+    assert (store / "preflight.json").read_text() == kept
+
+
 def test_a_task_that_passes_untouched_stops_the_run_before_it_starts(
     outweigh: Any, suite: Path, tmp_path: Path
 ) -> None:

@@ -17,19 +17,11 @@ from outweigh.errors import EvidenceError, UsageError
 from outweigh.plugins import load
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.preflight import Premises, preflight
-from outweigh.run.preflight_findings import PreflightResult
+from outweigh.run.preflight_findings import Preflight, PreflightResult
 
 JOBS = 2
 SHOWN_FAULTS = 3
 PREFLIGHT_FILE = "preflight.json"
-
-
-class Preflight(msgspec.Struct, frozen=True, kw_only=True):
-    """What was kept of a preflight."""
-
-    schema: str
-    suite: str
-    tasks: list[PreflightResult]
 
 
 def try_tasks(suite: LoadedSuite) -> list[PreflightResult]:
@@ -41,7 +33,7 @@ def try_tasks(suite: LoadedSuite) -> list[PreflightResult]:
 
 def keep_preflight(folder: Path, suite: LoadedSuite, results: Sequence[PreflightResult]) -> None:
     """Write the results beside the records."""
-    evidence = {"schema": "outweigh.preflight/1", "suite": suite.spec.name, "tasks": results}
+    evidence = Preflight(suite=suite.spec.name, tasks=tuple(results))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
@@ -55,7 +47,8 @@ def require_preflight(folder: Path, suite: LoadedSuite, *, scratch: Path, label:
     With the scratch folder and the label of the engine, what is left by a kill is found like everything else.
     """
     results = _kept(folder, suite)
-    if results is None:
+    # What stood in the way may be mended without a change to any task: a tool was installed, the disk has room again.
+    if results is None or not (go_on or all(result.fit for result in results)):
         results = _try(suite, scratch, label)
         keep_preflight(folder, suite, results)
     faults = [
@@ -69,14 +62,15 @@ def require_preflight(folder: Path, suite: LoadedSuite, *, scratch: Path, label:
         )
 
 
-def _kept(folder: Path, suite: LoadedSuite) -> list[PreflightResult] | None:
-    """Earlier results, where they are about just these tasks."""
+def _kept(folder: Path, suite: LoadedSuite) -> Sequence[PreflightResult] | None:
+    """Earlier results, where they are about just these tasks in this kind of sandbox."""
     try:
         kept = msgspec.json.decode((folder / PREFLIGHT_FILE).read_bytes(), type=Preflight)
     except (OSError, msgspec.MsgspecError):
         return None
-    tried = {result.task_id: result.task_checksum for result in kept.tasks}
-    return kept.tasks if tried == {task.id: task.checksum for task in suite.tasks} else None
+    kind = wanted_sandbox(suite.spec.sandbox.kind)
+    tried = {result.task_id: (result.task_checksum, result.sandbox) for result in kept.tasks}
+    return kept.tasks if tried == {task.id: (task.checksum, kind) for task in suite.tasks} else None
 
 
 def _try(suite: LoadedSuite, scratch: Path, label: str) -> list[PreflightResult]:

@@ -63,6 +63,13 @@ class PreflightResult(Stored, frozen=True):
         return not any(finding.blocking for finding in self.findings)
 
 
+class Preflight(Stored, frozen=True, tag_field="schema", tag="outweigh.preflight/1"):
+    """What was kept of trying a whole suite."""
+
+    suite: Name
+    tasks: tuple[PreflightResult, ...]
+
+
 def found(kind: FindingKind, message: str) -> Finding:
     """A finding; how serious it is depends on its kind alone."""
     return Finding(kind=kind, blocking=kind not in _NOTES, message=message)
