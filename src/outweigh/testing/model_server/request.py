@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from hashlib import sha256
 from typing import Any
 
 Json = dict[str, Any]
@@ -26,6 +25,15 @@ class ToolKind(StrEnum):
     LOCAL_SHELL = "local_shell"
 
 
+class Role(StrEnum):
+    """Who said something; tool results and everything else that is none of the others are `OTHER`."""
+
+    SYSTEM = "system"
+    USER = "user"
+    MODEL = "model"
+    OTHER = "other"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A tool that the agent offers; the schema is that of its arguments."""
@@ -33,6 +41,15 @@ class Tool:
     name: str
     schema: Mapping[str, Any]
     kind: ToolKind = ToolKind.FUNCTION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One entry of a history, with the ids of the calls that the model made in it."""
+
+    role: Role
+    texts: tuple[str, ...] = ()
+    call_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,42 +65,25 @@ class Post:
     def api_key(self) -> str | None:
         """The key, wherever this provider's clients put it."""
         bearer = self.headers.get("authorization", "").removeprefix("Bearer ").strip()
-        return (
-            self.headers.get("x-api-key")
-            or self.headers.get("x-goog-api-key")
-            or self.query.get("key")
-            or bearer
-            or None
-        )
+        named = (self.headers.get("x-api-key"), self.headers.get("x-goog-api-key"), self.query.get("key"), bearer)
+        return next(filter(None, named), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """What a script can decide by, and what an answer needs to know.
 
-    `prompt` is everything before the model's first word, `opening` the user's part of it. `step` counts the model's
-    turns so far. `session` is whatever the agent says about which of its runs this is. `wants_usage` and `as_events`
-    are about how the answer is to be sent.
+    `session` is whatever the agent says about which of its runs this is. `output_schema` is there where the answer has
+    to be JSON. `wants_usage` and `as_events` are about how the answer is to be sent.
     """
 
     wire: Wire
     model: str
     stream: bool
-    prompt: str
-    opening: str
-    step: int
+    history: tuple[Entry, ...]
     tools: tuple[Tool, ...]
     session: str
     api_key: str | None
     output_schema: Mapping[str, Any] | None = None
     wants_usage: bool = True
     as_events: bool = True
-
-    @property
-    def conversation(self) -> str:
-        """The same for all requests of one conversation: who asks, in which of his runs, and how it began.
-
-        The system prompt is left out, because some agents change a line of it with every request.
-        """
-        parts = "\0".join((self.wire, self.api_key or "", self.session, self.opening))
-        return sha256(parts.encode(errors="surrogatepass")).hexdigest()[:12]

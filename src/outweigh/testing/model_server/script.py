@@ -4,6 +4,7 @@ A turn is found by counting: agents send the whole history with every request, s
 gets its third turn, whoever asks and how many ask at once. Only troubles that go away (`times`) are remembered.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -30,13 +31,29 @@ Trouble = Literal[
 
 
 class UsageSpec(Spec, frozen=True, kw_only=True):
-    """Tokens; what a turn does not state comes from the script's own `[usage]`, and then from here."""
+    """Tokens: input without the prompt cache, output with the reasoning. What is not stated comes from elsewhere."""
 
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cache_read_tokens: Count | None = None
     cache_write_tokens: Count | None = None
     reasoning_tokens: Count | None = None
+
+    def over(self, *others: "UsageSpec") -> "UsageSpec":
+        """Each count from the first that states it: this one, the others in their order, the defaults."""
+        layers = (self, *others, DEFAULT_USAGE)
+        names = self.__struct_fields__
+        return UsageSpec(**{name: next(filter(_stated, (getattr(layer, name) for layer in layers))) for name in names})
+
+
+def _stated(count: int | None) -> bool:
+    return count is not None
+
+
+DEFAULT_USAGE = UsageSpec(
+    input_tokens=100, output_tokens=10, cache_read_tokens=0, cache_write_tokens=0, reasoning_tokens=0
+)
+"""What an answer costs where a script says nothing about it."""
 
 
 class CallSpec(Spec, frozen=True, kw_only=True):
@@ -139,3 +156,18 @@ class Script(Spec, frozen=True, kw_only=True):
             raise ValueError("a script needs a [[turn]] or a [[conversation]]")
         if self.side.acts:
             raise ValueError("`side` answers requests without tools, so it cannot call any")
+        for name, turn in self.turns():
+            usage = turn.usage.over(self.usage)
+            if (usage.reasoning_tokens or 0) > (usage.output_tokens or 0):
+                raise ValueError(
+                    f"{name}: reasoning_tokens ({usage.reasoning_tokens}) are a part of output_tokens "
+                    f"({usage.output_tokens}) and cannot be more"
+                )
+
+    def turns(self) -> Iterator[tuple[str, Turn]]:
+        """Every turn with its name, as the ledger calls it."""
+        for place, conversation in enumerate(self.conversation):
+            stem = conversation.name or f"conversation[{place}]"
+            yield from ((f"{stem}.turn[{step}]", turn) for step, turn in enumerate(conversation.turn))
+        yield from ((f"turn[{step}]", turn) for step, turn in enumerate(self.turn))
+        yield "side", self.side

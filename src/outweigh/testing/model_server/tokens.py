@@ -1,6 +1,6 @@
 """What an answer costs in tokens, counted as the rest of outweigh counts: input without the prompt cache."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from outweigh.record.usage import Usage
 
@@ -34,6 +34,10 @@ class Tokens:
             cache_read_tokens=self.cache_read_tokens,
             cache_write_tokens=self.cache_write_tokens,
         )
+
+    def with_writes_as_input(self) -> "Tokens":
+        """As a protocol tells it that has no word for what is written to the cache."""
+        return replace(self, input_tokens=self.input_tokens + self.cache_write_tokens, cache_write_tokens=0)
 
     def __add__(self, other: "Tokens") -> "Tokens":
         return Tokens(

@@ -6,18 +6,17 @@ from typing import Any
 
 import msgspec
 
-from outweigh.testing.model_server.position import HEARD, Entry, step_after
 from outweigh.testing.model_server.protocols.speech import (
     EVENT_STREAM,
-    before_first_answer,
     event,
-    joined,
     mappings,
     required_list,
     required_text,
+    system_entry,
+    texts,
 )
 from outweigh.testing.model_server.reply import Failure, Reply, Stop, pieces
-from outweigh.testing.model_server.request import Json, ModelRequest, Post, Tool, Wire
+from outweigh.testing.model_server.request import Entry, Json, ModelRequest, Post, Role, Tool, Wire
 
 _STOP = {
     Stop.END: "end_turn",
@@ -25,6 +24,7 @@ _STOP = {
     Stop.LENGTH: "max_tokens",
     Stop.REFUSAL: "refusal",
 }
+_ROLES = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.MODEL}
 _SIGNATURE = "c2NyaXB0ZWQ="
 _LIMIT_KINDS = ("requests", "tokens", "input-tokens", "output-tokens")
 
@@ -39,14 +39,11 @@ class Anthropic:
         """The request behind a body of the Messages API."""
         body = post.body
         messages = required_list(body, "messages")
-        opening = joined(*(message.get("content") for message in before_first_answer(messages)))
         return ModelRequest(
             wire=self.wire,
             model=required_text(body, "model"),
             stream=body.get("stream") is True,
-            prompt=joined(body.get("system"), opening),
-            opening=opening,
-            step=step_after(map(_entry, messages)),
+            history=(system_entry(body.get("system")), *map(_entry, messages)),
             tools=tuple(_tools(body)),
             session=_session(post),
             api_key=post.api_key,
@@ -110,10 +107,13 @@ class Anthropic:
 
 
 def _entry(message: Mapping[str, Any]) -> Entry:
-    if message.get("role") != "assistant":
-        return HEARD
-    calls = (part.get("id") for part in mappings(message.get("content")) if part.get("type") == "tool_use")
-    return Entry(by_model=True, call_ids=tuple(str(call) for call in calls))
+    content = message.get("content")
+    calls = (part.get("id") for part in mappings(content) if part.get("type") == "tool_use")
+    return Entry(
+        role=_ROLES.get(str(message.get("role")), Role.OTHER),
+        texts=tuple(texts(content)),
+        call_ids=tuple(str(call) for call in calls),
+    )
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[Tool]:

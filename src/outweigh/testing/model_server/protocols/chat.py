@@ -5,19 +5,17 @@ from typing import Any
 
 import msgspec
 
-from outweigh.testing.model_server.position import HEARD, Entry, step_after
-from outweigh.testing.model_server.protocols.openai_refusal import OpenAIRefusals
+from outweigh.testing.model_server.protocols.openai import ROLES, OpenAIRefusals
 from outweigh.testing.model_server.protocols.speech import (
     EVENT_STREAM,
-    before_first_answer,
     event,
-    joined,
     mappings,
     required_list,
     required_text,
+    texts,
 )
 from outweigh.testing.model_server.reply import Failure, Reply, Stop, ToolCall, pieces
-from outweigh.testing.model_server.request import Json, ModelRequest, Post, Tool, Wire
+from outweigh.testing.model_server.request import Entry, Json, ModelRequest, Post, Role, Tool, Wire
 
 _STOP = {Stop.END: "stop", Stop.TOOL_CALLS: "tool_calls", Stop.LENGTH: "length", Stop.REFUSAL: "stop"}
 _END = b"data: [DONE]\n\n"
@@ -33,15 +31,12 @@ class Chat(OpenAIRefusals):
         """The request behind a body of the Chat Completions API."""
         body = post.body
         messages = required_list(body, "messages")
-        before = before_first_answer(messages)
         options = body.get("stream_options")
         return ModelRequest(
             wire=self.wire,
             model=required_text(body, "model"),
             stream=body.get("stream") is True,
-            prompt=joined(*(message.get("content") for message in before)),
-            opening=joined(*(message.get("content") for message in before if message.get("role") == "user")),
-            step=step_after(map(_entry, messages)),
+            history=tuple(map(_entry, messages)),
             tools=tuple(_tools(body)),
             session=str(body.get("prompt_cache_key") or body.get("user") or ""),
             api_key=post.api_key,
@@ -81,9 +76,11 @@ class Chat(OpenAIRefusals):
 
 
 def _entry(message: Mapping[str, Any]) -> Entry:
-    if message.get("role") != "assistant":
-        return HEARD
-    return Entry(by_model=True, call_ids=tuple(str(call.get("id")) for call in mappings(message.get("tool_calls"))))
+    return Entry(
+        role=ROLES.get(str(message.get("role")), Role.OTHER),
+        texts=(*texts(message.get("content")), *texts(message.get("refusal"))),
+        call_ids=tuple(str(call.get("id")) for call in mappings(message.get("tool_calls"))),
+    )
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[Tool]:

@@ -6,20 +6,20 @@ from typing import Any
 
 import msgspec
 
-from outweigh.testing.model_server.position import HEARD, Entry, step_after
 from outweigh.testing.model_server.protocols.speech import (
     EVENT_STREAM,
-    before_first_answer,
     event,
-    joined,
     mappings,
     required_list,
+    system_entry,
+    texts,
 )
 from outweigh.testing.model_server.reply import Failure, Reply, Stop, pieces
-from outweigh.testing.model_server.request import Json, ModelRequest, Post, Tool, Wire
+from outweigh.testing.model_server.request import Entry, Json, ModelRequest, Post, Role, Tool, Wire
 
 PATH = re.compile(r"/v1(?:beta|alpha)?/models/(?P<model>[^:]+):(?P<verb>generateContent|streamGenerateContent)")
 _STOP = {Stop.END: "STOP", Stop.TOOL_CALLS: "STOP", Stop.LENGTH: "MAX_TOKENS", Stop.REFUSAL: "SAFETY"}
+_ROLES = {"user": Role.USER, "model": Role.MODEL}
 _TYPE = "type.googleapis.com/google.rpc"
 
 
@@ -35,16 +35,13 @@ class Gemini:
         contents = required_list(body, "contents")
         path = PATH.fullmatch(post.path)
         model, verb = (path["model"], path["verb"]) if path else ("", "")
-        opening = joined(*(content.get("parts") for content in before_first_answer(contents, "model")))
         return ModelRequest(
             wire=self.wire,
             model=model,
             stream=verb == "streamGenerateContent",
-            prompt=joined(_field(body, "systemInstruction"), opening),
-            opening=opening,
-            step=step_after(map(_entry, contents)),
+            history=(system_entry(_field(body, "systemInstruction")), *map(_entry, contents)),
             tools=tuple(_tools(body)),
-            session=post.headers.get("x-gemini-api-privileged-user-id", ""),
+            session="",
             api_key=post.api_key,
             output_schema=_output_schema(body),
             as_events=post.query.get("alt") == "sse",
@@ -99,10 +96,13 @@ def _field(holder: Mapping[str, Any], name: str) -> Any:
 
 
 def _entry(content: Mapping[str, Any]) -> Entry:
-    if content.get("role") != "model":
-        return HEARD
-    calls = (part.get("functionCall") for part in mappings(content.get("parts")))
-    return Entry(by_model=True, call_ids=tuple(str(call.get("id")) for call in calls if isinstance(call, Mapping)))
+    parts = content.get("parts")
+    calls = (part.get("functionCall") for part in mappings(parts))
+    return Entry(
+        role=_ROLES.get(str(content.get("role", "user")), Role.OTHER),
+        texts=tuple(texts(parts)),
+        call_ids=tuple(str(call.get("id")) for call in calls if isinstance(call, Mapping)),
+    )
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[Tool]:

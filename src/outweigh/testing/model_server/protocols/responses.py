@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from outweigh.testing.model_server.position import HEARD, Entry, step_after
-from outweigh.testing.model_server.protocols.openai_refusal import OpenAIRefusals
+from outweigh.testing.model_server.protocols.openai import ROLES, OpenAIRefusals
 from outweigh.testing.model_server.protocols.responses_items import item_events, items
 from outweigh.testing.model_server.protocols.speech import (
     EVENT_STREAM,
     NotUnderstoodError,
     event,
-    joined,
     mappings,
     required_text,
+    system_entry,
+    texts,
 )
 from outweigh.testing.model_server.reply import Failure, Reply, Stop
-from outweigh.testing.model_server.request import Json, ModelRequest, Post, Tool, ToolKind, Wire
+from outweigh.testing.model_server.request import Entry, Json, ModelRequest, Post, Role, Tool, ToolKind, Wire
 
 _SAID = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 
@@ -29,17 +29,13 @@ class Responses(OpenAIRefusals):
     def read(self, post: Post) -> ModelRequest:
         """The request behind a body of the Responses API; `previous_response_id` stands for all that came before."""
         body = post.body
-        said = _input(body)
-        before = said[: next((place for place, item in enumerate(said) if _by_model(item)), len(said))]
         earlier = str(body.get("previous_response_id") or "")
-        history = [Entry(by_model=True, call_ids=(earlier,)), *map(_entry, said)] if earlier else map(_entry, said)
+        past = (Entry(role=Role.MODEL, call_ids=(earlier,)),) if earlier else ()
         return ModelRequest(
             wire=self.wire,
             model=required_text(body, "model"),
             stream=body.get("stream") is True,
-            prompt=joined(body.get("instructions"), *(item.get("content") for item in before)),
-            opening=joined(*(item.get("content") for item in before if item.get("role") == "user")),
-            step=step_after(history),
+            history=(system_entry(body.get("instructions")), *past, *map(_entry, _input(body))),
             tools=tuple(_tools(body.get("tools"))),
             session=_session(post),
             api_key=post.api_key,
@@ -77,16 +73,15 @@ def _input(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return mappings(given)
 
 
-def _by_model(item: Mapping[str, Any]) -> bool:
-    return item.get("type") in _SAID or item.get("role") == "assistant"
-
-
 def _entry(item: Mapping[str, Any]) -> Entry:
-    return Entry(by_model=True, call_ids=(str(item.get("call_id")),)) if _by_model(item) else HEARD
+    role = ROLES.get(str(item.get("role")), Role.OTHER)
+    if item.get("type") in _SAID:
+        return Entry(role=Role.MODEL, call_ids=(str(item.get("call_id")),))
+    return Entry(role=role, texts=tuple(texts(item.get("content"))))
 
 
 def _tools(offered: object) -> Iterator[Tool]:
-    """Tools that the client runs; a namespace holds more of them."""
+    """Tools that the client runs itself."""
     for tool in mappings(offered):
         name, kind = str(tool.get("name", "")), tool.get("type")
         schema = tool.get("parameters")

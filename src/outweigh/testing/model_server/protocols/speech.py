@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 from outweigh.testing.model_server.reply import Failure, Reply
-from outweigh.testing.model_server.request import Json, ModelRequest, Post, Wire
+from outweigh.testing.model_server.request import Entry, Json, ModelRequest, Post, Role, Wire
 
 EVENT_STREAM = "text/event-stream; charset=utf-8"
 
@@ -57,13 +57,13 @@ def texts(content: object) -> Iterator[str]:
         for part in content:
             yield from texts(part)
     elif isinstance(content, Mapping):
-        for key in ("text", "content", "parts"):
+        for key in ("text", "refusal", "content", "parts"):
             yield from texts(content.get(key))
 
 
-def joined(*contents: object) -> str:
-    """The texts of several contents, line by line."""
-    return "\n".join(text for content in contents for text in texts(content))
+def system_entry(content: object) -> Entry:
+    """The system prompt, for protocols that keep it apart."""
+    return Entry(role=Role.SYSTEM, texts=tuple(texts(content)))
 
 
 def required_text(body: Mapping[str, Any], key: str) -> str:
@@ -85,9 +85,3 @@ def required_list(body: Mapping[str, Any], key: str) -> list[Any]:
 def mappings(value: object) -> list[Mapping[str, Any]]:
     """The objects in an optional list."""
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
-
-
-def before_first_answer(messages: list[Any], role: str = "assistant") -> list[Any]:
-    """What stood before the model's first word."""
-    first = next((index for index, message in enumerate(messages) if message.get("role") == role), len(messages))
-    return messages[:first]

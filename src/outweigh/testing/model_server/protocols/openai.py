@@ -1,7 +1,9 @@
-"""How OpenAI refuses, in both of its protocols."""
+"""What both protocols of OpenAI share: who speaks, and how it refuses."""
 
 from outweigh.testing.model_server.reply import Failure
-from outweigh.testing.model_server.request import Json
+from outweigh.testing.model_server.request import Json, Role
+
+ROLES = {"system": Role.SYSTEM, "developer": Role.SYSTEM, "user": Role.USER, "assistant": Role.MODEL}
 
 
 class OpenAIRefusals:
