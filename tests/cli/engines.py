@@ -14,7 +14,8 @@ from outweigh.adapters.workspaces.overlay import mounts_below, unmount
 from outweigh.record.codec import refuse
 from outweigh.record.run_record import RunRecord
 
-PATIENCE = 30.0
+# Only what hangs takes longer, on any machine.
+PATIENCE = 300.0
 
 
 class Ended(NamedTuple):
@@ -53,6 +54,10 @@ class Engine:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
 
     def stop_listening(self) -> None:
         """Close our ends of its outputs."""
