@@ -8,11 +8,13 @@ from threading import Event
 
 from outweigh.adapters.stores.experiment_file import remember_suite
 from outweigh.adapters.stores.run_store import FolderRunStore
+from outweigh.cli.allowed_hosts import allowed_hosts
 from outweigh.cli.arguments import Parser, price_tables
 from outweigh.cli.event_file import told_to_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.interruptible import interruptible
 from outweigh.cli.progress import ProgressLine, tell
+from outweigh.cli.run_ending import say_how_it_ended
 from outweigh.cli.scratch_folder import scratch_folder, sweep_scratch
 from outweigh.cli.trying import require_preflight
 from outweigh.cli.workshop import Equipment, equip, label_of, workshop
@@ -20,7 +22,7 @@ from outweigh.errors import UsageError
 from outweigh.run.attempt import Workshop
 from outweigh.run.batch import Stop
 from outweigh.run.budget import Budget
-from outweigh.run.experiment import Progress, clear_up, conduct, decided_by, progress_of
+from outweigh.run.experiment import clear_up, conduct, decided_by, progress_of
 from outweigh.run.loading import LoadedSuite, load_suite, usual_repeats
 from outweigh.run.plan import PlannedRun, plan_runs
 
@@ -49,9 +51,9 @@ def main(arguments: Sequence[str]) -> int:
     with FolderRunStore.open(folder) as store:
         remember_suite(folder, suite.spec, suite.tasks, suite.arms, until_decided=options.until_decided)
         _sweep(equipment, folder)
-        with scratch_folder(folder) as scratch:
+        with scratch_folder(folder) as scratch, allowed_hosts(suite.spec.sandbox) as hosts:
             require_preflight(folder, suite, scratch=scratch, label=label_of(folder), go_on=options.yes)
-            shop = workshop(suite, equipment, store, label_of(folder), scratch, cancel=Event())
+            shop = workshop(suite, equipment, store, label_of(folder), scratch, cancel=Event(), hosts=hosts)
             return _run(options, suite, plan, shop, store)
 
 
@@ -91,7 +93,7 @@ def _run(
         stop = conduct(
             shop, spec, progress, jobs=options.jobs, budget=budget, decided=decided, drain=drain, listen=listen
         )
-    _say_how_it_ended(stop, plan, progress_of(plan, store), budget)
+    say_how_it_ended(stop, plan, progress_of(plan, store), budget, store.folder)
     return CODES[stop]
 
 
@@ -107,22 +109,6 @@ def _describe(plan: Sequence[PlannedRun], suite: LoadedSuite, equipment: Equipme
     if len(plan) > SHOWN_RUNS:
         print(f"  … and {len(plan) - SHOWN_RUNS} more")
     return ExitCode.SATISFIED
-
-
-def _say_how_it_ended(stop: Stop, plan: Sequence[PlannedRun], progress: Progress, budget: Budget) -> None:
-    unknown = progress.paid.count(None)
-    spent = f"${progress.spent_usd:,.4f}" + (f" and {unknown} unknown" if unknown else "")
-    done = len(plan) - len(progress.left)
-    tell(f"{stop.value}: {done} of {len(plan)} trials have a result, {spent} spent\n", sys.stderr)
-    ways = {
-        Stop.BUDGET: "raise the budget with --budget and run the same command again",
-        Stop.INTERRUPTED: "run the same command again; nothing that finished is repeated",
-        Stop.INCOMPLETE: "mend what failed and run the same command again; nothing that finished is repeated",
-    }
-    if stop is Stop.BUDGET and budget.is_blind:
-        ways[stop] = "nobody says what a run costs; set budget_usd under [limits], the most that one run may cost"
-    if stop in ways:
-        tell(f"to go on: {ways[stop]}\n", sys.stderr)
 
 
 def _parser() -> Parser:

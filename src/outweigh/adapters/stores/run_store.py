@@ -45,8 +45,8 @@ class FolderRunStore:
     """
 
     def __init__(self, folder: Path, writer: str) -> None:
+        self.folder = folder
         self.repairs: list[InvalidLine] = []
-        self._folder = folder
         self._run_file = folder / _RUNS.replace("*", writer)
         self._runs = AppendLog(self._run_file)
         self._attempts = AppendLog(folder / _ATTEMPTS.replace("*", writer))
@@ -129,7 +129,7 @@ class FolderRunStore:
             for record in self._read():
                 found[record.trial.task_id, record.trial.arm, record.trial.repeat].append(record)
         except OSError as fault:
-            raise EvidenceError(f"{fault.filename or self._folder} cannot be read: {fault.strerror}.") from fault
+            raise EvidenceError(f"{fault.filename or self.folder} cannot be read: {fault.strerror}.") from fault
         return {where: sorted(records, key=lambda record: record.attempt) for where, records in found.items()}
 
     def abandoned(self) -> Sequence[Attempt]:
@@ -140,8 +140,8 @@ class FolderRunStore:
         return sorted(self._abandoned.values(), key=lambda attempt: attempt.begun_at)
 
     def _open(self) -> None:
-        make_folder(self._folder)
-        self._held.callback(StoreLock.take(self._folder).release)
+        make_folder(self.folder)
+        self._held.callback(StoreLock.take(self.folder).release)
         self._held.callback(self._attempts.close)
         self._held.callback(self._runs.close)
         self._artifacts.sweep()
@@ -149,12 +149,12 @@ class FolderRunStore:
         self._mend(_ATTEMPTS, self._note_attempt)
 
     def _mend(self, pattern: str, take: Callable[[bytes], None]) -> None:
-        for path in sorted(self._folder.glob(pattern)):
+        for path in sorted(self.folder.glob(pattern)):
             mend(path, take, self.repairs.append)
             if not path.stat().st_size:
                 # Readers of the folder take a file without a record for a mistake.
                 path.unlink()
-                sync_folder(self._folder)
+                sync_folder(self.folder)
 
     def _note_record(self, line: bytes) -> None:
         record = decode(line)
@@ -174,7 +174,7 @@ class FolderRunStore:
             self._recorded.add(key)
 
     def _read(self) -> Iterator[RunRecord]:
-        for path in sorted(self._folder.glob(_RUNS)):
+        for path in sorted(self.folder.glob(_RUNS)):
             for located in decode_lines(self._durable_lines(path), str(path), self._take_note):
                 if isinstance(located.record, RunRecord):
                     yield located.record
@@ -194,6 +194,6 @@ class FolderRunStore:
 
     def _not_kept(self, what: str, fault: OSError) -> EvidenceError:
         return EvidenceError(
-            f"{what} could not be kept in {self._folder}: {fault.strerror}. What was kept before is safe; "
+            f"{what} could not be kept in {self.folder}: {fault.strerror}. What was kept before is safe; "
             "make room or mend the disk, then start again to go on from there."
         )

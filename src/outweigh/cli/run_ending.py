@@ -1,0 +1,46 @@
+"""What `outweigh run` says when it is over: what there is now, what it came to, and what to type next."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from outweigh.cli.progress import tell
+from outweigh.report.wording import visible
+from outweigh.run.batch import Stop
+from outweigh.run.budget import Budget
+from outweigh.run.experiment import Progress
+from outweigh.run.plan import PlannedRun
+
+_WAYS_ON = {
+    Stop.BUDGET: "raise the budget with --budget and run the same command again",
+    Stop.INTERRUPTED: "run the same command again; nothing that finished is repeated",
+    Stop.INCOMPLETE: "mend what failed and run the same command again; nothing that finished is repeated",
+}
+_BLIND = "nobody says what a run costs; set budget_usd under [limits], the most that one run may cost"
+
+
+def say_how_it_ended(stop: Stop, plan: Sequence[PlannedRun], progress: Progress, budget: Budget, store: Path) -> None:
+    """Of the whole experiment, earlier engines included."""
+    unknown = progress.paid.count(None)
+    spent = f"${progress.spent_usd:,.4f}" + (f" and {unknown} unknown" if unknown else "")
+    done = len(plan) - len(progress.left)
+    tell(f"{stop.value}: {done} of {len(plan)} trials have a result, {spent} spent\n", sys.stderr)
+    if stop in _WAYS_ON:
+        way = _BLIND if stop is Stop.BUDGET and budget.is_blind else _WAYS_ON[stop]
+        tell(f"to go on: {way}\n", sys.stderr)
+    if _can_be_compared(plan, progress):
+        tell("".join(f"next: {visible(command)}\n" for command in _next_commands(store)), sys.stderr)
+
+
+def _can_be_compared(plan: Sequence[PlannedRun], progress: Progress) -> bool:
+    """Every arm has something to show."""
+    return all(progress.done.get(run.trial.arm) for run in plan)
+
+
+def _next_commands(store: Path) -> tuple[str, ...]:
+    page = store / "report.html"
+    return (
+        shlex.join(["outweigh", "verdict", str(store)]),
+        shlex.join(["outweigh", "report", str(store), "-o", str(page)]),
+    )
