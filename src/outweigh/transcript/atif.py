@@ -17,6 +17,7 @@ class AtifToolCall(Atif, frozen=True, kw_only=True):
     tool_call_id: str
     function_name: str
     arguments: dict[str, Any]
+    extra: dict[str, Any] | None = None
 
 
 class AtifResult(Atif, frozen=True, kw_only=True):

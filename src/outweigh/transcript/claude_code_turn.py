@@ -6,19 +6,17 @@ from typing import Literal
 import msgspec
 
 from outweigh.record.usage import Usage
-from outweigh.transcript.atif import AtifMetrics, AtifObservation, AtifResult, AtifStep, AtifToolCall
+from outweigh.transcript.atif import AtifObservation, AtifResult, AtifStep, AtifToolCall
+from outweigh.transcript.atif_usage import metrics_of_usage
 from outweigh.transcript.foreign import count, mapping
-
-CACHE_WRITE = "cache_creation_input_tokens"
-"""Where a step's metrics keep the tokens written to the cache: the format has no field of its own for them."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Turn:
-    """A message as far as it is known. `usage` is the last that was written for it; `is_error` marks what Claude Code
-    itself says when the model's API fails.
+    """A message as far as it is known.
 
-    Until a message has a stop reason, Claude Code writes a placeholder for its output tokens.
+    `usage` is the last that was written for it; until it has a stop reason, its output tokens are a placeholder.
+    `is_error` marks what Claude Code itself says when the model's API fails.
     """
 
     source: Literal["system", "user", "agent"]
@@ -57,7 +55,8 @@ class Turn:
             reasoning_content="\n".join(self.thoughts) or None,
             tool_calls=tuple(self.calls.values()) or None,
             observation=AtifObservation(results=tuple(self.results.values())) if self.results else None,
-            metrics=_metrics(self.settled_usage),
+            # Only models have metrics; what Claude Code makes up carries zeros.
+            metrics=metrics_of_usage(self.settled_usage) if from_model and self.settled_usage else None,
             llm_call_count=1 if from_model else None,
             extra=None if self.sub_agent is None else {"sub_agent": self.sub_agent},
         )
@@ -71,17 +70,4 @@ def message_usage(raw: object) -> Usage:
         output_tokens=count(usage.get("output_tokens")),
         cache_read_tokens=count(usage.get("cache_read_input_tokens")),
         cache_write_tokens=count(usage.get("cache_creation_input_tokens")),
-    )
-
-
-def _metrics(usage: Usage | None) -> AtifMetrics | None:
-    if usage is None:
-        return None
-    prompt = (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-    known = [tokens for tokens in prompt if tokens is not None]
-    return AtifMetrics(
-        prompt_tokens=sum(known) if len(known) == len(prompt) else None,
-        completion_tokens=usage.output_tokens,
-        cached_tokens=usage.cache_read_tokens,
-        extra=None if usage.cache_write_tokens is None else {CACHE_WRITE: usage.cache_write_tokens},
     )

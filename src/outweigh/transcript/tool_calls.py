@@ -1,0 +1,98 @@
+"""What a trajectory's tool calls did, across agents: the kind of action, the command, the files, the outcome."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from outweigh.task.action import Action
+from outweigh.transcript.atif import AtifStep, AtifToolCall
+from outweigh.transcript.foreign import mapping, sequence
+
+_TOOLS = {
+    Action.READ: "Read NotebookRead read read_file read_many_files view view_file open",
+    Action.SEARCH: "Glob Grep LS WebSearch WebFetch glob grep grep_search list list_directory list_files ls find "
+    "search_files search_file_content web_search web_fetch google_web_search",
+    Action.EDIT: "Write Edit MultiEdit NotebookEdit write edit write_file write_to_file replace replace_in_file "
+    "apply_patch patch file_change create str_replace str_replace_editor text_editor developer__text_editor",
+    Action.RUN: "Bash PowerShell bash shell exec exec_command local_shell command_execution run_shell_command "
+    "execute_command execute_bash run_command developer__shell",
+    Action.DELEGATE: "Task Agent task agent delegate subagent collab_tool_call",
+}
+_ACTION_OF_TOOL = {tool: action for action, tools in _TOOLS.items() for tool in tools.split()}
+# An editor that can also show a file says in an argument what it is asked to do.
+_LOOKS = frozenset({"view", "read"})
+_PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", "filename", "file", "target_file")
+_COMMAND_KEYS = ("command", "cmd")
+_PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_PATCH_KEYS = ("input", "patch", "content")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenCall:
+    """A tool call as far as agents tell alike. `succeeded` is None where its result does not say, or never came."""
+
+    tool: str
+    action: Action | None
+    commands: tuple[str, ...]
+    paths: tuple[str, ...]
+    succeeded: bool | None
+
+
+def seen_calls(steps: Sequence[AtifStep]) -> Iterator[SeenCall]:
+    """Every tool call of a trajectory, in order."""
+    for step in own_steps(steps):
+        outcomes = call_outcomes(step)
+        for call in step.tool_calls or ():
+            action = _action(call)
+            yield SeenCall(
+                tool=call.function_name,
+                action=action,
+                commands=_commands(call.arguments) if action is Action.RUN else (),
+                paths=_paths(call.arguments),
+                succeeded=outcomes[call.tool_call_id],
+            )
+
+
+def own_steps(steps: Sequence[AtifStep]) -> tuple[AtifStep, ...]:
+    """The steps without those that were copied from an earlier trajectory for context, which would count twice."""
+    return tuple(step for step in steps if not step.is_copied_context)
+
+
+def call_outcomes(step: AtifStep) -> Mapping[str, bool | None]:
+    """Whether each call of a step succeeded, by its id; None where its result does not say, or never came."""
+    outcomes: dict[str, bool | None] = {call.tool_call_id: None for call in step.tool_calls or ()}
+    for result in step.observation.results if step.observation else ():
+        is_error = mapping(result.extra).get("is_error")
+        if result.source_call_id in outcomes and isinstance(is_error, bool):
+            outcomes[result.source_call_id] = not is_error
+    return outcomes
+
+
+def _action(call: AtifToolCall) -> Action | None:
+    action = _ACTION_OF_TOOL.get(call.function_name)
+    looks = action is Action.EDIT and call.arguments.get("command") in _LOOKS
+    return Action.READ if looks else action
+
+
+def _commands(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """What was run; of a list of words also the last, which holds the script where a shell was called."""
+    for key in _COMMAND_KEYS:
+        stated = arguments.get(key)
+        if isinstance(stated, str):
+            return (stated,)
+        words = [word for word in sequence(stated) if isinstance(word, str)]
+        if words:
+            return (" ".join(words), words[-1])
+    return ()
+
+
+def _paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    found = [arguments.get(key) for key in _PATH_KEYS]
+    found += sequence(arguments.get("paths"))
+    found += [mapping(change).get("path") for change in sequence(arguments.get("changes"))]
+    for key in _PATCH_KEYS:
+        patch = arguments.get(key)
+        if isinstance(patch, str) and patch.startswith("*** Begin Patch"):
+            found += _PATCHED_FILE.findall(patch)
+    return tuple(path for path in found if isinstance(path, str) and path)
