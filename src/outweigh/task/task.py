@@ -4,15 +4,21 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from outweigh.task.action import ActionPattern
 from outweigh.task.check import Check, WorkspacePath
 from outweigh.task.spec import Name, Seconds, Spec, Weight
 
 
 class ExpectedStep(Spec, frozen=True, kw_only=True):
-    """A step that a good trajectory takes, for the progress rate."""
+    """A step that a good trajectory takes, for the progress rate.
+
+    `reached_by` describes the actions that show it was taken, any of them; without it only an agent that speaks of
+    steps itself can reach it.
+    """
 
     name: Name
     weight: Weight = 1.0
+    reached_by: list[ActionPattern] = []  # noqa: RUF012 - msgspec copies defaults
 
 
 class FolderSource(Spec, frozen=True, kw_only=True, tag_field="type", tag="folder"):
@@ -39,13 +45,26 @@ WorkspaceSource = FolderSource | GitSource | TarballSource
 
 
 class TaskSettings(Spec, frozen=True, kw_only=True):
-    """outweigh's own part of a task: the `[metadata.outweigh]` table of a `task.toml`."""
+    """outweigh's own part of a task: the `[metadata.outweigh]` table of a `task.toml`.
+
+    `goal_actions` describes the actions that serve the goal, for strategic drift; all others lead astray.
+    """
 
     checks: list[Check] = []  # noqa: RUF012 - msgspec copies defaults
     family: str | None = None
     expected_steps: list[ExpectedStep] = []  # noqa: RUF012
+    goal_actions: list[ActionPattern] = []  # noqa: RUF012
     workspace: WorkspaceSource | None = None
     timeout_seconds: Seconds | None = None
+
+    def __post_init__(self) -> None:
+        """Steps are told apart by name, and measured all in the same way."""
+        names = [step.name for step in self.expected_steps]
+        if len(set(names)) < len(names):
+            raise ValueError("two of the `expected_steps` have the same name")
+        told = sum(bool(step.reached_by) for step in self.expected_steps)
+        if 0 < told < len(names):
+            raise ValueError("either all `expected_steps` say what they are `reached_by`, or none does")
 
 
 class Task(Spec, frozen=True, kw_only=True):
@@ -64,3 +83,4 @@ class Task(Spec, frozen=True, kw_only=True):
     tests_folder: str | None
     solution_folder: str | None
     checksum: str
+    goal_actions: tuple[ActionPattern, ...] = ()
