@@ -33,6 +33,7 @@ __all__ = [
     "Door",
     "Ending",
     "Gateway",
+    "Hosts",
     "Meter",
     "MeterRequest",
     "ModelAccess",
@@ -190,6 +191,16 @@ class SandboxProvider(Protocol):
 
     def sweep(self, label_prefix: str) -> list[str]:
         """End and remove whatever sandboxes with such labels a killed engine left behind; says what it found."""
+
+
+class Hosts(Protocol):
+    """One run's way to the hosts that its suite allows."""
+
+    def door(self) -> Door:
+        """The door to an HTTP proxy that connects to them alone."""
+
+    def refused(self) -> tuple[str, ...]:
+        """Which others were asked for so far, with their ports."""
 
 
 class Workspaces(Protocol):

@@ -11,6 +11,7 @@ from threading import Event
 from time import monotonic
 
 from outweigh.adapters.prices.genai import GenaiPrices
+from outweigh.cli.allowed_hosts import allowed_hosts
 from outweigh.cli.sandbox_choice import wanted_sandbox
 from outweigh.errors import UsageError
 from outweigh.plugins import load, names
@@ -18,6 +19,7 @@ from outweigh.ports import Agent, SandboxError, SandboxProvider
 from outweigh.report.doctor_view import Part
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.room import room_of
+from outweigh.run.way_out import WayOut
 from outweigh.task.suite import SandboxSpec
 
 LITTLE_SPACE = 2**30
@@ -109,11 +111,13 @@ def _start(provider: SandboxProvider, spec: SandboxSpec) -> float:
         workspace.mkdir()
         home.mkdir()
         label = f"outweigh-doctor:{os.getpid()}"
-        request = room_of(spec, workspace=workspace, home=home, label=label, cancel=Event())
-        began = monotonic()
-        with provider.open(request) as sandbox:
-            sandbox.exec(_FIRST_WORDS, environment={}, timeout_seconds=_PATIENCE_SECONDS)
-            return monotonic() - began
+        with allowed_hosts(spec) as hosts:
+            doors = WayOut(hosts()).doors
+            request = room_of(spec, workspace=workspace, home=home, label=label, cancel=Event(), doors=doors)
+            began = monotonic()
+            with provider.open(request) as sandbox:
+                sandbox.exec(_FIRST_WORDS, environment={}, timeout_seconds=_PATIENCE_SECONDS)
+                return monotonic() - began
 
 
 def _limits_not_kept(provider: SandboxProvider, spec: SandboxSpec) -> str | None:

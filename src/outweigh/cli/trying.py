@@ -12,12 +12,14 @@ import msgspec
 
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.adapters.workspaces.copies import CachedWorkspaces
+from outweigh.cli.allowed_hosts import allowed_hosts
 from outweigh.cli.sandbox_choice import wanted_sandbox
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.plugins import load
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.preflight import Premises, preflight
 from outweigh.run.preflight_findings import Preflight, PreflightResult
+from outweigh.run.way_out import WayOut
 
 JOBS = 2
 SHOWN_FAULTS = 3
@@ -74,13 +76,14 @@ def _kept(folder: Path, suite: LoadedSuite) -> Sequence[PreflightResult] | None:
 
 
 def _try(suite: LoadedSuite, scratch: Path, label: str) -> list[PreflightResult]:
-    premises = _premises(suite, scratch, label)
-    premises.scratch.mkdir()
-    with ThreadPoolExecutor(JOBS) as threads, _cancelled_by_trouble(premises.cancel):
-        return list(threads.map(lambda task: preflight(task, premises), suite.tasks))
+    with allowed_hosts(suite.spec.sandbox) as hosts:
+        premises = _premises(suite, scratch, label, WayOut(hosts()))
+        premises.scratch.mkdir()
+        with ThreadPoolExecutor(JOBS) as threads, _cancelled_by_trouble(premises.cancel):
+            return list(threads.map(lambda task: preflight(task, premises), suite.tasks))
 
 
-def _premises(suite: LoadedSuite, scratch: Path, label: str) -> Premises:
+def _premises(suite: LoadedSuite, scratch: Path, label: str, way_out: WayOut) -> Premises:
     return Premises(
         sandboxes=load("sandbox", wanted_sandbox(suite.spec.sandbox.kind)),
         workspaces=CachedWorkspaces(scratch / "pristine"),
@@ -89,6 +92,7 @@ def _premises(suite: LoadedSuite, scratch: Path, label: str) -> Premises:
         label=label,
         solution_timeout_seconds=suite.spec.limits.timeout_seconds,
         cancel=Event(),
+        way_out=way_out,
     )
 
 

@@ -1,6 +1,7 @@
 """What the engine works with, put together: agents, sandboxes, secrets, workspaces and the store."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -14,8 +15,9 @@ from outweigh.adapters.workspaces.patch import diff
 from outweigh.adapters.workspaces.removal import remove
 from outweigh.cli.sandbox_choice import choose_sandbox
 from outweigh.errors import UsageError
+from outweigh.gateway.allowed_hosts import AllowedHosts
 from outweigh.plugins import load
-from outweigh.ports import Agent, Gateway, SandboxProvider
+from outweigh.ports import Agent, Gateway, Hosts, SandboxProvider
 from outweigh.run.attempt import Workshop
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.watchlist import watchlist
@@ -32,6 +34,7 @@ class Equipment:
 
 def equip(suite: LoadedSuite) -> Equipment:
     """Find everything the suite names; what is missing is refused before anything is written or paid for."""
+    AllowedHosts(suite.spec.sandbox.allow_hosts)
     return Equipment(sandboxes=choose_sandbox(suite.spec.sandbox.kind), agents=_agents(suite), secrets=_secrets(suite))
 
 
@@ -48,6 +51,7 @@ def workshop(
     scratch: Path,
     cancel: Event,
     gateway: Gateway | None = None,
+    hosts: Callable[[], Hosts | None] = lambda: None,
 ) -> Workshop:
     """The engine's workshop; without a gateway agents go to their models directly."""
     return Workshop(
@@ -68,6 +72,7 @@ def workshop(
         diff=partial(diff, scratch=scratch),
         remove=remove,
         gateway=gateway,
+        hosts=hosts,
         watch=watchlist(suite.arms, suite.overlays),
         keep_bodies=suite.spec.gateway.keep_bodies,
     )

@@ -14,6 +14,7 @@ from outweigh.ports import (
     AttemptOutcome,
     AttemptRequest,
     Gateway,
+    Hosts,
     Meter,
     MeterRequest,
     ModelAccess,
@@ -27,12 +28,13 @@ from outweigh.ports import (
 from outweigh.record.run_record import RunRecord
 from outweigh.record.secrecy import without_secrets
 from outweigh.record.status import EXCLUDED, Status
-from outweigh.run.checks import evaluate
+from outweigh.run.checks import CHECK_ENVIRONMENT, evaluate
 from outweigh.run.draft import Draft, record_of
 from outweigh.run.plan import PlannedRun
 from outweigh.run.room import room_of
 from outweigh.run.settlement import settle
 from outweigh.run.watchlist import Watchlist
+from outweigh.run.way_out import WayOut
 from outweigh.task.arm import Arm
 from outweigh.task.suite import LimitsSpec, SandboxSpec
 from outweigh.task.task import Task
@@ -69,6 +71,7 @@ class Workshop:
     diff: Callable[[Path, Path], bytes]
     remove: Callable[[Path], None]
     gateway: Gateway | None
+    hosts: Callable[[], Hosts | None]
     watch: Watchlist
     keep_bodies: bool
 
@@ -110,17 +113,27 @@ def _attempt(shop: Workshop, draft: Draft) -> None:
     with (
         _private_folder(shop, f"{draft.planned.position}.{draft.number}") as folder,
         shop.workspaces.lay(pristine, folder / "workspace") as workspace,
+        _watched(draft, WayOut(shop.hosts())) as way_out,
     ):
-        room = _room(shop, workspace, folder / "home", draft.run_id)
+        room = _room(shop, workspace, folder / "home", draft.run_id, way_out)
         with _metered(shop, draft) as meter, shop.sandboxes.open(_agent_room(shop, draft, room, meter)) as sandbox:
             _lay_overlay(shop, draft.arm, sandbox)
             draft.setup_seconds = monotonic() - began
-            draft.outcome = _ask(shop, draft, sandbox, meter)
+            draft.outcome = _ask(shop, draft, sandbox, meter, way_out.variables(sandbox))
         draft.artifacts.update(draft.outcome.artifacts)
         settle(draft, shop.watch)
         if draft.outcome.status not in EXCLUDED:
             draft.artifacts["diff.patch"] = shop.diff(workspace, pristine)
-            _check(shop, draft, room, pristine, folder / "checks-home")
+            _check(shop, draft, replace(room, home=folder / "checks-home"), pristine, way_out)
+
+
+@contextmanager
+def _watched(draft: Draft, way_out: WayOut) -> Iterator[WayOut]:
+    """Whom agent and checks asked for in vain belongs to the run, also when it breaks."""
+    try:
+        yield way_out
+    finally:
+        draft.artifacts["refused-hosts.txt"] = way_out.refused()
 
 
 @contextmanager
@@ -150,37 +163,46 @@ def _agent_room(shop: Workshop, draft: Draft, room: SandboxRequest, meter: Meter
     return replace(room, doors=doors, read_only=tuple(dict.fromkeys((*room.read_only, *programs))))
 
 
-def _ask(shop: Workshop, draft: Draft, sandbox: Sandbox, meter: Meter | None) -> AttemptOutcome:
+def _ask(
+    shop: Workshop, draft: Draft, sandbox: Sandbox, meter: Meter | None, variables: Mapping[str, str]
+) -> AttemptOutcome:
     access = None
     if meter is not None:
         access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.door.name)}", key=meter.key)
     try:
-        return shop.agents[draft.arm.agent].attempt(_request(shop, draft, access), sandbox)
+        return shop.agents[draft.arm.agent].attempt(_request(shop, draft, access, variables), sandbox)
     except (SandboxError, OSError):
         raise
     except Exception as fault:  # somebody else's adapter: its mistakes must not end everybody's experiment
         raise SandboxError(f"the agent {draft.arm.agent!r} is broken: {type(fault).__name__}: {fault}") from fault
 
 
-def _check(shop: Workshop, draft: Draft, room: SandboxRequest, pristine: Path, home: Path) -> None:
+def _check(shop: Workshop, draft: Draft, room: SandboxRequest, pristine: Path, way_out: WayOut) -> None:
     """A second, fresh room over the same workspace: the agent and all it started are gone when checks arrive."""
     began = monotonic()
-    home.mkdir()
-    with shop.sandboxes.open(replace(room, home=home, doors=())) as sandbox:
-        checked = evaluate(draft.task, sandbox, pristine, overlay=draft.arm.overlay)
+    room.home.mkdir()
+    with shop.sandboxes.open(room) as sandbox:
+        environment = {**CHECK_ENVIRONMENT, **way_out.variables(sandbox)}
+        checked = evaluate(draft.task, sandbox, pristine, overlay=draft.arm.overlay, environment=environment)
     if shop.cancel.is_set():
         raise SandboxError("cancelled while its checks ran")
     draft.checks, draft.checks_seconds = checked.results, monotonic() - began
     draft.artifacts.update(checked.artifacts)
 
 
-def _room(shop: Workshop, workspace: Path, home: Path, run_id: str) -> SandboxRequest:
+def _room(shop: Workshop, workspace: Path, home: Path, run_id: str, way_out: WayOut) -> SandboxRequest:
     home.mkdir()
-    label = f"{shop.label}:{run_id}"
-    return room_of(shop.sandbox, workspace=workspace, home=home, label=label, cancel=shop.cancel)
+    return room_of(
+        shop.sandbox,
+        workspace=workspace,
+        home=home,
+        label=f"{shop.label}:{run_id}",
+        cancel=shop.cancel,
+        doors=way_out.doors,
+    )
 
 
-def _request(shop: Workshop, draft: Draft, access: ModelAccess | None) -> AttemptRequest:
+def _request(shop: Workshop, draft: Draft, access: ModelAccess | None, variables: Mapping[str, str]) -> AttemptRequest:
     arm = draft.arm
     return AttemptRequest(
         trial=draft.planned.trial,
@@ -188,7 +210,7 @@ def _request(shop: Workshop, draft: Draft, access: ModelAccess | None) -> Attemp
         arm=arm,
         timeout_seconds=draft.task.timeout_seconds or shop.limits.timeout_seconds,
         budget_usd=shop.limits.budget_usd,
-        environment={**arm.environment, **{name: shop.secrets[name] for name in arm.secrets}},
+        environment={**variables, **arm.environment, **{name: shop.secrets[name] for name in arm.secrets}},
         model_access=access,
     )
 

@@ -23,6 +23,7 @@ from outweigh.run.preflight_findings import (
     judge_untouched,
 )
 from outweigh.run.room import room_of
+from outweigh.run.way_out import WayOut
 from outweigh.task.suite import SandboxSpec
 from outweigh.task.task import Task
 
@@ -43,6 +44,11 @@ class Premises:
     solution_timeout_seconds: float
     cancel: Event
     environment: Mapping[str, str] = field(default_factory=lambda: CHECK_ENVIRONMENT)
+    way_out: WayOut = field(default_factory=lambda: WayOut(None))
+
+    def environment_in(self, sandbox: Sandbox) -> dict[str, str]:
+        """What solution and checks are given, in a sandbox with this way out."""
+        return {**self.environment, **self.way_out.variables(sandbox)}
 
 
 def preflight(task: Task, premises: Premises) -> PreflightResult:
@@ -79,7 +85,7 @@ def _broken(task: Task, premises: Premises, fault: Exception) -> PreflightResult
 
 def _try(task: Task, premises: Premises, pristine: Path, name: str) -> Checked:
     with _room(task, premises, pristine, name) as request, premises.sandboxes.open(request) as sandbox:
-        return evaluate(task, sandbox, pristine, environment=premises.environment).results
+        return evaluate(task, sandbox, pristine, environment=premises.environment_in(sandbox)).results
 
 
 def _try_solution(task: Task, premises: Premises, pristine: Path) -> tuple[Checked | None, str | None]:
@@ -91,7 +97,7 @@ def _try_solution(task: Task, premises: Premises, pristine: Path) -> tuple[Check
             done = _solve(task, Path(task.solution_folder), sandbox, premises)
         # As in a trial, the checks come in when whoever did the work is gone.
         with premises.sandboxes.open(_fresh_home(request)) as sandbox:
-            results = evaluate(task, sandbox, pristine, environment=premises.environment).results
+            results = evaluate(task, sandbox, pristine, environment=premises.environment_in(sandbox)).results
     return results, _trouble(done)
 
 
@@ -102,7 +108,7 @@ def _solve(task: Task, solution: Path, sandbox: Sandbox, premises: Premises) -> 
         confined.lay(root, SOLUTION_FOLDER, solution)
         return sandbox.exec(
             ["sh", "-c", script],
-            environment={**premises.environment, "OUTWEIGH_SOLUTION": inside},
+            environment={**premises.environment_in(sandbox), "OUTWEIGH_SOLUTION": inside},
             timeout_seconds=task.timeout_seconds or premises.solution_timeout_seconds,
         )
     finally:
@@ -127,7 +133,14 @@ def _room(task: Task, premises: Premises, pristine: Path, name: str) -> Iterator
         home = Path(folder, "home")
         home.mkdir()
         label = f"{premises.label}:preflight/{task.id}/{name}"
-        yield room_of(premises.sandbox, workspace=workspace, home=home, label=label, cancel=premises.cancel)
+        yield room_of(
+            premises.sandbox,
+            workspace=workspace,
+            home=home,
+            label=label,
+            cancel=premises.cancel,
+            doors=premises.way_out.doors,
+        )
 
 
 def _fresh_home(request: SandboxRequest) -> SandboxRequest:
