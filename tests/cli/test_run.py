@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -39,6 +38,8 @@ class Desk:
         self.store = folder / "store"
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
+        self.events = folder / "events.ndjson"
+        self.flag = folder / "go on"
         self.held = ExitStack()
 
     def write(self, arms: dict[str, Any] | None = None, **settings: Any) -> None:
@@ -50,6 +51,14 @@ class Desk:
         engine = Engine(*suite, *place, *arguments, temporary=self.temporary, folder=self.folder, **variables)
         self.held.callback(engine.close)
         return engine
+
+    def starts_nothing_more(self) -> bool:
+        """Whether an engine that was told to write its events there has taken a first signal."""
+        return self.events.exists() and b'"kind":"stopped"' in self.events.read_bytes()
+
+    def waiting(self) -> dict[str, Any]:
+        """An arm whose agent works when the flag is there and not before."""
+        return shell(f"until [ -e '{self.flag}' ]; do sleep 0.05; done; echo 42 >answer.txt")
 
     def run(self, *arguments: str, **variables: str) -> Ended:
         return self.start(*arguments, **variables).wait()
@@ -173,11 +182,13 @@ class TestStopping:
         assert len(records(desk.store)) == 1
 
     def test_ctrl_c_once_finishes_what_runs_and_the_same_command_goes_on(self, desk: Desk) -> None:
-        desk.write({"a": shell("sleep 1; echo 42 >answer.txt"), "b": scripted(1.0)}, tasks=4, repeats=1)
-        engine = desk.start("-j", "2")
+        desk.write({"a": desk.waiting(), "b": scripted(1.0)}, tasks=4, repeats=1)
+        engine = desk.start("-j", "2", "--events", str(desk.events))
         until(lambda: begun(desk.store) >= 2)
 
         engine.press_ctrl_c()
+        until(desk.starts_nothing_more)
+        desk.flag.touch()
         first = engine.wait()
 
         assert first.code == 130
@@ -190,32 +201,31 @@ class TestStopping:
         assert (len(records(desk.store)), len(desk.counted())) == (8, 8)
 
     def test_ctrl_c_twice_ends_what_runs_and_it_is_attempted_again(self, desk: Desk) -> None:
-        flag = desk.folder / "go"
-        desk.write({"a": shell(f"[ -e {flag} ] || sleep 60; echo 42 >answer.txt")}, tasks=2, repeats=1)
-        engine = desk.start("-j", "4")
+        desk.write({"a": desk.waiting()}, tasks=2, repeats=1)
+        engine = desk.start("-j", "4", "--events", str(desk.events))
         until(lambda: begun(desk.store) == 4)
-        began = time.monotonic()
 
         engine.press_ctrl_c()
-        time.sleep(0.5)
+        until(desk.starts_nothing_more)
         engine.press_ctrl_c()
         first = engine.wait()
 
         assert first.code == 130
-        assert time.monotonic() - began < 10
         assert sorted(record.status for record in records(desk.store) if record.trial.arm == "a") == ["not_run"] * 2
         assert desk.leftovers() == []
 
-        flag.touch()
+        desk.flag.touch()
         assert desk.run().code == 0
         assert len(desk.counted()) == 4
 
     def test_a_signal_to_end_is_taken_like_ctrl_c(self, desk: Desk) -> None:
-        desk.write({"a": shell("sleep 1")}, tasks=2, repeats=1)
-        engine = desk.start("-j", "1")
+        desk.write({"a": desk.waiting()}, tasks=2, repeats=1)
+        engine = desk.start("-j", "1", "--events", str(desk.events))
         until(lambda: begun(desk.store) >= 1)
 
         os.kill(engine.pid, signal.SIGTERM)
+        until(desk.starts_nothing_more)
+        desk.flag.touch()
 
         assert engine.wait().code == 130
         assert {record.status for record in records(desk.store)} == {Status.COMPLETED}
@@ -235,24 +245,25 @@ class TestStopping:
 
 class TestSharing:
     def test_a_second_engine_on_the_store_is_refused_with_who_holds_it(self, desk: Desk) -> None:
-        desk.write({"a": shell("sleep 60")}, repeats=1)
+        desk.write({"a": desk.waiting()}, repeats=1)
         engine = desk.start()
         until(lambda: begun(desk.store) == 2)
 
         second = desk.run()
-        engine.press_ctrl_c()
-        time.sleep(0.3)
-        engine.press_ctrl_c()
-        engine.wait()
+        desk.flag.touch()
+
+        assert engine.wait().code == 0
 
         refused(second, f"process {engine.pid} on ", "Wait for it to end")
 
     def test_engines_of_one_suite_on_two_stores_leave_each_other_alone(self, desk: Desk) -> None:
-        desk.write({"a": shell("sleep 1.5; echo 42 >answer.txt")}, repeats=1)
+        desk.write({"a": desk.waiting()}, repeats=1)
         engine = desk.start()
         until(lambda: begun(desk.store) == 2)
 
         other = desk.start("-o", str(desk.folder / "other"))
+        until(lambda: begun(desk.folder / "other") == 2)
+        desk.flag.touch()
 
         assert (engine.wait().code, other.wait().code) == (0, 0)
         for store in (desk.store, desk.folder / "other"):
