@@ -10,7 +10,7 @@ from outweigh.stats.quantity import Quantity, known, unknown
 def r_prog(milestones: Sequence[Milestone] | None) -> Quantity:
     """Achieved weighted steps / expected weighted steps."""
     if milestones is None:
-        return unknown("the task declares no expected steps")
+        return unknown("no step is expected, or nobody could tell which were reached")
     return progress(
         achieved=sum(step.weight for step in milestones if step.achieved),
         expected=sum(step.weight for step in milestones),
