@@ -13,6 +13,7 @@ from outweigh.cli.arguments import Parser, price_tables
 from outweigh.cli.event_file import told_to_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.interruptible import interruptible
+from outweigh.cli.model_gateway import model_gateway
 from outweigh.cli.progress import ProgressLine, tell
 from outweigh.cli.run_ending import say_how_it_ended
 from outweigh.cli.scratch_folder import scratch_folder, sweep_scratch
@@ -51,9 +52,15 @@ def main(arguments: Sequence[str]) -> int:
     with FolderRunStore.open(folder) as store:
         remember_suite(folder, suite.spec, suite.tasks, suite.arms, until_decided=options.until_decided)
         _sweep(equipment, folder)
-        with scratch_folder(folder) as scratch, allowed_hosts(suite.spec.sandbox) as hosts:
+        with (
+            scratch_folder(folder) as scratch,
+            allowed_hosts(suite.spec.sandbox) as hosts,
+            model_gateway(suite, equipment) as gateway,
+        ):
             require_preflight(folder, suite, scratch=scratch, label=label_of(folder), go_on=options.yes)
-            shop = workshop(suite, equipment, store, label_of(folder), scratch, cancel=Event(), hosts=hosts)
+            shop = workshop(
+                suite, equipment, store, label_of(folder), scratch, cancel=Event(), gateway=gateway, hosts=hosts
+            )
             return _run(options, suite, plan, shop, store)
 
 

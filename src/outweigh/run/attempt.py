@@ -149,11 +149,13 @@ def _metered(shop: Workshop, draft: Draft) -> Iterator[Meter | None]:
         markers=tuple(shop.watch.markers.values()),
         keep_bodies=shop.keep_bodies,
     )
-    with shop.gateway.meter(request) as meter:
-        try:
+    meter: Meter | None = None
+    try:
+        with shop.gateway.meter(request) as meter:
             yield meter
-        finally:
-            draft.account = meter.account()
+    finally:
+        if meter is not None:
+            draft.account = meter.account()  # only now: what was still under way has been cut off and counted
 
 
 def _agent_room(shop: Workshop, draft: Draft, room: SandboxRequest, meter: Meter | None) -> SandboxRequest:
