@@ -21,5 +21,6 @@ VERBS = {
     "report": Verb("outweigh.cli.report", "everything about a baseline and its candidates, as one .html, .md or .json"),
     "aa": Verb("outweigh.cli.aa", "the self-check: how often would each policy cry wolf on this data?"),
     "plan": Verb("outweigh.cli.plan", "what the next experiment could see, and what it would cost"),
+    "model-server": Verb("outweigh.cli.model_server", "a scripted model: real agents offline, without a key"),
     "export": Verb("outweigh.cli.export", "write the records as .jsonl or the scores as .csv"),
 }

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from outweigh.testing.model_server.ending_command import ending_command
 from outweigh.testing.model_server.position import Place, turn_id
 from outweigh.testing.model_server.reply import Reply, Stop, ToolCall
 from outweigh.testing.model_server.request import ModelRequest, ToolKind, Wire
@@ -48,7 +49,8 @@ def texts_of(script: Script) -> frozenset[str]:
 def _calls(turn: Turn, request: ModelRequest, place: Place) -> Iterator[ToolCall]:
     kinds = {tool.name: tool.kind for tool in request.tools}
     shell = shell_among(request.tools)
-    wanted = [(shell.name, shell_arguments(shell, command)) for command in turn.commands if shell is not None]
+    commands = _commands(turn, place)
+    wanted = [(shell.name, shell_arguments(shell, command)) for command in commands if shell is not None]
     wanted += [(call.name, call.arguments) for call in turn.tool_calls]
     for index, (name, arguments) in enumerate(wanted):
         yield ToolCall(
@@ -57,6 +59,13 @@ def _calls(turn: Turn, request: ModelRequest, place: Place) -> Iterator[ToolCall
             arguments=arguments,
             kind=kinds.get(name, ToolKind.FUNCTION),
         )
+
+
+def _commands(turn: Turn, place: Place) -> tuple[str, ...]:
+    if turn.acts or turn.refuse or turn.truncate:
+        return turn.commands
+    ending = ending_command(place.prompt)
+    return () if ending is None else (ending,)
 
 
 def _text(turn: Turn, request: ModelRequest) -> str:

@@ -21,6 +21,8 @@ from outweigh.testing.model_server.request import Json, ModelRequest, Post
 from outweigh.testing.model_server.script import ErrorSpec, Script
 
 _BODY_LIMIT = 256 * 1024 * 1024
+# Where a body has not the shape that it should have, a real service says 400, and so do we.
+_ODD = (NotUnderstoodError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class Handler:
@@ -55,9 +57,9 @@ class Handler:
             return self._answer_freely(came, post)
         try:
             request = speech.read(post)
-        except NotUnderstoodError as fault:
-            return self._not_understood(came, speech, str(fault))
-        answer = self._director.answer(request, number, int(time.time()))
+            answer = self._director.answer(request, number, int(time.time()))
+        except _ODD as fault:
+            return self._not_understood(came, speech, str(fault) or type(fault).__name__)
         self._ledger.add(_entry(came, speech, request, answer))
         return await _send(http, speech, request, answer)
 
