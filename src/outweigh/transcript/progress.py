@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from outweigh.record.trajectory import AlignedAction, Milestone
+from outweigh.record.trajectory import AlignedAction
 from outweigh.task.action import Action, ActionPattern
 from outweigh.task.task import ExpectedStep
 from outweigh.transcript.action_match import fits
@@ -32,16 +32,6 @@ def reached_steps(expected: Sequence[ExpectedStep], steps: Sequence[AtifStep] | 
         return None
     counted = [call for call in seen_calls(steps) if call.succeeded is not False or call.action is Action.RUN]
     return frozenset(step.name for step in expected if any(_fits_any(call, step.reached_by) for call in counted))
-
-
-def milestones(
-    expected: Sequence[ExpectedStep], seen: frozenset[str] | None, said: frozenset[str] | None
-) -> tuple[Milestone, ...] | None:
-    """What a record keeps: reached is what the actions show or the agent says; None where neither could be known."""
-    if not expected or (seen is None and said is None):
-        return None
-    reached = (seen or frozenset()) | (said or frozenset())
-    return tuple(Milestone(name=step.name, weight=step.weight, achieved=step.name in reached) for step in expected)
 
 
 def aligned_actions(
