@@ -1,0 +1,112 @@
+"""Who may ask, what is sent on and what is refused. Loaded when a gateway is opened."""
+
+from collections.abc import Mapping
+
+from aiohttp import ClientSession, web
+
+from outweigh.gateway.demand import Demand, UnreadableRequestError, read_demand
+from outweigh.gateway.dialects.refusals import refusal
+from outweigh.gateway.exchange import Exchange
+from outweigh.gateway.relay import Deaf, UpstreamError, relay
+from outweigh.gateway.routes import Provider, Purpose, Route, route
+from outweigh.gateway.run_key import opens
+from outweigh.gateway.run_ledger import RunLedger
+from outweigh.gateway.upstream import Upstream
+from outweigh.transcript.failure import Failure, FailureKind, failure
+from outweigh.transcript.model_call import Dialect
+
+LARGEST_REQUEST_BYTES = 64 << 20
+
+_STATUS_OF_REFUSAL = {
+    FailureKind.BUDGET_REACHED: 402,
+    FailureKind.UNKNOWN_MODEL: 400,
+    FailureKind.UNAUTHORIZED: 401,
+}
+
+
+class ReverseProxy:
+    """Answers the requests of all runs."""
+
+    def __init__(self, session: ClientSession, upstreams: Mapping[Provider, Upstream]) -> None:
+        self._session = session
+        self._upstreams = upstreams
+
+    async def answer(self, run: RunLedger, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request that came through one run's door."""
+        way = route(request.method, request.path, request.headers)
+        dialect = None if way is None else way.dialect
+        if not (run.is_open and opens(run.key, request.headers, request.query)):
+            return _refuse(dialect, 401, "This key opens nothing here: it is not that of the run behind this door.")
+        if way is None:
+            run.note_unserved(f"{request.method} {request.path}")
+            return _refuse(None, 404, f"The gateway does not serve {request.method} {request.path}.")
+        body = await _read(request)
+        if body is None:
+            return _refuse(dialect, 413, f"A request may have {LARGEST_REQUEST_BYTES >> 20} MiB; this one has more.")
+        if way.purpose is Purpose.GENERATE:
+            return await self._generate(run, request, way, body)
+        return await self._pass(request, way, body)
+
+    async def _pass(self, request: web.BaseRequest, way: Route, body: bytes) -> web.StreamResponse:
+        """What costs no tokens is nobody's business."""
+        upstream = self._upstreams[way.provider]
+        if (missing := _missing_key(way.provider, upstream)) is not None:
+            return _refuse(way.dialect, 401, missing.detail)
+        try:
+            return await relay(self._session, request, way, upstream, body, Deaf())
+        except UpstreamError as fault:
+            return _refuse(way.dialect, 502, fault.reason.detail)
+
+    async def _generate(self, run: RunLedger, request: web.BaseRequest, way: Route, body: bytes) -> web.StreamResponse:
+        try:
+            demand = read_demand(way, body)
+        except UnreadableRequestError as fault:
+            run.note_unserved(f"{request.method} {request.path}: {fault}")
+            return _refuse(way.dialect, 400, str(fault))
+        exchange = Exchange(way, demand, is_kept=run.keeps_bodies)
+        upstream = self._upstreams[way.provider]
+        objection = _missing_key(way.provider, upstream) or run.objection(demand.asked)
+        if objection is not None:
+            exchange.fail(objection, _STATUS_OF_REFUSAL[objection.kind])
+            run.refuse(exchange)
+            return _refuse(way.dialect, _STATUS_OF_REFUSAL[objection.kind], objection.detail)
+        return await self._meter(run, request, upstream, demand, exchange)
+
+    async def _meter(
+        self, run: RunLedger, request: web.BaseRequest, upstream: Upstream, demand: Demand, exchange: Exchange
+    ) -> web.StreamResponse:
+        run.begin(exchange)
+        try:
+            return await relay(self._session, request, exchange.way, upstream, demand.body, exchange)
+        except UpstreamError as fault:
+            exchange.fail(fault.reason, 502)
+            return _refuse(exchange.way.dialect, 502, fault.reason.detail)
+        finally:
+            run.end(exchange)
+
+
+def _missing_key(provider: Provider, upstream: Upstream) -> Failure | None:
+    if upstream.key is not None:
+        return None
+    return failure(
+        FailureKind.UNAUTHORIZED,
+        f"There is no key for {provider}: set {upstream.variable}, name another variable as key under "
+        f'[gateway.{provider}] in the suite, or key = "" where none is needed. Nothing was sent.',
+    )
+
+
+async def _read(request: web.BaseRequest) -> bytes | None:
+    """The whole body; None where it is too large."""
+    body = bytearray()
+    while chunk := await request.content.readany():
+        body += chunk
+        if len(body) > LARGEST_REQUEST_BYTES:
+            return None
+    return bytes(body)
+
+
+def _refuse(dialect: Dialect | None, status: int, message: str) -> web.Response:
+    response = web.Response(status=status, body=refusal(dialect, status, message), content_type="application/json")
+    if status < 500:
+        response.headers["x-should-retry"] = "false"  # the clients of two providers obey this
+    return response

@@ -1,0 +1,132 @@
+"""Everything that the gateway knows about one run."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from time import monotonic
+
+from outweigh.gateway.allowance import Allowance
+from outweigh.gateway.attribution import attribute
+from outweigh.gateway.charges import charge_of, cost_of, least_charge, prices_of
+from outweigh.gateway.conversations import Conversations
+from outweigh.gateway.dialects.asked import Asked
+from outweigh.gateway.exchange import Exchange
+from outweigh.gateway.kept_bodies import KeptBodies
+from outweigh.gateway.marked_parts import MarkerSearch
+from outweigh.gateway.run_key import new_run_key
+from outweigh.ports import MeterRequest
+from outweigh.record.pricing import FirstKnown
+from outweigh.transcript.failure import Failure, FailureKind, failure
+from outweigh.transcript.model_call import Account, ModelCall
+
+MOST_UNSERVED = 100
+
+
+class RunLedger:
+    """The caps, the conversations and the calls of one run. Belongs to the thread of the gateway alone."""
+
+    def __init__(
+        self, request: MeterRequest, tables: FirstKnown, secrets: Sequence[str], now: Callable[[], datetime]
+    ) -> None:
+        self.key = new_run_key()
+        self.is_open = True
+        self.unserved: list[str] = []
+        self._tables = tables
+        self._now = now
+        self._opened_at = monotonic()
+        self._allowance = Allowance(request.budget_usd, request.tokens)
+        self._markers = MarkerSearch(request.markers)
+        self._conversations = Conversations()
+        self._bodies = KeptBodies((self.key, *secrets)) if request.keep_bodies else None
+        self._price_tables: dict[str, None] = {}
+        self._under_way: list[Exchange] = []
+        self._calls: list[ModelCall] = []
+
+    def objection(self, asked: Asked) -> Failure | None:
+        """Why a request must not be sent; None where it may."""
+        prices = prices_of(self._tables, asked.model)
+        if self._allowance.is_in_dollars and prices is None:
+            return failure(
+                FailureKind.UNKNOWN_MODEL,
+                f"This run has a budget in dollars, and {asked.model!r} is an unknown model: no price is listed. "
+                "Nothing was sent. List it in the file that prices under [gateway] in the suite names.",
+            )
+        reached = self._allowance.objection(least_charge(asked, prices))
+        return None if reached is None else failure(FailureKind.BUDGET_REACHED, reached)
+
+    def begin(self, exchange: Exchange) -> None:
+        """A request is sent."""
+        self._under_way.append(exchange)
+        asked = exchange.demand.asked
+        self._allowance.hold(exchange, least_charge(asked, prices_of(self._tables, asked.model)))
+
+    def end(self, exchange: Exchange) -> None:
+        """Its answer has ended, one way or another."""
+        self._under_way.remove(exchange)
+        self._close(exchange)
+        asked, answer = exchange.demand.asked, exchange.answer
+        prices = prices_of(self._tables, answer.model, asked.model)
+        self._allowance.settle(exchange, charge_of(asked, answer, prices))
+        self._conversations.hand_over(answer.handed_over())
+
+    def refuse(self, exchange: Exchange) -> None:
+        """A request was not sent, and its client was told so."""
+        self._close(exchange)
+
+    @property
+    def keeps_bodies(self) -> bool:
+        """Whether what is said is kept."""
+        return self._bodies is not None
+
+    def note_unserved(self, what: str) -> None:
+        """Remember a request for something that is not served."""
+        if len(self.unserved) < MOST_UNSERVED:
+            self.unserved.append(what)
+
+    def account(self) -> Account:
+        """Everything so far; what is still under way as it stands."""
+        calls = [*self._calls, *(self._call(exchange) for exchange in self._under_way)]
+        return Account(
+            calls=tuple(sorted(calls, key=lambda call: call.started_at_seconds)),
+            seen=frozenset(self._markers.seen),
+            price_table=", ".join(self._price_tables) or None,
+            bodies=b"" if self._bodies is None else self._bodies.lines(),
+        )
+
+    def _close(self, exchange: Exchange) -> None:
+        exchange.end()
+        self._calls.append(self._call(exchange))
+        if self._bodies is not None and exchange.kept is not None:
+            demand = exchange.demand
+            self._bodies.add(len(self._calls), exchange.way.path, demand.body, exchange.http_status, exchange.kept)
+
+    def _call(self, exchange: Exchange) -> ModelCall:
+        exchange.settle()
+        asked, answer = exchange.demand.asked, exchange.answer
+        cost = cost_of(self._tables, asked, answer, self._now())
+        if cost is not None and cost.price_table is not None:
+            self._price_tables[cost.price_table] = None
+        is_sub_agent = self._is_sub_agent(exchange)
+        first, started = exchange.first_token_at, exchange.started_at
+        return ModelCall(
+            dialect=exchange.way.dialect,
+            requested_model=asked.model,
+            model=answer.model,
+            usage=answer.usage,
+            reasoning_tokens=answer.reasoning_tokens,
+            cost_usd=None if cost is None else cost.usd,
+            http_status=exchange.http_status,
+            failure=exchange.failure,
+            started_at_seconds=started - self._opened_at,
+            time_to_first_token_seconds=None if first is None or not asked.is_streamed else first - started,
+            duration_seconds=(monotonic() if exchange.ended_at is None else exchange.ended_at) - started,
+            components=attribute(self._markers.split(asked.parts), answer, is_sub_agent=is_sub_agent),
+            tools=asked.tools,
+            is_sub_agent=is_sub_agent,
+        )
+
+    def _is_sub_agent(self, exchange: Exchange) -> bool:
+        """Agents may begin with what a tool is called with while the answer that calls it still goes on."""
+        for other in self._under_way:
+            if other is not exchange:
+                self._conversations.hand_over(other.answer.handed_over())
+        return self._conversations.is_sub_agent(exchange.demand.asked.opening)
