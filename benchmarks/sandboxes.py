@@ -1,6 +1,8 @@
-"""What walls cost: opening a sandbox, one command in it, and leaving, beside a plain process."""
+"""What walls cost: opening a sandbox, one command in it, and leaving, beside a plain process; and what a door adds."""
 
 import subprocess
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
@@ -12,7 +14,7 @@ from benchmarks.setting import Setting
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.adapters.sandboxes.container import ContainerSandboxes
 from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports import SandboxProvider, SandboxRequest
+from outweigh.ports import Door, SandboxProvider, SandboxRequest
 
 ROUNDS = 15
 IMAGE = "rootfs:/"
@@ -23,30 +25,36 @@ def measure(setting: Setting) -> list[Ratio]:
     """Every kind that works here; none has a target, the rows are there to choose by."""
     providers: list[SandboxProvider] = [LocalSandboxes(), BubblewrapSandboxes(), ContainerSandboxes()]
     working = [provider for provider in providers if provider.missing() is None]
-    return [row for provider in working for row in _row(provider, setting.folder)]
+    return [row for provider in working for row in _rows(provider, setting.folder)]
 
 
-def _row(provider: SandboxProvider, folder: Path) -> list[Ratio]:
-    plain = partial(subprocess.run, ["/bin/true"], check=True)
-    image = IMAGE if provider.name == "container" else None
+def _rows(provider: SandboxProvider, folder: Path) -> list[Ratio]:
+    visit = partial(_visit, provider, folder, IMAGE if provider.name == "container" else None)
+    door = Door(name="nobody", serve=lambda _: nullcontext())
+    visits: dict[str, Callable[[], object]] = {
+        "plain": partial(subprocess.run, ["/bin/true"], check=True),
+        "walls": partial(visit, ()),
+        "door": partial(visit, (door,)),
+    }
     try:
-        seconds = median_seconds({"plain": plain, "walls": partial(_visit, provider, folder, image)}, ROUNDS)
+        seconds = median_seconds(visits, ROUNDS)
     except Exception as fault:
         return [
             Ratio(name=f"{provider.name}: {fault}"[:80], measured=0.0, target=None, better="lower", note="left out")
         ]
+    name = f"a {provider.name} sandbox, opened, used once and left"
     return [
-        Ratio(
-            name=f"a {provider.name} sandbox, opened, used once and left : a plain process",
-            measured=seconds["walls"] / seconds["plain"],
-            target=None,
-            better="lower",
-            note=f"{1e3 * seconds['walls']:.1f} ms : {1e3 * seconds['plain']:.1f} ms",
-        )
+        _row(f"{name} : a plain process", seconds["walls"], seconds["plain"]),
+        _row(f"{name}, with a door : without", seconds["door"], seconds["walls"]),
     ]
 
 
-def _visit(provider: SandboxProvider, folder: Path, image: str | None) -> None:
+def _row(name: str, over: float, under: float) -> Ratio:
+    note = f"{1e3 * over:.1f} ms : {1e3 * under:.1f} ms"
+    return Ratio(name=name, measured=over / under, target=None, better="lower", note=note)
+
+
+def _visit(provider: SandboxProvider, folder: Path, image: str | None, doors: tuple[Door, ...]) -> None:
     place = Path(mkdtemp(dir=folder))
     for name in ("workspace", "home"):
         (place / name).mkdir()
@@ -55,7 +63,7 @@ def _visit(provider: SandboxProvider, folder: Path, image: str | None) -> None:
         home=place / "home",
         label="outweigh-benchmark",
         read_only=(),
-        doors=(),
+        doors=doors,
         image=image,
         memory_mb=None,
         processes=None,
