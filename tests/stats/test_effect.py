@@ -1,5 +1,4 @@
 import math
-import time
 
 import numpy as np
 import pytest
@@ -170,9 +169,10 @@ def test_nan_has_no_magnitude() -> None:
     assert "unknown" in describe_magnitude(math.nan)
 
 
-def test_two_hundred_thousand_values_take_a_moment() -> None:
+def test_two_hundred_thousand_values_are_not_too_many() -> None:
+    """All their pairs would not fit into memory."""
     a, b = np.random.default_rng(2).normal(size=(2, 100_000))
-    start = time.perf_counter()
-    cliff(a, b)
 
-    assert time.perf_counter() - start < 1
+    low, high = ends(cliff(a, b))
+
+    assert -0.02 < low < high < 0.02

@@ -1,5 +1,4 @@
 import math
-import time
 
 import numpy as np
 import pytest
@@ -120,9 +119,8 @@ def test_missing_values_make_the_median_unknown(spoiled: list[float]) -> None:
     assert estimate.warnings
 
 
-def test_a_hundred_thousand_values_take_a_moment() -> None:
-    values = np.random.default_rng(7).normal(size=100_000)
-    start = time.perf_counter()
-    task_median(values)
+def test_a_hundred_thousand_values_are_not_too_many() -> None:
+    interval = task_median(np.random.default_rng(7).normal(size=100_000)).interval
 
-    assert time.perf_counter() - start < 0.5
+    assert interval is not None
+    assert interval.low < 0 < interval.high

@@ -1,6 +1,5 @@
 import itertools
 import math
-import time
 
 import numpy as np
 import pytest
@@ -117,9 +116,8 @@ def test_missing_deltas_are_never_significant(spoiled: list[float]) -> None:
     assert result.warnings
 
 
-def test_a_thousand_tasks_take_a_moment() -> None:
+def test_a_thousand_tasks_are_not_too_many() -> None:
+    """All their flips could not be counted in the age of the universe."""
     deltas = np.random.default_rng(8).normal(size=1000)
-    start = time.perf_counter()
-    flip(deltas)
 
-    assert time.perf_counter() - start < 1
+    assert 0 < p_of(flip(deltas)) < 1
