@@ -33,7 +33,9 @@ def test_a_torn_last_line_is_told_and_can_still_be_completed() -> None:
     assert lines.warnings() == ()
 
 
-@pytest.mark.parametrize("noise", [b"Loading...", b"17", b'"text"', b"[1, 2]", b'{"a": 1e999}', b"{}{}", NESTED])
+@pytest.mark.parametrize(
+    "noise", [b"Loading...", b"17", b'"text"', b"[1, 2]", b'{"a": 1e999}', b"{}{}", b"[1%s]" % (b"0" * 5000), NESTED]
+)
 def test_a_line_that_is_no_object_is_counted_and_skipped(noise: bytes) -> None:
     lines = JsonLines()
     assert lines.feed(noise + b'\n\n{"a": 1}\n') == [{"a": 1}]
@@ -62,6 +64,13 @@ def test_a_line_beyond_the_limit_is_skipped_in_whatever_pieces_it_comes() -> Non
 def test_half_a_character_and_nan_do_not_cost_the_line() -> None:
     assert decode_json(rb'{"a": "x\ud83d", "b": "\\ud83d", "c": NaN}') == {"a": "x?", "b": r"\ud83d", "c": None}
     assert decode_json(b'\xef\xbb\xbf{"a": "\xff"}') == {"a": "\N{REPLACEMENT CHARACTER}"}
+
+
+def test_whole_numbers_are_exact_as_far_as_they_can_be_written_again() -> None:
+    read = decode_json(b'{"a": 18446744073709551615, "b": 18446744073709551616, "c": -1%s}' % (b"0" * 300))
+    assert read == {"a": 18446744073709551615, "b": 1.8446744073709552e19, "c": -1e300}
+    assert isinstance(read["a"], int)
+    assert isinstance(read["b"], float)
 
 
 @given(st.binary(max_size=200), st.integers(1, 50))

@@ -1,6 +1,7 @@
 """Lines of JSON as they come from a program: pieces of any size, noise between them, an end in the middle of a line."""
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -9,6 +10,9 @@ LINE_LIMIT = 64 * 2**20
 """A longer line is skipped, so that a program gone wild cannot fill the memory."""
 
 Event = dict[str, Any]
+
+_MANY_DIGITS = re.compile(rb"\d{19}")
+_SMALLEST, _LARGEST = -(2**63), 2**64 - 1
 
 
 class JsonLines:
@@ -87,23 +91,30 @@ class JsonLines:
 
 
 def decode_json(content: bytes) -> Any:
-    """The value in a JSON text, or ValueError.
+    """The value in a JSON text, or ValueError; what it gives can be encoded again.
 
-    Programs in JavaScript cut strings in half and Python ones write NaN, neither of which is JSON: half a character
-    becomes a question mark and NaN becomes null.
+    Programs in JavaScript cut strings in half and Python ones write NaN and numbers without end: half a character
+    becomes a question mark, NaN null, and a whole number that fits no 64 bits a rounded one.
     """
-    try:
-        return msgspec.json.decode(content)
-    except (ValueError, RecursionError):
-        return _decode_leniently(content)
+    if _MANY_DIGITS.search(content) is None:
+        try:
+            return msgspec.json.decode(content)
+        except (ValueError, RecursionError):
+            pass
+    return _decode_leniently(content)
 
 
 def _decode_leniently(content: bytes) -> Any:
     try:
-        value = json.loads(content.decode("utf-8-sig", "replace"), parse_constant=lambda _: None)
+        value = json.loads(content.decode("utf-8-sig", "replace"), parse_constant=lambda _: None, parse_int=_whole)
         return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _whole(digits: str) -> float:
+    value = int(digits) if len(digits) <= 20 else float(digits)
+    return value if _SMALLEST <= value <= _LARGEST else float(value)
 
 
 def _objects(line: bytes) -> list[Event] | None:
