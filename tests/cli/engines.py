@@ -29,6 +29,8 @@ class Ended(NamedTuple):
 class Engine:
     """One process, in a process group of its own like the foreground job of a terminal."""
 
+    patience = PATIENCE
+
     def __init__(self, *arguments: str, temporary: Path, folder: Path | None = None, **variables: str) -> None:
         self._temporary = temporary
         environment = {"PATH": os.environ["PATH"], "TMPDIR": str(temporary), **variables}
@@ -84,9 +86,9 @@ class Engine:
 
     def wait(self) -> Ended:
         try:
-            out, err = self._process.communicate(timeout=PATIENCE)
+            out, err = self._process.communicate(timeout=self.patience)
         except ValueError:  # nobody listens any more
-            return Ended(self._process.wait(PATIENCE), "", "")
+            return Ended(self._process.wait(self.patience), "", "")
         return Ended(self._process.returncode, out, err)
 
 

@@ -111,7 +111,7 @@ class TestStatus:
 
         assert measured(said(status), account).outcome.status is Status.BUDGET_EXCEEDED
 
-    @pytest.mark.parametrize("status", [Status.COMPLETED, Status.AGENT_ERROR])
+    @pytest.mark.parametrize("status", [Status.COMPLETED, Status.AGENT_ERROR, Status.INFRA_ERROR])
     @pytest.mark.parametrize("kind", [FailureKind.RATE_LIMITED, FailureKind.SERVER_ERROR, FailureKind.UNAUTHORIZED])
     def test_a_model_that_failed_last_is_no_fault_of_the_arm(self, status: Status, kind: FailureKind) -> None:
         last = a_failed_call(kind, started_at_seconds=5.0, retry_after_seconds=7.0)

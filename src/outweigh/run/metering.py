@@ -119,7 +119,7 @@ def _settled(said: AttemptOutcome, calls: Sequence[ModelCall]) -> tuple[Status, 
     if (fault := _last_word(calls)) is None or fault.kind.status is not Status.INFRA_ERROR:
         return as_said
     # A run out of time is excused only if no model ever answered it: else slow arms would lose their timeouts.
-    excused = said.status in (Status.AGENT_ERROR, Status.COMPLETED) or (
+    excused = said.status in (Status.AGENT_ERROR, Status.COMPLETED, Status.INFRA_ERROR) or (
         said.status is Status.TIMEOUT and all(call.failure is not None for call in calls)
     )
     return (Status.INFRA_ERROR, f"{fault.kind.value}: {fault.detail}", fault) if excused else as_said

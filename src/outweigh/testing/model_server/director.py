@@ -60,20 +60,21 @@ class Director:
         return "", self._script.turn
 
     def _error(self, turn: Turn, rule: str, place: Place) -> ErrorSpec | None:
-        if turn.error is None or not self._strikes("error", turn.error.times, rule, place):
+        error = turn.error
+        if error is None or not self._strikes("error", error.times, rule, "" if error.shared else place.conversation):
             return None
-        return turn.error
+        return error
 
     def _cuts(self, turn: Turn, rule: str, place: Place) -> bool:
         if isinstance(turn.cut, bool):
             return turn.cut
-        return self._strikes("cut", turn.cut.times, rule, place)
+        return self._strikes("cut", turn.cut.times, rule, place.conversation)
 
-    def _strikes(self, what: str, times: int | None, rule: str, place: Place) -> bool:
+    def _strikes(self, what: str, times: int | None, rule: str, conversation: str) -> bool:
         """Troubles are counted per conversation, so that trials that run side by side meet the same ones."""
         if times is None:
             return True
-        key = (what, rule, place.conversation)
+        key = (what, rule, conversation)
         self._struck[key] += 1
         return self._struck[key] <= times
 

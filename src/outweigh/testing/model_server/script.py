@@ -67,7 +67,8 @@ class ErrorSpec(Spec, frozen=True, kw_only=True):
     """A refusal of the service, in each provider's own shape.
 
     `kind` knows the status, type and words of every provider; `status`, `type` and `message` say them outright, and
-    win. Without `times` the error stays; with it, it goes away after so many requests of one conversation.
+    win. Without `times` the error stays; with it, it goes away after so many requests of one conversation, or, where it
+    is `shared`, of all conversations together, as a limit of an account does.
     """
 
     kind: Trouble | None = None
@@ -77,6 +78,7 @@ class ErrorSpec(Spec, frozen=True, kw_only=True):
     retry_after_seconds: Seconds | None = None
     in_stream: bool = False
     times: Times | None = None
+    shared: bool = False
 
     def __post_init__(self) -> None:
         if self.kind is None and self.status is None:
