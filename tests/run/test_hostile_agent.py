@@ -12,9 +12,12 @@ import pytest
 from tests.adapters.container_parts import busybox_image, working_engine
 from tests.parts import require
 from tests.run.shops import artifact, loaded, open_shop, plan_of, shell
+from tests.run.test_way_out import FETCH
 
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.adapters.sandboxes.container import ContainerSandboxes
+from outweigh.gateway.background import Background
+from outweigh.gateway.egress import Egress
 from outweigh.record.status import Status
 from outweigh.run.attempt import make_attempt
 from outweigh.task.suite import SandboxSpec
@@ -27,6 +30,8 @@ try "read a secret of the engine" 'env | grep -q {variable} || grep -q {variable
 try "see other sandboxes" 'ls {scratch} || ls {store}'
 dial='import socket; socket.create_connection(("127.0.0.1", {port}), 1)'
 try "reach the network" 'nc -w 1 127.0.0.1 {port} </dev/null || python3 -c "$dial"'
+{fetch}
+try "reach the engine's machine through the proxy" '! fetch http://127.0.0.1:{port}/ | grep -q " 403 "'
 try "change the system" 'touch /usr/planted || touch /bin/planted || touch /etc/planted'
 try "end the engine" 'kill -9 {pid}'
 mkdir -p .outweigh-tests; echo 'exit 0' >.outweigh-tests/test.sh
@@ -66,18 +71,22 @@ def test_every_attack_fails_and_is_in_the_record(
         scratch=tmp_path / "scratch",
         store=tmp_path / "store",
         port=listener,
+        fetch=FETCH,
         pid=os.getpid(),
     )
     suite = loaded(tmp_path, {"a": shell(attacks)})
     with ExitStack() as held:
+        background = held.enter_context(Background())
         shop, store = held.enter_context(open_shop(suite, tmp_path / "store", tmp_path / "scratch"))
         planned = next(run for run in plan_of(suite) if run.trial.arm == "a")
-        record = make_attempt(replace(shop, **walls), planned, 1).record
+        record = make_attempt(replace(shop, hosts=lambda: Egress(["pypi.org"], background), **walls), planned, 1).record
         told = artifact(store, record, "stdout.txt").decode()
+        refused = artifact(store, record, "refused-hosts.txt").decode()
 
     assert record.status is Status.COMPLETED, record.status_detail
-    assert told.count(": stopped\n") == 7, told
+    assert told.count(": stopped\n") == 8, told
     assert "SUCCEEDED" not in told
+    assert refused == f"127.0.0.1:{listener}\n"
     assert record.checks is not None
     assert [check.passed for check in record.checks] == [False]
     assert not any(b"sleep\x007643" in _command(path) for path in Path("/proc").glob("[0-9]*/cmdline"))
