@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from outweigh.adapters.agents.installed import Installed, find
 from outweigh.adapters.agents.launch import Launch
-from outweigh.adapters.agents.left_behind import collect
+from outweigh.adapters.agents.left_behind import collect, tidy
 from outweigh.adapters.agents.outcome import outcome
 from outweigh.adapters.agents.told import told
 from outweigh.errors import UsageError
@@ -103,6 +103,7 @@ class CommandLineAgent(ABC):
             listen=launch.reader.feed if launch.reads is None else None,
         )
         left = collect(sandbox, launch.leaves)
+        tidy(sandbox, launch.litter)
         if launch.reads is not None:
             launch.reader.feed(left.get(launch.reads, b""))
         report = launch.reader.report()

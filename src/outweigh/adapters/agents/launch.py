@@ -23,7 +23,7 @@ class Launch:
 
     `defaults` are variables that the arm may set otherwise, `access` are those that lead to the model and may not be.
     `leaves` are files to be kept afterwards, by the name of the artifact. The reader reads standard output, or the
-    artifact that `reads` names.
+    artifact that `reads` names. `litter` is what the program drops in the workspace for itself, to be taken away.
     """
 
     arguments: tuple[str, ...]
@@ -34,3 +34,4 @@ class Launch:
     access: Mapping[str, str] = field(default_factory=dict)
     leaves: Mapping[str, str] = field(default_factory=dict)
     reads: str | None = None
+    litter: tuple[str, ...] = ()

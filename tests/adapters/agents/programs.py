@@ -1,0 +1,23 @@
+"""Programs for agents' adapters to start: a few lines of shell each."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from outweigh.adapters.sandboxes.local import LocalSandboxes
+from outweigh.ports import Sandbox
+from outweigh.testing.sandbox_setting import a_request
+
+
+def a_program(path: Path, script: str, interpreter: str = "/bin/sh") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!{interpreter}\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+@contextmanager
+def a_room(folder: Path, read_only: tuple[str, ...] = ()) -> Iterator[Sandbox]:
+    with LocalSandboxes().open(replace(a_request(folder, "agents"), read_only=read_only)) as sandbox:
+        yield sandbox
