@@ -6,6 +6,7 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -310,6 +311,22 @@ class TestPatch:
             os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
             assert b"ONE" in diff(workspace, pristine)
+
+    def test_what_was_laid_before_the_agent_came_is_no_change_until_it_is_changed(
+        self, laid: tuple[Path, Path]
+    ) -> None:
+        (laid[0] / "CLAUDE.md").write_text("be kind\n")
+        (laid[0] / "AGENTS.md").write_text("be kind\n")
+        (laid[0] / "AGENTS.md").unlink()
+        (laid[0] / "AGENTS.md").symlink_to("CLAUDE.md")
+        before = {name: sha256(b"be kind\n").hexdigest() for name in ("CLAUDE.md", "AGENTS.md")}
+
+        found = diff(*laid, before)
+
+        assert b"CLAUDE.md b" not in found
+        assert b"b/AGENTS.md" in found
+        (laid[0] / "CLAUDE.md").write_text("be unkind\n")
+        assert b"+be unkind" in diff(*laid, before)
 
     def test_commits_of_the_agent_hide_nothing(self, laid: tuple[Path, Path]) -> None:
         (laid[0] / "new").write_text("content\n")

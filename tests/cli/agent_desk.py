@@ -75,6 +75,7 @@ class AgentDesk:
         engine = PatientEngine(
             *("-c", str(self.suite), "-o", str(self.store), "-y", *arguments),
             temporary=self._temporary,
+            folder=self.folder,
             PATH=f"{INSTALLED}:{os.environ['PATH']}",
             HOME=str(self.folder),
             **variables,

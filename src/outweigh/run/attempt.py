@@ -68,7 +68,7 @@ class Workshop:
     label: str
     cancel: Signal
     now: Callable[[], datetime]
-    diff: Callable[[Path, Path], bytes]
+    diff: Callable[[Path, Path, Mapping[str, str]], bytes]
     remove: Callable[[Path], None]
     gateway: Gateway | None
     hosts: Callable[[], Hosts | None]
@@ -123,7 +123,9 @@ def _attempt(shop: Workshop, draft: Draft) -> None:
         draft.artifacts.update(draft.outcome.artifacts)
         settle(draft, shop.watch)
         if draft.outcome.status not in EXCLUDED:
-            draft.artifacts["diff.patch"] = shop.diff(workspace, pristine)
+            draft.artifacts["diff.patch"] = shop.diff(
+                workspace, pristine, {file.path: file.sha256 for file in draft.arm.overlay}
+            )
             _check(shop, draft, replace(room, home=folder / "checks-home"), pristine, way_out)
 
 

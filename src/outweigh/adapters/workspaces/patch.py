@@ -7,8 +7,10 @@ engine. All git work is done with a repository that borrows from the pristine on
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 from outweigh.adapters.workspaces.git import AS_IT_IS, BRANCH, GitError, git, repository
 from outweigh.adapters.workspaces.listing import files_below
@@ -19,8 +21,13 @@ PATCH_LIMIT = 32 * 2**20
 _NOTES_LIMIT = 100
 
 
-def diff(workspace: Path, pristine: Path, *, scratch: Path | None = None) -> bytes:
+def diff(
+    workspace: Path, pristine: Path, laid: Mapping[str, str] = MappingProxyType({}), *, scratch: Path | None = None
+) -> bytes:
     """The changes as `git apply` takes them, new files included; what is left out is named on top.
+
+    `laid` are files, by path and SHA-256, that somebody else put there before: while they are as they were, they are
+    no change.
 
     New files count unless the pristine tree's own rules ignore them: rules that the agent wrote hide nothing.
     Temporary files are made in `scratch`, so that they are found should the process be killed.
@@ -29,7 +36,11 @@ def diff(workspace: Path, pristine: Path, *, scratch: Path | None = None) -> byt
     try:
         before, after = dict(files_below(pristine)), dict(files_below(workspace))
         gone = sorted(before.keys() - after.keys())
-        touched = [name for name, status in after.items() if name not in before or _differs(status, before[name])]
+        touched = [
+            name
+            for name, status in after.items()
+            if (name not in before or _differs(status, before[name])) and not _is_as_laid(workspace, name, laid)
+        ]
         if not gone and not touched:
             return b""
         choice = _Choice(workspace, before)
@@ -46,6 +57,15 @@ def diff(workspace: Path, pristine: Path, *, scratch: Path | None = None) -> byt
 def _differs(now: os.stat_result, then: os.stat_result) -> bool:
     """Whether a file may have changed: in an overlay untouched files keep all of this, and nobody can set ctime."""
     return _traits(now) != _traits(then)
+
+
+def _is_as_laid(workspace: Path, name: bytes, laid: Mapping[str, str]) -> bool:
+    path = os.fsdecode(name)
+    if path not in laid:
+        return False
+    file = workspace / path
+    # Not by a read that follows: what stands there now may be a link, a pipe or a folder of the agent's.
+    return stat.S_ISREG(file.lstat().st_mode) and sha256(file.read_bytes()).hexdigest() == laid[path]
 
 
 def _traits(status: os.stat_result) -> tuple[int, ...]:
