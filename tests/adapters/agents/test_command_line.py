@@ -10,7 +10,7 @@ import pytest
 from tests.adapters.agents.programs import a_program, a_room
 
 from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
-from outweigh.adapters.agents.launch import Launch
+from outweigh.adapters.agents.launch import Launch, Left
 from outweigh.errors import UsageError
 from outweigh.ports import AttemptOutcome, AttemptRequest
 from outweigh.record.status import Status
@@ -78,11 +78,12 @@ class Parrot(CommandLineAgent):
     own_ways = ("PARROT_TOKEN",)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
-        access = request.model_access
+        access, reader = request.model_access, WordReader()
         return Launch(
             arguments=("speak",),
             stdin=request.task.instruction.encode(),
-            reader=WordReader(),
+            listen=reader.feed,
+            report=lambda _: reader.report(),
             files={"cage/settings": b"open"},
             defaults={"PARROT_HOME": f"{home}/cage", "PARROT_MOOD": "calm"},
             access={} if access is None else {"PARROT_URL": access.base_url},
@@ -95,7 +96,13 @@ class DeafParrot(Parrot):
     """One whose word is in a file."""
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
-        return replace(super().launch(request, home), reads="feathers.txt")
+        return replace(super().launch(request, home), listen=None, report=_read_feathers)
+
+
+def _read_feathers(left: Left) -> AgentReport:
+    reader = WordReader()
+    reader.feed(left["feathers.txt"])
+    return reader.report()
 
 
 def attempt(

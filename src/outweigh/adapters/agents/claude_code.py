@@ -9,7 +9,6 @@ from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.ports import AttemptRequest
 from outweigh.task.arm import Arm, McpServer
-from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.claude_code import ClaudeCodeReader
 
 _SERVERS = ".claude/servers.json"
@@ -33,7 +32,7 @@ class ClaudeCode(CommandLineAgent):
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`claude -p` with the prompt on standard input and events on standard output."""
-        arm, access = request.arm, request.model_access
+        arm, access, reader = request.arm, request.model_access, ClaudeCodeReader()
         return Launch(
             arguments=(
                 *("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
@@ -43,7 +42,8 @@ class ClaudeCode(CommandLineAgent):
                 *self._limits(request),
             ),
             stdin=prompt(request).encode(),
-            reader=_ReaderWithClock(),
+            listen=reader.feed,
+            report=lambda _: reader.report(time()),
             files={_SERVERS: _servers_file(arm)} if arm.mcp_servers else {},
             defaults={
                 "CLAUDE_CONFIG_DIR": f"{home}/.claude",
@@ -63,13 +63,6 @@ class ClaudeCode(CommandLineAgent):
         if request.budget_usd is not None and request.model_access is None:
             words += ["--max-budget-usd", f"{request.budget_usd:g}"]
         return tuple(words)
-
-
-class _ReaderWithClock(ClaudeCodeReader):
-    """A limit that names the moment of its reset is worth a pause only to somebody who knows the time."""
-
-    def report(self, now_epoch_seconds: float | None = None) -> AgentReport:
-        return super().report(time() if now_epoch_seconds is None else now_epoch_seconds)
 
 
 def _servers(arm: Arm, home: str) -> tuple[str, ...]:

@@ -100,13 +100,11 @@ class CommandLineAgent(ABC):
             environment=self._environment(request, launch, sandbox.home),
             timeout_seconds=request.timeout_seconds,
             stdin=launch.stdin,
-            listen=launch.reader.feed if launch.reads is None else None,
+            listen=launch.listen,
         )
         left = collect(sandbox, launch.leaves)
         tidy(sandbox, launch.litter)
-        if launch.reads is not None:
-            launch.reader.feed(left.get(launch.reads, b""))
-        report = launch.reader.report()
+        report = launch.report(left)
         return told(self._identity(request, report.version, report.model), done, report, left)
 
     def version(self, arm: Arm) -> str | None:
