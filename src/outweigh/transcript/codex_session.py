@@ -1,0 +1,190 @@
+"""The session file that Codex keeps of a run (`sessions/YYYY/MM/DD/rollout-*.jsonl` in its home).
+
+It knows more than the stream: version, model, every request with its tokens, the duration, and which skills and
+instructions were put before the model; and it is there when the run was cut off before `turn.completed`.
+"""
+
+import re
+from dataclasses import replace
+
+from outweigh.record.loaded import Loaded
+from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.atif import AtifMetrics
+from outweigh.transcript.codex import codex_failure, codex_usage
+from outweigh.transcript.event_reader import EventReader, ended
+from outweigh.transcript.failure import Failure
+from outweigh.transcript.fields import (
+    arguments_of,
+    as_text,
+    at,
+    count_at,
+    flag_at,
+    name_at,
+    number_at,
+    seconds_at,
+    table_at,
+    text_at,
+)
+from outweigh.transcript.json_lines import Event
+from outweigh.transcript.skill_use import used_skills
+from outweigh.transcript.step_list import StepList
+
+_SKILL_LINE = re.compile(r"^- (?P<skill>[^:\s][^:\n]{0,200}): .*\(file: [^\n]*SKILL\.md\)$", re.MULTILINE)
+_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (?P<code>-?\d{1,9})$", re.MULTILINE)
+
+
+class CodexSessionReader(EventReader):
+    """Reads one session file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._version: str | None = None
+        self._session: str | None = None
+        self._model: str | None = None
+        self._usage = NO_USAGE
+        self._responses: set[str] = set()
+        self._duration_seconds: float | None = None
+        self._finished = False
+        self._failure: Failure | None = None
+        self._world: Event = {}
+        self._steps = StepList()
+
+    def _take(self, event: Event) -> None:
+        payload = table_at(event, "payload")
+        match text_at(event, "type"):
+            case "session_meta":
+                self._version = name_at(payload, "cli_version")
+                self._session = name_at(payload, "id")
+            case "turn_context":
+                self._model = name_at(payload, "model") or self._model
+            case "world_state":
+                known = {} if flag_at(payload, "full") else self._world
+                self._world = known | table_at(payload, "state")
+            case "response_item":
+                self._response_item(payload, text_at(event, "timestamp"))
+            case "token_usage_record":
+                self._request(payload)
+            case "event_msg":
+                self._message(payload)
+
+    def _message(self, payload: Event) -> None:
+        match text_at(payload, "type"):
+            case "task_started":
+                self._finished, self._failure = False, None
+            case "token_count" if at(payload, "info") is not None:
+                self._usage = codex_usage(table_at(payload, "info", "total_token_usage"))
+            case "item_completed":
+                self._command(table_at(payload, "item"))
+            case "task_complete":
+                self._finished = True
+                self._duration_seconds = seconds_at(payload, "duration_ms")
+                if (message := text_at(payload, "error", "message")) is not None:
+                    self._failure = codex_failure(message)
+
+    def _response_item(self, item: Event, timestamp: str | None) -> None:
+        match text_at(item, "type"), text_at(item, "role"):
+            case "message", "assistant":
+                self._steps.say(as_text(at(item, "content")), timestamp)
+            case "message", "user":
+                self._steps.add("user", as_text(at(item, "content")), timestamp)
+            case "message", _:
+                self._steps.add("system", as_text(at(item, "content")), timestamp)
+            case "reasoning", _:
+                self._steps.think(as_text(at(item, "summary") or at(item, "content")), timestamp)
+            case (("function_call" | "custom_tool_call"), _):
+                arguments = arguments_of(at(item, "arguments") or {"input": at(item, "input")})
+                self._steps.call(_call_id(item), name_at(item, "name") or "unknown", arguments, timestamp)
+            case (("function_call_output" | "custom_tool_call_output"), _):
+                output = as_text(at(item, "output"))
+                self._steps.result(_call_id(item), output, _told_by_output(output))
+
+    def _command(self, item: Event) -> None:
+        """A finished command; told before its output goes to the model, with an exit code of its own."""
+        if (exit_code := number_at(item, "exit_code")) is not None and name_at(item, "id") is not None:
+            self._steps.result(_call_id(item), text_at(item, "aggregated_output") or "", exit_code != 0)
+
+    def _request(self, payload: Event) -> None:
+        self._responses.add(text_at(payload, "response_id") or f"unnamed {len(self._responses)}")
+        counts = table_at(payload, "usage")
+        self._usage = codex_usage(table_at(payload, "thread_token_usage"))
+        self._steps.note(
+            model=self._model,
+            metrics=AtifMetrics(
+                prompt_tokens=count_at(counts, "input_tokens"),
+                completion_tokens=count_at(counts, "output_tokens"),
+                cached_tokens=count_at(counts, "cached_input_tokens"),
+            ),
+        )
+        self._steps.close()
+
+    def _summary(self, warnings: tuple[str, ...]) -> AgentReport:
+        steps = self._steps.steps()
+        return AgentReport(
+            version=self._version,
+            model=self._model,
+            session_id=self._session,
+            usage=self._usage,
+            usage_by_model=_by_model(self._model, self._usage),
+            cost_usd=None,
+            duration_seconds=self._duration_seconds,
+            step_count=self._steps.agent_step_count,
+            tool_call_count=self._steps.tool_call_count,
+            request_count=len(self._responses) or None,
+            finished=self._finished,
+            failure=ended(self._finished, self._failure),
+            final_text=self._steps.last_words,
+            steps=steps,
+            loaded=Loaded(
+                skills=self._listed_skills(),
+                skills_used=used_skills(steps),
+                mcp_servers=None,
+                tools=None,
+                memory_files=self._memory_files(),
+                seen_by=("session file",),
+            ),
+            warnings=(*warnings, *self._steps.warnings()),
+        )
+
+    def _listed_skills(self) -> tuple[str, ...] | None:
+        body = text_at(self._world, "host_skills", "body")
+        return None if body is None else tuple(found["skill"] for found in _SKILL_LINE.finditer(body))
+
+    def _memory_files(self) -> tuple[str, ...] | None:
+        if "agents_md" not in self._world:
+            return None
+        directory = name_at(self._world, "agents_md", "directory")
+        return () if directory is None else (f"{directory}/AGENTS.md",)
+
+
+def with_session(stream: AgentReport, session: AgentReport) -> AgentReport:
+    """The stream's report, and from the session file what the stream leaves out; the stream says how it ended."""
+    if not session.steps:
+        return stream
+    return replace(
+        stream,
+        version=session.version,
+        model=session.model,
+        usage=session.usage if stream.usage == NO_USAGE else stream.usage,
+        usage_by_model=session.usage_by_model,
+        duration_seconds=session.duration_seconds,
+        step_count=session.step_count,
+        tool_call_count=session.tool_call_count,
+        request_count=session.request_count,
+        steps=session.steps,
+        loaded=session.loaded,
+        warnings=(*stream.warnings, *session.warnings),
+    )
+
+
+def _by_model(model: str | None, usage: Usage) -> dict[str, Usage]:
+    return {} if model is None or usage == NO_USAGE else {model: usage}
+
+
+def _call_id(item: Event) -> str:
+    return text_at(item, "call_id") or text_at(item, "id") or "unknown"
+
+
+def _told_by_output(output: str) -> bool | None:
+    found = _EXIT_CODE.search(output)
+    return None if found is None else int(found["code"]) != 0

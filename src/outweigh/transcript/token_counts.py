@@ -1,0 +1,23 @@
+"""Arithmetic on token counts of which some are unknown."""
+
+from outweigh.record.usage import NO_USAGE, Usage
+
+
+def without(total: int | None, *parts: int | None) -> int | None:
+    """What is left of a total when its parts are taken out; unknown with any of them, and where they do not fit."""
+    known = [part for part in parts if part is not None]
+    if total is None or len(known) < len(parts) or sum(known) > total:
+        return None
+    return total - sum(known)
+
+
+def together(*parts: int | None) -> int | None:
+    """The sum; unknown with any of its parts."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def unless_empty(usage: Usage) -> Usage:
+    """A usage that says something: no request has an empty prompt, so zeros alone mean that nobody counted."""
+    counts = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+    return usage if any(counts) else NO_USAGE

@@ -1,0 +1,112 @@
+"""What every reader of an agent's output owes, whatever the agent."""
+
+import json
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.transcript.reading import SAMPLES, read
+
+from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.codex import CodexReader
+from outweigh.transcript.codex_session import CodexSessionReader
+from outweigh.transcript.event_reader import Reader
+
+READERS: dict[str, Callable[[], Reader]] = {
+    "codex/rollout*": CodexSessionReader,
+    "codex/*": CodexReader,
+}
+
+
+def cases() -> list[tuple[str, Callable[[], Reader]]]:
+    found: dict[str, Callable[[], Reader]] = {}
+    for pattern, reader in READERS.items():
+        for path in sorted(SAMPLES.glob(pattern)):
+            found.setdefault(str(path.relative_to(SAMPLES)), reader)
+    return list(found.items())
+
+
+every_sample = pytest.mark.parametrize(("name", "reader"), cases())
+
+
+@every_sample
+def test_feeding_byte_by_byte_equals_feeding_at_once(name: str, reader: Callable[[], Reader]) -> None:
+    content = (SAMPLES / name).read_bytes()
+    slowly = reader()
+    for at in range(len(content)):
+        slowly.feed(content[at : at + 1])
+    assert slowly.report() == read(reader(), content)
+
+
+@every_sample
+def test_a_report_can_be_had_at_any_time_and_changes_nothing(name: str, reader: Callable[[], Reader]) -> None:
+    content = (SAMPLES / name).read_bytes()
+    asked = reader()
+    for at in range(0, len(content), 41):
+        asked.feed(content[at : at + 41])
+        asked.report()
+    assert asked.report() == read(reader(), content)
+
+
+@every_sample
+def test_what_breaks_off_before_its_last_event_is_not_finished(name: str, reader: Callable[[], Reader]) -> None:
+    """The last line of a stream, and the last bracket of a document, is what ends a run."""
+    content = (SAMPLES / name).read_bytes().rstrip()
+    last_line = content.rfind(b"\n") + 1
+    for end in {0, 1, last_line // 2, last_line, (last_line + len(content)) // 2, len(content) - 1}:
+        report = read(reader(), content[:end])
+        assert not report.finished
+        assert report.failure is not None
+
+
+@every_sample
+def test_a_report_can_be_stored(name: str, reader: Callable[[], Reader]) -> None:
+    report = read(reader(), (SAMPLES / name).read_bytes())
+    for usage in (report.usage, *report.usage_by_model.values()):
+        assert msgspec.json.decode(msgspec.json.encode(usage), type=type(usage)) == usage
+    if report.loaded is not None:
+        assert msgspec.json.decode(msgspec.json.encode(report.loaded), type=type(report.loaded)) == report.loaded
+    assert [step.step_id for step in report.steps] == list(range(1, len(report.steps) + 1))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 10**20) | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def spoiled(value: object, path: list[int], by: object) -> object:
+    """A JSON value in which one place, found by following the path, holds something else."""
+    if not path or not isinstance(value, dict | list) or not value:
+        return by
+    at, rest = path[0] % len(value), path[1:]
+    if isinstance(value, list):
+        return [spoiled(each, rest, by) if place == at else each for place, each in enumerate(value)]
+    chosen = list(value)[at]
+    return {key: spoiled(each, rest, by) if key == chosen else each for key, each in value.items()}
+
+
+@every_sample
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_no_spoiled_event_breaks_a_reader(name: str, reader: Callable[[], Reader], data: st.DataObject) -> None:
+    lines = _documents((SAMPLES / name).read_bytes())
+    at = data.draw(st.integers(0, len(lines) - 1))
+    path = data.draw(st.lists(st.integers(0, 50), min_size=1, max_size=8))
+    lines[at] = spoiled(lines[at], path, data.draw(JSON))
+    report = read(reader(), "\n".join(json.dumps(line) for line in lines).encode())
+    assert isinstance(report, AgentReport)
+    msgspec.json.encode(report.steps)
+    msgspec.json.decode(msgspec.json.encode(report.usage), type=type(report.usage))
+
+
+def _documents(content: bytes) -> list[object]:
+    """The JSON values of a sample: of the whole, or of its lines."""
+    try:
+        return [msgspec.json.decode(content)]
+    except msgspec.DecodeError:
+        lines = (line for line in content.splitlines() if line.startswith((b"{", b"[")))
+        return [msgspec.json.decode(line) for line in lines]
