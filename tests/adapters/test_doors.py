@@ -6,16 +6,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from socket import socket
 
 import pytest
 from tests.parts import require
 
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
+from outweigh.adapters.sandboxes.container_doors import container_doors
+from outweigh.adapters.sandboxes.container_engine import Engine
 from outweigh.adapters.sandboxes.listening import listen_in
 from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports import SandboxError
+from outweigh.ports import Door, SandboxError
 from outweigh.testing.sandbox_setting import Porter, a_request, dial, shell
 
 NOBODY = 65534
@@ -91,6 +95,30 @@ def test_a_sandbox_that_cannot_be_built_says_so_and_does_not_blame_its_doors(tmp
         shell(room, "true")
 
     assert not porter.is_answering
+
+
+@pytest.mark.parametrize("number", [str(os.getpid()), "99999999"])
+def test_a_number_that_an_engine_elsewhere_gives_is_not_taken_for_a_process_here(number: str) -> None:
+    elsewhere = Engine(name="docker", command=("sh", "-c", f"echo {number}"), run_options=())
+
+    with pytest.raises(SandboxError, match="runs it elsewhere"):
+        container_doors(elsewhere, "outweigh-1234", (Porter("one").door,), begin_seconds=0.1)
+
+
+def test_no_program_that_is_started_later_inherits_a_door(tmp_path: Path) -> None:
+    require(BubblewrapSandboxes().missing())
+    seen: list[bool] = []
+
+    @contextmanager
+    def serve(listening: socket) -> Iterator[None]:
+        seen.append(listening.get_inheritable())
+        yield
+
+    request = replace(a_request(tmp_path), doors=(Door(name="one", serve=serve),))
+    with BubblewrapSandboxes().open(request) as room:
+        shell(room, "true")
+
+    assert seen == [False]
 
 
 def test_two_doors_of_one_name_are_refused(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ class _BubblewrapSandbox:
         with _told_in_private(walls) as told, Status() as status, Threshold(self.request.doors) as threshold:
             bubblewrap = [_probe().program, "--args", str(told), "--json-status-fd", str(status.writer)]
             job = Job(
-                command=enter(self.group.doors, [*bubblewrap, *threshold.arguments, "--", *EXEC, *command]),
+                command=enter(self.group.entrances, [*bubblewrap, *threshold.arguments, "--", *EXEC, *command]),
                 environment={MARK: self.mark},
                 folder=Path("/"),
                 stdin=stdin,

@@ -26,7 +26,7 @@ class ControlGroup:
     folders: tuple[Path, ...]
 
     @property
-    def doors(self) -> list[str]:
+    def entrances(self) -> list[str]:
         """The files that a process writes its number to in order to enter."""
         return [str(folder / "cgroup.procs") for folder in self.folders]
 

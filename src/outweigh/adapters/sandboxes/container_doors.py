@@ -13,18 +13,20 @@ _BEGIN_SECONDS = 10.0
 _PAUSE_SECONDS = 0.005
 
 
-def container_doors(engine: Engine, container: str, doors: tuple[Door, ...]) -> AbstractContextManager[None]:
+def container_doors(
+    engine: Engine, container: str, doors: tuple[Door, ...], begin_seconds: float = _BEGIN_SECONDS
+) -> AbstractContextManager[None]:
     """Answer at the doors of a container whose first process has its name among its words."""
     answer = engine.ask("inspect", "--format", "{{.State.Pid}}", container)
     if answer.code != 0:
         raise SandboxError(f"{engine.name} does not tell the first process of a container: {answer.complaint}.")
-    _wait_for(container, answer.out, engine)
+    _wait_for(container, answer.out, engine, begin_seconds)
     return answering(doors, listen_in(int(answer.out), ports_inside(doors).values()))
 
 
-def _wait_for(container: str, process: str, engine: Engine) -> None:
+def _wait_for(container: str, process: str, engine: Engine, seconds: float) -> None:
     """The engine may be on another machine, or in a virtual one: there the number is that of somebody else here."""
-    deadline = monotonic() + _BEGIN_SECONDS
+    deadline = monotonic() + seconds
     while not _has_word(process, container):
         if monotonic() > deadline:
             raise SandboxError(

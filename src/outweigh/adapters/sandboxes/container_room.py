@@ -89,13 +89,21 @@ class ContainerRoom:
         # Podman's monitor leaves a file where it stands when memory runs out, so it stands in a folder that goes away.
         answer = self._engine.ask(*words, seconds=START_SECONDS, folder=self._notes)
         if answer.code == 0:
-            if self._request.doors:
-                self._doors.enter_context(container_doors(self._engine, self._name, self._request.doors))
+            self._open_doors(self._name)
             return
         absence = explain_absence(self._engine, self._request.image or "")
         if absence is not None:
             raise UsageError(absence)
         raise SandboxError(f"{self._engine.name} cannot start a container: {answer.complaint}.")
+
+    def _open_doors(self, name: str) -> None:
+        if not self._request.doors:
+            return
+        try:
+            self._doors.enter_context(container_doors(self._engine, name, self._request.doors))
+        except BaseException:  # a room whose doors are shut is not used as if it had none
+            self.remove()
+            raise
 
     def remove(self) -> None:
         """End everything in the container and the container itself, and close its doors."""

@@ -12,10 +12,7 @@ _FIRST_PORT = 7411
 
 def ports_inside(doors: Sequence[Door]) -> dict[str, int]:
     """The ports of doors in a sandbox with a loopback of its own, where all are free."""
-    ports = {door.name: _FIRST_PORT + place for place, door in enumerate(doors)}
-    if len(ports) < len(doors):
-        raise SandboxError(f"two doors of a sandbox have the same name: {', '.join(door.name for door in doors)}.")
-    return ports
+    return {name: _FIRST_PORT + place for place, name in enumerate(_names(doors))}
 
 
 def port_of(name: str, ports: Mapping[str, int]) -> int:
@@ -39,7 +36,14 @@ def answering(doors: Sequence[Door], sockets: Sequence[socket]) -> Iterator[None
 @contextmanager
 def doors_of_the_host(doors: Sequence[Door]) -> Iterator[dict[str, int]]:
     """Answer on the host's own loopback, on ports that happen to be free; says which."""
-    ports_inside(doors)
-    sockets = [create_server((_LOOPBACK, 0)) for _ in doors]
+    names = _names(doors)
+    sockets = [create_server((_LOOPBACK, 0)) for _ in names]
     with answering(doors, sockets):
-        yield {door.name: listening.getsockname()[1] for door, listening in zip(doors, sockets, strict=True)}
+        yield {name: listening.getsockname()[1] for name, listening in zip(names, sockets, strict=True)}
+
+
+def _names(doors: Sequence[Door]) -> list[str]:
+    names = [door.name for door in doors]
+    if len(set(names)) < len(names):
+        raise SandboxError(f"two doors of a sandbox have the same name: {', '.join(names)}.")
+    return names

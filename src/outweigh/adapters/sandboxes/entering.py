@@ -11,6 +11,6 @@ EXEC = ("/bin/sh", "-c", 'exec "$@"', "sh")
 _ENTER = 'while [ "$1" != -- ]; do { echo $$ >"$1"; } 2>/dev/null; shift; done; shift; exec "$@"'
 
 
-def enter(doors: Sequence[str], command: Sequence[str]) -> list[str]:
+def enter(entrances: Sequence[str], command: Sequence[str]) -> list[str]:
     """The command, started inside control groups."""
-    return ["/bin/sh", "-c", _ENTER, "sh", *doors, "--", *command] if doors else list(command)
+    return ["/bin/sh", "-c", _ENTER, "sh", *entrances, "--", *command] if entrances else list(command)

@@ -43,10 +43,12 @@ def _sockets(ours: socket, count: int) -> list[socket]:
     except OSError as fault:
         raise _refusal(str(fault)) from fault
     sockets = [socket(fileno=descriptor) for descriptor in descriptors]
+    for received in sockets:
+        received.set_inheritable(False)
     if len(sockets) == count:
         return sockets
-    for opened in sockets:
-        opened.close()
+    for received in sockets:
+        received.close()
     raise _refusal(words.decode(errors="replace") or "no answer")
 
 

@@ -108,7 +108,7 @@ class _LocalSandbox:
     ) -> Completed:
         own = {"PATH": DEFAULT_PATH, "HOME": self.home, MARK: self.tree.mark}
         job = Job(
-            command=enter(self.tree.group.doors, [*EXEC, *command]),
+            command=enter(self.tree.group.entrances, [*EXEC, *command]),
             environment={**own, **environment},
             folder=self.request.workspace,
             stdin=stdin,
