@@ -97,7 +97,7 @@ def test_a_sandbox_that_cannot_be_built_says_so_and_does_not_blame_its_doors(tmp
     assert not porter.is_answering
 
 
-@pytest.mark.parametrize("number", [str(os.getpid()), "99999999"])
+@pytest.mark.parametrize("number", [str(os.getpid()), "99999999"], ids=["of somebody", "of nobody"])
 def test_a_number_that_an_engine_elsewhere_gives_is_not_taken_for_a_process_here(number: str) -> None:
     elsewhere = Engine(name="docker", command=("sh", "-c", f"echo {number}"), run_options=())
 
