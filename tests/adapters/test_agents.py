@@ -25,6 +25,7 @@ from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.task.arm import Arm
 from outweigh.task.task import ExpectedStep, Task
 from outweigh.testing.builders import a_run
+from outweigh.testing.sandbox_setting import SOON_SECONDS
 
 SECRET = "sk-0123456789"
 
@@ -345,7 +346,9 @@ def test_how_a_program_ends_decides_its_status(room: Sandbox, command: str, stat
 
 
 def test_a_program_that_takes_too_long_is_a_timeout_that_keeps_what_it_reported(room: Sandbox) -> None:
-    done = run_shell(room, """echo '{"output_tokens": 7}' > "$OUTWEIGH_USAGE"; exec sleep 30""", timeout_seconds=0.3)
+    report = """echo '{"output_tokens": 7}' > "$OUTWEIGH_USAGE" """
+
+    done = run_shell(room, f"{report}; exec sleep 600", timeout_seconds=SOON_SECONDS)
 
     assert (done.status, done.usage.output_tokens) == (Status.TIMEOUT, 7)
 

@@ -17,7 +17,7 @@ from tests.parts import require
 
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.ports import Sandbox, SandboxError
-from outweigh.testing.sandbox_setting import DAEMON, a_request, is_still, shell
+from outweigh.testing.sandbox_setting import DAEMON, DAEMON_LIVES, SOON_SECONDS, a_request, is_still, shell
 
 SECRET = "do-not-leak-4711"
 _AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root owns what could be written here")
@@ -181,14 +181,15 @@ def test_only_harmless_devices_are_there(sandbox: Sandbox) -> None:
 
 
 def test_a_daemon_left_behind_dies_with_its_command(sandbox: Sandbox) -> None:
-    shell(sandbox, f"env -i PATH=$PATH {DAEMON} sleep 0.2")
+    shell(sandbox, f"env -i PATH=$PATH {DAEMON} {DAEMON_LIVES}")
 
     assert (sandbox.host_workspace / "beat").stat().st_size > 0
     assert is_still(sandbox.host_workspace / "beat")
 
 
 def test_a_daemon_that_closes_everything_dies_at_a_timeout(sandbox: Sandbox) -> None:
-    shell(sandbox, f"({DAEMON}) & exec >&- 2>&-; trap '' TERM HUP INT; while :; do sleep 0.1; done", 0.5)
+    script = f"({DAEMON}) & exec >&- 2>&-; trap '' TERM HUP INT; while :; do sleep 0.1; done"
+    shell(sandbox, script, SOON_SECONDS)
 
     assert is_still(sandbox.host_workspace / "beat")
 

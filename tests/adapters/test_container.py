@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from threading import Timer
 from time import monotonic, sleep
 from typing import Any
 
@@ -27,7 +26,7 @@ from outweigh.adapters.sandboxes.container_engine import Engine
 from outweigh.errors import UsageError
 from outweigh.ports import Completed, Ending, Sandbox, SandboxError, SandboxProvider, SandboxRequest
 from outweigh.testing.sandbox_contract import SandboxContract
-from outweigh.testing.sandbox_setting import DAEMON, is_still
+from outweigh.testing.sandbox_setting import DAEMON, DAEMON_LIVES, PATIENCE_SECONDS, SOON_SECONDS, is_still
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +53,7 @@ def room(provider: ContainerSandboxes, image: str, tmp_path_factory: pytest.Temp
         yield sandbox
 
 
-def shell(sandbox: Sandbox, script: str, *, seconds: float = 20.0, **environment: str) -> Completed:
+def shell(sandbox: Sandbox, script: str, *, seconds: float = PATIENCE_SECONDS, **environment: str) -> Completed:
     return sandbox.exec(["sh", "-c", script], environment={**PATH, **environment}, timeout_seconds=seconds)
 
 
@@ -74,14 +73,14 @@ class TestContainer(SandboxContract):
 
 
 def test_a_command_has_a_home_a_path_and_what_it_is_given(room: Sandbox) -> None:
-    done = room.exec(["env"], environment={"QUOTED": "it's $HOME\nand more", **PATH}, timeout_seconds=20)
+    done = room.exec(["env"], environment={"QUOTED": "it's $HOME\nand more", **PATH}, timeout_seconds=PATIENCE_SECONDS)
 
     assert done.stdout == b"HOME=/home/agent\nPATH=/bin\nQUOTED=it's $HOME\nand more\n"
 
 
 def test_a_word_that_no_process_can_be_given_is_refused(room: Sandbox) -> None:
     with pytest.raises(SandboxError, match="NUL"):
-        room.exec(["echo", "a\0b"], environment=PATH, timeout_seconds=20)
+        room.exec(["echo", "a\0b"], environment=PATH, timeout_seconds=PATIENCE_SECONDS)
 
 
 def test_what_is_written_inside_belongs_to_the_caller_outside(room: Sandbox) -> None:
@@ -92,10 +91,10 @@ def test_what_is_written_inside_belongs_to_the_caller_outside(room: Sandbox) -> 
 
 
 def test_a_secret_is_not_on_any_command_line_of_the_host(room: Sandbox) -> None:
-    script = "while ! [ -e seen ]; do sleep 0.1; done"
+    script = "echo begun; while ! [ -e seen ]; do sleep 0.1; done"
     lines: list[bytes] = []
 
-    def look() -> None:
+    def look(_: bytes) -> None:
         for process in Path("/proc").glob("[0-9]*/cmdline"):
             try:
                 lines.append(process.read_bytes())
@@ -103,8 +102,12 @@ def test_a_secret_is_not_on_any_command_line_of_the_host(room: Sandbox) -> None:
                 continue
         (room.host_workspace / "seen").touch()
 
-    Timer(0.6, look).start()
-    done = shell(room, script, TOKEN="tell-nobody")
+    done = room.exec(
+        ["sh", "-c", script],
+        environment={**PATH, "TOKEN": "tell-nobody"},
+        timeout_seconds=PATIENCE_SECONDS,
+        listen=look,
+    )
 
     assert done.exit_code == 0
     assert any(b"/run/outweigh/" in line for line in lines)
@@ -112,16 +115,15 @@ def test_a_secret_is_not_on_any_command_line_of_the_host(room: Sandbox) -> None:
 
 
 def test_a_timeout_ends_the_whole_tree_and_leaves_a_room_to_go_on_in(room: Sandbox) -> None:
-    began = monotonic()
-    late = shell(room, "trap '' TERM; setsid sleep 77 & (trap '' TERM; sleep 77) & echo begun; sleep 77", seconds=0.8)
+    script = "trap '' TERM; setsid sleep 77 & (trap '' TERM; sleep 77) & echo begun; sleep 77"
+    late = shell(room, script, seconds=SOON_SECONDS)
 
     assert (late.ending, late.exit_code, late.stdout) == (Ending.TIMED_OUT, None, b"begun\n")
-    assert monotonic() - began < 10
     assert b"sleep 77" not in shell(room, "ps").stdout
 
 
 def test_a_daemon_dies_with_the_command_that_left_it_behind(room: Sandbox) -> None:
-    shell(room, f"{DAEMON} setsid sleep 78 & sleep 0.3")
+    shell(room, f"{DAEMON} setsid sleep 78 & {DAEMON_LIVES}")
 
     assert (room.host_workspace / "beat").stat().st_size > 0
     assert is_still(room.host_workspace / "beat")
@@ -153,7 +155,7 @@ from pathlib import Path
 from outweigh.adapters.sandboxes.container import ContainerSandboxes
 from tests.adapters.container_parts import PATH, a_request
 with ContainerSandboxes().open(a_request(Path(sys.argv[1]), sys.argv[2], label=sys.argv[3])) as sandbox:
-    sandbox.exec(["sh", "-c", "touch begun; sleep 79"], environment=PATH, timeout_seconds=60)
+    sandbox.exec(["sh", "-c", "touch begun; sleep 790"], environment=PATH, timeout_seconds=600)
 """
 
 
@@ -171,7 +173,7 @@ def test_what_a_killed_engine_left_behind_is_swept_by_its_label(
     assert [label in found for found in provider.sweep(label.split(":", maxsplit=1)[0])] == [True]
     assert containers_of(engine, label) == []
     assert not notes.exists()
-    _await(lambda: not _runs_on_host(b"sleep\x0079\x00"))
+    _await(lambda: not _runs_on_host(b"sleep\x00790\x00"))
 
 
 def test_an_image_that_is_not_stored_is_named_with_the_way_to_get_it(
@@ -261,7 +263,7 @@ def _runs_on_host(words: bytes) -> bool:
 
 
 def _await(condition: Callable[[], bool]) -> None:
-    deadline = monotonic() + 20
+    deadline = monotonic() + PATIENCE_SECONDS
     while not condition():
         assert monotonic() < deadline, "waited in vain"
         sleep(0.05)

@@ -13,6 +13,7 @@ from tests.parts import require
 
 from outweigh.adapters.sandboxes.container import ContainerSandboxes
 from outweigh.ports import Completed, Sandbox
+from outweigh.testing.sandbox_setting import PATIENCE_SECONDS
 
 SECRET = f"secret-{token_hex(8)}"
 
@@ -41,7 +42,7 @@ def room(provider: ContainerSandboxes, image: str, tmp_path_factory: pytest.Temp
 
 
 def attempt(sandbox: Sandbox, script: str) -> Completed:
-    return sandbox.exec(["sh", "-c", script], environment=PATH, timeout_seconds=20)
+    return sandbox.exec(["sh", "-c", script], environment=PATH, timeout_seconds=PATIENCE_SECONDS)
 
 
 def test_the_files_of_the_host_are_not_there(room: Sandbox, tmp_path: Path) -> None:
@@ -133,7 +134,7 @@ for path in ("/bin/planted", "/run/outweigh/planted", "/proc/sys/kernel/core_pat
 
 def test_a_namespace_of_the_agents_own_opens_no_wall(provider: ContainerSandboxes, image: str, tmp_path: Path) -> None:
     with provider.open(a_request(tmp_path, image, read_only=_python_folders())) as sandbox:
-        done = sandbox.exec([_python(), "-Ic", _MOVE_WALLS], environment=PATH, timeout_seconds=20)
+        done = sandbox.exec([_python(), "-Ic", _MOVE_WALLS], environment=PATH, timeout_seconds=PATIENCE_SECONDS)
 
     tried = [line.split() for line in done.stdout.decode().splitlines()]
     assert len(tried) == 11

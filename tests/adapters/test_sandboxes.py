@@ -1,11 +1,11 @@
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.cli.engines import until
 from tests.parts import require
 
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
@@ -74,8 +74,7 @@ class TestEitherKind:
     ) -> None:
         engine = _engine_that_dies(type(provider).__name__, type(provider).__module__, tmp_path)
         beat = tmp_path / "workspace" / "beat"
-        while not beat.exists():
-            time.sleep(0.02)
+        until(beat.exists)
         engine.kill()
         engine.wait()
 

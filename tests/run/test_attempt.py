@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Timer
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from outweigh.ports import AttemptOutcome, AttemptRequest, Sandbox
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.run.attempt import Workshop, close_abandoned, make_attempt
+from outweigh.testing.sandbox_setting import SOON_SECONDS
 
 SECRET = "sk-0123456789"
 WORK = "echo 42 >answer.txt"
@@ -175,13 +175,11 @@ class TestDifficultAgents:
     def test_one_that_hangs_or_ignores_being_asked_is_stopped_at_its_time(
         self, attempting: Attempting, line: str
     ) -> None:
-        scene = attempting(f"{WORK}; {line}", limits={"timeout_seconds": 0.5})
-        began = monotonic()
+        scene = attempting(f"{WORK}; {line}", limits={"timeout_seconds": SOON_SECONDS})
 
         record = scene.make()
 
         assert record.status is Status.TIMEOUT
-        assert monotonic() - began < 10
         assert record.checks is not None
         assert record.checks[0].passed
 

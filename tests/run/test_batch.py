@@ -371,7 +371,7 @@ class TestDeciding:
             failed = planned == first and number == 1
             return made(planned, number, status=Status.INFRA_ERROR if failed else Status.COMPLETED)
 
-        Workbench(make).run(plan, jobs=1, backoff=0.5, decided=decided)
+        Workbench(make).run(plan, jobs=1, backoff=2.0, decided=decided)
 
         assert asked == [{first.trial.task_id}, set()]
 

@@ -4,10 +4,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from socket import create_connection, create_server
-from threading import Timer
 
 from outweigh.ports import Door, Ending, SandboxError, SandboxRequest
-from outweigh.testing.sandbox_setting import Porter, SandboxSetting, a_request, dial, shell
+from outweigh.testing.sandbox_setting import (
+    PATIENCE_SECONDS,
+    SOON_SECONDS,
+    Porter,
+    SandboxSetting,
+    a_request,
+    dial,
+    shell,
+)
 
 
 class DoorContract(SandboxSetting):
@@ -51,12 +58,14 @@ class DoorContract(SandboxSetting):
         porter = Porter("one")
         request = self.with_doors([porter.door])
         with self.provider().open(request) as sandbox:
-            late = shell(sandbox, f"{dial(sandbox.port('one'), 'hi')}; sleep 60", 3.0)
+            late = shell(sandbox, f"{dial(sandbox.port('one'), 'hi')}; sleep 60", SOON_SECONDS)
             again = shell(sandbox, dial(sandbox.port("one"), "again"))
-            timer = Timer(0.3, request.cancel.set)
-            timer.start()
-            ended = shell(sandbox, "sleep 60")
-            timer.join()
+            ended = sandbox.exec(
+                ["sh", "-c", "echo begun; sleep 600"],
+                environment={},
+                timeout_seconds=PATIENCE_SECONDS,
+                listen=lambda _: request.cancel.set(),
+            )
 
         assert (late.ending, ended.ending) == (Ending.TIMED_OUT, Ending.CANCELLED)
         assert again.stdout == b"one heard again\n"

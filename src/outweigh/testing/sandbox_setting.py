@@ -12,6 +12,12 @@ from outweigh.ports import Completed, Door, Sandbox, SandboxProvider, SandboxReq
 
 # Writes to a file of the workspace for as long as it lives, in a session of its own, with nothing held open.
 DAEMON = "setsid sh -c 'while :; do echo alive >>beat; sleep 0.05; done' </dev/null >/dev/null 2>&1 &"
+# A command that comes after it goes on when it lives.
+DAEMON_LIVES = "until [ -s beat ]; do sleep 0.02; done;"
+# Only what hangs takes longer, on any machine.
+PATIENCE_SECONDS = 120.0
+# A deadline for what never ends: late enough for a slow machine to have begun by then.
+SOON_SECONDS = 3.0
 
 
 def a_request(folder: Path, label: str = "contract") -> SandboxRequest:
@@ -32,7 +38,7 @@ def a_request(folder: Path, label: str = "contract") -> SandboxRequest:
     )
 
 
-def shell(sandbox: Sandbox, script: str, timeout_seconds: float = 30.0, **environment: str) -> Completed:
+def shell(sandbox: Sandbox, script: str, timeout_seconds: float = PATIENCE_SECONDS, **environment: str) -> Completed:
     """Run a shell script in a sandbox."""
     return sandbox.exec(["sh", "-c", script], environment=environment, timeout_seconds=timeout_seconds)
 
