@@ -8,6 +8,7 @@ from threading import Event
 from typing import Any
 
 from outweigh.adapters.stores.run_store import FolderRunStore
+from outweigh.cli.scratch_folder import Scratch
 from outweigh.cli.workshop import equip, label_of, workshop
 from outweigh.record.run_record import RunRecord
 from outweigh.run.attempt import Workshop
@@ -73,7 +74,7 @@ def open_shop(
     place = scratch or folder.parent / "scratch"
     place.mkdir(exist_ok=True)
     with FolderRunStore.open(folder) as store:
-        yield workshop(suite, equip(suite), store, label_of(folder), place, Event()), store
+        yield workshop(suite, equip(suite), store, label_of(folder), Scratch(folder=place), Event()), store
 
 
 def loaded(folder: Path, arms: Arms, **settings: Any) -> LoadedSuite:

@@ -8,6 +8,7 @@ from threading import Event
 
 from outweigh.adapters.stores.experiment_file import remember_suite
 from outweigh.adapters.stores.run_store import FolderRunStore
+from outweigh.adapters.workspaces.wastebin import Wastebin
 from outweigh.cli.allowed_hosts import allowed_hosts
 from outweigh.cli.arguments import Parser, price_tables
 from outweigh.cli.event_file import told_to_file
@@ -16,7 +17,7 @@ from outweigh.cli.interruptible import interruptible
 from outweigh.cli.model_gateway import model_gateway
 from outweigh.cli.progress import ProgressLine, tell
 from outweigh.cli.run_ending import say_how_it_ended
-from outweigh.cli.scratch_folder import scratch_folder, sweep_scratch
+from outweigh.cli.scratch_folder import Scratch, scratch_folder, sweep_scratch
 from outweigh.cli.trying import require_preflight
 from outweigh.cli.workshop import Equipment, equip, label_of, workshop
 from outweigh.errors import UsageError
@@ -54,12 +55,20 @@ def main(arguments: Sequence[str]) -> int:
         _sweep(equipment, folder)
         with (
             scratch_folder(folder) as scratch,
+            Wastebin(scratch / "waste") as wastebin,
             allowed_hosts(suite.spec.sandbox) as hosts,
             model_gateway(suite, equipment) as gateway,
         ):
             require_preflight(folder, suite, scratch=scratch, label=label_of(folder), go_on=options.yes)
             shop = workshop(
-                suite, equipment, store, label_of(folder), scratch, cancel=Event(), gateway=gateway, hosts=hosts
+                suite,
+                equipment,
+                store,
+                label_of(folder),
+                Scratch(folder=scratch, remove=wastebin.remove),
+                cancel=Event(),
+                gateway=gateway,
+                hosts=hosts,
             )
             return _run(options, suite, plan, shop, store)
 

@@ -5,8 +5,9 @@ user's own project as often as not.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from tempfile import gettempdir
@@ -19,6 +20,14 @@ NOTE = "scratch"
 """The file of a store that says where its engine lays out trials. Read and written under the store's lock."""
 
 _OURS = re.compile(r"outweigh-[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scratch:
+    """Where an engine works, and how it gets rid of what it no longer needs there."""
+
+    folder: Path
+    remove: Callable[[Path], None] = remove
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from threading import Event
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.adapters.workspaces.copies import CachedWorkspaces
 from outweigh.adapters.workspaces.patch import diff
-from outweigh.adapters.workspaces.removal import remove
 from outweigh.cli.sandbox_choice import choose_sandbox
+from outweigh.cli.scratch_folder import Scratch
 from outweigh.errors import UsageError
 from outweigh.gateway.allowed_hosts import AllowedHosts
 from outweigh.plugins import load
@@ -48,7 +48,7 @@ def workshop(
     equipment: Equipment,
     store: FolderRunStore,
     label: str,
-    scratch: Path,
+    scratch: Scratch,
     cancel: Event,
     gateway: Gateway | None = None,
     hosts: Callable[[], Hosts | None] = lambda: None,
@@ -60,17 +60,17 @@ def workshop(
         overlays=suite.overlays,
         agents=equipment.agents,
         sandboxes=equipment.sandboxes,
-        workspaces=CachedWorkspaces(scratch / "pristine"),
+        workspaces=CachedWorkspaces(scratch.folder / "pristine", remove=scratch.remove),
         store=store,
         sandbox=suite.spec.sandbox,
         limits=suite.spec.limits,
         secrets=equipment.secrets,
-        scratch=scratch / "trials",
+        scratch=scratch.folder / "trials",
         label=label,
         cancel=cancel,
         now=lambda: datetime.now(UTC),
-        diff=partial(diff, scratch=scratch),
-        remove=remove,
+        diff=partial(diff, scratch=scratch.folder),
+        remove=scratch.remove,
         gateway=gateway,
         hosts=hosts,
         watch=watchlist(suite.arms, suite.overlays),

@@ -1,6 +1,6 @@
 """Workspaces prepared once per task in a cache, and laid out per trial: as an overlay where it can be, as a copy."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from hashlib import sha256
 from pathlib import Path
@@ -26,9 +26,10 @@ _BUILDING = "building-"
 class CachedWorkspaces:
     """Keeps one pristine tree per task below `cache`: a git repository with a single commit of everything."""
 
-    def __init__(self, cache: Path, *, overlays: bool = True) -> None:
+    def __init__(self, cache: Path, *, overlays: bool = True, remove: Callable[[Path], None] = remove) -> None:
         self._cache = cache.absolute()
         self._overlays = overlays
+        self._remove = remove
         self._preparing = Lock()
 
     def prepare(self, task: Task) -> Path:
@@ -46,11 +47,18 @@ class CachedWorkspaces:
             target.mkdir(parents=True)
         except OSError as fault:
             raise SandboxError(f"no workspace can be laid out at {target}: {fault.strerror}.") from fault
-        layout = mounted(pristine, target) if self._overlays else nullcontext(enter_result=False)
-        with _removed_at_last(target), layout as is_mounted:
+        layout = mounted(pristine, target, self._remove) if self._overlays else nullcontext(enter_result=False)
+        with self._removed_at_last(target), layout as is_mounted:
             if not is_mounted:
                 _copy(pristine, target)
             yield target
+
+    @contextmanager
+    def _removed_at_last(self, folder: Path) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._remove(folder)
 
     def sweep(self, folder: Path) -> list[str]:
         """Unmount and remove everything in a folder that only held layouts of a killed engine; says what it found."""
@@ -102,11 +110,3 @@ def _copy(pristine: Path, target: Path) -> None:
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()
         raise SandboxError(f"the workspace could not be copied to {target}: {said}.")
-
-
-@contextmanager
-def _removed_at_last(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        remove(folder)

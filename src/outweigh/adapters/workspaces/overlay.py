@@ -3,8 +3,9 @@
 import ctypes
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from outweigh.adapters.workspaces.removal import remove
@@ -20,7 +21,7 @@ _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 @contextmanager
-def mounted(lower: Path, target: Path) -> Iterator[bool]:
+def mounted(lower: Path, target: Path, remove: Callable[[Path], None] = remove) -> Iterator[bool]:
     """Lay `lower` under the folder `target`; says False, and does nothing, where overlays do not work."""
     layers = layers_of(target)
     with suppress(OSError):
@@ -72,9 +73,13 @@ def _mount(lower: Path, layers: Path, target: Path, way: str) -> bool:
     return True
 
 
+@cache
+def _system() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
 def _call(name: str, *arguments: bytes | int) -> None:
-    library = ctypes.CDLL(None, use_errno=True)
     typed = [ctypes.c_ulong(value) if name == "mount" and isinstance(value, int) else value for value in arguments]
-    if getattr(library, name)(*typed) != 0:
+    if getattr(_system(), name)(*typed) != 0:
         fault = ctypes.get_errno()
         raise OSError(fault, os.strerror(fault))
