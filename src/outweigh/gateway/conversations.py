@@ -22,11 +22,12 @@ class Conversations:
 
     def is_sub_agent(self, opening: Iterable[str]) -> bool:
         """Whether the conversation that begins so was started by a tool call of this run."""
-        begun = tuple(_word_hash(text) for text in opening)
+        texts = tuple(opening)
+        begun = tuple(map(hash, texts))
         if begun not in self._is_sub_agent:
             if len(self._is_sub_agent) >= MOST_REMEMBERED:
                 self._is_sub_agent.clear()
-            self._is_sub_agent[begun] = not self._handed_over.isdisjoint(begun)
+            self._is_sub_agent[begun] = not self._handed_over.isdisjoint(map(_word_hash, texts))
         return self._is_sub_agent[begun]
 
     def hand_over(self, texts: Iterable[str]) -> None:

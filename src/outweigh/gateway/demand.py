@@ -8,7 +8,7 @@ import msgspec
 
 from outweigh.gateway.dialects import openai_chat, openai_responses
 from outweigh.gateway.dialects.asked import Asked
-from outweigh.gateway.dialects.loose import Json
+from outweigh.gateway.dialects.loose import Json, decoded
 from outweigh.gateway.dialects.speech import READ_REQUEST
 from outweigh.gateway.routes import Route
 from outweigh.transcript.model_call import Dialect
@@ -32,8 +32,7 @@ class Demand:
 
 def read_demand(route: Route, body: bytes) -> Demand:
     """Read a request's body; unchanged it goes on, except where its answer could not be metered."""
-    said = _decoded(body)
-    asked = READ_REQUEST[route.dialect](said)
+    said, asked = _read(route.dialect, body)
     if route.dialect is Dialect.GEMINI:
         asked = replace(asked, model=route.model, is_streamed=route.is_streamed)
     if route.dialect is Dialect.OPENAI_RESPONSES and openai_responses.is_answered_later(said):
@@ -44,11 +43,11 @@ def read_demand(route: Route, body: bytes) -> Demand:
     return Demand(asked=asked, body=body, is_ours=None)
 
 
-def _decoded(body: bytes) -> dict[str, Any]:
-    try:
-        said = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        raise UnreadableRequestError(f"The body of this request is no JSON that can be read: {fault}.") from fault
+def _read(dialect: Dialect, body: bytes) -> tuple[dict[str, Any], Asked]:
+    said = decoded(body)
     if not isinstance(said, dict):
         raise UnreadableRequestError("The body of this request is not a JSON object.")
-    return said
+    try:
+        return said, READ_REQUEST[dialect](said)
+    except RecursionError as fault:
+        raise UnreadableRequestError("The body of this request is nested too deeply to be read.") from fault

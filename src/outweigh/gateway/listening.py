@@ -3,10 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-import msgspec
-
 from outweigh.gateway.dialects.answer import Answer
-from outweigh.gateway.dialects.loose import Json
+from outweigh.gateway.dialects.loose import Json, decoded
 from outweigh.gateway.event_stream import LARGEST_EVENT_BYTES, Event, EventStream
 
 MOST_FAILURE_BYTES = 64 << 10
@@ -56,7 +54,7 @@ class EventListener:
         if event.data == _END_MARK:
             self._answer.hear_end_mark()
             return False
-        said = _decoded(event.data)
+        said = decoded(event.data) if event.data else None
         if not isinstance(said, dict):
             return False
         self._answer.hear(said)
@@ -84,7 +82,7 @@ class BodyListener:
 
     def settle(self) -> None:
         """A body that is complete can be read before its end is known."""
-        said = None if self._is_read else _decoded(bytes(self._body))
+        said = None if self._is_read else decoded(bytes(self._body))
         for whole in said if isinstance(said, list) else [said]:
             if isinstance(whole, dict):
                 self._is_read = True
@@ -109,10 +107,3 @@ class FailureListener:
     def settle(self) -> None:
         """There is nothing to read but words."""
         return
-
-
-def _decoded(data: bytes) -> object:
-    try:
-        return msgspec.json.decode(data) if data else None
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None

@@ -5,9 +5,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-import msgspec
-
-from outweigh.gateway.dialects.loose import mappings, text
+from outweigh.gateway.dialects.loose import decoded, mappings, text
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -75,10 +73,7 @@ def _moment(value: str) -> datetime | None:
 
 def _delay_in_body(body: bytes) -> float | None:
     """Gemini says it among the details of its errors."""
-    try:
-        said = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+    said = decoded(body)
     for whole in said if isinstance(said, list) else [said]:
         for detail in mappings(whole, "error", "details"):
             if (text(detail, "@type") or "").endswith("RetryInfo"):

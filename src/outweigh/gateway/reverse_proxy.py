@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from aiohttp import ClientSession, web
 
-from outweigh.gateway.demand import Demand, UnreadableRequestError, read_demand
-from outweigh.gateway.dialects.refusals import refusal
+from outweigh.gateway.demand import UnreadableRequestError, read_demand
+from outweigh.gateway.dialects.refusals import Reason, Refusal, refusal
 from outweigh.gateway.exchange import Exchange
 from outweigh.gateway.relay import Deaf, UpstreamError, relay
 from outweigh.gateway.routes import Provider, Purpose, Route, route
@@ -13,14 +13,13 @@ from outweigh.gateway.run_key import opens
 from outweigh.gateway.run_ledger import RunLedger
 from outweigh.gateway.upstream import Upstream
 from outweigh.transcript.failure import Failure, FailureKind, failure
-from outweigh.transcript.model_call import Dialect
 
 LARGEST_REQUEST_BYTES = 64 << 20
 
-_STATUS_OF_REFUSAL = {
-    FailureKind.BUDGET_REACHED: 402,
-    FailureKind.UNKNOWN_MODEL: 400,
-    FailureKind.UNAUTHORIZED: 401,
+_REASONS = {
+    FailureKind.BUDGET_REACHED: Reason.CAP_REACHED,
+    FailureKind.UNKNOWN_MODEL: Reason.UNKNOWN_MODEL,
+    FailureKind.UNAUTHORIZED: Reason.UNKNOWN_KEY,
 }
 
 
@@ -36,13 +35,16 @@ class ReverseProxy:
         way = route(request.method, request.path, request.headers)
         dialect = None if way is None else way.dialect
         if not (run.is_open and opens(run.key, request.headers, request.query)):
-            return _refuse(dialect, 401, "This key opens nothing here: it is not that of the run behind this door.")
+            said = "This key opens nothing here: it is not that of the run behind this door."
+            return _answer_with(refusal(dialect, Reason.UNKNOWN_KEY, said))
         if way is None:
-            run.note_unserved(f"{request.method} {request.path}")
-            return _refuse(None, 404, f"The gateway does not serve {request.method} {request.path}.")
+            asked = f"{request.method} {request.path}"
+            run.note_unserved(asked)
+            return _answer_with(refusal(None, Reason.NOT_SERVED, f"The gateway does not serve {asked}."))
         body = await _read(request)
         if body is None:
-            return _refuse(dialect, 413, f"A request may have {LARGEST_REQUEST_BYTES >> 20} MiB; this one has more.")
+            said = f"A request may have {LARGEST_REQUEST_BYTES >> 20} MiB; this one has more."
+            return _answer_with(refusal(dialect, Reason.TOO_LARGE, said))
         if way.purpose is Purpose.GENERATE:
             return await self._generate(run, request, way, body)
         return await self._pass(request, way, body)
@@ -51,36 +53,39 @@ class ReverseProxy:
         """What costs no tokens is nobody's business."""
         upstream = self._upstreams[way.provider]
         if (missing := _missing_key(way.provider, upstream)) is not None:
-            return _refuse(way.dialect, 401, missing.detail)
+            return _answer_with(refusal(way.dialect, Reason.UNKNOWN_KEY, missing.detail))
         try:
             return await relay(self._session, request, way, upstream, body, Deaf())
         except UpstreamError as fault:
-            return _refuse(way.dialect, 502, fault.reason.detail)
+            return _answer_with(refusal(way.dialect, Reason.UNREACHABLE, fault.reason.detail))
 
     async def _generate(self, run: RunLedger, request: web.BaseRequest, way: Route, body: bytes) -> web.StreamResponse:
         try:
             demand = read_demand(way, body)
         except UnreadableRequestError as fault:
             run.note_unserved(f"{request.method} {request.path}: {fault}")
-            return _refuse(way.dialect, 400, str(fault))
+            return _answer_with(refusal(way.dialect, Reason.UNREADABLE, str(fault)))
         exchange = Exchange(way, demand, is_kept=run.keeps_bodies)
         upstream = self._upstreams[way.provider]
         objection = _missing_key(way.provider, upstream) or run.objection(demand.asked)
         if objection is not None:
-            exchange.fail(objection, _STATUS_OF_REFUSAL[objection.kind])
+            no = refusal(way.dialect, _REASONS[objection.kind], objection.detail)
+            exchange.fail(objection, no.status)
             run.refuse(exchange)
-            return _refuse(way.dialect, _STATUS_OF_REFUSAL[objection.kind], objection.detail)
-        return await self._meter(run, request, upstream, demand, exchange)
+            return _answer_with(no)
+        return await self._meter(run, request, upstream, exchange)
 
     async def _meter(
-        self, run: RunLedger, request: web.BaseRequest, upstream: Upstream, demand: Demand, exchange: Exchange
+        self, run: RunLedger, request: web.BaseRequest, upstream: Upstream, exchange: Exchange
     ) -> web.StreamResponse:
+        way = exchange.way
         run.begin(exchange)
         try:
-            return await relay(self._session, request, exchange.way, upstream, demand.body, exchange)
+            return await relay(self._session, request, way, upstream, exchange.demand.body, exchange)
         except UpstreamError as fault:
-            exchange.fail(fault.reason, 502)
-            return _refuse(exchange.way.dialect, 502, fault.reason.detail)
+            no = refusal(way.dialect, Reason.UNREACHABLE, fault.reason.detail)
+            exchange.fail(fault.reason, no.status)
+            return _answer_with(no)
         finally:
             run.end(exchange)
 
@@ -105,8 +110,8 @@ async def _read(request: web.BaseRequest) -> bytes | None:
     return bytes(body)
 
 
-def _refuse(dialect: Dialect | None, status: int, message: str) -> web.Response:
-    response = web.Response(status=status, body=refusal(dialect, status, message), content_type="application/json")
-    if status < 500:
+def _answer_with(no: Refusal) -> web.Response:
+    response = web.Response(status=no.status, body=no.body, content_type="application/json")
+    if not no.may_help_again:
         response.headers["x-should-retry"] = "false"  # the clients of two providers obey this
     return response

@@ -129,4 +129,5 @@ class RunLedger:
         for other in self._under_way:
             if other is not exchange:
                 self._conversations.hand_over(other.answer.handed_over())
-        return self._conversations.is_sub_agent(exchange.demand.asked.opening)
+        asked = exchange.demand.asked
+        return asked.says_sub_agent or self._conversations.is_sub_agent(asked.opening)

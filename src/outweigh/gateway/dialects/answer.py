@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import msgspec
 
-from outweigh.gateway.dialects.loose import Json, strings
+from outweigh.gateway.dialects.loose import Json, decoded, strings
 from outweigh.gateway.dialects.spoken_error import SpokenError
 from outweigh.record.usage import Usage
 
@@ -62,8 +62,8 @@ class Answer(ABC):
     def handed_over(self) -> Iterator[str]:
         """The strings among the arguments of the tools it called."""
         for pieces in self._arguments.values():
-            with suppress(msgspec.DecodeError):
-                yield from strings(msgspec.json.decode("".join(pieces)))
+            with suppress(RecursionError):
+                yield from strings(decoded("".join(pieces).encode(errors="replace")))
 
     def _hear_text(self, text: str | None) -> None:
         self.text_bytes += len((text or "").encode(errors="surrogatepass"))

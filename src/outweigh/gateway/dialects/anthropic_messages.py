@@ -4,9 +4,12 @@ from collections.abc import Iterator
 
 from outweigh.gateway.dialects.answer import Answer
 from outweigh.gateway.dialects.asked import Asked, Part, content_parts, data_part, text_part
-from outweigh.gateway.dialects.loose import Json, count, mapping, mappings, sequence, text
+from outweigh.gateway.dialects.loose import Json, count, mapping, mappings, sequence, strings, text
 from outweigh.gateway.dialects.spoken_error import spoken_error
 from outweigh.record.components import Component
+
+_SUB_AGENT_MARK = "cc_is_subagent=true"
+"""Claude Code says so in a line of its system prompt."""
 
 
 def read_request(body: Json) -> Asked:
@@ -17,6 +20,7 @@ def read_request(body: Json) -> Asked:
         parts=tuple(_parts(body)),
         tools=tuple(name for tool in mappings(body, "tools") if (name := text(tool, "name"))),
         opening=tuple(_opening(body)),
+        says_sub_agent=any(_SUB_AGENT_MARK in said for said in strings(body.get("system"))),
     )
 
 

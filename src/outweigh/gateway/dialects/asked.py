@@ -23,13 +23,17 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One request. `opening` are the user's texts before the model first spoke: they tell conversations apart."""
+    """One request. `opening` are the user's texts before the model first spoke: they tell conversations apart.
+
+    `says_sub_agent` is whether the agent itself marks the request as a sub-agent's; most say nothing about it.
+    """
 
     model: str | None
     is_streamed: bool
     parts: tuple[Part, ...]
     tools: tuple[str, ...]
     opening: tuple[str, ...]
+    says_sub_agent: bool = False
 
     @property
     def size_bytes(self) -> int:

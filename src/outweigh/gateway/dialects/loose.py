@@ -1,11 +1,30 @@
 """Reading what others wrote without trusting its shape: what is not there, or is something else, is None or empty."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 Json = Mapping[str, Any]
 
 _NOTHING: Json = {}
+
+
+def decoded(data: bytes) -> object:
+    """What a piece of JSON says; None where it cannot be read.
+
+    Programs that cut a text in the middle of a pair of surrogates write halves of it, which are no characters: they are
+    read as question marks, and not as the end of everything.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        return json.loads(json.dumps(json.loads(data), ensure_ascii=False).encode(errors="replace"))
+    except (ValueError, RecursionError):
+        return None
 
 
 def mapping(value: object, *keys: str) -> Json:

@@ -1,47 +1,70 @@
 """Saying no the way each API does, so that agents understand it and stop."""
 
+from dataclasses import dataclass
+from enum import StrEnum
+
 import msgspec
 
 from outweigh.transcript.model_call import Dialect
 
-_ANTHROPIC_WORDS = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    402: "billing_error",
-    404: "not_found_error",
-    413: "request_too_large",
-    502: "api_error",
+
+class Reason(StrEnum):
+    """Why the gateway itself answers."""
+
+    UNKNOWN_KEY = "unknown_key"
+    NOT_SERVED = "not_served"
+    UNREADABLE = "unreadable"
+    TOO_LARGE = "too_large"
+    UNKNOWN_MODEL = "unknown_model"
+    CAP_REACHED = "cap_reached"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An answer that says no. `may_help_again` is whether asking once more could end otherwise."""
+
+    status: int
+    body: bytes
+    may_help_again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    status: int
+    anthropic: str
+    openai: str
+    gemini: str
+
+
+_WORDS = {
+    Reason.UNKNOWN_KEY: _Words(401, "authentication_error", "invalid_api_key", "UNAUTHENTICATED"),
+    Reason.NOT_SERVED: _Words(404, "not_found_error", "invalid_request_error", "NOT_FOUND"),
+    Reason.UNREADABLE: _Words(400, "invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"),
+    Reason.TOO_LARGE: _Words(413, "request_too_large", "invalid_request_error", "INVALID_ARGUMENT"),
+    Reason.UNKNOWN_MODEL: _Words(400, "invalid_request_error", "model_not_found", "INVALID_ARGUMENT"),
+    Reason.CAP_REACHED: _Words(402, "billing_error", "insufficient_quota", "FAILED_PRECONDITION"),
+    Reason.UNREACHABLE: _Words(502, "api_error", "server_error", "UNAVAILABLE"),
 }
-_OPENAI_WORDS = {
-    400: ("invalid_request_error", None),
-    401: ("invalid_request_error", "invalid_api_key"),
-    402: ("insufficient_quota", "insufficient_quota"),
-    404: ("invalid_request_error", None),
-    413: ("invalid_request_error", None),
-    502: ("server_error", None),
-}
-_GEMINI_WORDS = {
-    400: "INVALID_ARGUMENT",
-    401: "UNAUTHENTICATED",
-    402: "FAILED_PRECONDITION",
-    404: "NOT_FOUND",
-    413: "INVALID_ARGUMENT",
-    502: "UNAVAILABLE",
-}
 
 
-def refusal(dialect: Dialect | None, status: int, message: str) -> bytes:
-    """The body of an answer with this status; a plain sentence where nobody knows which API was meant."""
-    return msgspec.json.encode(_shape(dialect, status, message))
+def refusal(dialect: Dialect | None, reason: Reason, message: str) -> Refusal:
+    """What to answer; a plain sentence where nobody knows which API was meant."""
+    words = _WORDS[reason]
+    status = words.status
+    if reason is Reason.CAP_REACHED and dialect is Dialect.OPENAI_RESPONSES:
+        status = 400  # Codex, which speaks this dialect, asks five times more after a 402
+    body = msgspec.json.encode(_shape(dialect, status, words, message))
+    return Refusal(status, body, may_help_again=reason is Reason.UNREACHABLE)
 
 
-def _shape(dialect: Dialect | None, status: int, message: str) -> dict[str, object]:
+def _shape(dialect: Dialect | None, status: int, words: _Words, message: str) -> dict[str, object]:
     match dialect:
         case None:
             return {"error": message}
         case Dialect.ANTHROPIC_MESSAGES:
-            return {"type": "error", "error": {"type": _ANTHROPIC_WORDS[status], "message": message}}
+            return {"type": "error", "error": {"type": words.anthropic, "message": message}}
         case Dialect.GEMINI:
-            return {"error": {"code": status, "message": message, "status": _GEMINI_WORDS[status]}}
-    kind, code = _OPENAI_WORDS[status]
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+            return {"error": {"code": status, "message": message, "status": words.gemini}}
+        case _:
+            return {"error": {"message": message, "type": words.openai, "param": None, "code": words.openai}}

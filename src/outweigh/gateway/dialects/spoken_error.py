@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import msgspec
-
-from outweigh.gateway.dialects.loose import Json, count, mapping, text
+from outweigh.gateway.dialects.loose import Json, count, decoded, mapping, text
 
 _STATUS_OF_WORD = {
     "invalid_request_error": 400,
@@ -45,13 +43,10 @@ def spoken_error(error: Json) -> SpokenError:
 
 def message_in(body: bytes) -> str:
     """What the body of a failed answer says, whatever its shape."""
-    try:
-        said = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return " ".join(body.decode(errors="replace").split())[:_LONGEST_MESSAGE] or "no message"
+    said = decoded(body)
     if isinstance(said, list) and said:  # Gemini answers a stream that is no stream of events with an array
         said = said[0]
     if error := mapping(said, "error"):
         return spoken_error(error).message
-    said_plainly = text(said, "error") or text(said, "message") or text(said, "detail")
-    return (said_plainly or " ".join(body.decode(errors="replace").split()))[:_LONGEST_MESSAGE]
+    plainly = text(said, "error") or text(said, "message") or text(said, "detail")
+    return (plainly or " ".join(body.decode(errors="replace").split()) or "no message")[:_LONGEST_MESSAGE]
