@@ -52,6 +52,28 @@ def test_an_array_of_objects_on_one_line_gives_them_one_by_one() -> None:
     assert JsonLines().feed(b'[{"a": 1}, {"b": 2}]\n') == [{"a": 1}, {"b": 2}]
 
 
+def test_an_object_spread_over_lines_is_one_object() -> None:
+    lines = JsonLines()
+    document = b'Welcome!\n{\r\n  "a": {\n    "b": 1\n  },\n\n  "c": []\n}\n{"d": 2}\n[\n  {"e": 3}\n]'
+    assert lines.feed(document) == [{"a": {"b": 1}, "c": []}, {"d": 2}]
+    assert lines.rest() == [{"e": 3}]
+    assert lines.warnings() == ("1 line of the agent's output is no JSON object",)
+
+
+def test_an_object_spread_over_lines_may_break_off() -> None:
+    lines = JsonLines()
+    assert lines.feed(b'{\n  "a": 1\n') == []
+    assert lines.rest() == []
+    assert lines.torn
+    assert lines.feed(b"}\n") == [{"a": 1}]
+
+
+def test_a_bracket_that_opens_nothing_does_not_swallow_what_follows() -> None:
+    lines = JsonLines()
+    assert lines.feed(b'{\n{"a": 1}\n[\nnoise\n{"b": 2}\n') == [{"a": 1}, {"b": 2}]
+    assert lines.invalid_count == 3
+
+
 def test_a_line_beyond_the_limit_is_skipped_in_whatever_pieces_it_comes() -> None:
     for size in (1, 3, 100):
         lines = JsonLines(line_limit=10)
@@ -73,7 +95,10 @@ def test_whole_numbers_are_exact_as_far_as_they_can_be_written_again() -> None:
     assert isinstance(read["b"], float)
 
 
-@given(st.binary(max_size=200), st.integers(1, 50))
+SPREAD = st.lists(st.sampled_from([b"{", b"}", b"[", b"]", b"\n", b" ", b'"a": 1', b'{"b": 2}', b"x"])).map(b"".join)
+
+
+@given(st.binary(max_size=200) | SPREAD, st.integers(1, 50))
 def test_any_bytes_in_any_pieces_give_the_same(content: bytes, size: int) -> None:
     whole, pieces = JsonLines(), JsonLines()
     expected = whole.feed(content) + whole.rest()

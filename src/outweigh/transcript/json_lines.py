@@ -11,6 +11,7 @@ LINE_LIMIT = 64 * 2**20
 
 Event = dict[str, Any]
 
+_OPENING, _CLOSING = (b"{", b"["), (b"}", b"]")
 _MANY_DIGITS = re.compile(rb"\d{19}")
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
 
@@ -19,11 +20,13 @@ class JsonLines:
     """Takes bytes and gives the JSON objects of complete lines; what is no JSON object is counted, not raised.
 
     A line that holds an array gives the objects in it, since some programs print all their events at once at the end.
+    A value that is spread over lines, from a bracket alone on its line to its counterpart, counts as one line.
     """
 
     def __init__(self, line_limit: int = LINE_LIMIT) -> None:
         self._line_limit = line_limit
         self._unfinished = bytearray()
+        self._line_start = 0
         self._skipping = False
         self.invalid_count = 0
         self.too_long_count = 0
@@ -46,7 +49,7 @@ class JsonLines:
         events = _objects(bytes(self._unfinished))
         if events is None:
             return []
-        self._unfinished.clear()
+        self._clear()
         return events
 
     @property
@@ -72,22 +75,39 @@ class JsonLines:
             return
         if len(self._unfinished) + len(piece) > self._line_limit:
             self._skipping = True
-            self._unfinished.clear()
+            self._clear()
         else:
             self._unfinished += piece
 
     def _complete(self) -> list[Event]:
-        line = bytes(self._unfinished)
-        self._unfinished.clear()
         if self._skipping:
             self._skipping = False
             self.too_long_count += 1
             return []
-        events = _objects(line)
+        if self._goes_on():
+            self._unfinished += b"\n"
+            self._line_start = len(self._unfinished)
+            return []
+        events = _objects(bytes(self._unfinished))
+        self._clear()
         if events is None:
             self.invalid_count += 1
             return []
         return events
+
+    def _goes_on(self) -> bool:
+        """Whether the line that just ended is part of a value that is spread over lines, and not its end."""
+        line = bytes(self._unfinished[self._line_start :]).rstrip()
+        if self._line_start and line not in _CLOSING and line[:1].strip():
+            # Within such a value all is indented: the bracket that seemed to open it was noise.
+            self.invalid_count += 1
+            del self._unfinished[: self._line_start]
+            self._line_start = 0
+        return line not in _CLOSING if self._line_start else line in _OPENING
+
+    def _clear(self) -> None:
+        self._unfinished.clear()
+        self._line_start = 0
 
 
 def decode_json(content: bytes) -> Any:
