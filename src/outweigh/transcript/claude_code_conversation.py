@@ -85,7 +85,7 @@ class Conversation:
             turn.usage = message_usage(message["usage"])
         turn.stop_reason = name(message.get("stop_reason")) or turn.stop_reason
         for block in _blocks(message):
-            match block.get("type"):
+            match text(block.get("type")):
                 case "text":
                     self._keep(turn.texts, text(block.get("text")))
                 case "thinking":
