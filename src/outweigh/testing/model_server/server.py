@@ -13,6 +13,8 @@ from outweigh.testing.model_server.script import Script
 from outweigh.testing.model_server.script_file import read_script
 
 HOST = "127.0.0.1"
+# What an answer that is under way gets when the server ends; 0 would be for ever.
+_FAREWELL_SECONDS = 0.05
 
 
 class ModelServer:
@@ -95,7 +97,7 @@ class ModelServer:
 
         self._loop = asyncio.get_running_loop()
         handler = Handler(self._script, self._ledger, self._kept_body_bytes)
-        runner = web.AppRunner(handler.application(), access_log=None, shutdown_timeout=0.0)
+        runner = web.AppRunner(handler.application(), access_log=None, shutdown_timeout=_FAREWELL_SECONDS)
         await runner.setup()
         try:
             site = web.TCPSite(runner, HOST, self._port)
