@@ -22,7 +22,8 @@ def required_values(schema: Schema, text: str, depth: int = 0) -> dict[str, Any]
     properties = schema.get("properties", {})
     if depth > _DEPTH:
         return {}
-    return {name: instance_of(properties.get(name, {}), text, depth + 1) for name in schema.get("required", ())}
+    names = [name for name in schema.get("required", ()) if isinstance(name, str)]
+    return {name: instance_of(properties.get(name, {}), text, depth + 1) for name in names}
 
 
 def type_names(schema: Schema) -> frozenset[str]:
