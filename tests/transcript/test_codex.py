@@ -224,3 +224,19 @@ def test_a_stream_that_breaks_off_gets_its_tokens_from_the_session() -> None:
 
 def test_an_empty_session_file_takes_nothing_away() -> None:
     assert with_session(stream("exec"), CodexSessionReader().report()) == stream("exec")
+
+
+def test_session_files_of_sub_agents_add_to_the_tokens_and_to_nothing_else() -> None:
+    child = (
+        b'{"type": "session_meta", "payload": {"id": "child", "cli_version": "9.9"}}\n'
+        b'{"type": "event_msg", "payload": {"type": "task_started"}}\n'
+        b'{"type": "turn_context", "payload": {"model": "small"}}\n'
+        b'{"type": "event_msg", "payload": {"type": "token_count", "info": {"total_token_usage":'
+        b' {"input_tokens": 10, "cached_input_tokens": 0, "cache_write_input_tokens": 0, "output_tokens": 2}}}}\n'
+    )
+    report = read(CodexSessionReader(), sample("codex/rollout.jsonl").rstrip() + b"\n" + child)
+    assert report.usage == Usage(input_tokens=1010, output_tokens=11, cache_read_tokens=2000, cache_write_tokens=0)
+    assert sorted(report.usage_by_model) == ["gpt-5.1-codex", "small"]
+    assert (report.version, report.model) == ("0.166.0", "gpt-5.1-codex")
+    assert report.finished
+    assert with_session(stream("exec-one-answer"), report).usage == report.usage

@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 
 from outweigh.record.loaded import Loaded
-from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.record.usage import Usage
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.atif import AtifMetrics
 from outweigh.transcript.codex import codex_failure, codex_usage
@@ -26,6 +26,7 @@ from outweigh.transcript.fields import (
     table_at,
     text_at,
 )
+from outweigh.transcript.foreign import total_usage
 from outweigh.transcript.json_lines import Event
 from outweigh.transcript.skill_use import used_skills
 from outweigh.transcript.step_list import StepList
@@ -35,14 +36,15 @@ _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (?P<code>-?\d
 
 
 class CodexSessionReader(EventReader):
-    """Reads one session file."""
+    """Reads one session file, or several one after another: the first is the run's, the others its sub-agents'."""
 
     def __init__(self) -> None:
         super().__init__()
         self._version: str | None = None
         self._session: str | None = None
-        self._model: str | None = None
-        self._usage = NO_USAGE
+        self._thread: str | None = None
+        self._model_of: dict[str | None, str] = {}
+        self._usage_of: dict[str | None, Usage] = {}
         self._responses: set[str] = set()
         self._duration_seconds: float | None = None
         self._finished = False
@@ -54,10 +56,11 @@ class CodexSessionReader(EventReader):
         payload = table_at(event, "payload")
         match text_at(event, "type"):
             case "session_meta":
-                self._version = name_at(payload, "cli_version")
-                self._session = name_at(payload, "id")
-            case "turn_context":
-                self._model = name_at(payload, "model") or self._model
+                self._thread = name_at(payload, "id")
+                self._session = self._session or self._thread
+                self._version = self._version or name_at(payload, "cli_version")
+            case "turn_context" if (model := name_at(payload, "model")) is not None:
+                self._model_of[self._thread] = model
             case "world_state":
                 known = {} if flag_at(payload, "full") else self._world
                 self._world = known | table_at(payload, "state")
@@ -66,17 +69,17 @@ class CodexSessionReader(EventReader):
             case "token_usage_record":
                 self._request(payload)
             case "event_msg":
-                self._message(payload)
+                self._message(payload, is_main=self._thread == self._session)
 
-    def _message(self, payload: Event) -> None:
+    def _message(self, payload: Event, is_main: bool) -> None:
         match text_at(payload, "type"):
-            case "task_started":
+            case "task_started" if is_main:
                 self._finished, self._failure = False, None
             case "token_count" if at(payload, "info") is not None:
-                self._usage = codex_usage(table_at(payload, "info", "total_token_usage"))
+                self._usage_of[self._thread] = codex_usage(table_at(payload, "info", "total_token_usage"))
             case "item_completed":
                 self._command(table_at(payload, "item"))
-            case "task_complete":
+            case "task_complete" if is_main:
                 self._finished = True
                 self._duration_seconds = seconds_at(payload, "duration_ms")
                 if (message := text_at(payload, "error", "message")) is not None:
@@ -107,9 +110,9 @@ class CodexSessionReader(EventReader):
     def _request(self, payload: Event) -> None:
         self._responses.add(text_at(payload, "response_id") or f"unnamed {len(self._responses)}")
         counts = table_at(payload, "usage")
-        self._usage = codex_usage(table_at(payload, "thread_token_usage"))
+        self._usage_of[self._thread] = codex_usage(table_at(payload, "thread_token_usage"))
         self._steps.note(
-            model=self._model,
+            model=self._model_of.get(self._thread),
             metrics=AtifMetrics(
                 prompt_tokens=count_at(counts, "input_tokens"),
                 completion_tokens=count_at(counts, "output_tokens"),
@@ -122,10 +125,10 @@ class CodexSessionReader(EventReader):
         steps = self._steps.steps()
         return AgentReport(
             version=self._version,
-            model=self._model,
+            model=self._model_of.get(self._session),
             session_id=self._session,
-            usage=self._usage,
-            usage_by_model=_by_model(self._model, self._usage),
+            usage=total_usage(list(self._usage_of.values())),
+            usage_by_model=self._usage_by_model(),
             cost_usd=None,
             duration_seconds=self._duration_seconds,
             step_count=self._steps.agent_step_count,
@@ -146,6 +149,13 @@ class CodexSessionReader(EventReader):
             warnings=(*warnings, *self._steps.warnings()),
         )
 
+    def _usage_by_model(self) -> dict[str, Usage]:
+        by_model: dict[str, list[Usage]] = {}
+        for thread, usage in self._usage_of.items():
+            if thread in self._model_of:
+                by_model.setdefault(self._model_of[thread], []).append(usage)
+        return {model: total_usage(usages) for model, usages in by_model.items()}
+
     def _listed_skills(self) -> tuple[str, ...] | None:
         body = text_at(self._world, "host_skills", "body")
         return None if body is None else tuple(found["skill"] for found in _SKILL_LINE.finditer(body))
@@ -165,7 +175,7 @@ def with_session(stream: AgentReport, session: AgentReport) -> AgentReport:
         stream,
         version=session.version,
         model=session.model,
-        usage=session.usage if stream.usage == NO_USAGE else stream.usage,
+        usage=_fuller(stream.usage, session.usage),
         usage_by_model=session.usage_by_model,
         duration_seconds=session.duration_seconds,
         step_count=session.step_count,
@@ -177,8 +187,9 @@ def with_session(stream: AgentReport, session: AgentReport) -> AgentReport:
     )
 
 
-def _by_model(model: str | None, usage: Usage) -> dict[str, Usage]:
-    return {} if model is None or usage == NO_USAGE else {model: usage}
+def _fuller(stream: Usage, session: Usage) -> Usage:
+    """The one that counted more: a stream leaves out sub-agents, and a session file may have been cut off."""
+    return max(session, stream, key=lambda usage: (usage.input_tokens or 0) + (usage.output_tokens or 0))
 
 
 def _call_id(item: Event) -> str:
