@@ -1,6 +1,6 @@
 """Requests without a client's cleverness: no retries, no defaults."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from typing import Any
@@ -24,7 +24,9 @@ class Answer:
         return msgspec.json.decode(self.body)
 
 
-def ask(method: str, url: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Answer:
+def ask(
+    method: str, url: str, body: bytes | Iterable[bytes] | None = None, headers: Mapping[str, str] | None = None
+) -> Answer:
     address = urlsplit(url)
     connection = HTTPConnection(address.hostname or "", address.port, timeout=PATIENCE_SECONDS)
     try:

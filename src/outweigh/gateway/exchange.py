@@ -7,12 +7,13 @@ from time import monotonic
 from outweigh.gateway.demand import Demand
 from outweigh.gateway.dialects.answer import Answer
 from outweigh.gateway.dialects.speech import ANSWERS
-from outweigh.gateway.dialects.spoken_error import message_in
+from outweigh.gateway.dialects.spoken_error import SpokenError, message_in
 from outweigh.gateway.kept_bodies import Kept
 from outweigh.gateway.listening import BodyListener, EventListener, FailureListener, Listener
+from outweigh.gateway.provider_failure import provider_failure
 from outweigh.gateway.retry_after import retry_after_seconds
 from outweigh.gateway.routes import Route
-from outweigh.transcript.failure import Failure, FailureKind, failure, failure_of_http
+from outweigh.transcript.failure import Failure, FailureKind, failure
 
 
 class Exchange:
@@ -85,9 +86,9 @@ class Exchange:
         if isinstance(self._listener, FailureListener) and self.http_status is not None:
             said = self._listener.said
             wait = retry_after_seconds(self._headers, said, datetime.now(UTC))
-            return failure_of_http(self.http_status, message_in(said), wait)
-        if (error := self.answer.error) is not None:
-            return failure_of_http(error.status, error.message)
+            return provider_failure(SpokenError(self.http_status, message_in(said)), wait)
+        if self.answer.error is not None:
+            return provider_failure(self.answer.error, None)
         if self._is_over and not self.answer.is_complete:
             return failure(FailureKind.CUT_STREAM, "the model's answer ended before it was complete")
         return None

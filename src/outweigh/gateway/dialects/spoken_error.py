@@ -7,8 +7,10 @@ from outweigh.gateway.dialects.loose import Json, count, decoded, mapping, text
 _STATUS_OF_WORD = {
     "invalid_request_error": 400,
     "authentication_error": 401,
+    "invalid_api_key": 401,
     "billing_error": 402,
     "permission_error": 403,
+    "unsupported_country_region_territory": 403,
     "not_found_error": 404,
     "request_too_large": 413,
     "rate_limit_error": 429,
