@@ -6,6 +6,7 @@ import re
 import tracemalloc
 from contextlib import closing
 from http.client import HTTPConnection, HTTPResponse
+from socket import create_connection
 from threading import Event
 from urllib.parse import urlsplit
 
@@ -231,3 +232,14 @@ def test_models_can_be_listed() -> None:
 
         assert [model["id"] for model in answer.json["data"]] == ["claude-x"]
         assert way.account().calls == ()
+
+
+def test_a_client_that_waits_to_be_asked_for_its_body_is_asked() -> None:
+    content = msgspec.json.encode({**BODY, "stream": False})
+    with ModelServer(Script(turn=[Turn(text="Hi")])) as server, a_way(server.url) as way:
+        head = f"POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: {way.key}\r\nconnection: close\r\n"
+        with create_connection(("127.0.0.1", urlsplit(way.url).port or 0), PATIENCE_SECONDS) as client:
+            client.sendall(f"{head}content-length: {len(content)}\r\nexpect: 100-continue\r\n\r\n".encode())
+            assert client.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+            client.sendall(content)
+            assert client.recv(1000).startswith(b"HTTP/1.1 200 OK\r\n")

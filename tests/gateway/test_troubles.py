@@ -159,6 +159,10 @@ def test_a_redirect_is_not_followed_with_the_key() -> None:
 
     with an_upstream(elsewhere) as url, a_way(url) as way:
         assert _ask(way, Dialect.ANTHROPIC_MESSAGES).status == 307
+        (call,) = way.account().calls
+
+    assert call.failure is not None
+    assert "[gateway]" in call.failure.detail
 
 
 @pytest.mark.parametrize(

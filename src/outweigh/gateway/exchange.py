@@ -40,7 +40,7 @@ class Exchange:
         """The provider has begun to answer."""
         self.http_status = status
         self._headers = headers
-        if status >= 400:
+        if status >= 300:
             return
         if headers.get("Content-Type", "").startswith("text/event-stream"):
             self._listener = EventListener(self.answer, self.demand.is_ours)

@@ -5,10 +5,13 @@ from typing import Protocol
 
 from outweigh.gateway.dialects.answer import Answer
 from outweigh.gateway.dialects.loose import Json, decoded
-from outweigh.gateway.event_stream import LARGEST_EVENT_BYTES, Event, EventStream
+from outweigh.gateway.event_stream import Event, EventStream
 
 MOST_FAILURE_BYTES = 64 << 10
 """Of what a failed answer says, enough to tell why."""
+
+LARGEST_BODY_BYTES = 64 << 20
+"""An answer in one body beyond this is passed on unread."""
 
 _END_MARK = b"[DONE]"
 
@@ -70,8 +73,8 @@ class BodyListener:
         self._is_read = False
 
     def hear(self, chunk: bytes) -> bytes:
-        """Bodies beyond the limit are passed on unread."""
-        if len(self._body) <= LARGEST_EVENT_BYTES:
+        """Kept until all has come."""
+        if len(self._body) <= LARGEST_BODY_BYTES:
             self._body += chunk
         return chunk
 

@@ -102,6 +102,8 @@ def _missing_key(provider: Provider, upstream: Upstream) -> Failure | None:
 
 async def _read(request: web.BaseRequest) -> bytes | None:
     """The whole body; None where it is too large."""
+    if request.headers.get("expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     body = bytearray()
     while chunk := await request.content.readany():
         body += chunk
