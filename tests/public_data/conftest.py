@@ -81,3 +81,15 @@ def twilio() -> Rows:
             }
         )
     return rows
+
+
+@pytest.fixture
+def claude_transcripts() -> Path:
+    """Session files of Claude Code."""
+    return _need("claude_code_transcripts")
+
+
+@pytest.fixture
+def trajectories() -> Path:
+    """Trajectories that other programs wrote."""
+    return _need("atif_samples")

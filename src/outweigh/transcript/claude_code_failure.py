@@ -1,4 +1,8 @@
-"""What went wrong, from what Claude Code says about it: a subtype, an HTTP status, a category, and mostly words."""
+"""What went wrong, from what Claude Code says about it: a subtype, an HTTP status, a category, and mostly words.
+
+Words are trusted only where they are Claude Code's own. A model may end with any sentence, and one about rate limits
+must not turn a failed run into one that does not count.
+"""
 
 import re
 from collections.abc import Mapping
@@ -6,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from outweigh.transcript.failure import Failure, FailureKind, failure, failure_of_http
+from outweigh.transcript.failure_text import DETAIL_LIMIT, failure_of_text, retry_after
 from outweigh.transcript.foreign import amount, count, mapping, sequence, text
 
 _BY_SUBTYPE = {
@@ -14,20 +19,17 @@ _BY_SUBTYPE = {
 }
 _EMPTY_ACCOUNT = "credit balance is too low"
 """Refused with status 400, like a bad request; but it is the account that must be mended, not the arm."""
-# Where there is no status; looked for in this order, in lower case.
-_BY_WORDS = (
-    (FailureKind.UNAUTHORIZED, ("invalid api key", "not logged in", "please run /login")),
-    (FailureKind.RATE_LIMITED, ("usage limit reached", "hit your limit", "hit your session limit", "rate limit")),
-    (FailureKind.CONTEXT_OVERFLOW, ("prompt is too long", "conversation too long", "exceed context limit")),
-    (FailureKind.UNKNOWN_MODEL, ("issue with the selected model",)),
-    (FailureKind.REFUSAL, ("unable to respond to this request", "usage policy")),
-    (FailureKind.CONNECTION_REFUSED, ("unable to connect", "connectionrefused", "econnrefused", "enotfound")),
-    (
-        FailureKind.CUT_STREAM,
-        ("connection error", "socket", "econnreset", "terminated", "stream ended", "closed mid-response"),
-    ),
-    (FailureKind.SERVER_ERROR, ("timed out", "internal server error")),
-)
+_OF_THE_API = "API Error"
+_OWN_SENTENCES = {
+    "Credit balance is too low": FailureKind.UNAUTHORIZED,
+    "Invalid API key": FailureKind.UNAUTHORIZED,
+    "Not logged in": FailureKind.UNAUTHORIZED,
+    "Failed to authenticate": FailureKind.UNAUTHORIZED,
+    "Claude AI usage limit reached": FailureKind.RATE_LIMITED,
+    "You've hit your": FailureKind.RATE_LIMITED,
+    "Prompt is too long": FailureKind.CONTEXT_OVERFLOW,
+    "There's an issue with the selected model": FailureKind.UNKNOWN_MODEL,
+}
 _BY_CATEGORY = {
     "authentication_failed": FailureKind.UNAUTHORIZED,
     "oauth_org_not_allowed": FailureKind.UNAUTHORIZED,
@@ -38,10 +40,7 @@ _BY_CATEGORY = {
     "model_not_found": FailureKind.UNKNOWN_MODEL,
     "invalid_request": FailureKind.BAD_REQUEST,
 }
-_STATUS = re.compile(r"API Error: (?P<status>[45]\d\d)\b")
-_WAIT = re.compile(r"(?:retry|try again)(?: after| in) (?P<number>\d{1,6}) ?(?P<unit>s|m|h)", re.IGNORECASE)
 _RESET = re.compile(r"limit reached\|(?P<epoch>\d{9,11})\b")
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(slots=True)
@@ -84,37 +83,32 @@ def failure_of_result(result: Mapping[str, Any], troubles: Troubles, now: float 
     if told.kind is FailureKind.CRASH and sequence(result.get("permission_denials")):
         return failure(FailureKind.PERMISSION_DENIED, words)
     if told.kind is FailureKind.RATE_LIMITED:
-        return failure(told.kind, told.detail, _wait(words, troubles, now))
+        return failure(told.kind, told.detail, told.retry_after_seconds or _wait(words, troubles, now))
     return told
 
 
 def failure_of_words(words: str, status: int | None, category: str | None) -> Failure:
-    """The likeliest meaning of an error: by its status, else by its words; what nobody has seen before is a crash."""
-    lowered = words.lower()
-    if _EMPTY_ACCOUNT in lowered:
-        return failure(FailureKind.UNAUTHORIZED, words)
-    status = status or _status(words)
+    """The likeliest meaning of an error: by its status, else by Claude Code's own words; anything else is a crash."""
+    short = words[:DETAIL_LIMIT]
+    from_api = short.startswith(_OF_THE_API)
+    if (from_api or status is not None) and _EMPTY_ACCOUNT in short.lower():
+        return failure(FailureKind.UNAUTHORIZED, short)
     if status is not None:
-        return failure_of_http(status, words)
-    by_words = (kind for kind, signs in _BY_WORDS if any(sign in lowered for sign in signs))
-    return failure(next(by_words, _BY_CATEGORY.get(category or "", FailureKind.CRASH)), words)
+        return failure_of_http(status, short, retry_after(short))
+    otherwise = _BY_CATEGORY.get(category or "", FailureKind.CRASH)
+    if from_api:
+        return failure_of_text(short, otherwise)
+    own = (kind for beginning, kind in _OWN_SENTENCES.items() if short.startswith(beginning))
+    return failure(next(own, otherwise), short)
 
 
 def _words(result: Mapping[str, Any]) -> str:
     errors = [each for each in sequence(result.get("errors")) if isinstance(each, str)]
     stated = "; ".join(errors) or text(result.get("result"))
-    return stated or f"Claude Code ended with {result.get('subtype')!r} and no word about it"
-
-
-def _status(words: str) -> int | None:
-    found = _STATUS.search(words)
-    return int(found["status"]) if found else None
+    return (stated or f"Claude Code ended with {result.get('subtype')!r} and no word about it")[:DETAIL_LIMIT]
 
 
 def _wait(words: str, troubles: Troubles, now: float | None) -> float | None:
-    stated = _WAIT.search(words)
-    if stated:
-        return float(stated["number"]) * _SECONDS[stated["unit"].lower()]
     reset = _RESET.search(words)
     moment = float(reset["epoch"]) if reset else troubles.resets_at
     if moment is None or now is None:
