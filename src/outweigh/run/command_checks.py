@@ -100,8 +100,8 @@ def _execute(
 
 
 def _words(command: Command) -> list[str]:
-    """Always by way of the shell: a program the agent failed to make is exit code 127, not a broken sandbox."""
-    return ["sh", "-c", command] if isinstance(command, str) else ["sh", "-c", 'exec "$@"', "sh", *command]
+    """A program that the agent failed to make is exit code 127 in every sandbox."""
+    return ["sh", "-c", command] if isinstance(command, str) else list(command)
 
 
 def _early_end(done: Completed, timeout_seconds: float) -> Outcome | None:

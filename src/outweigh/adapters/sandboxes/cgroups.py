@@ -9,6 +9,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from time import monotonic, sleep
 from urllib.parse import quote
@@ -136,8 +137,12 @@ def _limiting_parent(controller: str) -> Path | None:
     return None
 
 
+@cache
 def _own_folder(controller: str) -> Path | None:
-    """The folder of our own group in a hierarchy ('' is version 2), if groups can be made in it."""
+    """The folder of our own group in a hierarchy ('' is version 2), if groups can be made in it.
+
+    Asked once: a sandbox is opened twice per trial, and whoever moves this process leaves its groups where they are.
+    """
     path = _memberships().get(controller)
     if path is None:
         return None
@@ -187,6 +192,9 @@ def _members(folder: Path) -> list[int]:
 
 
 def _remove(folder: Path) -> None:
+    with suppress(OSError):  # mostly it is empty already, and the kernel knows best
+        folder.rmdir()
+        return
     _empty(folder)
     deadline = monotonic() + _END_SECONDS
     while folder.exists() and monotonic() < deadline:

@@ -107,8 +107,10 @@ class _LocalSandbox:
         listen: Callable[[bytes], None] | None = None,
     ) -> Completed:
         own = {"PATH": DEFAULT_PATH, "HOME": self.home, MARK: self.tree.mark}
+        entrances = self.tree.group.entrances
         job = Job(
-            command=enter(self.tree.group.entrances, [*EXEC, *command]),
+            # Either shell ends with 127 where there is no such program; one of them is enough.
+            command=enter(entrances, command) if entrances else [*EXEC, *command],
             environment={**own, **environment},
             folder=self.request.workspace,
             stdin=stdin,

@@ -25,8 +25,8 @@ def mounted(lower: Path, target: Path, remove: Callable[[Path], None] = remove) 
     """Lay `lower` under the folder `target`; says False, and does nothing, where overlays do not work."""
     layers = layers_of(target)
     with suppress(OSError):
-        (layers / "upper").mkdir(parents=True)
-        (layers / "work").mkdir()
+        for folder in (layers, layers / "upper", layers / "work"):
+            folder.mkdir()
     try:
         done = any(_mount(lower, layers, target, way) for way in _WAYS)
         try:
