@@ -49,7 +49,7 @@ def _step(step: AtifStep, calls: tuple[ToolCall, ...]) -> Step:
 def _calls(step: AtifStep) -> tuple[ToolCall, ...]:
     outcomes = call_outcomes(step)
     return tuple(
-        ToolCall(name=_printable(call.function_name)[:NAME_LENGTH] or "unnamed", succeeded=outcomes[call.tool_call_id])
+        ToolCall(name=_printable(call.function_name[:NAME_LENGTH]) or "unnamed", succeeded=outcomes[call.tool_call_id])
         for call in step.tool_calls or ()
     )
 
