@@ -52,12 +52,7 @@ class Anthropic:
 
     def whole(self, request: ModelRequest, reply: Reply) -> Json:  # noqa: ARG002 - the answer alone says all
         """A complete message."""
-        message = _message(reply) | {
-            "content": list(_blocks(reply)),
-            "stop_reason": _STOP[reply.stop],
-            "usage": _usage(reply),
-        }
-        return message | _stop_details(reply)
+        return _message(reply) | _ending(reply) | {"content": list(_blocks(reply)), "usage": _usage(reply)}
 
     def events(self, request: ModelRequest, reply: Reply) -> Iterator[bytes]:  # noqa: ARG002
         """The events of a message, in the order the service sends them."""
@@ -71,8 +66,7 @@ class Anthropic:
             for delta in _deltas(block):
                 yield _named("content_block_delta", index=index, delta=delta)
             yield _named("content_block_stop", index=index)
-        ending = {"stop_reason": _STOP[reply.stop], "stop_sequence": None} | _stop_details(reply)
-        yield _named("message_delta", delta=ending, usage=_usage(reply))
+        yield _named("message_delta", delta=_ending(reply), usage=_usage(reply))
         yield _named("message_stop")
 
     def stream_type(self, request: ModelRequest) -> str:  # noqa: ARG002
@@ -150,6 +144,7 @@ def _message(reply: Reply) -> Json:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
+        "stop_details": None,
     }
 
 
@@ -180,10 +175,9 @@ def _deltas(block: Json) -> Iterator[Json]:
         yield from ({"type": "input_json_delta", "partial_json": piece} for piece in pieces(encoded))
 
 
-def _stop_details(reply: Reply) -> Json:
-    if reply.stop is not Stop.REFUSAL:
-        return {}
-    return {"stop_details": {"type": "refusal", "category": None, "explanation": None}}
+def _ending(reply: Reply) -> Json:
+    details = {"type": "refusal", "category": None, "explanation": None} if reply.stop is Stop.REFUSAL else None
+    return {"stop_reason": _STOP[reply.stop], "stop_sequence": None, "stop_details": details}
 
 
 def _usage(reply: Reply) -> Json:
