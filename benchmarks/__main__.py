@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import appends, engine, ingest, intervals, sandboxes, scale, startup
+from benchmarks import appends, engine, gateway, ingest, intervals, sandboxes, scale, startup
 from benchmarks.measure import keep_bytecode
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
@@ -20,6 +20,7 @@ GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "appends": appends.measure,
     "engine": engine.measure,
     "sandboxes": sandboxes.measure,
+    "gateway": gateway.measure,
 }
 """A new group is one more line here."""
 

@@ -86,6 +86,8 @@ def test_a_client_that_goes_away_takes_its_request_with_it() -> None:
 
     async def endless(request: web.BaseRequest) -> web.StreamResponse:
         response = await stream(request)
+        if hung_up.is_set():
+            return response
         try:
             await response.write(START)
             while True:
@@ -94,13 +96,14 @@ def test_a_client_that_goes_away_takes_its_request_with_it() -> None:
         finally:
             hung_up.set()
 
-    with an_upstream(endless) as url, a_way(url) as way:
+    with an_upstream(endless) as url, a_way(url, tokens=6) as way:
         connection, answer = _begin(way)
         answer.read1()
         answer.close()
         connection.close()
         assert hung_up.wait(PATIENCE_SECONDS)
         (call,) = way.account().calls
+        until(lambda: post(f"{way.url}/v1/messages", BODY, {"x-api-key": way.key}).status == 402)  # it counts anyway
 
     # Nothing went wrong with the model; what it would have said, nobody knows.
     assert (call.usage.input_tokens, call.usage.output_tokens, call.failure) == (5, None, None)
