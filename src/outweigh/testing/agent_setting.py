@@ -1,14 +1,17 @@
 """What claims about agents are made with: arms, tasks, requests, and a door to a model server."""
 
+import asyncio
+from asyncio import StreamReader, StreamWriter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
-from socket import SHUT_RDWR, SHUT_WR, create_connection, socket
-from threading import Thread
+from socket import socket
 from typing import Any
 
 import msgspec
 
+from outweigh.gateway.background import Background
+from outweigh.gateway.splice import Line, hanging_up, splice
 from outweigh.ports import AttemptRequest, Door, ModelAccess
 from outweigh.record.trial import Trial
 from outweigh.task.arm import Arm
@@ -17,7 +20,7 @@ from outweigh.task.task import Task
 MODEL_DOOR = "model"
 INSTRUCTION = "Write 42 to answer.txt.\n"
 ACCESS = ModelAccess(base_url="http://127.0.0.1:9", key="run-key-1")
-_CHUNK = 2**16
+_IDLE_SECONDS = 3600.0
 
 
 def an_arm(agent: str, options: Mapping[str, Any] | None = None, **fields: Any) -> Arm:
@@ -73,34 +76,22 @@ def an_attempt(arm: Arm, instruction: str = INSTRUCTION, **fields: Any) -> Attem
 def door_to(port: int) -> Door:
     """A door of a sandbox behind which somebody on the host's loopback answers."""
 
+    async def connect(reader: StreamReader, writer: StreamWriter) -> None:
+        there = Line(*await asyncio.open_connection("127.0.0.1", port))
+        async with hanging_up(Line(reader, writer)) as caller, hanging_up(there) as answerer:
+            await splice(caller, answerer, _IDLE_SECONDS)
+
     @contextmanager
     def serve(listening: socket) -> Iterator[None]:
-        accepting = Thread(target=_accept, args=(listening, port), daemon=True)
-        accepting.start()
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                listening.shutdown(SHUT_RDWR)
-            accepting.join()
+        with Background() as background:
+            server = background.run(asyncio.start_server(connect, sock=listening))
+            try:
+                yield
+            finally:
+                background.run(_close(server))
 
     return Door(name=MODEL_DOOR, serve=serve)
 
 
-def _accept(listening: socket, port: int) -> None:
-    while True:
-        try:
-            caller, _ = listening.accept()
-        except OSError:
-            return
-        answerer = create_connection(("127.0.0.1", port))
-        for source, target in ((caller, answerer), (answerer, caller)):
-            Thread(target=_pass_on, args=(source, target), daemon=True).start()
-
-
-def _pass_on(source: socket, target: socket) -> None:
-    with suppress(OSError):
-        while chunk := source.recv(_CHUNK):
-            target.sendall(chunk)
-    with suppress(OSError):
-        target.shutdown(SHUT_WR)
+async def _close(server: asyncio.Server) -> None:
+    server.close()

@@ -1,4 +1,4 @@
-"""Programs for agents' adapters to start: a few lines of shell each."""
+"""Programs for agents' adapters to start: those that `make agents` installs, or a few lines of shell."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +8,8 @@ from pathlib import Path
 from outweigh.adapters.sandboxes.local import LocalSandboxes
 from outweigh.ports import Sandbox
 from outweigh.testing.sandbox_setting import a_request
+
+PROGRAMS = Path(__file__).parents[3] / ".agents" / "bin"
 
 
 def a_program(path: Path, script: str, interpreter: str = "/bin/sh") -> Path:

@@ -1,0 +1,95 @@
+"""Codex, by its own `codex exec`."""
+
+from collections.abc import Iterator
+
+from outweigh.adapters.agents.command_line import CommandLineAgent
+from outweigh.adapters.agents.launch import Launch, Left
+from outweigh.adapters.agents.prompt import prompt
+from outweigh.adapters.agents.toml_text import toml_value
+from outweigh.ports import AttemptRequest, ModelAccess
+from outweigh.task.arm import Arm, McpServer
+from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.codex import CodexReader
+from outweigh.transcript.codex_session import CodexSessionReader, with_session
+
+_SETTINGS = {
+    "check_for_update_on_startup": False,
+    "analytics.enabled": False,
+    "features.apps": False,
+    "features.plugins": False,
+}
+_KEY = "OUTWEIGH_MODEL_KEY"
+_SESSION = "session.jsonl"
+
+
+class Codex(CommandLineAgent):
+    """Reads skills from `.agents/skills`, words from `AGENTS.md`, hooks and settings from `.codex/`."""
+
+    name = "codex"
+    program = "codex"
+    install = "npm install -g @openai/codex"
+    own_ways = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+
+    def launch(self, request: AttemptRequest, home: str) -> Launch:
+        """`codex exec` with the prompt on standard input and events on standard output."""
+        stream = CodexReader()
+        return Launch(
+            arguments=(
+                *("exec", "--json", "--skip-git-repo-check", "--color", "never"),
+                "--dangerously-bypass-approvals-and-sandbox",
+                *(("--dangerously-bypass-hook-trust",) if _brings_settings(request.arm) else ()),
+            ),
+            stdin=prompt(request).encode(),
+            listen=stream.feed,
+            report=lambda left: with_session(stream.report(), _session(left)),
+            files={".codex/config.toml": "".join(f"{line}\n" for line in _settings(request)).encode()},
+            defaults={"CODEX_HOME": f"{home}/.codex", **_direct_key(request)},
+            access={} if request.model_access is None else {_KEY: request.model_access.key},
+            leaves={_SESSION: ".codex/sessions/*/*/*/rollout-*.jsonl"},
+        )
+
+
+def _session(left: Left) -> AgentReport:
+    reader = CodexSessionReader()
+    reader.feed(left.get(_SESSION, b""))
+    return reader.report()
+
+
+def _brings_settings(arm: Arm) -> bool:
+    """Hooks that the arm lays into the workspace are meant; without the flag they would wait for somebody's nod."""
+    return any(file.path in (".codex/hooks.json", ".codex/config.toml") for file in arm.overlay)
+
+
+def _direct_key(request: AttemptRequest) -> dict[str, str]:
+    """Without a login, Codex takes a key from a variable that nothing else uses."""
+    key = request.environment.get("OPENAI_API_KEY")
+    return {} if key is None or request.model_access is not None else {"CODEX_API_KEY": key}
+
+
+def _settings(request: AttemptRequest) -> Iterator[str]:
+    yield from (f"{name} = {toml_value(value)}" for name, value in _SETTINGS.items())
+    if request.arm.model is not None:
+        yield f"model = {toml_value(request.arm.model)}"
+    if request.model_access is not None:
+        yield from _provider(request.model_access)
+    for name, server in request.arm.mcp_servers.items():
+        yield from _server(name, server)
+
+
+def _provider(access: ModelAccess) -> Iterator[str]:
+    yield 'model_provider = "outweigh"'
+    yield f"model_providers.outweigh.name = {toml_value('outweigh')}"
+    yield f"model_providers.outweigh.base_url = {toml_value(f'{access.base_url}/v1')}"
+    yield f"model_providers.outweigh.env_key = {toml_value(_KEY)}"
+    yield 'model_providers.outweigh.wire_api = "responses"'
+
+
+def _server(name: str, server: McpServer) -> Iterator[str]:
+    key = f"mcp_servers.{toml_value(name)}"
+    if server.url is not None:
+        yield f"{key}.url = {toml_value(server.url)}"
+        return
+    program, *arguments = server.command
+    yield f"{key}.command = {toml_value(program)}"
+    yield f"{key}.args = {toml_value(arguments)}"
+    yield from (f"{key}.env.{variable} = {toml_value(value)}" for variable, value in server.environment.items())
