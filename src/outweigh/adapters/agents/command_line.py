@@ -105,7 +105,7 @@ class CommandLineAgent(ABC):
         left = collect(sandbox, launch.leaves)
         tidy(sandbox, launch.litter)
         report = launch.report(left)
-        return told(self._identity(request, report.version, report.model), done, report, left)
+        return told(self._identity(request, report.version, report.model), request.task, done, report, left)
 
     def version(self, arm: Arm) -> str | None:
         """The version that is installed, where that can be told."""

@@ -8,9 +8,11 @@ from outweigh.ports import AttemptOutcome, Completed, Ending
 from outweigh.record.cost import reported_cost
 from outweigh.record.run_record import AgentIdentity
 from outweigh.record.status import Status
+from outweigh.task.task import Task
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.atif_file import trajectory_json
 from outweigh.transcript.failure import Failure, FailureKind, failure
+from outweigh.transcript.progress import aligned_actions, reached_steps, shown_steps
 from outweigh.transcript.record_steps import record_steps
 
 NOT_STARTED = {126: "cannot be executed in the sandbox", 127: "was not found in the sandbox"}
@@ -18,9 +20,12 @@ TRANSCRIPT, STDERR, TRAJECTORY = "transcript.txt", "stderr.txt", "trajectory.jso
 _LAST_WORDS = 300
 
 
-def told(identity: AgentIdentity, done: Completed, report: AgentReport, left: Mapping[str, bytes]) -> AttemptOutcome:
+def told(
+    identity: AgentIdentity, task: Task, done: Completed, report: AgentReport, left: Mapping[str, bytes]
+) -> AttemptOutcome:
     """What became of an attempt. Its end outranks its words, and no word at all is a failure."""
     status, detail, reason = _ending(done, report)
+    shown = shown_steps(report)
     return outcome(
         identity,
         status,
@@ -31,6 +36,8 @@ def told(identity: AgentIdentity, done: Completed, report: AgentReport, left: Ma
         step_count=report.step_count,
         tool_call_count=report.tool_call_count,
         steps=record_steps(report.steps) if report.steps else None,
+        reached_steps=reached_steps(task.expected_steps, shown),
+        actions=aligned_actions(task.goal_actions, task.expected_steps, shown),
         failure=reason,
         retry_after_seconds=None if reason is None else reason.retry_after_seconds,
         request_count=report.request_count,
