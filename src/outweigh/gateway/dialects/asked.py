@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,8 +13,7 @@ PICTURE_BYTES = 6_000
 """What a picture or document counts as beside text: about 1,500 tokens, where its own bytes would dwarf everything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A piece of a request and the part of the set-up it belongs to; `texts` are the strings in it, as people read."""
 
     component: Component
@@ -41,9 +41,14 @@ class Asked:
         return sum(part.size_bytes for part in self.parts)
 
 
+def utf8_size(text: str) -> int:
+    """Bytes of a text; most are plain ASCII, and those need not be encoded to be measured."""
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+
+
 def text_part(component: Component, text: str) -> Part:
     """A text as it stands."""
-    return Part(component, (text,), len(text.encode(errors="surrogatepass")))
+    return Part(component, (text,), utf8_size(text))
 
 
 def data_part(component: Component, value: object) -> Part:

@@ -30,7 +30,7 @@ def decoded(data: bytes) -> object:
 def mapping(value: object, *keys: str) -> Json:
     """The object found by following the keys."""
     found = _follow(value, keys)
-    return found if isinstance(found, Mapping) else _NOTHING
+    return found if isinstance(found, dict) else _NOTHING
 
 
 def sequence(value: object, *keys: str) -> Sequence[Any]:
@@ -41,7 +41,7 @@ def sequence(value: object, *keys: str) -> Sequence[Any]:
 
 def mappings(value: object, *keys: str) -> Iterator[Json]:
     """The objects in the array found by following the keys."""
-    return (entry for entry in sequence(value, *keys) if isinstance(entry, Mapping))
+    return (entry for entry in sequence(value, *keys) if isinstance(entry, dict))
 
 
 def text(value: object, *keys: str) -> str | None:
@@ -60,7 +60,7 @@ def strings(value: object) -> Iterator[str]:
     """Every string in it, however deep."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict):
         for inner in value.values():
             yield from strings(inner)
     elif isinstance(value, list):
@@ -70,7 +70,7 @@ def strings(value: object) -> Iterator[str]:
 
 def _follow(value: object, keys: Sequence[str]) -> object:
     for key in keys:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             return None
         value = value.get(key)
     return value
