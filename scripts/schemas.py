@@ -11,6 +11,7 @@ from outweigh.record.run_record import RunRecord
 from outweigh.run.preflight_findings import Preflight
 from outweigh.task.suite import SuiteSpec
 from outweigh.task.task import TaskSettings
+from outweigh.testing.model_server import Script
 
 STORED: dict[str, type[msgspec.Struct]] = {
     "run_record": RunRecord,
@@ -19,7 +20,11 @@ STORED: dict[str, type[msgspec.Struct]] = {
     "experiment": Experiment,
     "preflight": Preflight,
 }
-WRITTEN: dict[str, type[msgspec.Struct]] = {"suite": SuiteSpec, "task_settings": TaskSettings}
+WRITTEN: dict[str, type[msgspec.Struct]] = {
+    "suite": SuiteSpec,
+    "task_settings": TaskSettings,
+    "model_script": Script,
+}
 
 
 def schema_files(root: Path) -> dict[Path, bytes]:

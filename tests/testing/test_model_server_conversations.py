@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.testing.model_clients import PROTOCOLS, ask, converse, question, rules, said, send
 
-from outweigh.testing.model_server import Conversation, ModelServer, Script, Turn, When, parse_script
+from outweigh.testing.model_server import Conversation, ErrorSpec, ModelServer, Script, Turn, When, parse_script
 from outweigh.testing.model_server.example import EXAMPLE
 
 SCRIPT = Script(turn=[Turn(run="echo 42 >answer.txt"), Turn(text="It is done.")])
@@ -132,3 +132,21 @@ def test_the_example_answers() -> None:
 
     assert rules(server)[:3] == ["turn[0]", "turn[1]", "words only.turn[0]"]
     assert refused == [503, 503, 200]
+
+
+@pytest.mark.parametrize(("shared", "statuses"), [(False, [529, 529, 200, 200]), (True, [529, 200, 200, 200])])
+def test_passing_trouble_is_counted_per_conversation_unless_it_is_shared(*, shared: bool, statuses: list[int]) -> None:
+    error = ErrorSpec(kind="overloaded", times=1, shared=shared)
+    with ModelServer(Script(turn=[Turn(text="At last.", error=error)])) as server:
+        for words in ("One.", "Two.", "One.", "Two."):
+            ask(server, "anthropic", question("anthropic", words))
+
+    assert [entry.status for entry in server.ledger] == statuses
+
+
+def test_a_key_of_its_own_makes_a_conversation_of_its_own() -> None:
+    with ModelServer(Script(turn=[Turn(text="At last.", error=ErrorSpec(kind="overloaded", times=1))])) as server:
+        for key in ("one", "two", "one"):
+            ask(server, "anthropic", question("anthropic", "The same."), x_api_key=key)
+
+    assert [entry.status for entry in server.ledger] == [529, 529, 200]

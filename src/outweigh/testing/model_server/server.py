@@ -43,7 +43,7 @@ class ModelServer:
         self._kept_body_bytes = kept_body_bytes
         self._ledger = Ledger(on_entry)
         self._ready, self._stop = Event(), asyncio.Event()
-        self._fault: OSError | None = None
+        self._fault: Exception | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = Thread(target=self._run, name="model-server", daemon=True)
 
@@ -71,9 +71,7 @@ class ModelServer:
         self._ready.wait()
         if self._fault is not None:
             self._thread.join()
-            raise UsageError(
-                f"port {self._port} of {HOST} cannot be had: {self._fault.strerror}. Take another, or 0 for any."
-            )
+            raise self._fault
         return self
 
     def __exit__(
@@ -86,6 +84,11 @@ class ModelServer:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
+        except OSError as fault:
+            said = fault.strerror or str(fault)
+            self._fault = UsageError(f"port {self._port} of {HOST} cannot be had: {said}. Take another, or 0 for any.")
+        except Exception as fault:  # whoever started the server hears of it, not the end of a thread
+            self._fault = fault
         finally:
             self._ready.set()
 
@@ -105,7 +108,5 @@ class ModelServer:
             self._port = runner.addresses[0][1]
             self._ready.set()
             await self._stop.wait()
-        except OSError as fault:
-            self._fault = fault
         finally:
             await runner.cleanup()
