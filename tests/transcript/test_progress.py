@@ -8,19 +8,14 @@ import pytest
 
 from outweigh.errors import UsageError
 from outweigh.record.trajectory import AlignedAction, Milestone
-from outweigh.score.process import r_prog, strategic_drift
+from outweigh.score.process import edit_fail_rate, r_prog, strategic_drift
 from outweigh.task.action import Action, ActionPattern
 from outweigh.task.parse import parse_task_settings
 from outweigh.task.task import ExpectedStep, TaskSettings
 from outweigh.transcript.atif import AtifObservation, AtifResult, AtifStep, AtifToolCall
 from outweigh.transcript.claude_code import read_claude_code
-from outweigh.transcript.progress import (
-    ChangeCounts,
-    aligned_actions,
-    change_counts,
-    reached_steps,
-    shown_steps,
-)
+from outweigh.transcript.progress import aligned_actions, reached_steps, shown_steps
+from outweigh.transcript.record_steps import record_steps
 from outweigh.transcript.tool_calls import seen_calls
 
 SAMPLE = Path(__file__).parent / "samples" / "claude-code" / "sub-agent.stream.jsonl"
@@ -210,16 +205,18 @@ class TestAlignedActions:
         assert aligned_actions(goal, [], []) is None
 
 
-class TestChangeCounts:
-    def test_are_edits_and_those_that_failed(self) -> None:
+class TestEditFailRate:
+    def test_is_the_share_of_edits_that_failed(self) -> None:
         run = [called("Edit", failed=False), called("Write", failed=True), called("Edit"), called("Bash", failed=True)]
 
-        assert change_counts(run) == ChangeCounts(total=2, failed=1)
+        assert edit_fail_rate(record_steps(run)).value == 0.5
 
-    def test_are_unknown_without_an_edit_whose_outcome_is_known(self) -> None:
-        assert change_counts(None) is None
-        assert change_counts([]) is None
-        assert change_counts([called("Edit"), called("Bash", failed=True)]) is None
+    def test_is_unknown_without_an_edit_whose_outcome_is_known(self) -> None:
+        assert edit_fail_rate(None).value is None
+        assert edit_fail_rate(record_steps([called("Edit"), called("Bash", failed=True)])).value is None
+
+    def test_leaves_out_tools_that_may_only_have_shown_a_file(self) -> None:
+        assert edit_fail_rate(record_steps([called("str_replace_editor", failed=True)])).value is None
 
 
 class TestATaskFile:

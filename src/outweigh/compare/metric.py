@@ -32,6 +32,7 @@ METRICS = (
     Metric(name="check_commands", delta="check_command_delta", better=0),
     Metric(name="r_prog", delta="r_prog_delta", better=+1),
     Metric(name="strategic_drift", delta="strategic_drift_delta", better=-1),
+    Metric(name="edit_fail_rate", delta="edit_fail_rate_delta", better=-1),
     Metric(name="skill_used", delta="skill_used_delta", better=0),
     Metric(name="schema_overhead", delta="schema_overhead_delta", better=-1),
     Metric(name="skill_efficiency", delta="skill_efficiency_delta", better=+1),

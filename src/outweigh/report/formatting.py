@@ -51,6 +51,7 @@ FORMATS = {
     "check_commands": _format("check commands", count),
     "r_prog": _format("progress (r_prog)", score),
     "strategic_drift": _format("strategic drift", score),
+    "edit_fail_rate": MetricFormat("edit fail rate", points),
     "skill_used": _format("skill used", score),
     "schema_overhead": _format("schema overhead", count),
     "skill_efficiency": _format("skill efficiency", score),

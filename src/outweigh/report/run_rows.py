@@ -28,6 +28,7 @@ COLUMNS = (
     "check_commands",
     "r_prog",
     "strategic_drift",
+    "edit_fail_rate",
     "skill_used",
     "schema_overhead",
     "skill_efficiency",

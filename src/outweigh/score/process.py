@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from outweigh.record.loaded import Loaded
-from outweigh.record.trajectory import AlignedAction, Milestone
+from outweigh.record.trajectory import AlignedAction, Milestone, Step
 from outweigh.stats.quantity import Quantity, known, unknown
+from outweigh.transcript.tool_calls import only_edits
 
 
 def r_prog(milestones: Sequence[Milestone] | None) -> Quantity:
@@ -27,6 +28,15 @@ def skill_used(loaded: Loaded | None) -> Quantity:
     if loaded is None or loaded.skills_used is None:
         return unknown("nobody could see whether a skill was used")
     return known(1.0 if loaded.skills_used else 0.0)
+
+
+def edit_fail_rate(steps: Sequence[Step] | None) -> Quantity:
+    """Failed edits / edits, over the calls of editing tools whose outcome the trajectory shows."""
+    calls = (call for step in steps or () for call in step.tool_calls if call.succeeded is not None)
+    outcomes = [call.succeeded for call in calls if only_edits(call.name)]
+    if not outcomes:
+        return unknown("the trajectory shows no edit with its outcome")
+    return known(outcomes.count(False) / len(outcomes))
 
 
 def strategic_drift(actions: Sequence[AlignedAction] | None) -> Quantity:

@@ -18,7 +18,7 @@ from outweigh.score.cost import cache_normalised_cost, run_cost
 from outweigh.score.efficiency import schema_overhead, skill_efficiency, token_efficiency_ratio
 from outweigh.score.judged import NOT_JUDGED, panel_score
 from outweigh.score.objective import objective, passed
-from outweigh.score.process import r_prog, skill_used, strategic_drift
+from outweigh.score.process import edit_fail_rate, r_prog, skill_used, strategic_drift
 from outweigh.score.profile import Dimension
 from outweigh.score.tokens import cache_read_share, non_cache_tokens, total_tokens
 from outweigh.stats.quantity import Quantity, known, unknown
@@ -61,6 +61,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     check_commands: float | None
     r_prog: float | None
     strategic_drift: float | None
+    edit_fail_rate: float | None
     skill_used: float | None
     schema_overhead: float | None
     skill_efficiency: float | None
@@ -112,6 +113,7 @@ def score_run(located: Located, run: RunRecord, prices: FirstKnown) -> Score:
         "check_commands": _reported(run.check_command_count),
         "r_prog": r_prog(run.milestones),
         "strategic_drift": strategic_drift(run.actions),
+        "edit_fail_rate": edit_fail_rate(run.steps),
         "skill_used": skill_used(run.loaded),
         "schema_overhead": schema_overhead(run.components),
         "skill_efficiency": skill_efficiency(run.components),

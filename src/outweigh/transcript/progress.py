@@ -6,7 +6,6 @@ None, which is neither 0 nor 1.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from outweigh.record.trajectory import AlignedAction
 from outweigh.task.action import Action, ActionPattern
@@ -52,25 +51,6 @@ def aligned_actions(
         AlignedAction(name=tool, alignment=1.0 if serves else 0.0, weight=float(times))
         for (tool, serves), times in sorted(counted.items())
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeCounts:
-    """Changes that an agent tried to make to files with its editing tools, and how many of those calls failed.
-
-    These are edits within one run. The change fail percentage is about merged changes, and comes from elsewhere.
-    """
-
-    total: int
-    failed: int
-
-
-def change_counts(steps: Sequence[AtifStep] | None) -> ChangeCounts | None:
-    """The edits whose outcome is known; None where there is none, as with agents that edit through a shell."""
-    outcomes = [
-        call.succeeded for call in seen_calls(steps or ()) if call.action is Action.EDIT and call.succeeded is not None
-    ]
-    return ChangeCounts(total=len(outcomes), failed=outcomes.count(False)) if outcomes else None
 
 
 def _fits_any(call: SeenCall, patterns: Sequence[ActionPattern]) -> bool:

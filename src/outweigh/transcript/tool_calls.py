@@ -28,6 +28,14 @@ _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULT
 _PATCH_KEYS = ("input", "patch", "content")
 
 
+_EDITORS_THAT_SHOW = frozenset({"str_replace_editor", "text_editor", "developer__text_editor"})
+
+
+def only_edits(tool: str) -> bool:
+    """Whether a tool of this name changes files and does nothing else."""
+    return _ACTION_OF_TOOL.get(tool) is Action.EDIT and tool not in _EDITORS_THAT_SHOW
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenCall:
     """A tool call as far as agents tell alike. `succeeded` is None where its result does not say, or never came."""
