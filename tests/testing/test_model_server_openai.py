@@ -174,7 +174,7 @@ def test_a_free_form_tool_gets_its_text_and_a_local_shell_its_list() -> None:
         ("rate_limited", openai.RateLimitError, 429, "rate_limit_exceeded"),
         ("overloaded", openai.InternalServerError, 503, None),
         ("unauthorized", openai.AuthenticationError, 401, "invalid_api_key"),
-        ("forbidden", openai.PermissionDeniedError, 403, "unsupported_country_region"),
+        ("forbidden", openai.PermissionDeniedError, 403, "unsupported_country_region_territory"),
         ("server_error", openai.InternalServerError, 500, None),
         ("context_overflow", openai.BadRequestError, 400, "context_length_exceeded"),
         ("unknown_model", openai.NotFoundError, 404, "model_not_found"),

@@ -1,7 +1,7 @@
 """Scripts are read strictly, and `run` finds the shell of every agent."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from tests.testing.model_clients import ask, question
@@ -20,6 +20,9 @@ from outweigh.testing.model_server import (
     read_script,
 )
 from outweigh.testing.model_server.agent_commands import agent_commands
+from outweigh.testing.model_server.failures import BY_WIRE
+from outweigh.testing.model_server.request import Wire
+from outweigh.testing.model_server.script import Trouble
 
 TOML = """
 models = ["claude-*"]
@@ -159,6 +162,10 @@ def test_an_agent_that_ends_only_by_a_command_gets_it_with_the_last_words() -> N
 
     assert [block["type"] for block in others] == ["text"]
     assert told[-1]["input"]["command"] == "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+
+
+def test_every_provider_has_words_for_every_kind_of_trouble() -> None:
+    assert [set(table) for table in BY_WIRE.values()] == [set(get_args(Trouble))] * len(Wire)
 
 
 def test_every_known_agent_is_led_to_the_server() -> None:
