@@ -6,7 +6,7 @@ from typing import Any
 
 from outweigh.errors import UsageError
 
-GROUPS = {"agent": "outweigh.agents", "sandbox": "outweigh.sandboxes"}
+GROUPS = {"agent": "outweigh.agents", "judge": "outweigh.judges", "sandbox": "outweigh.sandboxes"}
 
 
 def load(kind: str, name: str) -> Any:

@@ -7,11 +7,12 @@ from enum import StrEnum
 from pathlib import Path
 from socket import socket
 from threading import Event
-from typing import Protocol
+from typing import Any, Protocol
 
 from outweigh.record.codec import Located, OnInvalid
 from outweigh.record.components import ComponentTokens
 from outweigh.record.cost import Cost
+from outweigh.record.judgment import Judgment
 from outweigh.record.loaded import Loaded
 from outweigh.record.pricing import PriceTable
 from outweigh.record.run_record import AgentIdentity, RunRecord
@@ -21,6 +22,7 @@ from outweigh.record.trial import Trial
 from outweigh.record.usage import Usage
 from outweigh.report.document import Report
 from outweigh.task.arm import Arm
+from outweigh.task.judge import JudgeSpec
 from outweigh.task.task import Task
 from outweigh.transcript.failure import Failure
 from outweigh.transcript.model_call import Account, Marker
@@ -34,6 +36,9 @@ __all__ = [
     "Ending",
     "Gateway",
     "Hosts",
+    "Judge",
+    "JudgeAnswer",
+    "JudgeQuestion",
     "Meter",
     "MeterRequest",
     "ModelAccess",
@@ -65,11 +70,20 @@ class RunStore(Protocol):
     def append(self, record: RunRecord) -> None:
         """Keep a finished run; when this returns, the record survives a power cut."""
 
+    def append_judgment(self, judgment: Judgment) -> None:
+        """Keep what a judge said; when this returns, it survives a power cut."""
+
     def keep(self, content: bytes) -> str:
         """Keep an artifact and return the hash it is found by."""
 
+    def artifact(self, digest: str) -> bytes:
+        """A kept artifact, checked against its hash; EvidenceError where it is gone or damaged."""
+
     def finished(self) -> Mapping[tuple[str, str, int], Sequence[RunRecord]]:
         """All records so far, by (task, arm, repeat), in order of attempts."""
+
+    def judgments(self) -> Mapping[str, Sequence[Judgment]]:
+        """All judgments so far, by the run's id."""
 
 
 class Reporter(Protocol):
@@ -317,3 +331,47 @@ class Agent(Protocol):
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Work on the task until done, out of time or out of money."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeQuestion:
+    """One question to a judge. `system` is the same for all runs of a task, so that it can be cached.
+
+    The answer is to be one JSON object that fits `answer_schema`; `cancel` ends the asking at once.
+    """
+
+    judge: JudgeSpec
+    system: str
+    prompt: str
+    answer_schema: Mapping[str, Any]
+    timeout_seconds: float
+    cancel: Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeAnswer:
+    """What came back: a text as the judge wrote it, or why there is none. What it does not say is None, never 0.
+
+    `model` and `version` are who answered, in the backend's own words. A failed answer may have cost something too.
+    """
+
+    text: str | None
+    failure: Failure | None
+    model: str | None
+    version: str | None
+    usage: Usage
+    cost: Cost
+
+
+class Judge(Protocol):
+    """Puts a question to a model, a program or a person. Whatever goes wrong is an answer with a failure."""
+
+    @property
+    def name(self) -> str:
+        """The backend's name, as a suite uses it."""
+
+    def missing(self, judge: JudgeSpec) -> str | None:
+        """What is missing for this judge to be asked from here, with the way out; None when nothing is."""
+
+    def judge(self, question: JudgeQuestion) -> JudgeAnswer:
+        """Ask once."""

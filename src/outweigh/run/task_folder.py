@@ -14,7 +14,8 @@ from outweigh.run.check_rules import refuse_impossible_checks
 from outweigh.run.task_globs import TASK_FILE
 from outweigh.run.tree import file_sha256, tree_digest
 from outweigh.task.check import CHECK_TIMEOUT, Check, RewardCheck
-from outweigh.task.parse import parse_task_settings
+from outweigh.task.parse import parse_rubric, parse_task_settings
+from outweigh.task.rubric import Rubric
 from outweigh.task.spec import Name, Seconds
 from outweigh.task.task import FolderSource, GitSource, TarballSource, Task, TaskSettings, WorkspaceSource
 
@@ -44,12 +45,26 @@ def load_task(folder: Path) -> Task:
         checks=checks,
         family=settings.family,
         expected_steps=tuple(settings.expected_steps),
+        goal_actions=tuple(settings.goal_actions),
         workspace=workspace,
         timeout_seconds=timeout,
         tests_folder=_folder(folder / "tests"),
         solution_folder=_folder(folder / "solution"),
         checksum=_checksum(folder, document, instruction, checks, settings, workspace, timeout),
+        rubric=_rubric(folder, settings, source),
+        reveal_solution=settings.reveal_solution,
     )
+
+
+def _rubric(folder: Path, settings: TaskSettings, source: Path) -> Rubric | None:
+    if settings.rubric_file is None:
+        return settings.rubric
+    path = folder / settings.rubric_file
+    try:
+        content = path.read_bytes()
+    except OSError as fault:
+        raise UsageError(f"{source}: metadata.outweigh.rubric_file: {path} cannot be read: {fault.strerror}.") from None
+    return parse_rubric(content, str(path))
 
 
 def _checksum(
@@ -66,6 +81,7 @@ def _checksum(
         "instruction": instruction,
         "checks": checks,
         "expected_steps": settings.expected_steps,
+        "goal_actions": settings.goal_actions,
         "workspace": _workspace_identity(workspace),
         "timeout_seconds": timeout,
         "harbor": {table: document.get(table) for table in ("environment", "verifier", "agent")},

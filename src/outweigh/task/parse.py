@@ -7,12 +7,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from outweigh.errors import UsageError
+from outweigh.task.category_rubric import from_categories
 from outweigh.task.inherit import inherit
+from outweigh.task.rubric import Rubric
 from outweigh.task.spec import Spec
 from outweigh.task.suite import SuiteSpec
 from outweigh.task.task import TaskSettings
 
 S = TypeVar("S", bound=Spec)
+_CATEGORY_STYLE = ("requirements", "categories")
 _UNKNOWN_FIELD = re.compile(r"unknown field `(?P<field>[^`]*)`(?: - at `\$(?P<at>[^`]*)`)?")
 
 
@@ -27,12 +30,31 @@ def parse_suite(content: bytes, source: str) -> SuiteSpec:
         raise UsageError(f"{source}: a comparison needs at least two arms; there is only {suite.baseline!r}.")
     for name in suite.arms:
         _check_arm(name, suite, source)
+    _check_judges(suite, source)
     return suite
 
 
 def parse_task_settings(table: object, source: str) -> TaskSettings:
     """Read outweigh's own table of a task file."""
     return _convert(table, TaskSettings, source)
+
+
+def parse_rubric(content: bytes, source: str) -> Rubric:
+    """Read a rubric file, TOML or YAML by its name, in our own style or that of requirements and categories."""
+    table = _yaml(content, source) if source.endswith((".yaml", ".yml")) else _toml(content, source)
+    if isinstance(table, dict) and any(key in table for key in _CATEGORY_STYLE):
+        try:
+            return from_categories(table)
+        except msgspec.ValidationError as fault:
+            raise UsageError(f"{source}: {fault}.") from None
+    return _convert(table, Rubric, source)
+
+
+def _check_judges(suite: SuiteSpec, source: str) -> None:
+    names = [judge.name for judge in suite.judges]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{source}: two [[judges]] are called {name!r}; judgments are told apart by the name.")
 
 
 def _check_arm(name: str, suite: SuiteSpec, source: str) -> None:
@@ -56,6 +78,13 @@ def _toml(content: bytes, source: str) -> Any:
         return msgspec.toml.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as fault:
         raise UsageError(f"{source} is not valid TOML: {fault}.") from None
+
+
+def _yaml(content: bytes, source: str) -> Any:
+    try:
+        return msgspec.yaml.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError) as fault:
+        raise UsageError(f"{source} is not valid YAML: {fault}.") from None
 
 
 def _convert(raw: object, kind: type[S], source: str) -> S:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from outweigh.task.arm import ArmSpec
+from outweigh.task.judge import JudgeSpec
 from outweigh.task.spec import Dollars, Name, Repeats, Seconds, Spec
 
 DEFAULT_REPEATS = 5
@@ -72,3 +73,4 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     sandbox: SandboxSpec = SandboxSpec()
     limits: LimitsSpec = LimitsSpec()
     gateway: GatewaySpec = GatewaySpec()
+    judges: list[JudgeSpec] = []  # noqa: RUF012

@@ -6,6 +6,7 @@ from msgspec import Meta
 
 from outweigh.task.action import ActionPattern
 from outweigh.task.check import Check, WorkspacePath
+from outweigh.task.rubric import Rubric
 from outweigh.task.spec import Name, Seconds, Spec, Weight
 
 
@@ -48,6 +49,8 @@ class TaskSettings(Spec, frozen=True, kw_only=True):
     """outweigh's own part of a task: the `[metadata.outweigh]` table of a `task.toml`.
 
     `goal_actions` describes the actions that serve the goal, for strategic drift; all others lead astray.
+    `rubric`, or the file that `rubric_file` names, is what judges score by; with `reveal_solution` they are shown the
+    task's own solution too.
     """
 
     checks: list[Check] = []  # noqa: RUF012 - msgspec copies defaults
@@ -56,6 +59,9 @@ class TaskSettings(Spec, frozen=True, kw_only=True):
     goal_actions: list[ActionPattern] = []  # noqa: RUF012
     workspace: WorkspaceSource | None = None
     timeout_seconds: Seconds | None = None
+    rubric: Rubric | None = None
+    rubric_file: WorkspacePath | None = None
+    reveal_solution: bool = False
 
     def __post_init__(self) -> None:
         """Steps are told apart by name, and measured all in the same way."""
@@ -65,12 +71,17 @@ class TaskSettings(Spec, frozen=True, kw_only=True):
         told = sum(bool(step.reached_by) for step in self.expected_steps)
         if 0 < told < len(names):
             raise ValueError("either all `expected_steps` say what they are `reached_by`, or none does")
+        if self.rubric is not None and self.rubric_file is not None:
+            raise ValueError("a task has either a `rubric` or a `rubric_file`")
+        if self.reveal_solution and self.rubric is None and self.rubric_file is None:
+            raise ValueError("`reveal_solution` is for judges, and without a `rubric` there are none")
 
 
 class Task(Spec, frozen=True, kw_only=True):
     """A task as the engine runs it. Paths are absolute; `checksum` covers everything that could change its outcome.
 
-    `tests_folder` and `solution_folder` are invisible to the agent: they are brought in after it has ended.
+    `tests_folder` and `solution_folder` are invisible to the agent: they are brought in after it has ended. The rubric
+    is not in the checksum: runs can be judged again by another.
     """
 
     id: Name
@@ -84,3 +95,5 @@ class Task(Spec, frozen=True, kw_only=True):
     solution_folder: str | None
     checksum: str
     goal_actions: tuple[ActionPattern, ...] = ()
+    rubric: Rubric | None = None
+    reveal_solution: bool = False

@@ -68,14 +68,19 @@ def a_judgment(
     """One valid answer with one criterion; `criteria=` replaces it."""
     answer = Judgment(
         run_id=run.run_id,
+        run_sha256=None,
         judge=JudgeIdentity(name=judge, model=None, version=None, rubric_sha256=None, prompt_sha256=None),
         pass_index=1,
         invalid_reason=None,
         criteria=(CriterionScore(criterion="quality", weight=weight, score=score, evidence=None),),
+        grading=None,
         stated_total=None,
         confidence=None,
+        attempts=None,
+        warnings=(),
         usage=NO_USAGE,
         cost=UNKNOWN_COST,
+        judged_at=None,
         duration_seconds=None,
     )
     return msgspec.structs.replace(answer, **fields)

@@ -10,7 +10,7 @@ from outweigh.adapters.stores.sealed_line import is_whole
 from outweigh.record.codec import InvalidLine, OnInvalid
 
 
-def mend(path: Path, take: Callable[[bytes], None], report: OnInvalid) -> None:
+def mend(path: Path, take: Callable[[bytes], object], report: OnInvalid) -> None:
     """Give every intact line to `take`; report the others, and cut off those that nothing intact follows.
 
     `take` raises where it cannot read a line. A line that is whole and only unreadable to us, such as one of a newer
@@ -34,7 +34,7 @@ def mend(path: Path, take: Callable[[bytes], None], report: OnInvalid) -> None:
         report(invalid._replace(reason=f"{invalid.reason}; cut off, as nothing intact follows"))
 
 
-def _fault(line: bytes, take: Callable[[bytes], None]) -> str | None:
+def _fault(line: bytes, take: Callable[[bytes], object]) -> str | None:
     if not line.endswith(b"\n"):
         return "the file ends in the middle of a line"
     if line.isspace():

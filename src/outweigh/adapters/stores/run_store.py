@@ -1,9 +1,10 @@
 """An engine's evidence in one folder: nothing acknowledged is lost, nothing is written twice, nothing is rewritten.
 
-lock                    who is at work here
-runs-<writer>.jsonl     finished runs, one sealed line each; read as evidence like any folder of `.jsonl` files
-attempts-<writer>.log   begun attempts, one sealed line each; not evidence, hence not `.jsonl`
-artifacts/ab/ab12…      transcripts, diffs and outputs by their SHA-256
+lock                      who is at work here
+runs-<writer>.jsonl       finished runs, one sealed line each; read as evidence like any folder of `.jsonl` files
+judgments-<writer>.jsonl  what judges said about them, likewise
+attempts-<writer>.log     begun attempts, one sealed line each; not evidence, hence not `.jsonl`
+artifacts/ab/ab12…        transcripts, diffs and outputs by their SHA-256
 """
 
 import os
@@ -12,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -20,12 +22,13 @@ from typing import Self
 from outweigh.adapters.stores.append_log import AppendLog
 from outweigh.adapters.stores.artifact_folder import ArtifactFolder
 from outweigh.adapters.stores.log_repair import mend
-from outweigh.adapters.stores.sealed_line import sealed_attempt, sealed_run, unsealed_attempt
+from outweigh.adapters.stores.sealed_line import sealed_attempt, sealed_judgment, sealed_run, unsealed_attempt
 from outweigh.adapters.stores.store_lock import StoreLock
 from outweigh.adapters.stores.synced_folder import make_folder, sync_folder
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.record.attempt import Attempt
-from outweigh.record.codec import InvalidLine, decode, decode_lines
+from outweigh.record.codec import InvalidLine, Record, decode, decode_lines
+from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
 from outweigh.record.trial import Trial
 
@@ -33,6 +36,7 @@ Coordinates = tuple[str, str, int]
 """Task, arm, repeat."""
 
 _RUNS = "runs-*.jsonl"
+_JUDGMENTS = "judgments-*.jsonl"
 _ATTEMPTS = "attempts-*.log"
 _WRITER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -49,6 +53,8 @@ class FolderRunStore:
         self.repairs: list[InvalidLine] = []
         self._run_file = folder / _RUNS.replace("*", writer)
         self._runs = AppendLog(self._run_file)
+        self._judgment_file = folder / _JUDGMENTS.replace("*", writer)
+        self._judgments = AppendLog(self._judgment_file)
         self._attempts = AppendLog(folder / _ATTEMPTS.replace("*", writer))
         self._artifacts = ArtifactFolder(folder / "artifacts")
         self._recorded: set[tuple[str, int]] = set()
@@ -108,6 +114,14 @@ class FolderRunStore:
             raise self._not_kept(f"the record of {record.run_id!r}", fault) from fault
         self._abandoned.pop(key, None)
 
+    def append_judgment(self, judgment: Judgment) -> None:
+        """Keep what a judge said; when this returns, it survives a power cut."""
+        line = sealed_judgment(judgment)
+        try:
+            self._judgments.append(line)
+        except OSError as fault:
+            raise self._not_kept(f"the judgment of {judgment.run_id!r}", fault) from fault
+
     def keep(self, content: bytes) -> str:
         """Keep an artifact, durably, and return the SHA-256 it is found by."""
         try:
@@ -125,12 +139,19 @@ class FolderRunStore:
         Read from the files each time, so that a long experiment does not have to fit in memory.
         """
         found: dict[Coordinates, list[RunRecord]] = defaultdict(list)
-        try:
-            for record in self._read():
+        for record in self._read(_RUNS):
+            if isinstance(record, RunRecord):
                 found[record.trial.task_id, record.trial.arm, record.trial.repeat].append(record)
-        except OSError as fault:
-            raise EvidenceError(f"{fault.filename or self.folder} cannot be read: {fault.strerror}.") from fault
         return {where: sorted(records, key=lambda record: record.attempt) for where, records in found.items()}
+
+    def judgments(self) -> Mapping[str, Sequence[Judgment]]:
+        """All judgments so far, by the run's id, in the order in which they were given."""
+        found: dict[str, list[Judgment]] = defaultdict(list)
+        # What was imported may hold runs and judgments in one file.
+        for record in chain(self._read(_RUNS), self._read(_JUDGMENTS)):
+            if isinstance(record, Judgment):
+                found[record.run_id].append(record)
+        return found
 
     def abandoned(self) -> Sequence[Attempt]:
         """Attempts that an earlier process began and nobody has recorded yet, oldest first.
@@ -144,11 +165,13 @@ class FolderRunStore:
         self._held.callback(StoreLock.take(self.folder).release)
         self._held.callback(self._attempts.close)
         self._held.callback(self._runs.close)
+        self._held.callback(self._judgments.close)
         self._artifacts.sweep()
         self._mend(_RUNS, self._note_record)
+        self._mend(_JUDGMENTS, decode)
         self._mend(_ATTEMPTS, self._note_attempt)
 
-    def _mend(self, pattern: str, take: Callable[[bytes], None]) -> None:
+    def _mend(self, pattern: str, take: Callable[[bytes], object]) -> None:
         for path in sorted(self.folder.glob(pattern)):
             mend(path, take, self.repairs.append)
             if not path.stat().st_size:
@@ -173,15 +196,18 @@ class FolderRunStore:
                 raise ValueError(f"attempt {key[1]} of run {key[0]!r} has a record already; records never change")
             self._recorded.add(key)
 
-    def _read(self) -> Iterator[RunRecord]:
-        for path in sorted(self.folder.glob(_RUNS)):
-            for located in decode_lines(self._durable_lines(path), str(path), self._take_note):
-                if isinstance(located.record, RunRecord):
+    def _read(self, pattern: str) -> Iterator[Record]:
+        try:
+            for path in sorted(self.folder.glob(pattern)):
+                for located in decode_lines(self._durable_lines(path), str(path), self._take_note):
                     yield located.record
+        except OSError as fault:
+            raise EvidenceError(f"{fault.filename or self.folder} cannot be read: {fault.strerror}.") from fault
 
     def _durable_lines(self, path: Path) -> Iterator[bytes]:
         """The lines of a file up to where it is durable; beyond that, another thread may be writing."""
-        rest = self._runs.durable_bytes if path == self._run_file else path.stat().st_size
+        logs = {self._run_file: self._runs, self._judgment_file: self._judgments}
+        rest = logs[path].durable_bytes if path in logs else path.stat().st_size
         with path.open("rb") as stream:
             while rest > 0 and (line := stream.readline(rest)):
                 rest -= len(line)

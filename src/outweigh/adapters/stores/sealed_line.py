@@ -7,6 +7,7 @@ import msgspec
 from outweigh.errors import EvidenceError
 from outweigh.record.attempt import Attempt, decode_attempt, encode_attempt
 from outweigh.record.codec import decode, encode, seal
+from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
 
 _SEAL_BYTES = len(seal(b""))
@@ -15,6 +16,11 @@ _SEAL_BYTES = len(seal(b""))
 def sealed_run(record: RunRecord) -> bytes:
     """A finished run as a line of its log."""
     return _readable(f"the record of {record.run_id!r}", lambda: encode(record), decode)
+
+
+def sealed_judgment(judgment: Judgment) -> bytes:
+    """What a judge said as a line of its log."""
+    return _readable(f"the judgment of {judgment.run_id!r}", lambda: encode(judgment), decode)
 
 
 def sealed_attempt(attempt: Attempt) -> bytes:
