@@ -13,11 +13,13 @@ from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.codex import CodexReader
 from outweigh.transcript.codex_session import CodexSessionReader
 from outweigh.transcript.event_reader import Reader
+from outweigh.transcript.gemini_cli import GeminiCliReader
 from outweigh.transcript.mini_swe_agent import MiniSweAgentReader
 
 READERS: dict[str, Callable[[], Reader]] = {
     "codex/rollout*": CodexSessionReader,
     "codex/*": CodexReader,
+    "gemini-cli/*": GeminiCliReader,
     "mini-swe-agent/*": MiniSweAgentReader,
 }
 

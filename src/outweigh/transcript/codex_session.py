@@ -14,6 +14,7 @@ from outweigh.transcript.atif import AtifMetrics
 from outweigh.transcript.codex import codex_failure, codex_usage
 from outweigh.transcript.event_reader import EventReader, ended
 from outweigh.transcript.failure import Failure
+from outweigh.transcript.failure_text import exit_code_told
 from outweigh.transcript.fields import (
     arguments_of,
     as_text,
@@ -30,9 +31,9 @@ from outweigh.transcript.foreign import total_usage
 from outweigh.transcript.json_lines import Event
 from outweigh.transcript.skill_use import used_skills
 from outweigh.transcript.step_list import StepList
+from outweigh.transcript.token_counts import is_empty
 
 _SKILL_LINE = re.compile(r"^- (?P<skill>[^:\s][^:\n]{0,200}): .*\(file: [^\n]*SKILL\.md\)$", re.MULTILINE)
-_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (?P<code>-?\d{1,9})$", re.MULTILINE)
 
 
 class CodexSessionReader(EventReader):
@@ -100,7 +101,8 @@ class CodexSessionReader(EventReader):
                 self._steps.call(_call_id(item), name_at(item, "name") or "unknown", arguments, timestamp)
             case (("function_call_output" | "custom_tool_call_output"), _):
                 output = as_text(at(item, "output"))
-                self._steps.result(_call_id(item), output, _told_by_output(output))
+                code = exit_code_told(output)
+                self._steps.result(_call_id(item), output, None if code is None else code != 0)
 
     def _command(self, item: Event) -> None:
         """A finished command; told before its output goes to the model, with an exit code of its own."""
@@ -127,7 +129,7 @@ class CodexSessionReader(EventReader):
             version=self._version,
             model=self._model_of.get(self._session),
             session_id=self._session,
-            usage=total_usage(list(self._usage_of.values())),
+            usage=total_usage([usage for usage in self._usage_of.values() if not is_empty(usage)]),
             usage_by_model=self._usage_by_model(),
             cost_usd=None,
             duration_seconds=self._duration_seconds,
@@ -194,8 +196,3 @@ def _fuller(stream: Usage, session: Usage) -> Usage:
 
 def _call_id(item: Event) -> str:
     return text_at(item, "call_id") or text_at(item, "id") or "unknown"
-
-
-def _told_by_output(output: str) -> bool | None:
-    found = _EXIT_CODE.search(output)
-    return None if found is None else int(found["code"]) != 0

@@ -45,6 +45,9 @@ _RETRY = re.compile(
     rf"((?:{_SPAN}(?:,? (?:and )?)?)+)",
     re.IGNORECASE,
 )
+_EXIT_CODE = re.compile(
+    r"^(?:(?:Process|Command) exited with code:?|Exit code:|Exit Code:) (?P<code>-?\d{1,9})$", re.MULTILINE
+)
 _PART = re.compile(r"(\d+(?:\.\d+)?) ?([a-z]*)", re.IGNORECASE)
 
 
@@ -65,6 +68,12 @@ def retry_after(message: str) -> float | None:
     if found is None:
         return None
     return sum(float(number) * _unit_seconds(unit) for number, unit in _PART.findall(found[1]))
+
+
+def exit_code_told(output: str) -> int | None:
+    """The exit code that a shell tool wrote into a command's output, where it did."""
+    found = _EXIT_CODE.search(output)
+    return None if found is None else int(found["code"])
 
 
 def _unit_seconds(unit: str) -> float:

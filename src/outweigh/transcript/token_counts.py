@@ -17,7 +17,11 @@ def together(*parts: int | None) -> int | None:
     return sum(known) if len(known) == len(parts) else None
 
 
+def is_empty(usage: Usage) -> bool:
+    """Whether nothing was counted: no request has an empty prompt, so zeros alone say no more than no figures."""
+    return not any((usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens))
+
+
 def unless_empty(usage: Usage) -> Usage:
-    """A usage that says something: no request has an empty prompt, so zeros alone mean that nobody counted."""
-    counts = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-    return usage if any(counts) else NO_USAGE
+    """A usage in which something was counted, or an unknown one."""
+    return NO_USAGE if is_empty(usage) else usage
