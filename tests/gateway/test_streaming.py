@@ -246,3 +246,20 @@ def test_a_client_that_waits_to_be_asked_for_its_body_is_asked() -> None:
             assert client.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
             client.sendall(content)
             assert client.recv(1000).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_a_large_request_passes_as_it_is() -> None:
+    arrived: list[tuple[bytes, dict[str, str]]] = []
+
+    async def take(request: web.BaseRequest) -> web.StreamResponse:
+        arrived.append((await request.content.read(), dict(request.headers)))
+        return web.json_response({})
+
+    body = msgspec.json.encode({**BODY, "messages": [{"role": "user", "content": "x" * (5 << 20)}]})
+    with an_upstream(take) as url, a_way(url) as way:
+        answer = ask("POST", f"{way.url}/v1/messages", body, {"x-api-key": way.key, "content-type": "application/json"})
+
+    ((content, headers),) = arrived
+    assert answer.status == 200
+    assert content == body
+    assert (headers["Content-Length"], headers["Content-Type"]) == (str(len(body)), "application/json")

@@ -1,6 +1,7 @@
 """Sending a request on and its answer back, piece by piece. Loaded when a gateway is opened."""
 
 from collections.abc import Mapping
+from io import BytesIO
 from typing import Protocol
 
 from aiohttp import ClientConnectorError, ClientError, ClientResponse, ClientSession, ClientTimeout, web
@@ -15,6 +16,8 @@ from outweigh.transcript.failure import Failure, FailureKind, failure
 CONNECT_SECONDS = 30.0
 SILENCE_SECONDS = 1200.0
 """Models may think for long before they say anything, but not for ever."""
+
+LARGEST_PIECE_BYTES = 1 << 20
 
 _TIMEOUT = ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENCE_SECONDS)
 
@@ -81,7 +84,7 @@ async def _ask(
         return await session.request(
             request.method,
             address,
-            data=body or None,
+            data=_sendable(body),
             headers=headers_to_send(request.headers, way.provider, upstream.key or ""),
             allow_redirects=False,  # another host must not get the key
             proxy=upstream.proxy,
@@ -96,6 +99,11 @@ async def _ask(
     except (ClientError, OSError, ValueError) as fault:
         said = f"{address.host} hung up before it answered: {fault}"
         raise UpstreamError(failure(FailureKind.SERVER_ERROR, said)) from fault
+
+
+def _sendable(body: bytes) -> bytes | BytesIO | None:
+    """A large body is sent in pieces, between which others get their turn."""
+    return BytesIO(body) if len(body) > LARGEST_PIECE_BYTES else body or None
 
 
 def _response_to(answer: ClientResponse, key: str) -> web.StreamResponse:
