@@ -10,7 +10,7 @@ import pytest
 from tests.adapters.agents.programs import a_program, a_room
 
 from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
-from outweigh.adapters.agents.launch import Launch, Left
+from outweigh.adapters.agents.launch import Launch, Left, read_whole
 from outweigh.errors import UsageError
 from outweigh.ports import AttemptOutcome, AttemptRequest
 from outweigh.record.status import Status
@@ -76,6 +76,7 @@ class Parrot(CommandLineAgent):
     install = "buy a cage"
     options = TurnOptions
     own_ways = ("PARROT_TOKEN",)
+    keys = ("PARROT_KEY",)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         access, reader = request.model_access, WordReader()
@@ -96,13 +97,11 @@ class DeafParrot(Parrot):
     """One whose word is in a file."""
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
-        return replace(super().launch(request, home), listen=None, report=_read_feathers)
+        return replace(super().launch(request, home), listen=None, report=_feathers)
 
 
-def _read_feathers(left: Left) -> AgentReport:
-    reader = WordReader()
-    reader.feed(left["feathers.txt"])
-    return reader.report()
+def _feathers(left: Left) -> AgentReport:
+    return read_whole(WordReader(), left["feathers.txt"])
 
 
 def attempt(

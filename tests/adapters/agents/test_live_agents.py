@@ -11,11 +11,13 @@ from tests.parts import require
 from outweigh.adapters.agents.claude_code import ClaudeCode
 from outweigh.adapters.agents.codex import Codex
 from outweigh.adapters.agents.command_line import CommandLineAgent
+from outweigh.adapters.agents.mini_swe_agent import MiniSweAgent
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.ports import SandboxProvider
 from outweigh.task.arm import Arm
 from outweigh.testing.agent_contract import AgentContract
 from outweigh.testing.agent_setting import an_arm
+from outweigh.testing.model_server import Turn
 
 
 class LiveAgent(AgentContract):
@@ -55,3 +57,15 @@ class TestCodex(LiveAgent):
 
     def agent(self) -> CommandLineAgent:
         return Codex()
+
+
+class TestMiniSweAgent(LiveAgent):
+    model = "openai/gpt-4.1"
+
+    def agent(self) -> CommandLineAgent:
+        return MiniSweAgent()
+
+    def turns(self) -> list[Turn]:
+        """It ends by a command."""
+        act, end = super().turns()
+        return [act, Turn(run="echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", usage=end.usage)]

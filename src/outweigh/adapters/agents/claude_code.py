@@ -29,6 +29,8 @@ class ClaudeCode(CommandLineAgent):
         "CLAUDE_CODE_USE_FOUNDRY",
         "CLAUDE_CODE_USE_VERTEX",
     )
+    keys = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
+    logins = (".claude/.credentials.json",)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`claude -p` with the prompt on standard input and events on standard output."""

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from outweigh.adapters.agents.command_line import CommandLineAgent
-from outweigh.adapters.agents.launch import Launch, Left
+from outweigh.adapters.agents.launch import Launch, read_whole
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.adapters.agents.toml_text import toml_value
 from outweigh.ports import AttemptRequest, ModelAccess
 from outweigh.task.arm import Arm, McpServer
-from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.codex import CodexReader
 from outweigh.transcript.codex_session import CodexSessionReader, with_session
 
@@ -29,6 +28,8 @@ class Codex(CommandLineAgent):
     program = "codex"
     install = "npm install -g @openai/codex"
     own_ways = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+    keys = ("OPENAI_API_KEY", "CODEX_API_KEY")
+    logins = (".codex/auth.json",)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`codex exec` with the prompt on standard input and events on standard output."""
@@ -41,18 +42,14 @@ class Codex(CommandLineAgent):
             ),
             stdin=prompt(request).encode(),
             listen=stream.feed,
-            report=lambda left: with_session(stream.report(), _session(left)),
+            report=lambda left: with_session(
+                stream.report(), read_whole(CodexSessionReader(), left.get(_SESSION, b""))
+            ),
             files={".codex/config.toml": "".join(f"{line}\n" for line in _settings(request)).encode()},
             defaults={"CODEX_HOME": f"{home}/.codex", **_direct_key(request)},
             access={} if request.model_access is None else {_KEY: request.model_access.key},
             leaves={_SESSION: ".codex/sessions/*/*/*/rollout-*.jsonl"},
         )
-
-
-def _session(left: Left) -> AgentReport:
-    reader = CodexSessionReader()
-    reader.feed(left.get(_SESSION, b""))
-    return reader.report()
 
 
 def _brings_settings(arm: Arm) -> bool:

@@ -17,6 +17,7 @@ from outweigh.adapters.agents.installed import Installed, find
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.left_behind import collect, tidy
 from outweigh.adapters.agents.outcome import outcome
+from outweigh.adapters.agents.sign_in import sign_in
 from outweigh.adapters.agents.told import told
 from outweigh.errors import UsageError
 from outweigh.ports import AttemptOutcome, AttemptRequest, Sandbox
@@ -55,6 +56,10 @@ class CommandLineAgent(ABC):
     version_question: ClassVar[str] = "--version"
     own_ways: ClassVar[tuple[str, ...]] = ()
     """Variables that would lead it past the gateway; they are left out where there is one."""
+    keys: ClassVar[tuple[str, ...]]
+    """Variables of the caller that may hold the key for its model, the usual one first."""
+    logins: ClassVar[tuple[str, ...]] = ()
+    """Files of the caller's home that a login leaves."""
 
     @abstractmethod
     def launch(self, request: AttemptRequest, home: str) -> Launch:
@@ -111,6 +116,10 @@ class CommandLineAgent(ABC):
         """The version that is installed, where that can be told."""
         found = None if self.options_of(arm).in_image else self._installed(arm)
         return None if found is None else found.version(self.version_question)
+
+    def about(self, arm: Arm) -> str:
+        """What is known of it before any run: its version, and whether there is a key for its model."""
+        return f"{self.version(arm) or 'version unknown'}, {sign_in(self.keys, self.logins, os.environ, Path.home())}"
 
     def options_of(self, arm: Arm) -> Any:
         """The arm's options, checked."""

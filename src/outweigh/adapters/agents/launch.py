@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from outweigh.transcript.agent_report import AgentReport
 
@@ -28,3 +29,19 @@ class Launch:
     access: Mapping[str, str] = field(default_factory=dict)
     leaves: Mapping[str, str] = field(default_factory=dict)
     litter: tuple[str, ...] = ()
+
+
+class Reader(Protocol):
+    """Makes a report of what an agent writes."""
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next piece."""
+
+    def report(self) -> AgentReport:
+        """What all of it says."""
+
+
+def read_whole(reader: Reader, content: bytes) -> AgentReport:
+    """What a whole file says; nothing where there is none."""
+    reader.feed(content)
+    return reader.report()

@@ -1,0 +1,56 @@
+"""mini-swe-agent, by its own `mini`."""
+
+from typing import Any
+
+import msgspec
+
+from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
+from outweigh.adapters.agents.launch import Launch, read_whole
+from outweigh.adapters.agents.litellm_access import KEYS, OWN_WAYS, litellm_access
+from outweigh.adapters.agents.prompt import prompt
+from outweigh.ports import AttemptRequest
+from outweigh.transcript.mini_swe_agent import MiniSweAgentReader
+
+_SETTINGS, _TRAJECTORY = "mini-settings.yaml", "mini-trajectory.json"
+
+
+class MiniSweAgent(CommandLineAgent):
+    """A loop around a shell, without skills, instruction files or tool servers. Models go by the names of litellm."""
+
+    name = "mini-swe-agent"
+    program = "mini"
+    install = "uv tool install mini-swe-agent --with mcp"
+    options = TurnOptions
+    starts_servers = False
+    needs_model = True
+    version_question = "--help"
+    own_ways = OWN_WAYS
+    keys = KEYS
+
+    def launch(self, request: AttemptRequest, home: str) -> Launch:
+        """`mini` with everything in a settings file, and the trajectory file as its word."""
+        return Launch(
+            arguments=(
+                *("-c", "mini.yaml", "-c", f"{home}/{_SETTINGS}", "-m", request.arm.model or ""),
+                *("--yolo", "--exit-immediately", "-o", f"{home}/{_TRAJECTORY}"),
+            ),
+            report=lambda left: read_whole(MiniSweAgentReader(), left.get(_TRAJECTORY, b"")),
+            files={_SETTINGS: msgspec.json.encode(self._settings(request))},
+            defaults={
+                "MSWEA_CONFIGURED": "true",
+                "MSWEA_SILENT_STARTUP": "1",
+                "MSWEA_COST_TRACKING": "ignore_errors",  # an unknown price is no reason to stop; 0.0 is not believed
+                "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            },
+            access=litellm_access(request),
+            leaves={_TRAJECTORY: _TRAJECTORY},
+        )
+
+    def _settings(self, request: AttemptRequest) -> dict[str, Any]:
+        """In YAML's own subset, which is JSON. Its purse counts only where nobody else holds one."""
+        direct = request.model_access is None
+        limits: dict[str, float] = {"cost_limit": (request.budget_usd or 0.0) if direct else 0.0}
+        turns = self.options_of(request.arm).max_turns
+        if turns is not None:
+            limits["step_limit"] = turns
+        return {"run": {"task": prompt(request)}, "agent": limits}

@@ -1,0 +1,24 @@
+"""Whether there is a key is told, and never the key."""
+
+from pathlib import Path
+
+from outweigh.adapters.agents.sign_in import sign_in
+
+KEYS, LOGINS = ("A_KEY", "B_KEY"), (".agent/login.json",)
+
+
+def test_the_variable_that_holds_a_key_is_named(tmp_path: Path) -> None:
+    assert sign_in(KEYS, LOGINS, {"A_KEY": "", "B_KEY": "sk-1"}, tmp_path) == "key in B_KEY"
+
+
+def test_a_login_is_named_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / ".agent").mkdir()
+    (tmp_path / ".agent" / "login.json").write_text("secret")
+
+    told = sign_in(KEYS, LOGINS, {}, tmp_path)
+
+    assert told == "login in ~/.agent/login.json, which trials do not see; export A_KEY"
+
+
+def test_nothing_at_all_is_said_as_such(tmp_path: Path) -> None:
+    assert sign_in(KEYS, LOGINS, {}, tmp_path) == "no key in A_KEY or B_KEY"
