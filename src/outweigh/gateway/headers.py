@@ -47,7 +47,7 @@ def headers_to_send(given: Mapping[str, str], provider: Provider, key: str) -> P
 
 def headers_to_return(given: Mapping[str, str], secrets: Iterable[str]) -> Pairs:
     """A provider's headers, without any that shows a secret."""
-    hidden = [secret for secret in secrets if secret]
+    hidden = tuple(secrets)
     return [
         (name, value)
         for name, value in given.items()

@@ -7,7 +7,7 @@ class Masking:
     """Passes bytes on, with every secret replaced by as many asterisks: lengths stay what they were said to be."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = [secret.encode() for secret in secrets if secret]
+        self._secrets = [secret.encode() for secret in secrets]
         self._held = b""
 
     def feed(self, chunk: bytes) -> bytes:

@@ -39,6 +39,7 @@ class ModelGateway:
     def __enter__(self) -> Self:
         from outweigh.gateway.reverse_proxy import ReverseProxy  # noqa: PLC0415 - heavy, and needed only here
 
+        self._prices.prices("")  # loads what tables load, before anybody waits for an answer
         self._background.__enter__()
         self._session = self._background.run(_new_session())
         self._proxy = ReverseProxy(self._session, self._upstreams)
@@ -55,7 +56,7 @@ class ModelGateway:
     @contextmanager
     def meter(self, request: MeterRequest) -> Iterator[RunMeter]:
         """Open the way for one run; leaving the context closes it, also for what is still under way."""
-        keys = [upstream.key for upstream in self._upstreams.values() if upstream.key]
+        keys = [secret for upstream in self._upstreams.values() for secret in upstream.secrets]
         meter = RunMeter(RunLedger(request, self._prices, keys, self._now), self._background, self._proxy)
         try:
             yield meter

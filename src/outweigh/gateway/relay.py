@@ -70,9 +70,9 @@ async def relay(
     """Ask the provider, and answer with its answer while it comes. Leaving early hangs up on the provider."""
     async with await _ask(session, request, way, upstream, body) as answer:
         ear.begin_answer(answer.status, answer.headers)
-        response = _response_to(answer, upstream.key or "")
+        response = _response_to(answer, upstream)
         await response.prepare(request)
-        await _pass_on(request, answer, response, Masking([upstream.key or ""]), ear)
+        await _pass_on(request, answer, response, Masking(upstream.secrets), ear)
         return response
 
 
@@ -106,9 +106,9 @@ def _sendable(body: bytes) -> bytes | BytesIO | None:
     return BytesIO(body) if len(body) > LARGEST_PIECE_BYTES else body or None
 
 
-def _response_to(answer: ClientResponse, key: str) -> web.StreamResponse:
+def _response_to(answer: ClientResponse, upstream: Upstream) -> web.StreamResponse:
     response = web.StreamResponse(status=answer.status, reason=answer.reason)
-    for name, value in headers_to_return(answer.headers, [key]):
+    for name, value in headers_to_return(answer.headers, upstream.secrets):
         response.headers.add(name, value)
     is_as_long = "content-encoding" not in answer.headers and answer.content_type != "text/event-stream"
     if is_as_long and answer.content_length is not None:

@@ -102,7 +102,9 @@ class RunLedger:
     def _call(self, exchange: Exchange) -> ModelCall:
         exchange.settle()
         asked, answer = exchange.demand.asked, exchange.answer
-        cost = cost_of(self._tables, asked, answer, self._now())
+        # To the hour: tables remember what they were asked, and some prices change at night.
+        moment = self._now().replace(minute=0, second=0, microsecond=0)
+        cost = cost_of(self._tables, asked, answer, moment)
         if cost is not None and cost.price_table is not None:
             self._price_tables[cost.price_table] = None
         is_sub_agent = self._is_sub_agent(exchange)

@@ -8,6 +8,9 @@ from urllib.parse import urlsplit
 from outweigh.gateway.routes import Provider
 from outweigh.task.suite import GatewaySpec, ProviderSpec
 
+SHORTEST_KEY = 16
+"""Shorter ones are no secrets, and blacking them out would spoil answers."""
+
 _VERSION = re.compile(r"/v\d+\w*(?=/|$)")
 _OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 
@@ -23,6 +26,11 @@ class Upstream:
     variable: str
     key: str | None = field(repr=False)
     proxy: str | None = None
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be shown. A word such as `EMPTY`, which servers without keys are given, is in many texts."""
+        return (self.key,) if self.key and len(self.key) >= SHORTEST_KEY else ()
 
     def address(self, path: str) -> str:
         """The whole address of a path. Many bases name a version already, and then the path's own is dropped."""
