@@ -14,14 +14,23 @@ from outweigh.transcript.codex import CodexReader
 from outweigh.transcript.codex_session import CodexSessionReader
 from outweigh.transcript.event_reader import Reader
 from outweigh.transcript.gemini_cli import GeminiCliReader
+from outweigh.transcript.goose import GooseReader
+from outweigh.transcript.json_lines import JsonLines
 from outweigh.transcript.mini_swe_agent import MiniSweAgentReader
+from outweigh.transcript.opencode import OpenCodeReader
 
 READERS: dict[str, Callable[[], Reader]] = {
     "codex/rollout*": CodexSessionReader,
     "codex/*": CodexReader,
     "gemini-cli/*": GeminiCliReader,
+    "goose/*": GooseReader,
     "mini-swe-agent/*": MiniSweAgentReader,
+    "opencode/*": OpenCodeReader,
 }
+
+
+ENDS_TWICE = frozenset({"opencode/fail400.jsonl"})
+"""Samples whose last line repeats the one before, which ended the run already."""
 
 
 def cases() -> list[tuple[str, Callable[[], Reader]]]:
@@ -58,6 +67,8 @@ def test_a_report_can_be_had_at_any_time_and_changes_nothing(name: str, reader: 
 def test_what_breaks_off_before_its_last_event_is_not_finished(name: str, reader: Callable[[], Reader]) -> None:
     """The last line of a stream, and the last bracket of a document, is what ends a run."""
     content = (SAMPLES / name).read_bytes().rstrip()
+    if name in ENDS_TWICE:
+        content = content[: content.rfind(b"\n")]
     last_line = content.rfind(b"\n") + 1
     for end in {0, 1, last_line // 2, last_line, (last_line + len(content)) // 2, len(content) - 1}:
         report = read(reader(), content[:end])
@@ -97,7 +108,8 @@ def spoiled(value: object, path: list[int], by: object) -> object:
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_no_spoiled_event_breaks_a_reader(name: str, reader: Callable[[], Reader], data: st.DataObject) -> None:
-    lines = _documents((SAMPLES / name).read_bytes())
+    whole = JsonLines()
+    lines: list[object] = [*whole.feed((SAMPLES / name).read_bytes()), *whole.rest()]
     at = data.draw(st.integers(0, len(lines) - 1))
     path = data.draw(st.lists(st.integers(0, 50), min_size=1, max_size=8))
     lines[at] = spoiled(lines[at], path, data.draw(JSON))
@@ -105,12 +117,3 @@ def test_no_spoiled_event_breaks_a_reader(name: str, reader: Callable[[], Reader
     assert isinstance(report, AgentReport)
     msgspec.json.encode(report.steps)
     msgspec.json.decode(msgspec.json.encode(report.usage), type=type(report.usage))
-
-
-def _documents(content: bytes) -> list[object]:
-    """The JSON values of a sample: of the whole, or of its lines."""
-    try:
-        return [msgspec.json.decode(content)]
-    except msgspec.DecodeError:
-        lines = (line for line in content.splitlines() if line.startswith((b"{", b"[")))
-        return [msgspec.json.decode(line) for line in lines]

@@ -68,14 +68,16 @@ def tables_at(value: Any, *keys: str) -> list[dict[str, Any]]:
     return [each for each in sequence(at(value, *keys)) if isinstance(each, dict)]
 
 
-def moment(epoch_seconds: float | None) -> str | None:
-    """A moment as ISO 8601 in UTC."""
-    if epoch_seconds is None:
+def moment_at(value: Any, *keys: str, units_per_second: int = 1) -> str | None:
+    """A moment, counted from the epoch, as ISO 8601 in UTC."""
+    found = at(value, *keys)
+    if isinstance(found, bool) or not isinstance(found, int | float):
         return None
     try:
-        return datetime.fromtimestamp(epoch_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        stamp = datetime.fromtimestamp(found / units_per_second, UTC)
     except (OverflowError, ValueError, OSError):
         return None
+    return stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def as_text(value: Any) -> str:

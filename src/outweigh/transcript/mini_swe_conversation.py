@@ -9,7 +9,7 @@ from outweigh.transcript.fields import (
     as_text,
     at,
     count_at,
-    moment,
+    moment_at,
     name_at,
     number_at,
     table_at,
@@ -41,7 +41,7 @@ class MiniSweConversation:
         """Learn from one message."""
         extra = table_at(message, "extra")
         content = as_text(at(message, "content"))
-        when = moment(amount_at(extra, "timestamp"))
+        when = moment_at(extra, "timestamp")
         self.last_words = content
         if text_at(message, "object") == "response":
             self._answer(message, message, _texts_of_response(message), when)
