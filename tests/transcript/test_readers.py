@@ -18,6 +18,7 @@ from outweigh.transcript.goose import GooseReader
 from outweigh.transcript.json_lines import JsonLines
 from outweigh.transcript.mini_swe_agent import MiniSweAgentReader
 from outweigh.transcript.opencode import OpenCodeReader
+from outweigh.transcript.qwen_code import QwenCodeReader
 
 READERS: dict[str, Callable[[], Reader]] = {
     "codex/rollout*": CodexSessionReader,
@@ -26,6 +27,7 @@ READERS: dict[str, Callable[[], Reader]] = {
     "goose/*": GooseReader,
     "mini-swe-agent/*": MiniSweAgentReader,
     "opencode/*": OpenCodeReader,
+    "qwen-code/*": QwenCodeReader,
 }
 
 

@@ -56,9 +56,10 @@ def test_a_note_goes_to_the_agents_last_step() -> None:
     steps.note(model="nobody")
     steps.say("Hi")
     steps.add("user", "Hello")
-    steps.note(model="m", metrics=AtifMetrics(prompt_tokens=5))
+    steps.note(model="m", metrics=AtifMetrics(prompt_tokens=5), sub_agent="c1")
     assert steps.steps()[0].model_name == "m"
     assert steps.steps()[0].metrics == AtifMetrics(prompt_tokens=5)
+    assert steps.steps()[0].extra == {"sub_agent": "c1"}
 
 
 def test_texts_beyond_the_limit_are_dropped_and_told() -> None:

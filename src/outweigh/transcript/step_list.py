@@ -21,6 +21,7 @@ class _Draft:
     timestamp: str | None = None
     model: str | None = None
     metrics: AtifMetrics | None = None
+    sub_agent: str | None = None
 
 
 class StepList:
@@ -70,12 +71,15 @@ class StepList:
         )
         (draft or self._agent(None)).results.append(found)
 
-    def note(self, *, model: str | None = None, metrics: AtifMetrics | None = None) -> None:
-        """What is known about the agent's last step."""
+    def note(
+        self, *, model: str | None = None, metrics: AtifMetrics | None = None, sub_agent: str | None = None
+    ) -> None:
+        """What is known about the agent's last step; `sub_agent` is the call that started who took it."""
         last = next((draft for draft in reversed(self._drafts) if draft.source == "agent"), None)
         if last is not None:
             last.model = model or last.model
             last.metrics = metrics or last.metrics
+            last.sub_agent = sub_agent or last.sub_agent
 
     def close(self) -> None:
         """What the agent does next is another step."""
@@ -132,4 +136,5 @@ def _step(number: int, draft: _Draft) -> AtifStep:
         tool_calls=tuple(draft.calls.values()) or None,
         observation=AtifObservation(results=tuple(draft.results)) if draft.results else None,
         metrics=draft.metrics,
+        extra=None if draft.sub_agent is None else {"sub_agent": draft.sub_agent},
     )
