@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outweigh.record.judgment import CriterionScore
-from outweigh.score.judged import judgment_score, panel_score
+from outweigh.score.judged import judgment_score
+from outweigh.score.panel import panel_score
 from outweigh.testing.builders import a_judgment, a_run
 
 RUN = a_run()
@@ -32,7 +33,7 @@ def test_an_invalid_judgment_is_absent_not_zero() -> None:
     good, bad = a_judgment(RUN, 0.9), a_judgment(RUN, 0.0, judge="other", invalid_reason="refused")
 
     assert panel_score([good, bad]).score.value == pytest.approx(0.9)
-    assert {judge.name for judge in panel_score([good, bad]).judges} == {"judge"}
+    assert {seat.judge.name for seat in panel_score([good, bad]).seats} == {"judge"}
     assert panel_score([bad]).score.value is None
 
 

@@ -1,6 +1,6 @@
 """Everything two arms say about each other."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,9 @@ from outweigh.compare.composites import Composer
 from outweigh.compare.delta import Delta, deltas
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.pairing import Pairing, pair_runs
+from outweigh.compare.pass_fact import PassFact
 from outweigh.compare.task_comparison import TaskComparison, compare_tasks
+from outweigh.compare.voices import voice_warnings
 from outweigh.errors import UsageError, name_some
 from outweigh.record.run_record import AgentKind
 from outweigh.score.profile import OBJECTIVE_FIRST, Profile
@@ -44,6 +46,8 @@ class Comparison:
     agent_kinds: frozenset[AgentKind]
     same_configuration: bool
     changed_tasks: tuple[str, ...]
+    unequally_judged: tuple[str, ...]
+    judging: Mapping[str, Sequence[PassFact]]
     skipped_lines: int
     evidence_sha256: str
     warnings: tuple[str, ...]
@@ -77,10 +81,12 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
         agent_kinds=frozenset(score.agent_kind for scores in arms.values() for score in scores),
         same_configuration=_same_configuration(before, after),
         changed_tasks=_changed_tasks(before, after),
+        unequally_judged=composer.unequally_judged,
+        judging={name: evidence.judging.get(name, ()) for name in arms},
         skipped_lines=len(evidence.skipped),
         evidence_sha256=evidence.sha256(baseline, candidate),
         warnings=(*evidence.warnings, *_warnings(before, after)),
-        composite_warnings=composer.warnings(),
+        composite_warnings=(*voice_warnings(arms.values(), evidence.jury), *composer.warnings()),
     )
 
 

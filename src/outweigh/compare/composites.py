@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from outweigh.compare.arm_table import ArmTable, tabulate
 from outweigh.errors import name_some
 from outweigh.score.composite import NEUTRAL, SIGNALS, CostAdjustment, composite, cost_adjustment
+from outweigh.score.panel import Seat
 from outweigh.score.profile import EVEN, Profile
 from outweigh.score.score import Score
 
@@ -27,13 +28,18 @@ class Composer:
         """Lay one arm out with its composites."""
         return tabulate(name, scores, composite=self._composite, composite_even=self._even)
 
+    @property
+    def unequally_judged(self) -> tuple[str, ...]:
+        """Tasks whose judge scores are left out, because some of their runs lack a judge or a pass that others have."""
+        return tuple(self._dropped)
+
     def warnings(self) -> tuple[str, ...]:
         """What had to be left out of the composites laid out so far."""
         notes = []
         if self._dropped:
             notes.append(
                 f"judge scores are left out of the composites of {name_some(self._dropped)}: not every run has the "
-                "same judges. Judge the missing runs to bring them back."
+                "same judges, models, prompts, rubrics and passes. Judge the missing runs to bring them back."
             )
         for signal, runs in sorted(self._left_out.items()):
             notes.append(f"{signal} is left out of the cost adjustment of {runs} runs: not reported on both sides.")
@@ -76,11 +82,11 @@ def _references(scores: Iterable[Score]) -> dict[str, Reference]:
 
 def _judged_tasks(arms: Iterable[Sequence[Score]]) -> tuple[set[str], list[str]]:
     """Tasks whose every counted run has the same judges, and tasks where some judges are missing somewhere."""
-    panels: dict[str, set[frozenset[object]]] = defaultdict(set)
+    panels: dict[str, set[frozenset[Seat]]] = defaultdict(set)
     for scores in arms:
         for score in scores:
             if score.counted:
-                panels[score.task_id].add(score.judges)
+                panels[score.task_id].add(score.deciding_seats)
     judged = {task for task, seen in panels.items() if len(seen) == 1 and all(seen)}
     dropped = [task for task, seen in panels.items() if task not in judged and any(seen)]
     return judged, dropped

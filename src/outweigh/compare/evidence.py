@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from outweigh.compare.joining import Joined, LocatedJudgment, join_judgments
+from outweigh.compare.pass_fact import PassFact
 from outweigh.errors import EvidenceError, UsageError, name_some
 from outweigh.record.codec import InvalidLine, Located
 from outweigh.record.components import Component, ComponentTokens
@@ -14,7 +16,8 @@ from outweigh.record.pricing import FirstKnown, ModelPrices
 from outweigh.record.run_record import RunRecord
 from outweigh.score.changes import Change
 from outweigh.score.efficiency import ComponentShare, component_breakdown
-from outweigh.score.score import Score, score_run, with_judgments
+from outweigh.score.jury import NO_RULES, Jury
+from outweigh.score.score import Score, score_run
 
 SHOWN_LINES = 10
 
@@ -27,6 +30,8 @@ class Evidence:
     digests: Mapping[str, Sequence[bytes]]
     changes: Mapping[str, Sequence[Change]]
     components: Mapping[str, Sequence[ComponentShare]]
+    judging: Mapping[str, Sequence[PassFact]]
+    jury: Jury
     skipped: Sequence[InvalidLine]
     warnings: tuple[str, ...]
 
@@ -49,27 +54,31 @@ def gather(
     prices: FirstKnown,
     changes: Iterable[Change] = (),
     skipped: Sequence[InvalidLine] = (),
+    jury: Jury = NO_RULES,
 ) -> Evidence:
     """Score every run as it is read, keep the last attempt of each trial, and join the judgments."""
     trials = _Trials()
-    judgments: dict[str, list[Located]] = defaultdict(list)
+    judgments: dict[str, list[LocatedJudgment]] = defaultdict(list)
     for located in records:
         if isinstance(located.record, RunRecord):
             trials.add(located, located.record, prices)
-        else:
-            judgments[located.record.run_id].append(located)
+        elif isinstance(located.record, Judgment):
+            judgments[located.record.run_id].append(LocatedJudgment(located.record, located.source, located.line))
     if not trials.scores:
         raise EvidenceError("the records hold no run; there is nothing to compare.")
-    orphans = trials.join(judgments) if judgments else 0
+    joined = join_judgments(trials.scores, trials.digest_of, judgments, jury)
+    trials.take(joined)
     arms, changed = trials.by_arm(), _by_arm(changes)
     return Evidence(
         arms=arms,
         digests=trials.digests,
         changes=changed,
         components=trials.breakdowns(prices),
+        judging=joined.facts,
+        jury=jury,
         # `skipped` fills while the records are read, so it is copied only now.
         skipped=tuple(skipped),
-        warnings=_warnings(trials.retried, orphans, skipped, changed.keys() - arms.keys()),
+        warnings=(*_warnings(trials.retried, skipped, changed.keys() - arms.keys()), *joined.warnings()),
     )
 
 
@@ -79,6 +88,7 @@ class _Trials:
     def __init__(self) -> None:
         self.scores: dict[tuple[str, str, int], Score] = {}
         self.digests: dict[str, list[bytes]] = defaultdict(list)
+        self.digest_of: dict[tuple[str, str, int], bytes] = {}
         self.retried = 0
         self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
         self._models: dict[str, set[str | None]] = defaultdict(set)
@@ -86,10 +96,11 @@ class _Trials:
     def add(self, located: Located, run: RunRecord, prices: FirstKnown) -> None:
         score = score_run(located, run, prices)
         arm, key = score.arm, (score.task_id, score.arm, score.repeat)
-        self.digests[arm].append(record_digest(run))
-        if (earlier := self.scores.get(key)) is not None:
-            score = self._last_attempt(earlier, score)
-        self.scores[key] = score
+        digest = record_digest(run)
+        self.digests[arm].append(digest)
+        if (earlier := self.scores.get(key)) is None or self._last_attempt(earlier, score) is score:
+            self.scores[key] = score
+            self.digest_of[key] = digest
         if run.components and score.counted:
             self._models[arm].add(run.agent.model)
             for line in run.components:
@@ -123,21 +134,11 @@ class _Trials:
         self.retried += 1
         return last
 
-    def join(self, judgments: Mapping[str, list[Located]]) -> int:
-        """Attach judgments to their runs; returns how many found none."""
-        keys: dict[str, tuple[str, str, int]] = {}
-        for key, score in self.scores.items():
-            if (other := keys.setdefault(score.run_id, key)) != key and score.run_id in judgments:
-                raise EvidenceError(
-                    f"run_id {score.run_id!r} names two runs: {self.scores[other].place} and {score.place}, so its "
-                    "judgments cannot be told apart. Give every run its own run_id."
-                )
-        for run_id in judgments.keys() & keys.keys():
-            key = keys[run_id]
-            answers = _distinct(judgments[run_id])
-            self.scores[key] = with_judgments(self.scores[key], answers)
-            self.digests[key[1]].extend(map(record_digest, answers))
-        return sum(len(answers) for run_id, answers in judgments.items() if run_id not in keys)
+    def take(self, joined: Joined) -> None:
+        """Put the scores with their judges' part in place of those without."""
+        self.scores.update(joined.scores)
+        for arm, digests in joined.digests.items():
+            self.digests[arm].extend(digests)
 
     def by_arm(self) -> dict[str, list[Score]]:
         """Arms as they appear, each in the order of its trials: figures must not depend on who finished first."""
@@ -149,20 +150,6 @@ class _Trials:
         return dict(arms)
 
 
-def _distinct(answers: Iterable[Located]) -> list[Judgment]:
-    seen: dict[tuple[object, int], Located] = {}
-    for located in answers:
-        judgment = located.record
-        if not isinstance(judgment, Judgment):
-            raise TypeError("only judgments are joined")
-        if (twin := seen.setdefault((judgment.judge, judgment.pass_index), located)) is not located:
-            raise EvidenceError(
-                f"run {judgment.run_id!r} is judged twice by {judgment.judge.name!r}, pass {judgment.pass_index}: "
-                f"{twin.source}:{twin.line} and {located.source}:{located.line}. Remove one, or number the passes."
-            )
-    return [located.record for located in seen.values() if isinstance(located.record, Judgment)]
-
-
 def _by_arm(changes: Iterable[Change]) -> dict[str, list[Change]]:
     arms: dict[str, list[Change]] = defaultdict(list)
     for change in changes:
@@ -170,14 +157,10 @@ def _by_arm(changes: Iterable[Change]) -> dict[str, list[Change]]:
     return dict(arms)
 
 
-def _warnings(
-    retried: int, orphans: int, skipped: Sequence[InvalidLine], strangers: Collection[str]
-) -> tuple[str, ...]:
+def _warnings(retried: int, skipped: Sequence[InvalidLine], strangers: Collection[str]) -> tuple[str, ...]:
     notes = []
     if retried:
         notes.append(f"{retried} attempts were superseded by a later attempt at the same trial.")
-    if orphans:
-        notes.append(f"{orphans} judgments name a run that is not in the records; they are not used.")
     if skipped:
         places = "; ".join(map(str, skipped[:SHOWN_LINES])) + ("; …" if len(skipped) > SHOWN_LINES else "")
         notes.append(f"{len(skipped)} lines could not be read and were skipped, so nothing is promoted: {places}.")

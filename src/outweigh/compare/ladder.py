@@ -10,6 +10,7 @@ from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.composites import Composer
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.frontier import Offer, frontier
+from outweigh.compare.voices import voice_warnings
 from outweigh.errors import UsageError
 from outweigh.score.grade import SEED, GradeScale
 from outweigh.score.profile import EVEN
@@ -71,7 +72,7 @@ def climb(
         best_value=_best_value(summaries),
         frontier=frontier(_offers(summaries)),
         evidence_sha256=evidence.sha256(*names),
-        warnings=(*evidence.warnings, *guessed, *composer.warnings()),
+        warnings=(*evidence.warnings, *guessed, *voice_warnings(arms.values(), evidence.jury), *composer.warnings()),
     )
 
 

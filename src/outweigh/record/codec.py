@@ -9,10 +9,11 @@ import msgspec
 from outweigh.errors import EvidenceError
 from outweigh.record.collected import from_collected, looks_collected
 from outweigh.record.judgment import Judgment
+from outweigh.record.preference import Preference
 from outweigh.record.run_record import RunRecord
 from outweigh.record.upgrade import upgrade
 
-Record = RunRecord | Judgment
+Record = RunRecord | Judgment | Preference
 
 LINE_LIMIT = 1_000_000
 """A record's line is shorter than this many bytes; transcripts and diffs are artifacts, not fields."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from outweigh.record.stored import Json
 
-CURRENT: Mapping[str, int] = {"outweigh.run": 1, "outweigh.judgment": 1}
+CURRENT: Mapping[str, int] = {"outweigh.run": 1, "outweigh.judgment": 1, "outweigh.preference": 1}
 """The version of each stored schema that this release writes."""
 
 STEPS: Mapping[str, Callable[[Json], Json]] = {}

@@ -1,21 +1,10 @@
-"""What the judges say about one run: computed here from criterion scores, never taken from a judge's own total."""
+"""What one judgment says about a run: computed here from criterion scores, never taken from a judge's own total."""
 
-from collections import defaultdict
-from collections.abc import Iterable
-from typing import NamedTuple
-
-from outweigh.record.judgment import JudgeIdentity, Judgment
+from outweigh.record.judgment import Judgment
 from outweigh.stats.quantity import Quantity, known, unknown
 
-
-class PanelScore(NamedTuple):
-    """The mean over judges of each judge's mean, and which judges gave a valid answer."""
-
-    score: Quantity
-    judges: frozenset[JudgeIdentity]
-
-
-NOT_JUDGED = PanelScore(unknown("no valid judgment"), frozenset())
+NOTABLE_GAP = 0.02
+"""A stated total that is further from the sum of its parts than this is reported."""
 
 
 def judgment_score(judgment: Judgment) -> Quantity:
@@ -29,13 +18,11 @@ def judgment_score(judgment: Judgment) -> Quantity:
     return known(sum(item_weight * score for item_weight, score in applying) / weight)
 
 
-def panel_score(judgments: Iterable[Judgment]) -> PanelScore:
-    """Average a judge's passes first, then the judges, so that an extra pass does not outvote a colleague."""
-    passes: dict[JudgeIdentity, list[float]] = defaultdict(list)
-    for judgment in judgments:
-        if (score := judgment_score(judgment).value) is not None:
-            passes[judgment.judge].append(score)
-    if not passes:
-        return NOT_JUDGED
-    means = [sum(scores) / len(scores) for scores in passes.values()]
-    return PanelScore(known(sum(means) / len(means)), frozenset(passes))
+def stated_gap(judgment: Judgment) -> Quantity:
+    """How far the judge's own total lies above the sum of its parts."""
+    score = judgment_score(judgment)
+    if score.value is None:
+        return score
+    if judgment.stated_total is None:
+        return unknown("the judge stated no total")
+    return known(judgment.stated_total - score.value)

@@ -9,15 +9,16 @@ import msgspec
 
 from outweigh.record.codec import Located
 from outweigh.record.cost import CostProvenance
-from outweigh.record.judgment import JudgeIdentity, Judgment
+from outweigh.record.judgment import Judgment
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.run_record import AgentKind, RunRecord
 from outweigh.record.status import EXCLUDED, Status
 from outweigh.score.composite import SIGNALS
 from outweigh.score.cost import cache_normalised_cost, run_cost
 from outweigh.score.efficiency import schema_overhead, skill_efficiency, token_efficiency_ratio
-from outweigh.score.judged import NOT_JUDGED, panel_score
+from outweigh.score.jury import NO_RULES, Jury
 from outweigh.score.objective import objective, passed
+from outweigh.score.panel import NOT_JUDGED, Seat, panel_score
 from outweigh.score.process import edit_fail_rate, r_prog, skill_used, strategic_drift
 from outweigh.score.profile import Dimension
 from outweigh.score.tokens import cache_read_share, non_cache_tokens, total_tokens
@@ -42,7 +43,9 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     position: int | None
     started_at: datetime | None
     vacuous: bool
-    judges: frozenset[JudgeIdentity]
+    seats: frozenset[Seat]
+    deciding_seats: frozenset[Seat]
+    deciding_judge_score: float | None
     cost_provenance: CostProvenance
     passed: float | None
     objective: float | None
@@ -79,11 +82,11 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"{self.source}:{self.line}"
 
     def dimensions(self, *, judged: bool) -> dict[Dimension, float | None]:
-        """What a composite weighs; without the judge's part where the arms' judges differ."""
+        """What a composite weighs; without the judges' part where the arms' judges differ, or none may decide."""
         return {
             Dimension.OBJECTIVE: self.objective,
             Dimension.PASSED: self.passed,
-            Dimension.JUDGE_SCORE: self.judge_score if judged else None,
+            Dimension.JUDGE_SCORE: self.deciding_judge_score if judged else None,
         }
 
     def signals(self) -> dict[str, float | None]:
@@ -136,20 +139,31 @@ def score_run(located: Located, run: RunRecord, prices: FirstKnown) -> Score:
         position=run.position,
         started_at=run.started_at,
         vacuous=checks.vacuous,
-        judges=NOT_JUDGED.judges,
+        seats=NOT_JUDGED.seats,
+        deciding_seats=NOT_JUDGED.seats,
+        deciding_judge_score=None,
         cost_provenance=cost.provenance,
         reasons=_shared_reasons(tuple((name, m.reason) for name, m in measures.items() if m.reason is not None)),
         **{name: measure.value for name, measure in measures.items()},
     )
 
 
-def with_judgments(score: Score, judgments: Iterable[Judgment]) -> Score:
-    """Add the judges' part, which is stored apart from the run."""
-    panel = panel_score(judgments)
+def with_judgments(score: Score, judgments: Iterable[Judgment], jury: Jury = NO_RULES) -> Score:
+    """Add the judges' part, which is stored apart from the run. All judges are shown; those that may, decide."""
+    answers = list(judgments)
+    panel = panel_score(answers, jury)
+    deciding = panel_score((answer for answer in answers if jury.objection(answer.judge) is None), jury)
     reasons = {name: why for name, why in score.reasons.items() if name != "judge_score"}
     if panel.score.reason is not None:
         reasons["judge_score"] = panel.score.reason
-    return msgspec.structs.replace(score, judge_score=panel.score.value, judges=panel.judges, reasons=reasons)
+    return msgspec.structs.replace(
+        score,
+        judge_score=panel.score.value,
+        seats=panel.seats,
+        deciding_judge_score=deciding.score.value,
+        deciding_seats=deciding.seats,
+        reasons=reasons,
+    )
 
 
 def _reported(value: float | None) -> Quantity:

@@ -10,11 +10,13 @@ from outweigh.record.check_result import CheckResult
 from outweigh.record.codec import Located, Record
 from outweigh.record.cost import UNKNOWN_COST, reported_cost
 from outweigh.record.judgment import CriterionScore, JudgeIdentity, Judgment
+from outweigh.record.preference import Preference, ShownRun
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
 from outweigh.record.status import Status
 from outweigh.record.trial import Trial
 from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.score.jury import NO_RULES, Jury
 
 
 def a_check(name: str = "tests", *, passed: bool | None = True, required: bool = True, **fields: Any) -> CheckResult:
@@ -86,6 +88,31 @@ def a_judgment(
     return msgspec.structs.replace(answer, **fields)
 
 
+def a_preference(first: RunRecord, second: RunRecord, **fields: Any) -> Preference:
+    """One valid answer about two runs in this order; `first_score=` and `second_score=`, or `criteria=`, decide it."""
+    answer = Preference(
+        task_id=first.trial.task_id,
+        repeat=first.trial.repeat,
+        first=ShownRun(run_id=first.run_id, run_sha256=None, arm=first.trial.arm),
+        second=ShownRun(run_id=second.run_id, run_sha256=None, arm=second.trial.arm),
+        judge=JudgeIdentity(name="judge", model=None, version=None, rubric_sha256=None, prompt_sha256=None),
+        pass_index=1,
+        invalid_reason=None,
+        criteria=(),
+        first_score=None,
+        second_score=None,
+        stated=None,
+        confidence=None,
+        attempts=None,
+        warnings=(),
+        usage=NO_USAGE,
+        cost=UNKNOWN_COST,
+        judged_at=None,
+        duration_seconds=None,
+    )
+    return msgspec.structs.replace(answer, **fields)
+
+
 def an_arm(arm: str, outcomes: Sequence[Sequence[bool]], **fields: Any) -> list[RunRecord]:
     """One run per outcome: `outcomes[t][r]` is whether repeat r + 1 of task t + 1 passed."""
     return [
@@ -95,10 +122,10 @@ def an_arm(arm: str, outcomes: Sequence[Sequence[bool]], **fields: Any) -> list[
     ]
 
 
-def evidence_of(*records: Record | Iterable[Record]) -> Evidence:
+def evidence_of(*records: Record | Iterable[Record], jury: Jury = NO_RULES) -> Evidence:
     """Gather records, or lists of them, as if they had been read from a file."""
     flat: list[Record] = []
     for item in records:
-        flat.extend([item] if isinstance(item, RunRecord | Judgment) else item)
+        flat.extend([item] if isinstance(item, RunRecord | Judgment | Preference) else item)
     located = (Located(record, "records", number) for number, record in enumerate(flat, start=1))
-    return gather(located, prices=FirstKnown())
+    return gather(located, prices=FirstKnown(), jury=jury)

@@ -20,7 +20,7 @@ def decide_by_composite(comparison: Comparison, thresholds: Thresholds) -> Verdi
     shared = [task for task in comparison.tasks if task.baseline.present and task.candidate.present]
     deltas = {task.task_id: delta for task in shared if (delta := composite_delta(task)) is not None}
     regressions = tuple(_regressions(comparison.tasks, deltas, thresholds))
-    unknown = tuple(_unknown(shared, thresholds))
+    unknown = (*_unknown(shared, thresholds), *_unequally_judged(comparison))
     net_gain = round(sum(deltas.values()), DECIMALS)
     vacuous = {task.task_id for task in shared if task.baseline.vacuous or task.candidate.vacuous}
     supported = round(sum(delta for task_id, delta in deltas.items() if task_id not in vacuous), DECIMALS)
@@ -109,6 +109,12 @@ def _unknown(shared: list[TaskComparison], thresholds: Thresholds) -> Iterator[s
             reasons = [reason for name in names if (reason := getattr(side, name).reason) is not None]
             if reasons:
                 yield f"task {task.task_id!r}: the {role}'s score is unknown, {reasons[0]}"
+
+
+def _unequally_judged(comparison: Comparison) -> Iterator[str]:
+    """A judge that failed on some runs may have failed on just those that would have changed the decision."""
+    for task_id in comparison.unequally_judged:
+        yield f"task {task_id!r}: its judge scores are unknown, because not every run has the same judges and passes"
 
 
 def _candidate_only(comparison: Comparison) -> tuple[str, ...]:

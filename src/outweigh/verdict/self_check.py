@@ -11,6 +11,7 @@ from numpy.random import Generator
 from outweigh.compare.comparison import Comparison, compare
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import EvidenceError, UsageError, name_some
+from outweigh.score.jury import NO_RULES
 from outweigh.score.score import Score
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.proportion import wilson_interval
@@ -135,7 +136,9 @@ def halve(repeats: Repeats, rng: Generator) -> Evidence:
         turn += len(repeats[task])
     # Nothing is promoted on the strength of a split, so it needs no fingerprint.
     digests: dict[str, Sequence[bytes]] = dict.fromkeys(HALVES, ())
-    return Evidence(arms=hands, digests=digests, changes={}, components={}, skipped=(), warnings=())
+    return Evidence(
+        arms=hands, digests=digests, changes={}, components={}, judging={}, jury=NO_RULES, skipped=(), warnings=()
+    )
 
 
 def _dealt(run: Score, half: str, repeat: int) -> Score:
