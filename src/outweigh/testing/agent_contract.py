@@ -1,7 +1,7 @@
 """What every adapter of an agent must do, claimed with the real program against a scripted model."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ KEY = "run-key-1"
 PATIENCE_SECONDS = 300.0
 SOON_SECONDS = 10.0
 ENDLESS_SECONDS = 3600.0
+KEPT_BODY_BYTES = 2**20
 FIRST_USAGE = UsageSpec(input_tokens=1000, output_tokens=100, cache_read_tokens=30, reasoning_tokens=7)
 LAST_USAGE = UsageSpec(input_tokens=2000, output_tokens=200, cache_read_tokens=60)
 
@@ -37,7 +38,8 @@ class Attempted:
         """What to show when a claim fails."""
         kept = self.outcome.artifacts
         return "\n".join(
-            [str(self.outcome.status), str(self.outcome.status_detail), *map(str, self.requests)]
+            [str(self.outcome.status), str(self.outcome.status_detail)]
+            + [str(replace(entry, body=None)) for entry in self.requests]
             + [f"--- {name}\n{kept[name].decode(errors='replace')[-3000:]}" for name in sorted(kept)]
         )
 
@@ -73,13 +75,22 @@ class AgentContract(ABC):
         """How the agent tells the tokens of its answers; override for one that does not tell all kinds."""
         return tokens.usage
 
-    def attempted(self, turns: Sequence[Turn], timeout_seconds: float = PATIENCE_SECONDS) -> Attempted:
-        """An attempt against a model that says these things."""
-        room = replace(a_request(self.folder(), "agents"), read_only=self.agent().read_only(self.arm()))
-        with ModelServer(Script(turn=list(turns))) as server:
+    def attempted(
+        self,
+        turns: Sequence[Turn],
+        arm: Arm | None = None,
+        files: Mapping[str, bytes] | None = None,
+        timeout_seconds: float = PATIENCE_SECONDS,
+    ) -> Attempted:
+        """An attempt against a model that says these things, over a workspace of these files."""
+        arm = arm or self.arm()
+        room = replace(a_request(self.folder(), "agents"), read_only=self.agent().read_only(arm))
+        with ModelServer(Script(turn=list(turns)), kept_body_bytes=KEPT_BODY_BYTES) as server:
             with self.sandboxes().open(replace(room, doors=(door_to(server.port),))) as sandbox:
+                for path, content in (files or {}).items():
+                    sandbox.write(path, content)
                 access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(MODEL_DOOR)}", key=KEY)
-                request = an_attempt(self.arm(), timeout_seconds=timeout_seconds, model_access=access)
+                request = an_attempt(arm, timeout_seconds=timeout_seconds, model_access=access)
                 outcome = self.agent().attempt(request, sandbox)
             return Attempted(outcome, server.ledger, room.workspace)
 

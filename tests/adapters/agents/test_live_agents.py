@@ -2,8 +2,10 @@
 
 from abc import abstractmethod
 from pathlib import Path
+from shutil import which
 from typing import ClassVar
 
+import msgspec
 import pytest
 from tests.adapters.agents.programs import PROGRAMS
 from tests.parts import require
@@ -11,13 +13,44 @@ from tests.parts import require
 from outweigh.adapters.agents.claude_code import ClaudeCode
 from outweigh.adapters.agents.codex import Codex
 from outweigh.adapters.agents.command_line import CommandLineAgent
+from outweigh.adapters.agents.gemini_cli import GeminiCli
+from outweigh.adapters.agents.goose import Goose
 from outweigh.adapters.agents.mini_swe_agent import MiniSweAgent
+from outweigh.adapters.agents.opencode import OpenCode
+from outweigh.adapters.agents.qwen_code import QwenCode
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.ports import SandboxProvider
-from outweigh.task.arm import Arm
+from outweigh.record.status import Status
+from outweigh.record.usage import Usage
+from outweigh.run.arms import ArmFiles, load_arm
+from outweigh.task.arm import Arm, ArmSpec, McpServer
+from outweigh.task.places import places_of
 from outweigh.testing.agent_contract import AgentContract
 from outweigh.testing.agent_setting import an_arm
-from outweigh.testing.model_server import Turn
+from outweigh.testing.model_server import LedgerEntry, Tokens, Turn
+
+DESCRIPTION = "Puts every zebra back into its own stable."
+SKILL = f"---\nname: tidy\ndescription: {DESCRIPTION}\n---\nCount the stripes first.\n"
+INSTRUCTIONS = "Greet every zebra by its full name."
+TOOL_SERVER = """
+import json, sys
+TOOL = {"name": "feed_the_zebra", "description": "Feeds it.", "inputSchema": {"type": "object", "properties": {}}}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    method, answer = asked["method"], {"error": {"code": -32601, "message": "unknown method"}}
+    if method == "initialize":
+        version = asked["params"]["protocolVersion"]
+        about = {"name": "zoo", "version": "1"}
+        answer = {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}}
+    elif method == "tools/list":
+        answer = {"result": {"tools": [TOOL]}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
+"""
+
+SERVERS = {"zoo": McpServer(command=["python3", "tool_server.py"])}
+INSIDE = "/usr/local/bin:/usr/bin:/bin"
 
 
 class LiveAgent(AgentContract):
@@ -44,6 +77,43 @@ class LiveAgent(AgentContract):
     def folder(self) -> Path:
         return self._folder
 
+    def laid(self) -> tuple[Arm, dict[str, bytes]]:
+        """An arm with all that this agent understands, loaded as a suite's is, and the files that it lays."""
+        source = self._folder / "suite"
+        (source / "skills" / "tidy").mkdir(parents=True)
+        (source / "skills" / "tidy" / "SKILL.md").write_text(SKILL)
+        (source / "files").mkdir()
+        (source / "files" / "tool_server.py").write_text(TOOL_SERVER)
+        plain, places = self.arm(), places_of(self.agent().name)
+        spec = ArmSpec(
+            agent=plain.agent,
+            model=plain.model,
+            options=plain.options,
+            files="files",
+            skills=["skills/tidy"] if places.skills else [],
+            instructions=INSTRUCTIONS if places.instructions else None,
+            mcp_servers={"zoo": McpServer(command=["python3", "tool_server.py"])}
+            if self.agent().starts_servers
+            else {},
+        )
+        files = ArmFiles(source)
+        arm = load_arm("full", {"full": spec}, files, "suite.toml")
+        return arm, {file.path: files.contents[file.sha256] for file in arm.overlay}
+
+    def test_what_the_arm_lays_is_put_before_the_model(self) -> None:
+        require(None if which("python3", path=INSIDE) else f"no python3 in {INSIDE}, where sandboxes look for it")
+        arm, files = self.laid()
+
+        done = self.attempted(self.turns(), arm, files)
+
+        sent = b"\n".join(entry.body or b"" for entry in done.requests).decode()
+        places = places_of(self.agent().name)
+        assert done.outcome.status is Status.COMPLETED, done.told
+        assert (DESCRIPTION in sent, INSTRUCTIONS in sent) == (bool(places.skills), bool(places.instructions)), (
+            done.told
+        )
+        assert ("feed_the_zebra" in sent) == self.agent().starts_servers, done.told
+
 
 class TestClaudeCode(LiveAgent):
     model = "claude-sonnet-4-5"
@@ -69,3 +139,47 @@ class TestMiniSweAgent(LiveAgent):
         """It ends by a command."""
         act, end = super().turns()
         return [act, Turn(run="echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", usage=end.usage)]
+
+
+class TestGeminiCli(LiveAgent):
+    model = "gemini-2.5-pro"
+
+    def agent(self) -> CommandLineAgent:
+        return GeminiCli()
+
+    @pytest.mark.xfail(reason="Google refuses a key with 400, which is not yet read as such")
+    def test_a_model_that_refuses_the_key_says_nothing_about_the_arm(self) -> None:
+        super().test_a_model_that_refuses_the_key_says_nothing_about_the_arm()
+
+
+class TestOpenCode(LiveAgent):
+    model = "openai/gpt-5"
+
+    def agent(self) -> CommandLineAgent:
+        return OpenCode()
+
+    def counts(self, entry: LedgerEntry) -> bool:
+        """It does not count the request for a title."""
+        return super().counts(entry) and bool(entry.tools)
+
+
+class TestGoose(LiveAgent):
+    model = "openai/gpt-4.1"
+
+    def agent(self) -> CommandLineAgent:
+        return Goose()
+
+    def counts(self, entry: LedgerEntry) -> bool:
+        """It does not count the request for a title."""
+        return super().counts(entry) and bool(entry.tools)
+
+
+class TestQwenCode(LiveAgent):
+    model = "qwen3-coder"
+
+    def agent(self) -> CommandLineAgent:
+        return QwenCode()
+
+    def usage_of(self, tokens: Tokens) -> Usage:
+        """It has no word for what is written to the cache."""
+        return msgspec.structs.replace(super().usage_of(tokens), cache_write_tokens=None)

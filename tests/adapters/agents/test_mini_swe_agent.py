@@ -41,17 +41,26 @@ def test_turns_are_limited_where_the_arm_says_so_and_dollars_where_nobody_else_d
     assert settings(direct)["agent"] == {"cost_limit": 0.5}
 
 
+OPENAI = {"OPENAI_API_BASE": f"{ACCESS.base_url}/v1", "OPENAI_API_KEY": ACCESS.key}
+ANTHROPIC = {"ANTHROPIC_API_BASE": ACCESS.base_url, "ANTHROPIC_API_KEY": ACCESS.key}
+GEMINI = {"GEMINI_API_BASE": f"{ACCESS.base_url}/v1beta", "GEMINI_API_KEY": ACCESS.key}
+
+
 @pytest.mark.parametrize(
-    ("model", "access"),
+    ("model", "told", "access"),
     [
-        ("openai/gpt-4.1", {"OPENAI_API_BASE": f"{ACCESS.base_url}/v1", "OPENAI_API_KEY": ACCESS.key}),
-        ("gpt-4.1", {"OPENAI_API_BASE": f"{ACCESS.base_url}/v1", "OPENAI_API_KEY": ACCESS.key}),
-        ("anthropic/claude-sonnet-4-5", {"ANTHROPIC_API_BASE": ACCESS.base_url, "ANTHROPIC_API_KEY": ACCESS.key}),
-        ("claude-sonnet-4-5", {"ANTHROPIC_API_BASE": ACCESS.base_url, "ANTHROPIC_API_KEY": ACCESS.key}),
-        ("gemini/gemini-2.5-pro", {"GEMINI_API_BASE": f"{ACCESS.base_url}/v1beta", "GEMINI_API_KEY": ACCESS.key}),
+        ("openai/gpt-4.1", "openai/gpt-4.1", OPENAI),
+        ("gpt-4.1", "openai/gpt-4.1", OPENAI),
+        ("openrouter/qwen/qwen3", "openai/qwen/qwen3", OPENAI),
+        ("anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5", ANTHROPIC),
+        ("claude-sonnet-4-5", "anthropic/claude-sonnet-4-5", ANTHROPIC),
+        ("gemini/gemini-2.5-pro", "gemini/gemini-2.5-pro", GEMINI),
+        ("gemini-2.5-pro", "gemini/gemini-2.5-pro", GEMINI),
     ],
 )
-def test_the_models_name_tells_which_way_it_is_led(model: str, access: dict[str, str]) -> None:
-    assert launched(model=model).access == access
-    assert launched(model=model, asked={"model_access": None}).access == {}
+def test_the_models_name_tells_which_way_it_is_led(model: str, told: str, access: dict[str, str]) -> None:
+    metered, direct = launched(model=model), launched(model=model, asked={"model_access": None})
+
+    assert (metered.arguments[5], metered.access) == (told, access)
+    assert (direct.arguments[5], direct.access) == (model, {})
     assert access.keys() <= set(MiniSweAgent.own_ways)

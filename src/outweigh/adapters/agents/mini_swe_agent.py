@@ -6,7 +6,7 @@ import msgspec
 
 from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
 from outweigh.adapters.agents.launch import Launch, read_whole
-from outweigh.adapters.agents.litellm_access import KEYS, OWN_WAYS, litellm_access
+from outweigh.adapters.agents.litellm_route import KEYS, OWN_WAYS, litellm_route
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.ports import AttemptRequest
 from outweigh.transcript.mini_swe_agent import MiniSweAgentReader
@@ -29,9 +29,10 @@ class MiniSweAgent(CommandLineAgent):
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`mini` with everything in a settings file, and the trajectory file as its word."""
+        route = litellm_route(request)
         return Launch(
             arguments=(
-                *("-c", "mini.yaml", "-c", f"{home}/{_SETTINGS}", "-m", request.arm.model or ""),
+                *("-c", "mini.yaml", "-c", f"{home}/{_SETTINGS}", "-m", route.model),
                 *("--yolo", "--exit-immediately", "-o", f"{home}/{_TRAJECTORY}"),
             ),
             report=lambda left: read_whole(MiniSweAgentReader(), left.get(_TRAJECTORY, b"")),
@@ -42,7 +43,7 @@ class MiniSweAgent(CommandLineAgent):
                 "MSWEA_COST_TRACKING": "ignore_errors",  # an unknown price is no reason to stop; 0.0 is not believed
                 "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             },
-            access=litellm_access(request),
+            access=route.variables,
             leaves={_TRAJECTORY: _TRAJECTORY},
         )
 

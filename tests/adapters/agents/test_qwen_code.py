@@ -1,0 +1,39 @@
+"""How Qwen Code is asked; what it then does is claimed with the real program."""
+
+from typing import Any
+
+import msgspec
+
+from outweigh.adapters.agents.launch import Launch
+from outweigh.adapters.agents.qwen_code import QwenCode
+from outweigh.task.arm import McpServer
+from outweigh.testing.agent_setting import ACCESS, an_arm, an_attempt
+
+
+def launched(options: dict[str, Any] | None = None, *, asked: dict[str, Any] | None = None, **arm: Any) -> Launch:
+    request = an_attempt(an_arm("qwen-code", options, model="qwen3-coder", **arm), **(asked or {}))
+    return QwenCode().launch(request, "/home/agent")
+
+
+def test_the_prompt_comes_on_standard_input_and_turns_are_an_option() -> None:
+    launch = launched({"max_turns": 7}, asked={"instruction": "-x"})
+
+    assert launch.stdin == b"-x"
+    assert launch.arguments[-4:] == ("--model", "qwen3-coder", "--max-session-turns", "7")
+
+
+def test_the_gateway_is_its_provider_and_without_one_it_goes_its_own_way() -> None:
+    assert launched().access == {"OPENAI_BASE_URL": f"{ACCESS.base_url}/v1", "OPENAI_API_KEY": ACCESS.key}
+    assert launched(asked={"model_access": None}).access == {}
+
+
+def test_tool_servers_are_part_of_its_settings() -> None:
+    launch = launched(mcp_servers={"files": McpServer(command=["python3", "server.py"])})
+
+    found = msgspec.json.decode(launch.files[".qwen/settings.json"])
+    assert found["mcpServers"] == {"files": {"command": "python3", "args": ["server.py"], "env": {}}}
+    assert found["privacy"] == {"usageStatisticsEnabled": False}
+
+
+def test_it_has_no_model_of_its_own() -> None:
+    assert "name one by `model`" in (QwenCode().missing(an_arm("qwen-code")) or "")
