@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.transcript.reading import SAMPLES, read
 
 from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.aider_log import AiderLogReader
 from outweigh.transcript.codex import CodexReader
 from outweigh.transcript.codex_session import CodexSessionReader
 from outweigh.transcript.event_reader import Reader
@@ -21,6 +22,7 @@ from outweigh.transcript.opencode import OpenCodeReader
 from outweigh.transcript.qwen_code import QwenCodeReader
 
 READERS: dict[str, Callable[[], Reader]] = {
+    "aider/*.jsonl": AiderLogReader,
     "codex/rollout*": CodexSessionReader,
     "codex/*": CodexReader,
     "gemini-cli/*": GeminiCliReader,
@@ -107,7 +109,7 @@ def spoiled(value: object, path: list[int], by: object) -> object:
 
 
 @every_sample
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_no_spoiled_event_breaks_a_reader(name: str, reader: Callable[[], Reader], data: st.DataObject) -> None:
     whole = JsonLines()
