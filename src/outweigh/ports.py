@@ -44,6 +44,8 @@ __all__ = [
     "ModelAccess",
     "PriceTable",
     "Reporter",
+    "RevisionFile",
+    "Revisions",
     "RunStore",
     "Sandbox",
     "SandboxError",
@@ -225,6 +227,25 @@ class Workspaces(Protocol):
 
     def lay(self, pristine: Path, target: Path) -> AbstractContextManager[Path]:
         """A private, writable copy of it; leaving the context removes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionFile:
+    """A file of a revision, by its path below the folder that was asked for."""
+
+    path: str
+    content: bytes
+    executable: bool
+
+
+class Revisions(Protocol):
+    """The history of a repository. What is read from it is no file of the host, and obeys nobody's settings."""
+
+    def commit(self, ref: str) -> str:
+        """The full hash of the commit that a ref means; UsageError where there is none."""
+
+    def files(self, commit: str, folder: str, wanted: Callable[[str], bool]) -> Iterator[RevisionFile]:
+        """The wanted files below a folder, by path; UsageError where one of them is no plain file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,10 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from outweigh.errors import UsageError
+from outweigh.ports import Revisions
+from outweigh.run.revision_files import revision_files, revision_origin
 from outweigh.run.tree import paths_below, refuse_leading_out
-from outweigh.task.arm import Arm, ArmSpec, OverlayFile
+from outweigh.task.arm import Arm, ArmOrigin, ArmSpec, OverlayFile
 from outweigh.task.inherit import inherit
 from outweigh.task.places import Places, places_of
 
@@ -19,9 +21,11 @@ FILE_OPTIONS = ("script", "runs")
 class ArmFiles:
     """Reads files of a suite's folder and keeps what it read, so that what is laid is what was hashed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, revisions: Revisions | None = None) -> None:
         self._folder = folder
+        self._revisions = revisions
         self.contents: dict[str, bytes] = {}
+        self.origins: dict[str, ArmOrigin] = {}
 
     def keep(self, path: str, content: bytes, *, executable: bool = False) -> OverlayFile:
         """Remember a content and name the place where it is to be laid."""
@@ -42,6 +46,18 @@ class ArmFiles:
         if not place.is_file():
             raise UsageError(f"{where}: there is no file {place}.")
         return place
+
+    def of_revision(self, name: str, spec: ArmSpec, where: str) -> Iterable[OverlayFile]:
+        """The files that an arm takes from a revision; where they come from is remembered under the arm's name."""
+        if self._revisions is None:
+            if spec.from_git is not None:
+                raise UsageError(f"{where}.from_git: nobody said which repository; arms from git cannot be read here.")
+            return
+        origin = revision_origin(spec, self._revisions, where)
+        if origin is not None:
+            self.origins[name] = origin
+            for file in revision_files(origin, spec.agent or "", spec.git_paths, self._revisions):
+                yield self.keep(file.path, file.content, executable=file.executable)
 
     def below(self, root: Path, target: str) -> Iterable[OverlayFile]:
         """Every file of a folder, to be laid under a path."""
@@ -67,13 +83,15 @@ def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: s
         key: files.file(spec.options[key], f"{where}.options.{key}") for key in FILE_OPTIONS if key in spec.options
     }
     skills = {path: files.folder(path, f"{where}.skills") for path in spec.skills}
+    laid = (*_overlay(spec, skills, files, places, where), *files.of_revision(name, spec, where))
+    overlay = _without_conflict(laid, where)
     return Arm(
         name=name,
         agent=spec.agent,
         model=spec.model,
         tier=spec.tier,
-        overlay=_without_conflict(_overlay(spec, skills, files, places, where), where),
-        skills=tuple(folder.name for folder in skills.values()),
+        overlay=overlay,
+        skills=_skill_names(skills.values(), overlay),
         mcp_servers=spec.mcp_servers,
         extra_prompt=spec.extra_prompt,
         environment=spec.environment,
@@ -108,11 +126,18 @@ def _overlay(
         yield from (files.keep(file, spec.instructions.encode()) for file in places.instructions)
 
 
+def _skill_names(folders: Iterable[Path], overlay: Iterable[OverlayFile]) -> tuple[str, ...]:
+    """Of the folders that the arm names, and of those that it brings from elsewhere."""
+    brought = (PurePosixPath(file.path).parent for file in overlay if PurePosixPath(file.path).name == SKILL_FILE)
+    places = (place.name for place in brought if place.parent.name == "skills")
+    return tuple(dict.fromkeys((*(folder.name for folder in folders), *places)))
+
+
 def _without_conflict(overlay: Iterable[OverlayFile], where: str) -> tuple[OverlayFile, ...]:
     placed: dict[str, OverlayFile] = {}
     for file in overlay:
         if placed.setdefault(file.path, file) != file:
             raise UsageError(
-                f"{where} lays two different files at {file.path!r} (files, skills, instructions); keep one."
+                f"{where} lays two different files at {file.path!r} (files, skills, instructions, from_git); keep one."
             )
     return tuple(placed[path] for path in sorted(placed))

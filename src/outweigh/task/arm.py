@@ -28,6 +28,9 @@ class ArmSpec(Spec, frozen=True, kw_only=True):
     model: str | None = None
     tier: Annotated[int, Meta(ge=0)] | None = None
     files: WorkspacePath | None = None
+    from_git: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
+    git_folder: WorkspacePath | None = None
+    git_paths: list[WorkspacePath] = []  # noqa: RUF012
     skills: list[WorkspacePath] = []  # noqa: RUF012
     instructions: str | None = None
     mcp_servers: dict[Name, McpServer] = {}  # noqa: RUF012
@@ -37,6 +40,14 @@ class ArmSpec(Spec, frozen=True, kw_only=True):
     flags: list[str] = []  # noqa: RUF012
     options: dict[str, Any] = {}  # noqa: RUF012
     same_as: Name | None = None
+
+
+class ArmOrigin(Spec, frozen=True, kw_only=True):
+    """Where the files of an arm from git come from: the ref as somebody named it, its commit, the folder in it."""
+
+    ref: str
+    commit: str
+    folder: str
 
 
 class OverlayFile(Spec, frozen=True, kw_only=True):

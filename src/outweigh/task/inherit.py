@@ -8,7 +8,7 @@ import msgspec
 from outweigh.errors import UsageError
 from outweigh.task.arm import ArmSpec
 
-_ADDED_LISTS = ("skills", "secrets", "flags")
+_ADDED_LISTS = ("skills", "secrets", "flags", "git_paths")
 _ADDED_TABLES = ("mcp_servers", "environment", "options")
 
 

@@ -19,15 +19,18 @@ _CATEGORY_STYLE = ("requirements", "categories")
 _UNKNOWN_FIELD = re.compile(r"unknown field `(?P<field>[^`]*)`(?: - at `\$(?P<at>[^`]*)`)?")
 
 
-def parse_suite(content: bytes, source: str) -> SuiteSpec:
+def parse_suite(content: bytes, source: str, *, fewest_arms: int = 2) -> SuiteSpec:
     """Read a `suite.toml`; arms are checked against each other, files are not looked at yet."""
     suite = _convert(_toml(content, source), SuiteSpec, source)
     if suite.baseline not in suite.arms:
         raise UsageError(
             f"{source}: baseline names {suite.baseline!r}, which is not an arm.{_near(suite.baseline, suite)}"
         )
-    if len(suite.arms) < 2:
-        raise UsageError(f"{source}: a comparison needs at least two arms; there is only {suite.baseline!r}.")
+    if len(suite.arms) < fewest_arms:
+        raise UsageError(
+            f"{source}: a comparison needs at least two arms; there is only {suite.baseline!r}. Add one, or compare "
+            "two revisions of it with --base and --head."
+        )
     for name in suite.arms:
         _check_arm(name, suite, source)
     _check_judges(suite, source)

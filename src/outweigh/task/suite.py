@@ -1,7 +1,9 @@
 """An experiment as a person writes it: tasks × arms × repeats, with its rules and its purse."""
 
+from hashlib import sha256
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
 from outweigh.task.arm import ArmSpec
@@ -74,3 +76,17 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     limits: LimitsSpec = LimitsSpec()
     gateway: GatewaySpec = GatewaySpec()
     judges: list[JudgeSpec] = []  # noqa: RUF012
+
+
+def settings_fingerprint(spec: SuiteSpec) -> str:
+    """A hash of what makes a run what it is, beside its arm and its task: the sandbox, the caps, the way to models.
+
+    How often infrastructure is tried again, and which variable holds a key, make no difference to a run.
+    """
+    limits, gateway = spec.limits, spec.gateway
+    identity = {
+        "sandbox": spec.sandbox,
+        "limits": (limits.timeout_seconds, limits.budget_usd, limits.tokens),
+        "gateway": (gateway.mode, gateway.anthropic.url, gateway.openai.url, gateway.gemini.url),
+    }
+    return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 import msgspec
 
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.task.arm import Arm
-from outweigh.task.suite import PolicySpec, SuiteSpec
+from outweigh.task.arm import Arm, ArmOrigin, OverlayFile
+from outweigh.task.suite import PolicySpec, SuiteSpec, settings_fingerprint
 from outweigh.task.task import Task
 
 EXPERIMENT_FILE = "experiment.json"
@@ -20,6 +21,9 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     `looked_at` is how many tasks were planned when a run was to end as soon as the evidence decides; from then on only
     a sequential verdict keeps its error rates. None where nobody looked.
+    `overlays` are the files that each arm lays, `origins` the revisions that they come from where they come from git,
+    `settings` is a hash of what else makes a run what it is, None where runs were made under several. `notes` is what a
+    reader of results must know.
     """
 
     schema: Literal["outweigh.experiment/1"]
@@ -32,16 +36,28 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     tiers: dict[str, int]
     tasks: dict[str, str]
     looked_at: int | None
+    settings: str | None = None
+    overlays: dict[str, tuple[OverlayFile, ...]] = {}
+    origins: dict[str, ArmOrigin] = {}
+    notes: tuple[str, ...] = ()
 
 
 def remember_suite(
-    folder: Path, spec: SuiteSpec, tasks: Sequence[Task], arms: Mapping[str, Arm], *, until_decided: bool = False
+    folder: Path,
+    spec: SuiteSpec,
+    tasks: Sequence[Task],
+    arms: Mapping[str, Arm],
+    *,
+    until_decided: bool = False,
+    origins: Mapping[str, ArmOrigin] = MappingProxyType({}),
+    notes: Sequence[str] = (),
 ) -> None:
     """Write down what the store is for, or refuse when it is for something else."""
     known = recall_suite(folder)
     looked_at = known.looked_at if known else None
     if until_decided and looked_at is None:
         looked_at = max(2, len(tasks))
+    settings = settings_fingerprint(spec)
     experiment = Experiment(
         schema="outweigh.experiment/1",
         suite=spec.name,
@@ -53,6 +69,10 @@ def remember_suite(
         tiers={name: arm.tier for name, arm in arms.items() if arm.tier is not None},
         tasks={task.id: task.checksum for task in tasks},
         looked_at=looked_at,
+        settings=settings if known is None or known.settings == settings else None,
+        overlays={name: arm.overlay for name, arm in arms.items()},
+        origins=dict(origins),
+        notes=tuple(dict.fromkeys((*(known.notes if known else ()), *notes))),
     )
     if known is not None:
         _refuse_changes(folder, known, experiment)
