@@ -10,10 +10,12 @@ from outweigh.adapters.stores.experiment_file import remember_suite
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.adapters.workspaces.wastebin import Wastebin
 from outweigh.cli.allowed_hosts import allowed_hosts
+from outweigh.cli.amounts import dollars, jobs, repeats
 from outweigh.cli.arguments import Parser, price_tables
 from outweigh.cli.event_file import told_to_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.interruptible import interruptible
+from outweigh.cli.judging_after_run import BEFORE_JUDGING, judge_afterwards, prepare_judges, spent_on_judges
 from outweigh.cli.model_gateway import model_gateway
 from outweigh.cli.progress import ProgressLine, tell
 from outweigh.cli.run_ending import say_how_it_ended
@@ -29,8 +31,6 @@ from outweigh.run.loading import LoadedSuite, load_suite, usual_repeats
 from outweigh.run.plan import PlannedRun, plan_runs
 
 SHOWN_RUNS = 10
-MOST_REPEATS = 10_000
-MOST_JOBS = 1_000
 
 CODES = {
     Stop.DONE: ExitCode.SATISFIED,
@@ -52,6 +52,7 @@ def main(arguments: Sequence[str]) -> int:
         return _describe(plan, suite, equipment, folder)
     with FolderRunStore.open(folder) as store:
         remember_suite(folder, suite.spec, suite.tasks, suite.arms, until_decided=options.until_decided)
+        prepare_judges(folder, suite)
         _sweep(equipment, folder)
         with (
             scratch_folder(folder) as scratch,
@@ -70,7 +71,10 @@ def main(arguments: Sequence[str]) -> int:
                 gateway=gateway,
                 hosts=hosts,
             )
-            return _run(options, suite, plan, shop, store)
+            stop = _run(options, suite, plan, shop, store)
+        if suite.spec.judges and stop in BEFORE_JUDGING:
+            stop = _judge(options, suite, plan, store) or stop
+    return CODES[stop]
 
 
 def _plan(suite: LoadedSuite, options: argparse.Namespace) -> tuple[PlannedRun, ...]:
@@ -92,7 +96,7 @@ def _sweep(equipment: Equipment, folder: Path) -> None:
 
 def _run(
     options: argparse.Namespace, suite: LoadedSuite, plan: Sequence[PlannedRun], shop: Workshop, store: FolderRunStore
-) -> int:
+) -> Stop:
     spec, drain = suite.spec, Event()
     for repair in store.repairs:
         tell(f"outweigh: {repair}\n", sys.stderr)
@@ -104,13 +108,28 @@ def _run(
         clear_up(shop, plan, store.abandoned(), listen)
         progress = progress_of(plan, store)
         line.resume(progress)
-        budget = Budget(options.budget or spec.budget_usd, spec.limits.budget_usd, progress.paid)
+        budget = Budget(_left(options, suite, spent_on_judges(store)), spec.limits.budget_usd, progress.paid)
         decided = decided_by(spec, store, shop.tasks, price_tables(None)) if options.until_decided else None
         stop = conduct(
             shop, spec, progress, jobs=options.jobs, budget=budget, decided=decided, drain=drain, listen=listen
         )
     say_how_it_ended(stop, plan, progress_of(plan, store), budget, store.folder)
-    return CODES[stop]
+    return stop
+
+
+def _judge(
+    options: argparse.Namespace, suite: LoadedSuite, plan: Sequence[PlannedRun], store: FolderRunStore
+) -> Stop | None:
+    """Why the command ends otherwise than its runs did; whatever judges do, runs that are done stay done."""
+    left = _left(options, suite, progress_of(plan, store).spent_usd)
+    stop = judge_afterwards(suite, store, jobs=options.jobs, cap_usd=left, events=options.events)
+    return stop if stop is Stop.INTERRUPTED else None
+
+
+def _left(options: argparse.Namespace, suite: LoadedSuite, spent_usd: float) -> float | None:
+    """What is left of the experiment's purse once somebody else has been paid."""
+    cap: float | None = options.budget or suite.spec.budget_usd
+    return None if cap is None else cap - spent_usd
 
 
 def _describe(plan: Sequence[PlannedRun], suite: LoadedSuite, equipment: Equipment, folder: Path) -> int:
@@ -120,6 +139,8 @@ def _describe(plan: Sequence[PlannedRun], suite: LoadedSuite, equipment: Equipme
     cap = suite.spec.limits.budget_usd
     worst = None if cap is None else cap * len(plan)
     print("cost: unknown; [limits] budget_usd would cap a run" if worst is None else f"cost: at most ${worst:,.2f}")
+    for judge in suite.spec.judges:
+        print(f"judged by {judge.name} ({judge.backend}, {judge.model or 'its own model'}), {judge.passes} times a run")
     for run in plan[:SHOWN_RUNS]:
         print(f"  {run.position + 1}. {run.trial.task_id}, {run.trial.arm}, repeat {run.trial.repeat}")
     if len(plan) > SHOWN_RUNS:
@@ -130,39 +151,14 @@ def _describe(plan: Sequence[PlannedRun], suite: LoadedSuite, equipment: Equipme
 def _parser() -> Parser:
     parser = Parser(prog="outweigh run", description="Attempt every trial of a suite.", allow_abbrev=False)
     parser.add_argument("-c", "--suite", required=True, metavar="SUITE", help="a suite.toml, or the folder it is in")
-    parser.add_argument("-k", "--repeats", type=_repeats, metavar="N", help="repeats (default: the suite's, else 5)")
-    parser.add_argument("-j", "--jobs", type=_jobs, default=2, metavar="N", help="at once (default: %(default)s)")
+    parser.add_argument("-k", "--repeats", type=repeats, metavar="N", help="repeats (default: the suite's, else 5)")
+    parser.add_argument("-j", "--jobs", type=jobs, default=2, metavar="N", help="at once (default: %(default)s)")
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="the store (default: outweigh-runs/NAME); resumed if it exists"
     )
-    parser.add_argument("--budget", type=_dollars, metavar="USD", help="stop before the run that could exceed it")
+    parser.add_argument("--budget", type=dollars, metavar="USD", help="stop before the run that could exceed it")
     parser.add_argument("--until-decided", action="store_true", help="stop as soon as the evidence decides")
     parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")
     parser.add_argument("-y", "--yes", action="store_true", help="go on although preflight found faults in tasks")
     parser.add_argument("--dry-run", action="store_true", help="show the plan and what it may cost")
     return parser
-
-
-def _repeats(text: str) -> int:
-    return _whole(text, MOST_REPEATS)
-
-
-def _jobs(text: str) -> int:
-    return _whole(text, MOST_JOBS)
-
-
-def _whole(text: str, most: int) -> int:
-    number = int(text) if text.isdecimal() and len(text) < 10 else 0
-    if not 1 <= number <= most:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number between 1 and {most:,}")
-    return number
-
-
-def _dollars(text: str) -> float:
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = -1.0
-    if not 0 < amount < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an amount in dollars")
-    return amount

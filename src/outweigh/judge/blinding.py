@@ -11,7 +11,7 @@ SHORTEST_NAME = 3
 
 _MAKERS = (
     *("anthropic", "claude", "sonnet", "opus", "haiku", "openai", "chatgpt", "gpt-", "codex", "gemini", "qwen"),
-    *("deepseek", "mistral", "llama", "grok", "aider", "opencode", "copilot"),
+    *("deepseek", "mistral", "llama", "grok", "aider", "goose", "opencode", "copilot", "mini-swe-agent"),
 )
 """Families of models and agents: a judge may favour its own kind, whatever the suite calls its arms."""
 

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.record.trial import Trial
+from outweigh.score.judged import judgment_score
 from outweigh.score.objective import passed
 
 
@@ -17,6 +19,7 @@ class EventKind(StrEnum):
     FINISHED = "finished"
     RETRYING = "retrying"
     PAUSED = "paused"
+    JUDGED = "judged"
     STOPPED = "stopped"
     NOTE = "note"
 
@@ -69,3 +72,11 @@ def finished(record: RunRecord) -> Event:
         passed=None if outcome is None else outcome == 1,
         cost_usd=record.cost.usd,
     )
+
+
+def judged(trial: Trial, judgment: Judgment) -> Event:
+    """A judge has said something about a run, or nothing that could be used."""
+    score = judgment_score(judgment).value
+    said = judgment.invalid_reason or ("nothing applies" if score is None else f"{score:.3f}")
+    detail = f"{judgment.judge.name}, pass {judgment.pass_index}: {said}"
+    return replace(about(trial, EventKind.JUDGED, detail), run_id=judgment.run_id, cost_usd=judgment.cost.usd)

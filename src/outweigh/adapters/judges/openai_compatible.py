@@ -1,0 +1,130 @@
+"""Any service that speaks OpenAI's chat completions: hosted ones, gateways, and models on your own machine."""
+
+import os
+from http.client import HTTPException
+from typing import Any, Literal
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import msgspec
+
+from outweigh.adapters.judges.http_failure import asked_wait
+from outweigh.adapters.judges.outcome import Options, cut_short, failed, key_missing, options_of, said
+from outweigh.errors import UsageError
+from outweigh.ports import JudgeAnswer, JudgeQuestion
+from outweigh.task.judge import JudgeSpec
+from outweigh.transcript.failure import Failure, FailureKind, failure, failure_of_http
+from outweigh.transcript.fields import table_at, tables_at, text_at
+from outweigh.transcript.json_lines import decode_json
+from outweigh.transcript.provider_usage import provider_usage
+
+LARGEST_ANSWER = 16 * 2**20
+_SHOWN = 500
+
+
+class OpenAiOptions(Options, frozen=True, kw_only=True):
+    """`key` names the variable that holds the key, `""` for none. `structured` is how the answer gets its shape."""
+
+    base_url: str = "https://api.openai.com/v1"
+    key: str = "OPENAI_API_KEY"
+    max_tokens: int | None = None
+    temperature: float | None = None
+    structured: Literal["schema", "object", "none"] = "schema"
+
+
+class OpenAiCompatible:
+    """A plain request per question, by nothing but Python's own library."""
+
+    name = "openai-compatible"
+
+    def missing(self, judge: JudgeSpec) -> str | None:
+        """A model, an address, a key."""
+        if judge.model is None:
+            return f"judge {judge.name!r}: name its `model`."
+        try:
+            options = options_of(judge, OpenAiOptions)
+        except UsageError as error:
+            return str(error)
+        if urlsplit(options.base_url).scheme not in ("http", "https"):
+            return f"judge {judge.name!r}: options.base_url must begin with http:// or https://."
+        return key_missing(judge, options.key)
+
+    def judge(self, question: JudgeQuestion) -> JudgeAnswer:
+        """One request."""
+        options = options_of(question.judge, OpenAiOptions)
+        request = Request(
+            f"{options.base_url.rstrip('/')}/chat/completions",
+            data=msgspec.json.encode(_body(question, options)),
+            headers=_headers(options),
+            method="POST",
+        )
+        try:
+            with urlopen(request, timeout=question.timeout_seconds) as response:
+                content: bytes = response.read(LARGEST_ANSWER)
+        except HTTPError as fault:
+            return failed(_refused(fault))
+        except (OSError, HTTPException) as fault:
+            return failed(_broken(fault))
+        try:
+            return _answer(decode_json(content), options)
+        except ValueError:
+            return failed(failure(FailureKind.CUT_STREAM, f"the service's answer is no JSON: {content[:_SHOWN]!r}"))
+
+
+def _headers(options: OpenAiOptions) -> dict[str, str]:
+    key = os.environ.get(options.key, "") if options.key else ""
+    headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "outweigh"}
+    return headers | ({"authorization": f"Bearer {key}"} if key else {})
+
+
+def _body(question: JudgeQuestion, options: OpenAiOptions) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": question.judge.model,
+        "messages": [
+            {"role": "system", "content": question.system},
+            {"role": "user", "content": question.prompt},
+        ],
+    }
+    if options.structured == "schema":
+        schema = {"name": "judgment", "strict": True, "schema": question.answer_schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif options.structured == "object":
+        body["response_format"] = {"type": "json_object"}
+    if options.max_tokens is not None:
+        body["max_tokens"] = options.max_tokens
+    if options.temperature is not None:
+        body["temperature"] = options.temperature
+    return body
+
+
+def _answer(content: object, options: OpenAiOptions) -> JudgeAnswer:
+    usage, model = provider_usage(table_at(content, "usage")), text_at(content, "model")
+    choice = next(iter(tables_at(content, "choices")), {})
+    finish, refusal = text_at(choice, "finish_reason"), text_at(choice, "message", "refusal")
+    if refusal or finish == "content_filter":
+        declined = failure(FailureKind.REFUSAL, f"the judge declined to answer: {(refusal or finish or '')[:_SHOWN]}")
+        return failed(declined, usage=usage, model=model)
+    if finish == "length":
+        return failed(cut_short(options.max_tokens), usage=usage, model=model)
+    words = text_at(choice, "message", "content")
+    if words is None:
+        return failed(failure(FailureKind.NO_RESULT, "the service's answer has no words"), usage=usage, model=model)
+    return said(words, usage=usage, model=model)
+
+
+def _refused(fault: HTTPError) -> Failure:
+    try:
+        words = fault.read(LARGEST_ANSWER).decode(errors="replace")
+    except (OSError, HTTPException):
+        words = ""
+    return failure_of_http(fault.code, words[:_SHOWN] or str(fault.reason), asked_wait(dict(fault.headers)))
+
+
+def _broken(fault: OSError | HTTPException) -> Failure:
+    cause = fault.reason if isinstance(fault, URLError) else fault
+    if isinstance(cause, TimeoutError):
+        return failure(FailureKind.TIMEOUT, "no answer in time")
+    if isinstance(fault, URLError):
+        return failure(FailureKind.CONNECTION_REFUSED, f"the service cannot be reached: {cause}")
+    return failure(FailureKind.CUT_STREAM, f"the connection broke off: {fault}")

@@ -1,0 +1,62 @@
+"""What becomes of a question, in short."""
+
+import os
+from typing import TypeVar
+
+import msgspec
+
+from outweigh.errors import UsageError
+from outweigh.ports import JudgeAnswer
+from outweigh.record.cost import UNKNOWN_COST, Cost
+from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.task.judge import JudgeSpec
+from outweigh.transcript.failure import Failure, FailureKind, failure
+
+T = TypeVar("T")
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of what a backend understands under `options`."""
+
+
+def options_of(judge: JudgeSpec, kind: type[T]) -> T:
+    """The judge's options, checked."""
+    try:
+        return msgspec.convert(judge.options, kind)
+    except msgspec.ValidationError as fault:
+        known = ", ".join(getattr(kind, "__struct_fields__", ()))
+        raise UsageError(
+            f"judge {judge.name!r}: options of {judge.backend}: {fault}. It understands {known}."
+        ) from None
+
+
+def key_missing(judge: JudgeSpec, variable: str) -> str | None:
+    """Why a judge cannot sign in; a backend that needs no key names no variable."""
+    if not variable or os.environ.get(variable):
+        return None
+    return f"judge {judge.name!r}: {variable} is not in the environment; export it, or name another by options.key."
+
+
+def said(
+    text: str, *, usage: Usage, model: str | None, version: str | None = None, cost: Cost = UNKNOWN_COST
+) -> JudgeAnswer:
+    """An answer with words in it."""
+    return JudgeAnswer(text=text, failure=None, model=model, version=version, usage=usage, cost=cost)
+
+
+def failed(
+    reason: Failure,
+    *,
+    usage: Usage = NO_USAGE,
+    model: str | None = None,
+    version: str | None = None,
+    cost: Cost = UNKNOWN_COST,
+) -> JudgeAnswer:
+    """No words, and why."""
+    return JudgeAnswer(text=None, failure=reason, model=model, version=version, usage=usage, cost=cost)
+
+
+def cut_short(tokens: int | None) -> Failure:
+    """The answer ended at the limit of tokens, so that its end is missing."""
+    limit = "the limit of tokens" if tokens is None else f"the limit of {tokens:,} tokens (options.max_tokens)"
+    return failure(FailureKind.NO_RESULT, f"the answer broke off at {limit}")

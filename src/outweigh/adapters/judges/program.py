@@ -1,0 +1,78 @@
+"""A program that answers one question: it gets a text, says something, and ends in time or is ended."""
+
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import Popen, TimeoutExpired
+from threading import Event
+from time import monotonic
+
+from outweigh.apart import start_apart
+from outweigh.transcript.failure import Failure, FailureKind, failure
+
+_TICK_SECONDS = 0.2
+_LAST_WORDS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """What the program said; `failure` where it did not end by itself, or could not begin."""
+
+    stdout: bytes
+    stderr: bytes
+    exit_code: int | None
+    failure: Failure | None
+
+    def crash(self) -> Failure:
+        """Its exit code and last words, as a failure."""
+        words = self.stderr.decode(errors="replace").strip()[-_LAST_WORDS:]
+        return failure(FailureKind.CRASH, f"exit code {self.exit_code}{f': {words}' if words else ''}")
+
+
+def ask_program(
+    command: Sequence[str],
+    *,
+    stdin: bytes,
+    environment: Mapping[str, str],
+    folder: Path | None,
+    timeout_seconds: float,
+    cancel: Event,
+) -> Spoken:
+    """Run it to its end; when its time is up or nobody waits any more, it and its children are killed."""
+    try:
+        # An empty input would be no input at all, and the program would wait for one.
+        process = start_apart(command, environment=environment, folder=folder, takes_input=True)
+    except OSError as fault:
+        return _without_words(failure(FailureKind.CRASH, f"{command[0]} cannot be started: {fault.strerror}"))
+    with process:
+        try:
+            return _until_end(process, stdin, monotonic() + timeout_seconds, cancel)
+        finally:
+            _kill(process)
+
+
+def _until_end(process: "Popen[bytes]", stdin: bytes, deadline: float, cancel: Event) -> Spoken:
+    words: bytes | None = stdin
+    while not cancel.is_set() and monotonic() < deadline:
+        try:
+            out, err = process.communicate(words, timeout=min(_TICK_SECONDS, max(0.01, deadline - monotonic())))
+        except TimeoutExpired:
+            words = None  # what is not written yet is remembered by the process
+            continue
+        return Spoken(stdout=out, stderr=err, exit_code=process.returncode, failure=None)
+    reason = "the asking was ended" if cancel.is_set() else "no answer in time"
+    return _without_words(failure(FailureKind.TIMEOUT, reason))
+
+
+def _without_words(reason: Failure) -> Spoken:
+    return Spoken(stdout=b"", stderr=b"", exit_code=None, failure=reason)
+
+
+def _kill(process: "Popen[bytes]") -> None:
+    """With all of its group; one that has ended is left alone, for its number may be somebody else's by now."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,50 @@
+"""What judges of a store's runs are told, kept beside the runs: they can be judged again without the suite at hand."""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from outweigh.adapters.stores.whole_file import write_whole
+from outweigh.errors import EvidenceError
+from outweigh.task.judge import JudgeSpec
+from outweigh.task.rubric import Rubric
+
+JUDGING_FILE = "judging.json"
+
+
+class JudgedTask(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a judge is told about a task; `solution` only where the task reveals it."""
+
+    checksum: str
+    instruction: str
+    rubric: Rubric
+    solution: str | None
+
+
+class JudgingFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The judges of a suite, the tasks that have a rubric, and the names that would tell whose run it is."""
+
+    schema: Literal["outweigh.judging/1"] = "outweigh.judging/1"
+    judges: tuple[JudgeSpec, ...]
+    tasks: dict[str, JudgedTask]
+    tell_tales: tuple[str, ...]
+
+
+def remember_judging(folder: Path, judging: JudgingFile) -> None:
+    """Write it down, unless it is there already. Older judgments stay: they say themselves what they are about."""
+    if recall_judging(folder) != judging:
+        content = msgspec.json.format(msgspec.json.encode(judging, order="sorted"), indent=2)
+        write_whole(folder / JUDGING_FILE, [content, b"\n"])
+
+
+def recall_judging(folder: Path) -> JudgingFile | None:
+    """What was written down; None where nothing was."""
+    try:
+        return msgspec.json.decode((folder / JUDGING_FILE).read_bytes(), type=JudgingFile)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as fault:
+        raise EvidenceError(
+            f"{folder / JUDGING_FILE} cannot be read: {fault}. Remove it and name the suite by -c to write it again."
+        ) from fault

@@ -1,0 +1,127 @@
+"""`outweigh judge`: put recorded runs before judges, without running them again. Only what is missing is asked."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event
+
+from outweigh.adapters.stores.experiment_file import recall_suite
+from outweigh.adapters.stores.judging_file import JudgingFile, recall_judging, remember_judging
+from outweigh.adapters.stores.run_store import FolderRunStore
+from outweigh.cli.amounts import dollars, jobs
+from outweigh.cli.arguments import Parser, add_format_option, price_tables, show
+from outweigh.cli.event_file import told_to_file
+from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.interruptible import interruptible
+from outweigh.cli.judging import Sitting, judge_store, judging_of, panel_of
+from outweigh.cli.judging_line import JudgingLine
+from outweigh.cli.progress import tell
+from outweigh.errors import UsageError, name_some
+from outweigh.report.judge_view import JudgeAccounts, judge_report
+from outweigh.run.batch import Stop
+from outweigh.run.loading import load_suite
+from outweigh.task.judge import JudgeSpec
+
+CODES = {Stop.BUDGET: ExitCode.BUDGET_EXHAUSTED, Stop.INTERRUPTED: ExitCode.INTERRUPTED}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Judge what is missing, and show what there is."""
+    options = _parser().parse_args(arguments)
+    folder = Path(options.runs)
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no store; judgments are kept beside the runs, so name the folder of a run.")
+    with FolderRunStore.open(folder) as store:
+        judging = _judging(folder, options.suite)
+        judges = _chosen(judging, options.judge)
+        panel = panel_of(judges)
+        if not panel.backends:
+            raise UsageError(f"no judge can be asked from here: {' '.join(panel.missing.values())}")
+        for repair in store.repairs:
+            tell(f"outweigh: {repair}\n", sys.stderr)
+        drain, cancel = Event(), Event()
+        with (
+            JudgingLine(sys.stderr) as line,
+            told_to_file(options.events, line) as listen,
+            interruptible(drain, cancel),
+        ):
+            sitting = Sitting(
+                jobs=options.jobs,
+                cap_usd=options.budget,
+                retry_invalid=options.retry_invalid,
+                prices=price_tables(options.prices),
+                drain=drain,
+                cancel=cancel,
+                listen=listen,
+            )
+            judged, accounts = judge_store(store, judging, judges, panel, sitting)
+    show(judge_report(accounts), options.format)
+    return CODES.get(judged.stop, _code(accounts))
+
+
+def _code(accounts: JudgeAccounts) -> ExitCode:
+    """Whether every judge has a usable answer about every run."""
+    invalid = any(judgment.invalid_reason for account in accounts.accounts for judgment in account.judgments)
+    set_aside = any(account.set_aside for account in accounts.accounts)
+    return ExitCode.UNUSABLE_EVIDENCE if invalid or set_aside or accounts.open else ExitCode.SATISFIED
+
+
+def _judging(folder: Path, suite: str | None) -> JudgingFile:
+    """What the suite says now, or what the store remembers of it."""
+    if suite is not None:
+        judging = judging_of(load_suite(Path(suite)))
+        _refuse_other_tasks(folder, judging)
+        remember_judging(folder, judging)
+        return judging
+    known = recall_judging(folder)
+    if known is None:
+        raise UsageError(f"{folder} knows no rubric; name the suite that has [[judges]] and rubrics by -c.")
+    return known
+
+
+def _refuse_other_tasks(folder: Path, judging: JudgingFile) -> None:
+    """A judge must be told what the agent was told. The rubric may be another; the task may not."""
+    experiment = recall_suite(folder)
+    ran = {} if experiment is None else experiment.tasks
+    changed = [name for name, task in judging.tasks.items() if ran.get(name, task.checksum) != task.checksum]
+    if changed:
+        raise UsageError(
+            f"{name_some(changed)}: the task is not what it was when it was run in {folder}. Change it back; only its "
+            "rubric may be another."
+        )
+
+
+def _chosen(judging: JudgingFile, names: Sequence[str] | None) -> Sequence[JudgeSpec]:
+    known = {judge.name: judge for judge in judging.judges}
+    if not known:
+        raise UsageError("the suite names no judge; write a [[judges]] table into its suite.toml.")
+    for name in names or ():
+        if name not in known:
+            raise UsageError(f"there is no judge {name!r}; the suite has {name_some(known, 10)}.")
+    return [known[name] for name in dict.fromkeys(names or known)]
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="outweigh judge",
+        description="Judge recorded runs by their tasks' rubrics, without running them again; what is judged already "
+        "is not asked again.",
+        allow_abbrev=False,
+    )
+    _add_options(parser)
+    add_format_option(parser)
+    return parser
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", metavar="RUNS", help="the store that `outweigh run` wrote")
+    parser.add_argument(
+        "-c", "--suite", metavar="SUITE", help="judges and rubrics of this suite (default: the store's)"
+    )
+    parser.add_argument("--judge", action="append", metavar="NAME", help="only this judge; may be repeated")
+    parser.add_argument("-j", "--jobs", type=jobs, default=4, metavar="N", help="at once (default: %(default)s)")
+    parser.add_argument("--budget", type=dollars, metavar="USD", help="what all judging of this store may cost")
+    parser.add_argument("--retry-invalid", action="store_true", help="ask again where no answer could be used")
+    parser.add_argument("--prices", metavar="FILE", help="your own prices (TOML); they win over the bundled ones")
+    parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")

@@ -1,0 +1,167 @@
+"""Judges of a store's runs, put together from what the store or a suite says about them."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+
+import msgspec
+
+from outweigh.adapters.stores.judging_file import JudgedTask, JudgingFile
+from outweigh.adapters.stores.run_store import FolderRunStore
+from outweigh.cli.trying import PREFLIGHT_FILE
+from outweigh.judge.brief import Brief
+from outweigh.plugins import load
+from outweigh.ports import Judge
+from outweigh.record.check_result import CheckResult
+from outweigh.record.pricing import FirstKnown
+from outweigh.report.judge_view import JudgeAccount, JudgeAccounts
+from outweigh.run.case import Docket, Judgments
+from outweigh.run.events import Listener
+from outweigh.run.hearing import Courtroom
+from outweigh.run.judging import Judged, Judging, paid_for_judging
+from outweigh.run.judging_setup import judged_tasks, solution_text, tell_tales
+from outweigh.run.loading import LoadedSuite
+from outweigh.run.preflight_findings import Preflight
+from outweigh.run.purse import Purse
+from outweigh.score.consensus import wants_another_pass
+from outweigh.task.judge import JudgeSpec
+
+CODE_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """The judges that can be asked from here, and why the others cannot."""
+
+    backends: Mapping[str, Judge]
+    missing: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitting:
+    """What one round of judging is given."""
+
+    jobs: int
+    cap_usd: float | None
+    retry_invalid: bool
+    prices: FirstKnown
+    drain: Event
+    cancel: Event
+    listen: Listener
+
+
+def judging_of(suite: LoadedSuite) -> JudgingFile:
+    """What a suite tells judges."""
+    return JudgingFile(
+        judges=tuple(suite.spec.judges),
+        tasks={
+            task.id: JudgedTask(
+                checksum=task.checksum, instruction=task.instruction, rubric=task.rubric, solution=solution_text(task)
+            )
+            for task in judged_tasks(suite)
+            if task.rubric is not None
+        },
+        tell_tales=tell_tales(suite.arms.values()),
+    )
+
+
+def panel_of(judges: Sequence[JudgeSpec]) -> Panel:
+    """Find every judge's backend; what is missing is said, and does not stop the others."""
+    backends: dict[str, Judge] = {}
+    missing: dict[str, str] = {}
+    for judge in judges:
+        backend: Judge = load("judge", judge.backend)
+        if (complaint := backend.missing(judge)) is None:
+            backends[judge.name] = backend
+        else:
+            missing[judge.name] = complaint
+    return Panel(backends=backends, missing=missing)
+
+
+def judge_store(
+    store: FolderRunStore, judging: JudgingFile, judges: Sequence[JudgeSpec], panel: Panel, sitting: Sitting
+) -> tuple[Judged, JudgeAccounts]:
+    """Ask whatever is open, keep every answer, and sum up what there is now."""
+    docket = Docket(
+        judges=[judge for judge in judges if judge.name in panel.backends],
+        briefs=briefs_of(store.folder, judging),
+        wants_another=wants_another_pass,
+        retry_invalid=sitting.retry_invalid,
+    )
+    finished, before = store.finished(), store.judgments()
+    court = Judging(
+        store=store,
+        room=_room(store, panel, sitting),
+        docket=docket,
+        purse=_purse(judges, sitting.cap_usd, before),
+        jobs=sitting.jobs,
+        listen=sitting.listen,
+    )
+    judged = court.run(docket.open_cases(finished, before), before)
+    return judged, _accounts(judged, docket, judges, panel, store, before)
+
+
+def briefs_of(folder: Path, judging: JudgingFile) -> dict[str, Brief]:
+    """What is told about every task that has a rubric."""
+    untouched = _untouched(folder)
+    return {
+        name: Brief(
+            instruction=task.instruction,
+            rubric=task.rubric,
+            checks_before=untouched.get((name, task.checksum)),
+            solution=task.solution,
+            tell_tales=judging.tell_tales,
+        )
+        for name, task in judging.tasks.items()
+    }
+
+
+def _untouched(folder: Path) -> dict[tuple[str, str], tuple[CheckResult, ...] | None]:
+    """What the checks said before any work, where preflight was kept."""
+    try:
+        kept = msgspec.json.decode((folder / PREFLIGHT_FILE).read_bytes(), type=Preflight)
+    except (OSError, msgspec.MsgspecError):
+        return {}
+    return {(result.task_id, result.task_checksum): result.untouched for result in kept.tasks}
+
+
+def _room(store: FolderRunStore, panel: Panel, sitting: Sitting) -> Courtroom:
+    return Courtroom(
+        backends=panel.backends,
+        artifact=store.artifact,
+        prices=sitting.prices,
+        draw_code=lambda: secrets.token_hex(CODE_BYTES),
+        now=lambda: datetime.now(UTC),
+        drain=sitting.drain,
+        cancel=sitting.cancel,
+    )
+
+
+def _purse(judges: Sequence[JudgeSpec], cap_usd: float | None, given: Judgments) -> Purse:
+    earlier = paid_for_judging(judgment for judgments in given.values() for judgment in judgments)
+    return Purse(cap_usd, {judge.name: judge.budget_usd for judge in judges}, earlier)
+
+
+def _accounts(
+    judged: Judged,
+    docket: Docket,
+    judges: Sequence[JudgeSpec],
+    panel: Panel,
+    store: FolderRunStore,
+    before: Judgments,
+) -> JudgeAccounts:
+    after = store.judgments()
+    answers = docket.answers(store.finished(), after)
+    set_aside = {**panel.missing, **judged.set_aside}
+    return JudgeAccounts(
+        accounts=[
+            JudgeAccount(judge=judge, judgments=answers.get(judge.name, []), set_aside=set_aside.get(judge.name))
+            for judge in judges
+        ],
+        stop=judged.stop.value,
+        asked=sum(map(len, after.values())) - sum(map(len, before.values())),
+        open=judged.left_open,
+    )

@@ -1,0 +1,121 @@
+"""What judges have said about a store's runs, in a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from outweigh.record.judgment import Judgment
+from outweigh.report.document import Block, Report, Table, Tone, notes
+from outweigh.report.wording import UNKNOWN
+from outweigh.score.judged_outcome import judged_outcome
+from outweigh.task.judge import JudgeSpec
+
+SHOWN_REASONS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeAccount:
+    """One judge: everything it has said to the present questions, and why it says no more."""
+
+    judge: JudgeSpec
+    judgments: Sequence[Judgment]
+    set_aside: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeAccounts:
+    """All judges; `asked` is how many judgments were added just now, `open` how many cases have none yet."""
+
+    accounts: Sequence[JudgeAccount]
+    stop: str
+    asked: int
+    open: int
+
+
+def judge_report(accounts: JudgeAccounts) -> Report:
+    """The page of `outweigh judge`."""
+    rows = tuple(_row(_figures(account)) for account in accounts.accounts)
+    columns = ("judge", "model", "valid", "invalid", "mean score", "passed", "times asked", "cost")
+    blocks: list[Block] = [Table(title="Judges", columns=columns, rows=rows)]
+    blocks.extend(notes("Warnings", _warnings(accounts)))
+    return Report(headline=_headline(accounts), tone=_tone(accounts), blocks=tuple(blocks), payload=_payload(accounts))
+
+
+def judging_words(accounts: JudgeAccounts) -> tuple[str, ...]:
+    """The same in a few lines, for the end of a run."""
+    figures = [_figures(account) for account in accounts.accounts]
+    spent, unknown = sum(each["known_cost_usd"] for each in figures), sum(each["unknown_costs"] for each in figures)
+    cost = f"${spent:,.4f}" + (f" and {unknown} unknown" if unknown else "")
+    return (f"judges: {_headline(accounts)}, {cost} spent on judging", *_warnings(accounts))
+
+
+def _headline(accounts: JudgeAccounts) -> str:
+    still = f", {accounts.open} still open" if accounts.open else ""
+    return f"{accounts.stop}: {accounts.asked} judgments added{still}"
+
+
+def _tone(accounts: JudgeAccounts) -> Tone:
+    return Tone.UNSURE if accounts.open or _warnings(accounts) else Tone.PLAIN
+
+
+def _figures(account: JudgeAccount) -> dict[str, Any]:
+    outcomes = [judged_outcome(judgment) for judgment in account.judgments]
+    scores = [outcome.score.value for outcome in outcomes if outcome.score.value is not None]
+    costs = [judgment.cost.usd for judgment in account.judgments]
+    known = [cost for cost in costs if cost is not None]
+    return {
+        "name": account.judge.name,
+        "backend": account.judge.backend,
+        "model": account.judge.model,
+        "valid": sum(judgment.invalid_reason is None for judgment in account.judgments),
+        "invalid": sum(judgment.invalid_reason is not None for judgment in account.judgments),
+        "mean_score": sum(scores) / len(scores) if scores else None,
+        "passed": sum(outcome.passed is True for outcome in outcomes),
+        "attempts": sum(judgment.attempts or 1 for judgment in account.judgments),
+        "known_cost_usd": sum(known),
+        "unknown_costs": len(costs) - len(known),
+        "set_aside": account.set_aside,
+    }
+
+
+def _row(figures: dict[str, Any]) -> tuple[str, ...]:
+    unknown = figures["unknown_costs"]
+    return (
+        figures["name"],
+        figures["model"] or UNKNOWN,
+        str(figures["valid"]),
+        str(figures["invalid"]),
+        UNKNOWN if figures["mean_score"] is None else f"{figures['mean_score']:.3f}",
+        str(figures["passed"]),
+        str(figures["attempts"]),
+        f"${figures['known_cost_usd']:,.4f}" + (f" and {unknown} unknown" if unknown else ""),
+    )
+
+
+def _warnings(accounts: JudgeAccounts) -> tuple[str, ...]:
+    found = [
+        f"judge {account.judge.name!r} is set aside: {account.set_aside}"
+        for account in accounts.accounts
+        if account.set_aside is not None
+    ]
+    judgments = [judgment for account in accounts.accounts for judgment in account.judgments]
+    invalid = [f"{judgment.run_id}: {judgment.invalid_reason}" for judgment in judgments if judgment.invalid_reason]
+    if invalid:
+        shown = "; ".join(invalid[:SHOWN_REASONS]) + ("; …" if len(invalid) > SHOWN_REASONS else "")
+        found.append(f"{len(invalid)} answers could not be used; --retry-invalid asks again: {shown}")
+    spoken_to = [f"{judgment.run_id}: {warning}" for judgment in judgments for warning in judgment.warnings]
+    if spoken_to:
+        shown = "; ".join(spoken_to[:SHOWN_REASONS]) + ("; …" if len(spoken_to) > SHOWN_REASONS else "")
+        found.append(f"{len(spoken_to)} times a run spoke to its judge: {shown}")
+    return tuple(found)
+
+
+def _payload(accounts: JudgeAccounts) -> dict[str, Any]:
+    return {
+        "schema": "outweigh.judge/1",
+        "stop": accounts.stop,
+        "added": accounts.asked,
+        "open": accounts.open,
+        "judges": [_figures(account) for account in accounts.accounts],
+        "warnings": list(_warnings(accounts)),
+    }
