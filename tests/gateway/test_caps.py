@@ -46,17 +46,17 @@ def test_a_run_ends_at_the_first_request_beyond_its_dollars() -> None:
         calls = way.account().calls
 
     # Three were sent, because two left something over: the overshoot is less than one request.
-    assert statuses == [200, 200, 200, 402, 402]
+    assert statuses == [200, 200, 200, 401, 401]
     assert len(server.ledger) == 3
     assert [call.failure and call.failure.kind for call in calls[3:]] == [FailureKind.BUDGET_REACHED] * 2
-    assert calls[3].http_status == 402
+    assert calls[3].http_status == 401
 
 
 def test_a_run_ends_at_the_first_request_beyond_its_tokens() -> None:
     with ModelServer(SCRIPT) as server, a_way(server.url, tokens=CALL_TOKENS) as way:
         statuses = [_ask(way, Dialect.ANTHROPIC_MESSAGES)[0] for _ in range(3)]
 
-    assert statuses == [200, 402, 402]
+    assert statuses == [200, 403, 403]
     assert len(server.ledger) == 1
 
 
@@ -70,10 +70,10 @@ def test_the_refusal_has_the_shape_of_the_providers_own(dialect: Dialect) -> Non
     error = said["error"]
     assert "[limits]" in error["message"]
     expected = {
-        Dialect.ANTHROPIC_MESSAGES: (402, "billing_error"),
-        Dialect.OPENAI_CHAT: (402, "insufficient_quota"),
+        Dialect.ANTHROPIC_MESSAGES: (403, "billing_error"),
+        Dialect.OPENAI_CHAT: (401, "insufficient_quota"),
         Dialect.OPENAI_RESPONSES: (400, "insufficient_quota"),
-        Dialect.GEMINI: (402, "FAILED_PRECONDITION"),
+        Dialect.GEMINI: (403, "PERMISSION_DENIED"),
     }
     assert (status, error.get("type") or error.get("status")) == expected[dialect]
 

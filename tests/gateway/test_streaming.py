@@ -103,7 +103,7 @@ def test_a_client_that_goes_away_takes_its_request_with_it() -> None:
         connection.close()
         assert hung_up.wait(PATIENCE_SECONDS)
         (call,) = way.account().calls
-        until(lambda: post(f"{way.url}/v1/messages", BODY, {"x-api-key": way.key}).status == 402)  # it counts anyway
+        until(lambda: post(f"{way.url}/v1/messages", BODY, {"x-api-key": way.key}).status == 403)  # it counts anyway
 
     # Nothing went wrong with the model; what it would have said, nobody knows.
     assert (call.usage.input_tokens, call.usage.output_tokens, call.failure) == (5, None, None)

@@ -43,17 +43,27 @@ _WORDS = {
     Reason.UNREADABLE: _Words(400, "invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"),
     Reason.TOO_LARGE: _Words(413, "request_too_large", "invalid_request_error", "INVALID_ARGUMENT"),
     Reason.UNKNOWN_MODEL: _Words(400, "invalid_request_error", "model_not_found", "INVALID_ARGUMENT"),
-    Reason.CAP_REACHED: _Words(402, "billing_error", "insufficient_quota", "FAILED_PRECONDITION"),
+    Reason.CAP_REACHED: _Words(402, "billing_error", "insufficient_quota", "PERMISSION_DENIED"),
     Reason.UNREACHABLE: _Words(502, "api_error", "server_error", "UNAVAILABLE"),
 }
+
+
+_GIVING_UP_AT = {
+    Dialect.ANTHROPIC_MESSAGES: 403,
+    Dialect.OPENAI_RESPONSES: 400,
+    Dialect.OPENAI_CHAT: 401,
+    Dialect.GEMINI: 403,
+}
+"""What a spent budget is answered with. A 402 would be the word for it, but what is built on LiteLLM (mini-swe-agent,
+aider) tries again for minutes after it, and Codex five times. After these, every agent that was tried gives up at once:
+Codex tries again after 401 and 403, goose after 400 and 404, mini-swe-agent after 400.
+"""
 
 
 def refusal(dialect: Dialect | None, reason: Reason, message: str) -> Refusal:
     """What to answer; a plain sentence where nobody knows which API was meant."""
     words = _WORDS[reason]
-    status = words.status
-    if reason is Reason.CAP_REACHED and dialect is Dialect.OPENAI_RESPONSES:
-        status = 400  # Codex, which speaks this dialect, asks five times more after a 402
+    status = words.status if reason is not Reason.CAP_REACHED or dialect is None else _GIVING_UP_AT[dialect]
     body = msgspec.json.encode(_shape(dialect, status, words, message))
     return Refusal(status, body, may_help_again=reason is Reason.UNREACHABLE)
 
