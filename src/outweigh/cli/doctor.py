@@ -2,17 +2,19 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from outweigh.cli.agents_here import arms_to_try, look_at_agents
 from outweigh.cli.arguments import Parser, add_format_option, show
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.machine import look_around, look_at_agents, look_at_prices, look_at_sandboxes
+from outweigh.cli.machine import look_around, look_at_prices, look_at_sandboxes
 from outweigh.cli.trying import PREFLIGHT_FILE, keep_preflight, try_tasks
 from outweigh.errors import UsageError
 from outweigh.report.doctor_view import Examination, Part, Remark, TriedTask, doctor_report
 from outweigh.run.loading import LoadedSuite, load_suite
 from outweigh.run.preflight_findings import PreflightResult
+from outweigh.task.suite import SandboxSpec
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -22,6 +24,8 @@ def main(arguments: Sequence[str]) -> int:
         raise UsageError("-o keeps what the tasks of a suite showed; name the suite with -c.")
     suite = None if options.suite is None else load_suite(Path(options.suite))
     parts = _parts(options, suite)
+    if options.try_agents:
+        parts = (*parts, *_trials(suite))
     results = None if suite is None else _try_tasks(suite, parts)
     if options.output is not None and suite is not None and results is not None:
         keep_preflight(Path(options.output), suite, results)
@@ -37,6 +41,16 @@ def main(arguments: Sequence[str]) -> int:
 def _parts(options: argparse.Namespace, suite: LoadedSuite | None) -> tuple[Part, ...]:
     store = Path(options.output or "outweigh-runs")
     return (*look_around(store), *look_at_sandboxes(suite), *look_at_agents(suite), look_at_prices())
+
+
+def _trials(suite: LoadedSuite | None) -> Iterator[Part]:
+    from outweigh.cli.arm_trial import try_arms  # noqa: PLC0415 - brings a gateway and a model along
+
+    arms = arms_to_try(suite)
+    if sys.stderr.isatty():
+        print(f"trying {len(arms)} agents …", file=sys.stderr)
+    spec = SandboxSpec() if suite is None else suite.spec.sandbox
+    yield from try_arms(arms, {} if suite is None else suite.overlays, spec, required=suite is not None)
 
 
 def _try_tasks(suite: LoadedSuite, parts: Sequence[Part]) -> list[PreflightResult] | None:
@@ -64,11 +78,16 @@ def _tried(result: PreflightResult) -> TriedTask:
 def _parser() -> Parser:
     parser = Parser(
         prog="outweigh doctor",
-        description="What works here; with a suite, whether its tasks fail untouched and pass when solved. No agent "
-        "runs, nothing is paid.",
+        description="What works here; with a suite, whether its tasks fail untouched and pass when solved. Nothing is "
+        "paid.",
         allow_abbrev=False,
     )
     parser.add_argument("-c", "--suite", metavar="SUITE", help="a suite.toml, or the folder it is in")
     parser.add_argument("-o", "--output", metavar="DIR", help=f"keep what the tasks showed in DIR/{PREFLIGHT_FILE}")
+    parser.add_argument(
+        "--try-agents",
+        action="store_true",
+        help="start every agent once, with a suite every arm, in the sandbox and against a scripted model that is free",
+    )
     add_format_option(parser)
     return parser

@@ -15,7 +15,7 @@ from outweigh.cli.allowed_hosts import allowed_hosts
 from outweigh.cli.sandbox_choice import wanted_sandbox
 from outweigh.errors import UsageError
 from outweigh.plugins import load, names
-from outweigh.ports import Agent, SandboxError, SandboxProvider
+from outweigh.ports import SandboxError, SandboxProvider
 from outweigh.report.doctor_view import Part
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.room import room_of
@@ -44,20 +44,6 @@ def look_at_sandboxes(suite: LoadedSuite | None) -> Iterator[Part]:
     for name in names("sandbox"):
         is_chosen = suite is not None and name == wanted_sandbox(spec.kind)
         yield _sandbox(load("sandbox", name), spec if is_chosen else SandboxSpec(), is_chosen=is_chosen)
-
-
-def look_at_agents(suite: LoadedSuite | None) -> Iterator[Part]:
-    """Every agent that is installed; with a suite, every arm and every secret that it names."""
-    if suite is None:
-        for name in names("agent"):
-            yield Part(kind="agent", name=name, missing=None, required=False, detail="installed")
-        return
-    for arm in suite.arms.values():
-        agent: Agent = load("agent", arm.agent)
-        yield Part(kind="arm", name=arm.name, missing=agent.missing(arm), required=True, detail=f"agent {arm.agent}")
-    for name in sorted({name for arm in suite.arms.values() for name in arm.secrets}):
-        missing = None if name in os.environ else "it is not in the environment; export it."
-        yield Part(kind="secret", name=name, missing=missing, required=True, detail="")
 
 
 def look_at_prices() -> Part:

@@ -21,4 +21,4 @@ def test_a_login_is_named_with_the_way_out(tmp_path: Path) -> None:
 
 
 def test_nothing_at_all_is_said_as_such(tmp_path: Path) -> None:
-    assert sign_in(KEYS, LOGINS, {}, tmp_path) == "no key in A_KEY or B_KEY"
+    assert sign_in(KEYS, LOGINS, {}, tmp_path) == "no A_KEY or B_KEY"

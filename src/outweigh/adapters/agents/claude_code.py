@@ -29,7 +29,7 @@ class ClaudeCode(CommandLineAgent):
         "CLAUDE_CODE_USE_FOUNDRY",
         "CLAUDE_CODE_USE_VERTEX",
     )
-    keys = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN")
+    keys = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN")
     logins = (".claude/.credentials.json",)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:

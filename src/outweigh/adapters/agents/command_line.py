@@ -117,9 +117,9 @@ class CommandLineAgent(ABC):
         found = None if self.options_of(arm).in_image else self._installed(arm)
         return None if found is None else found.version(self.version_question)
 
-    def about(self, arm: Arm) -> str:
-        """What is known of it before any run: its version, and whether there is a key for its model."""
-        return f"{self.version(arm) or 'version unknown'}, {sign_in(self.keys, self.logins, os.environ, Path.home())}"
+    def sign_in(self) -> str:
+        """Whether the caller has a key for its model, in words that give nothing away."""
+        return sign_in(self.keys, self.logins, os.environ, Path.home())
 
     def options_of(self, arm: Arm) -> Any:
         """The arm's options, checked."""

@@ -12,4 +12,4 @@ def sign_in(keys: Sequence[str], logins: Sequence[str], environment: Mapping[str
     stored = [path for path in logins if (home / path).is_file()]
     if stored:
         return f"login in ~/{stored[0]}, which trials do not see; export {keys[0]}"
-    return f"no key in {' or '.join(keys)}"
+    return f"no {' or '.join(keys)}"

@@ -1,0 +1,122 @@
+"""`outweigh doctor` knows which agents are here and who could pay, and tries a suite's arms before anybody does."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.adapters.agents.programs import PROGRAMS, a_program
+from tests.parts import require
+
+from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
+
+SKILL = "---\nname: greeting\ndescription: Says hello in the way of the house.\n---\nA very good day to you.\n"
+SUITE = """
+name = "s"
+tasks = ["task"]
+baseline = "plain"
+[arms.plain]
+agent = "claude-code"
+[arms.skilled]
+extends = "plain"
+skills = ["greeting"]
+"""
+BROKEN_SERVER = """
+[arms.served]
+extends = "plain"
+mcp_servers.zoo.command = ["no-such-server"]
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    files = {
+        "suite.toml": SUITE,
+        "greeting/SKILL.md": SKILL,
+        "task/task.toml": '[[metadata.outweigh.checks]]\nname = "done"\ntype = "file_exists"\npath = "answer.txt"\n',
+        "task/instruction.md": "Answer.",
+        "task/environment/question.txt": "6 x 7",
+        "task/solution/solve.sh": "#!/bin/sh\necho 42 > answer.txt\n",
+    }
+    for name, content in files.items():
+        (tmp_path / "suite" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "suite" / name).write_text(content)
+    return tmp_path / "suite"
+
+
+def parts(answer: Any) -> dict[str, dict[str, Any]]:
+    return {f"{part['kind']} {part['name']}": part for part in answer.json()["parts"]}
+
+
+def test_an_agent_is_told_with_its_version_and_whose_key_there_is_but_not_the_key(
+    outweigh_process: Any, tmp_path: Path
+) -> None:
+    a_program(tmp_path / "bin" / "claude", "echo 2.1.0")
+    environment = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "sk-1-2"}
+
+    answer = outweigh_process("doctor", "--format", "json", environment=environment)
+
+    found = parts(answer)["agent claude-code"]
+    assert (found["missing"], found["detail"]) == (None, "2.1.0, key in ANTHROPIC_API_KEY")
+    assert "sk-1-2" not in answer.out + answer.err
+
+
+def test_an_agent_that_is_not_here_is_told_with_the_way_out_and_blocks_nothing(
+    outweigh_process: Any, tmp_path: Path
+) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+
+    answer = outweigh_process("doctor", "--format", "json", environment=environment)
+
+    found = parts(answer)["agent codex"]
+    assert answer.code == 0
+    assert "Install codex (npm install -g @openai/codex)" in found["missing"]
+    assert not found["required"]
+
+
+def test_a_suite_whose_gateway_has_no_key_at_all_is_not_ready(
+    outweigh_process: Any, suite: Path, tmp_path: Path
+) -> None:
+    a_program(tmp_path / "bin" / "claude", "echo 2.1.0")
+    path = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "HOME": str(tmp_path)}
+
+    without = outweigh_process("doctor", "-c", str(suite), "--format", "json", environment=path)
+    with_one = outweigh_process(
+        "doctor", "-c", str(suite), "--format", "json", environment=path | {"ANTHROPIC_API_KEY": "sk-1"}
+    )
+
+    assert (without.code, parts(without)["key ANTHROPIC_API_KEY"]["required"]) == (1, True)
+    assert parts(without)["arm plain"]["detail"] == "agent claude-code 2.1.0"
+    assert with_one.code == 0
+    assert parts(with_one)["key OPENAI_API_KEY"]["missing"] is not None
+    assert not parts(with_one)["key OPENAI_API_KEY"]["required"]
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> dict[str, str]:
+    require(BubblewrapSandboxes().missing())
+    require(None if (PROGRAMS / "claude").exists() else "claude is not installed; run `make agents`")
+    return {"PATH": f"{PROGRAMS}:{os.environ['PATH']}", "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "sk-1"}
+
+
+def test_arms_are_tried_with_all_they_lay_and_for_nothing(
+    outweigh_process: Any, suite: Path, real: dict[str, str]
+) -> None:
+    answer = outweigh_process("doctor", "-c", str(suite), "--try-agents", "--format", "json", environment=real)
+
+    found = parts(answer)
+    assert answer.code == 0, answer.out + answer.err
+    assert [found[f"trial of {arm}"]["missing"] for arm in ("plain", "skilled")] == [None, None]
+    assert found["trial of plain"]["detail"] == "2 requests"
+    assert found["trial of plain"]["startup_seconds"] > 0
+
+
+def test_an_arm_that_would_not_be_what_it_says_is_in_the_way(
+    outweigh_process: Any, suite: Path, real: dict[str, str]
+) -> None:
+    (suite / "suite.toml").write_text(SUITE + BROKEN_SERVER)
+
+    answer = outweigh_process("doctor", "-c", str(suite), "--try-agents", environment=real)
+
+    assert answer.code == 1, answer.out + answer.err
+    assert "trial of served: the MCP server 'zoo' is declared and its state was 'failed'" in answer.out
