@@ -6,7 +6,9 @@ import msgspec
 
 from outweigh.adapters.stores.experiment_file import Experiment
 from outweigh.record.attempt import Attempt
+from outweigh.record.calibration import Calibration
 from outweigh.record.judgment import Judgment
+from outweigh.record.preference import Preference
 from outweigh.record.run_record import RunRecord
 from outweigh.run.preflight_findings import Preflight
 from outweigh.task.suite import SuiteSpec
@@ -16,6 +18,8 @@ from outweigh.testing.model_server import Script
 STORED: dict[str, type[msgspec.Struct]] = {
     "run_record": RunRecord,
     "judgment": Judgment,
+    "preference": Preference,
+    "calibration": Calibration,
     "attempt": Attempt,
     "experiment": Experiment,
     "preflight": Preflight,

@@ -1,6 +1,7 @@
 import itertools
 import math
 
+import krippendorff
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -72,6 +73,34 @@ def test_alpha_agrees_with_the_definition_on_random_ratings(seed: int, scale: Sc
     matrix[rng.uniform(size=matrix.shape) < 0.3] = np.nan
 
     assert alpha(matrix, scale).point == pytest.approx(naive_alpha(matrix, scale), abs=1e-12)
+
+
+# Fifteen units and three coders, the example that is most often reprinted. Unit 14 has no rating, and one has a single.
+CODERS: list[list[float | None]] = [
+    [None, None, None, None, None, 3, 4, 1, 2, 1, 1, 3, 3, None, 3],
+    [1, None, 2, 1, 3, 3, 4, 3, None, None, None, None, None, None, None],
+    [None, None, 2, 1, 3, 4, 4, None, 2, 1, 1, 3, 3, None, 4],
+]
+
+
+@pytest.mark.parametrize(("scale", "published"), [(Scale.NOMINAL, 0.691), (Scale.INTERVAL, 0.811)])
+def test_the_textbook_data_of_three_coders_are_reproduced(scale: Scale, published: float) -> None:
+    assert alpha(CODERS, scale).point == pytest.approx(published, abs=5e-4)
+
+
+@pytest.mark.parametrize("scale", list(Scale))
+@pytest.mark.parametrize("seed", range(20))
+def test_alpha_agrees_with_an_independent_implementation_on_ratings_with_gaps(seed: int, scale: Scale) -> None:
+    rng = np.random.default_rng(seed)
+    raters, items, values = rng.integers(2, 7), rng.integers(5, 60), rng.integers(2, 9)
+    truth = rng.integers(0, values, size=items)
+    matrix = np.where(rng.uniform(size=(raters, items)) < 0.6, truth, rng.integers(0, values, size=(raters, items)))
+    matrix = matrix.astype(float)
+    matrix[rng.uniform(size=matrix.shape) < rng.uniform(0, 0.5)] = np.nan
+
+    expected = krippendorff.alpha(reliability_data=matrix, level_of_measurement=scale.value)
+
+    assert alpha(matrix, scale).point == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("scale", list(Scale))

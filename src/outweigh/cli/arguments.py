@@ -9,6 +9,7 @@ from typing import NoReturn
 from outweigh.adapters.prices.genai import GenaiPrices
 from outweigh.adapters.stores.jsonl import JsonLines
 from outweigh.cli.arm_choice import baseline_of, candidates_of
+from outweigh.cli.jury import jury_behind
 from outweigh.cli.suite_behind import experiment_behind
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
@@ -101,6 +102,7 @@ def gather_evidence(options: argparse.Namespace) -> Evidence:
         prices=price_tables(options.prices),
         changes=_changes(getattr(options, "changes", None)),
         skipped=skipped,
+        jury=jury_behind(options.runs),
     )
 
 

@@ -21,15 +21,18 @@ from outweigh.cli.arguments import (
 )
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.policy_options import ChosenPolicy, add_policy_options, chosen_policy
+from outweigh.cli.setup_behind import setup_behind
 from outweigh.cli.suite_behind import experiment_behind, profile_for
 from outweigh.compare.comparison import Comparison, compare
 from outweigh.compare.delta_inference import Method
 from outweigh.compare.inference import Population, infer
+from outweigh.compare.judge_panel import judge_panel
 from outweigh.errors import UsageError
 from outweigh.ports import Reporter
 from outweigh.report.document import Report
 from outweigh.report.report_contract import Judged, Provenance
 from outweigh.report.report_view import joint_report
+from outweigh.report.setup_view import with_setup
 from outweigh.report.wording import visible
 from outweigh.score.profile import PROFILES
 
@@ -76,7 +79,8 @@ def _report(options: argparse.Namespace, policy: ChosenPolicy, command: str) -> 
         seed=options.seed,
         evidence_sha256=evidence.sha256(baseline, *candidates),
     )
-    return joint_report(_judge(options, policy, comparisons), provenance)
+    answer = joint_report(_judge(options, policy, comparisons), provenance)
+    return with_setup(answer, setup_behind(options.runs, baseline, candidates))
 
 
 def _judge(options: argparse.Namespace, policy: ChosenPolicy, comparisons: Sequence[Comparison]) -> list[Judged]:
@@ -85,6 +89,7 @@ def _judge(options: argparse.Namespace, policy: ChosenPolicy, comparisons: Seque
         Judged(
             comparison=comparison,
             inference=infer(comparison, population=population, method=Method.T, seed=options.seed),
+            panel=judge_panel(comparison.judging, options.seed),
             verdict=verdict,
         )
         for comparison, verdict in zip(comparisons, policy.decide(comparisons), strict=True)

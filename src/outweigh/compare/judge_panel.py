@@ -71,13 +71,13 @@ def _summary(voice: Voice, by_arm: Mapping[str, Sequence[PassFact]], seed: int) 
         stated_totals=len(gaps),
         notable_gaps=sum(round(gap, 9) > NOTABLE_GAP for gap in gaps),
         mean_gap=sum(gaps) / len(gaps) if gaps else None,
-        retest=_retest(facts, seed),
+        retest=retest(facts, seed),
         cost_usd={arm: _cost(of_arm) for arm, of_arm in by_arm.items()},
     )
 
 
-def _retest(facts: Iterable[PassFact], seed: int) -> Estimate:
-    """Passes as raters of the same runs."""
+def retest(facts: Iterable[PassFact], seed: int) -> Estimate:
+    """The agreement of a judge with itself: its passes as raters of the same runs."""
     passes: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for fact in facts:
         if fact.score is not None:
@@ -107,11 +107,15 @@ def _alpha(raters: Sequence[Mapping[str, float]], seed: int) -> Estimate:
     return krippendorff_alpha(matrix, scale=Scale.ORDINAL, level=LEVEL, rng=np.random.default_rng(seed))
 
 
-def _cost(facts: Sequence[PassFact]) -> Quantity:
-    costs = [fact.cost_usd for fact in facts]
+def total_cost(costs: Sequence[float | None]) -> Quantity:
+    """What all answers cost; unknown as soon as one is."""
     priced = [cost for cost in costs if cost is not None]
     missing = len(costs) - len(priced)
     return unknown(f"{missing} of {len(costs)} answers have no known cost") if missing else known(sum(priced))
+
+
+def _cost(facts: Sequence[PassFact]) -> Quantity:
+    return total_cost([fact.cost_usd for fact in facts])
 
 
 def _flat(by_arm: Mapping[str, Sequence[PassFact]]) -> list[PassFact]:

@@ -8,12 +8,14 @@ from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.delta import Delta
 from outweigh.compare.inference import Inference, Population
+from outweigh.compare.judge_panel import JudgePanel
+from outweigh.report.judges_contract import panel_payload
 from outweigh.report.payload import Payload, finite, never_passes
 from outweigh.stats.estimate import Interval
 from outweigh.stats.quantity import Quantity
 
 
-def comparison_payload(comparison: Comparison, inference: Inference) -> Payload:
+def comparison_payload(comparison: Comparison, inference: Inference, panel: JudgePanel | None) -> Payload:
     """`compare --format json`."""
     return {
         "schema": "outweigh.comparison/1",
@@ -38,6 +40,7 @@ def comparison_payload(comparison: Comparison, inference: Inference) -> Payload:
             "mcnemar": {**asdict(comparison.discordance), "p_value": inference.mcnemar.p_value},
             "sign_flip": {"p_value": inference.sign_flip.p_value, "method": inference.sign_flip.method},
         },
+        "judges": panel_payload(panel),
         "warnings": [
             *comparison.warnings,
             *comparison.composite_warnings,

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.delta import Delta
 from outweigh.compare.inference import Inference, Population
+from outweigh.compare.judge_panel import judge_panel
 from outweigh.report.arms_view import arms_table
 from outweigh.report.comparison_contract import comparison_payload
 from outweigh.report.document import Block, Bullets, Report, Table, Tone, notes
 from outweigh.report.formatting import FORMATS
+from outweigh.report.judges_view import judge_blocks
 from outweigh.report.wording import SAME, UNKNOWN, direction
 from outweigh.stats.equivalence import excludes
 from outweigh.stats.estimate import Estimate, Interval
@@ -23,14 +25,19 @@ def comparison_report(comparison: Comparison, inference: Inference) -> Report:
     before, after = comparison.baseline, comparison.candidate
     size = f"{len(comparison.tasks)} tasks, {comparison.pairing.pairs} pairs of runs"
     headline = f"{after.name} against {before.name}: {size}"
+    panel = judge_panel(comparison.judging, inference.seed)
     blocks: list[Block] = [
         arms_table(comparison.baseline, comparison.candidate),
         *differences(comparison, inference),
+        *judge_blocks(panel),
         *notes("Notes", READING),
         *notes("Warnings", remarks(comparison)),
     ]
     return Report(
-        headline=headline, tone=Tone.PLAIN, blocks=tuple(blocks), payload=comparison_payload(comparison, inference)
+        headline=headline,
+        tone=Tone.PLAIN,
+        blocks=tuple(blocks),
+        payload=comparison_payload(comparison, inference, panel),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.inference import Inference
+from outweigh.compare.judge_panel import JudgePanel
 from outweigh.report.comparison_contract import comparison_payload
 from outweigh.report.payload import Payload
 from outweigh.report.rule_source import RuleSource
@@ -34,6 +35,7 @@ class Judged:
 
     comparison: Comparison
     inference: Inference
+    panel: JudgePanel | None
     verdict: Verdict
 
     @property
@@ -55,6 +57,6 @@ def report_payload(candidates: Sequence[Judged], provenance: Provenance) -> Payl
             verdict_payload(one.verdict, one.comparison, provenance.policy_from, may_promote=one.promotes)
             for one in candidates
         ],
-        "comparisons": [comparison_payload(one.comparison, one.inference) for one in candidates],
+        "comparisons": [comparison_payload(one.comparison, one.inference, one.panel) for one in candidates],
         "provenance": asdict(provenance),
     }

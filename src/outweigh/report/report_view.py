@@ -8,6 +8,7 @@ from outweigh.report.comparison_view import READING, differences, remarks
 from outweigh.report.document import Block, Bullets, Heading, Listing, Report, Table, Tone, notes
 from outweigh.report.gate_picture import gate_pictures
 from outweigh.report.gates_view import gate_blocks, gate_figures
+from outweigh.report.judges_view import judge_blocks
 from outweigh.report.report_contract import Judged, Provenance, report_payload
 from outweigh.report.verdict_view import TONES, answer_blocks, headline, several_headline, standing_blocks
 from outweigh.verdict.verdict import Verdict
@@ -45,6 +46,7 @@ def _about(one: Judged) -> list[Block]:
         arms_table(comparison.baseline, comparison.candidate),
         *_excluded(comparison),
         *differences(comparison, one.inference),
+        *judge_blocks(one.panel),
         *notes("Notes", READING),
     ]
 

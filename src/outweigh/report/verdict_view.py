@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from outweigh.compare.comparison import Comparison
+from outweigh.compare.judge_panel import judge_panel
 from outweigh.report.arms_view import arms_table
 from outweigh.report.document import Block, Bullets, Heading, Report, Tone, notes
 from outweigh.report.gates_view import gate_blocks
+from outweigh.report.judges_view import judge_blocks
 from outweigh.report.rule_source import RuleSource
 from outweigh.report.verdict_contract import verdict_payload, verdicts_payload
 from outweigh.verdict.gated_metric import GATED, Scale
@@ -13,6 +15,8 @@ from outweigh.verdict.promotion import may_promote
 from outweigh.verdict.verdict import Decision, Needs, Sensitivity, Verdict
 
 SHOWN = 12
+SEED = 0
+"""Of the resamples behind the agreement of judges, which decides nothing."""
 
 TONES = {
     Decision.IMPROVED: Tone.GOOD,
@@ -29,6 +33,7 @@ def verdict_report(verdict: Verdict, comparison: Comparison, source: RuleSource)
         *answer_blocks(verdict),
         *gate_blocks(verdict.gates, comparison),
         arms_table(comparison.baseline, comparison.candidate),
+        *judge_blocks(judge_panel(comparison.judging, SEED)),
         *standing_blocks(verdict, allowed=allowed),
         *notes("Warnings", verdict.warnings),
     ]

@@ -1,0 +1,1 @@
+"""Foreign results as records."""

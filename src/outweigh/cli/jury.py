@@ -1,0 +1,45 @@
+"""The rules for judges that the stores among RUNS were made under, and how far their judges agreed with people."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from outweigh.adapters.stores.calibration_file import kept_calibrations
+from outweigh.adapters.stores.jsonl import STANDARD_INPUT
+from outweigh.adapters.stores.judging_file import recall_judging
+from outweigh.errors import UsageError
+from outweigh.score.consensus import Consensus
+from outweigh.score.jury import JudgeRule, Jury
+from outweigh.task.judge import JudgeSpec
+
+
+def jury_behind(runs: Sequence[str]) -> Jury:
+    """What all stores say together; stores that contradict each other about a judge are refused."""
+    rules: dict[str, JudgeRule] = {}
+    alphas: dict[str, float | None] = {}
+    for folder in _folders(runs):
+        judging = recall_judging(folder)
+        for judge in () if judging is None else judging.judges:
+            rule = rule_of(judge)
+            if rules.setdefault(judge.name, rule) != rule:
+                raise UsageError(
+                    f"the stores have different rules for judge {judge.name!r} (passes, consensus or minimum_alpha); "
+                    "read them one by one."
+                )
+        for calibration in kept_calibrations(folder):
+            alphas[calibration.judge_sha256] = calibration.overall.alpha.value
+    return Jury(rules=rules, alphas=alphas)
+
+
+def rule_of(judge: JudgeSpec) -> JudgeRule:
+    """What a suite says about a judge, as far as it matters to its scores."""
+    return JudgeRule(
+        passes=judge.passes,
+        most_passes=judge.most_passes,
+        consensus=Consensus(judge.consensus),
+        minimum_alpha=judge.minimum_alpha,
+    )
+
+
+def _folders(runs: Sequence[str]) -> list[Path]:
+    paths = (Path(path) for path in dict.fromkeys(runs) if path != STANDARD_INPUT)
+    return [path for path in paths if path.is_dir()]

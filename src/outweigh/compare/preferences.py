@@ -1,0 +1,187 @@
+"""Candidate against baseline, pair by pair, in both orders: who wins, and how much the place on the page decides."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from outweigh.compare.judge_panel import total_cost
+from outweigh.errors import EvidenceError
+from outweigh.record.digest import evidence_sha256, record_digest
+from outweigh.record.preference import Preference
+from outweigh.record.voice import Voice, voice_of
+from outweigh.score.preferred import lean
+from outweigh.stats.alternative import Alternative
+from outweigh.stats.estimate import Estimate, Interval, Significance, Unit
+from outweigh.stats.mean import mean_interval
+from outweigh.stats.paired_tests import sign_test
+from outweigh.stats.quantity import Quantity
+
+LEVEL = 0.95
+DECIMALS = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Pairs by who won."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairwiseSummary:
+    """What one voice prefers. A win is the candidate's.
+
+    `tally` goes by the mean of both orders, in which the place cancels out. `agreed` counts a winner only where both
+    orders name it. `first_share` is the share of answers that prefer what was shown first, ties counting half: .5
+    without a bias. Pairs that lack a usable answer in one order are `incomplete` and in no figure.
+    """
+
+    judge: Voice
+    tasks: int
+    pairs: int
+    tally: Tally
+    agreed: Tally
+    sign_test: Significance
+    first_share: Estimate
+    incomplete: int
+    invalid: int
+    cost_usd: Quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairwise:
+    """All voices about two arms."""
+
+    baseline: str
+    candidate: str
+    judges: tuple[PairwiseSummary, ...]
+    evidence_sha256: str
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pair:
+    """One pair by one voice: how far each order leans to the candidate, and to the first place."""
+
+    task_id: str
+    to_candidate: tuple[float, ...]
+    to_first: tuple[float, ...]
+
+    @property
+    def advantage(self) -> float:
+        return round(sum(self.to_candidate) / len(self.to_candidate), DECIMALS)
+
+    @property
+    def agreed(self) -> float:
+        """+1 or -1 where every order has the same winner, else 0."""
+        signs = set(np.sign(self.to_candidate).tolist())
+        return float(signs.pop()) if len(signs) == 1 else 0.0
+
+
+def compare_pairwise(preferences: Iterable[Preference], baseline: str, candidate: str) -> Pairwise:
+    """Everything that judges said about these two arms side by side."""
+    voices: dict[Voice, list[Preference]] = defaultdict(list)
+    for preference in preferences:
+        if {preference.first.arm, preference.second.arm} == {baseline, candidate}:
+            voices[voice_of(preference.judge)].append(preference)
+    ordered = sorted(voices.items(), key=lambda item: (item[0].name, item[0].sha256))
+    return Pairwise(
+        baseline=baseline,
+        candidate=candidate,
+        judges=tuple(_summary(voice, answers, candidate) for voice, answers in ordered),
+        evidence_sha256=evidence_sha256(record_digest(answer) for answers in voices.values() for answer in answers),
+        warnings=tuple(_warnings(voices)),
+    )
+
+
+def _summary(voice: Voice, answers: Sequence[Preference], candidate: str) -> PairwiseSummary:
+    groups = _by_pair(answers)
+    pairs = [pair for group in groups.values() if (pair := _pair(group, candidate)) is not None]
+    by_task: dict[str, list[_Pair]] = defaultdict(list)
+    for pair in pairs:
+        by_task[pair.task_id].append(pair)
+    return PairwiseSummary(
+        judge=voice,
+        tasks=len(by_task),
+        pairs=len(pairs),
+        tally=_tally([pair.advantage for pair in pairs]),
+        agreed=_tally([pair.agreed for pair in pairs]),
+        sign_test=_sign_test(by_task),
+        first_share=_first_share(by_task),
+        incomplete=len(groups) - len(pairs),
+        invalid=sum(answer.invalid_reason is not None for answer in answers),
+        cost_usd=total_cost([answer.cost.usd for answer in answers]),
+    )
+
+
+def _by_pair(answers: Iterable[Preference]) -> dict[frozenset[str], list[Preference]]:
+    groups: dict[frozenset[str], list[Preference]] = defaultdict(list)
+    for answer in answers:
+        groups[frozenset((answer.first.run_id, answer.second.run_id))].append(answer)
+    return groups
+
+
+def _pair(answers: Sequence[Preference], candidate: str) -> _Pair | None:
+    """Both orders, each the mean of its passes; None where one of them has no usable answer."""
+    orders: dict[bool, dict[tuple[int, str | None], float]] = {True: {}, False: {}}
+    for answer in answers:
+        candidate_first = answer.first.arm == candidate
+        place = (answer.pass_index, answer.judge.rubric_sha256)
+        if (leaning := lean(answer).value) is None:
+            continue
+        if place in orders[candidate_first]:
+            raise EvidenceError(
+                f"{answer.judge.name!r} answered twice about {answer.first.run_id!r} before {answer.second.run_id!r}, "
+                f"pass {answer.pass_index}. Remove one answer, or number the passes."
+            )
+        orders[candidate_first][place] = leaning
+    # A pass in one order only would bring the place back in.
+    shared = sorted(orders[True].keys() & orders[False].keys(), key=str)
+    if not shared:
+        return None
+    ahead, behind = (_mean([orders[first][place] for place in shared]) for first in (True, False))
+    return _Pair(task_id=answers[0].task_id, to_candidate=(ahead, -behind), to_first=(ahead, behind))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return round(sum(values) / len(values), DECIMALS)
+
+
+def _tally(advantages: Sequence[float]) -> Tally:
+    wins, losses = sum(value > 0 for value in advantages), sum(value < 0 for value in advantages)
+    return Tally(wins=wins, ties=len(advantages) - wins - losses, losses=losses)
+
+
+def _sign_test(by_task: Mapping[str, Sequence[_Pair]]) -> Significance:
+    """Over tasks, each with its balance of won and lost pairs: repeats of a task are not independent."""
+    balances = [sum(float(np.sign(pair.advantage)) for pair in pairs) for pairs in by_task.values()]
+    return sign_test(balances, alternative=Alternative.TWO_SIDED, unit=Unit.TASK)
+
+
+def _first_share(by_task: Mapping[str, Sequence[_Pair]]) -> Estimate:
+    shares = [
+        float(np.mean([(1 + np.sign(order)) / 2 for pair in pairs for order in pair.to_first]))
+        for pairs in by_task.values()
+    ]
+    return _within_share(mean_interval(shares, level=LEVEL, unit=Unit.TASK))
+
+
+def _within_share(estimate: Estimate) -> Estimate:
+    """A share lies between 0 and 1, and so does its interval."""
+    interval = estimate.interval
+    if interval is None:
+        return estimate
+    ends = Interval(
+        low=max(0.0, interval.low), high=min(1.0, interval.high), level=interval.level, method=interval.method
+    )
+    return replace(estimate, interval=ends)
+
+
+def _warnings(voices: Mapping[Voice, Sequence[Preference]]) -> Iterator[str]:
+    names = [voice.name for voice in voices]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"judge {name!r} answered with different models, versions or prompts; each is counted by itself."

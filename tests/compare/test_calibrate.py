@@ -1,0 +1,125 @@
+import krippendorff
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from outweigh.compare.calibrate import calibrate
+from outweigh.compare.label import Label
+from outweigh.record.calibration import Calibration
+from outweigh.record.judgment import CriterionScore, Grading, Judgment
+from outweigh.score.consensus import Consensus
+from outweigh.score.jury import JudgeRule, Jury
+from outweigh.testing.builders import a_judgment, a_run
+
+RUNS = [a_run(f"task-{number}", "old") for number in range(1, 41)]
+HASH = "0" * 64
+
+
+def scored(run_id: str, score: float, criterion: str | None = None) -> Label:
+    return Label(run_id=run_id, criterion=criterion, score=score, passed=None)
+
+
+def passed(run_id: str, verdict: bool) -> Label:
+    return Label(run_id=run_id, criterion=None, score=None, passed=verdict)
+
+
+def one(judgments: list[Judgment], labels: list[Label], jury: Jury | None = None) -> Calibration:
+    (calibration,) = calibrate(judgments, labels, HASH, seed=0, jury=jury or Jury())
+    return calibration
+
+
+def test_scores_of_a_judge_and_of_people_are_compared_run_by_run() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.uniform(size=len(RUNS)).round(2)
+    guess = np.clip(truth + rng.normal(0, 0.15, size=len(RUNS)), 0, 1).round(2)
+    judged = [a_judgment(run, float(score)) for run, score in zip(RUNS, guess, strict=True)]
+    labels = [scored(run.run_id, float(score)) for run, score in zip(RUNS, truth, strict=True)]
+
+    overall = one(judged, labels).overall
+
+    expected = krippendorff.alpha(reliability_data=np.array([guess, truth]), level_of_measurement="ordinal")
+    same_side = np.mean((guess >= 0.6) == (truth >= 0.6))
+    assert overall.labels == 40
+    assert overall.alpha.value == pytest.approx(expected)
+    assert overall.alpha.interval is not None
+    assert overall.alpha.interval.low < expected < overall.alpha.interval.high
+    assert overall.accuracy.value == pytest.approx(same_side)
+    assert overall.kappa.value is not None
+
+
+def test_words_are_compared_with_what_the_judge_would_let_pass() -> None:
+    judged = [a_judgment(run, 0.7) for run in RUNS[:4]] + [a_judgment(run, 0.3) for run in RUNS[4:8]]
+    labels = [passed(run.run_id, place not in (0, 4, 5)) for place, run in enumerate(RUNS[:8])]
+
+    lenient, strict = (
+        one(judged, labels),
+        one([replace(j, grading=Grading(pass_threshold=0.8, grade_scale="seed")) for j in judged], labels),
+    )
+
+    assert lenient.overall.accuracy.value == pytest.approx(5 / 8)
+    assert strict.overall.accuracy.value == pytest.approx(3 / 8)
+    assert lenient.overall.alpha.method == "Krippendorff alpha, nominal"
+
+
+def criteria(**scores: float | None) -> tuple[CriterionScore, ...]:
+    weights = {"correct": 3.0, "readable": 1.0}
+    return tuple(
+        CriterionScore(criterion=name, weight=weights[name], score=score, evidence=None)
+        for name, score in scores.items()
+    )
+
+
+def test_criteria_are_compared_each_by_itself_and_make_people_a_total() -> None:
+    judged = [a_judgment(run, criteria=criteria(correct=1.0, readable=0.0)) for run in RUNS[:3]]
+    judged.append(a_judgment(RUNS[3], criteria=criteria(correct=0.0, readable=None)))
+    labels = [scored(run.run_id, 1.0, "correct") for run in RUNS[:3]]
+    labels += [scored(run.run_id, 0.0, "readable") for run in RUNS[:2]]
+    labels += [scored(RUNS[3].run_id, 0.5, "correct"), scored(RUNS[3].run_id, 0.5, "readable")]
+
+    calibration = one(judged, labels)
+
+    assert {agreement.criterion: agreement.labels for agreement in calibration.criteria} == {
+        "correct": 4,
+        "readable": 2,
+    }
+    # The third run has no label for a criterion that applies, so people's total of it is unknown.
+    assert calibration.overall.labels == 3
+    # What does not apply has no score to compare a label with.
+    assert calibration.unused_labels == 1
+
+
+def test_a_judges_passes_are_brought_together_as_its_rule_says_and_compared_with_each_other() -> None:
+    judged = [
+        a_judgment(run, score, pass_index=number)
+        for run in RUNS[:10]
+        for number, score in enumerate((0.1, 0.1, 0.9), start=1)
+    ]
+    labels = [passed(run.run_id, False) for run in RUNS[:10]]
+    median = Jury(rules={"judge": JudgeRule(passes=3, consensus=Consensus.MEDIAN)})
+
+    assert one(judged, labels, median).overall.accuracy.value == 1
+    assert one(judged, labels, median).retest.items == 10
+
+
+def test_every_voice_is_calibrated_by_itself_and_invalid_answers_count_for_nothing() -> None:
+    judged = [a_judgment(run, 0.9) for run in RUNS[:5]]
+    judged += [replace(j, judge=replace(j.judge, model="newer")) for j in judged[:2]]
+    judged.append(a_judgment(RUNS[9], invalid_reason="refused", criteria=()))
+    labels = [scored(run.run_id, 0.9) for run in RUNS[:10]]
+
+    calibrations = calibrate(judged, labels, HASH, seed=0)
+
+    assert sorted((each.judge.model or "", each.overall.labels) for each in calibrations) == [("", 5), ("newer", 2)]
+    assert len({each.judge_sha256 for each in calibrations}) == 2
+    assert [each.unused_labels for each in calibrations] in ([5, 8], [8, 5])
+
+
+def test_without_a_labelled_whole_run_there_is_no_overall_agreement() -> None:
+    calibration = one([a_judgment(RUNS[0], 0.9)], [scored(RUNS[0].run_id, 0.9, "tone")])
+
+    assert calibration.overall.alpha.value is None
+    assert any("no run is labelled as a whole" in warning for warning in calibration.warnings)
+
+
+def test_labels_of_strangers_calibrate_nobody() -> None:
+    assert calibrate([a_judgment(RUNS[0])], [scored("nobody", 0.5)], HASH, seed=0) == ()

@@ -1,0 +1,84 @@
+import pytest
+from msgspec.structs import replace
+
+from outweigh.compare.comparison import compare
+from outweigh.errors import EvidenceError
+from outweigh.record.digest import record_digest
+from outweigh.record.judgment import JudgeIdentity
+from outweigh.record.voice import voice_of
+from outweigh.score.jury import JudgeRule, Jury
+from outweigh.testing.builders import a_judgment, a_preference, a_run, evidence_of
+
+BEFORE, AFTER = a_run("task-1", "old"), a_run("task-1", "new")
+
+
+def identity(**fields: str) -> JudgeIdentity:
+    unknown: dict[str, str | None] = {"model": None, "version": None, "rubric_sha256": None, "prompt_sha256": None}
+    return JudgeIdentity(name="judge", **(unknown | fields))
+
+
+def test_a_judgment_of_another_record_of_its_run_is_not_used_and_said() -> None:
+    fresh = a_judgment(BEFORE, 0.9, run_sha256=record_digest(BEFORE).hex())
+    stale = a_judgment(AFTER, 0.9, run_sha256=record_digest(BEFORE).hex())
+
+    evidence = evidence_of(BEFORE, AFTER, fresh, stale)
+
+    assert [score.judge_score for score in (*evidence.arm("old"), *evidence.arm("new"))] == [0.9, None]
+    assert any("1 judgments were given for another record" in warning for warning in evidence.warnings)
+
+
+def test_an_answer_that_could_not_be_used_may_be_followed_by_one_that_can() -> None:
+    refused = a_judgment(BEFORE, invalid_reason="refused", criteria=())
+
+    evidence = evidence_of(BEFORE, refused, a_judgment(BEFORE, 0.7))
+
+    assert evidence.arm("old")[0].judge_score == 0.7
+
+
+def test_a_usable_answer_is_never_replaced() -> None:
+    with pytest.raises(EvidenceError, match="judged twice by 'judge', pass 1"):
+        evidence_of(BEFORE, a_judgment(BEFORE, 0.2), a_judgment(BEFORE, 0.9))
+
+
+def test_a_preference_among_the_records_changes_no_score() -> None:
+    preference = a_preference(BEFORE, AFTER, first_score=1.0, second_score=9.0)
+
+    assert evidence_of(BEFORE, AFTER, preference).arms == evidence_of(BEFORE, AFTER).arms
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        (identity(model="m-1"), identity(model="m-2"), "2 models"),
+        (identity(version="1"), identity(version="2"), "2 versions"),
+        (identity(prompt_sha256="a"), identity(prompt_sha256="b"), "2 prompts"),
+        (identity(rubric_sha256="a"), identity(rubric_sha256="b"), "different rubrics"),
+    ],
+)
+def test_judgments_of_different_hashes_are_not_compared_and_never_mixed_silently(
+    one: JudgeIdentity, other: JudgeIdentity, words: str
+) -> None:
+    judged = [replace(a_judgment(BEFORE, 0.5), judge=one), replace(a_judgment(AFTER, 0.9), judge=other)]
+
+    comparison = compare(evidence_of(BEFORE, AFTER, judged), "old", "new")
+
+    assert comparison.unequally_judged == ("task-1",)
+    assert any(words in warning for warning in comparison.composite_warnings)
+
+
+def test_a_judge_that_must_be_calibrated_is_shown_but_decides_only_with_enough_agreement() -> None:
+    judged = [a_judgment(BEFORE, 0.2), a_judgment(AFTER, 0.9)]
+    voice = voice_of(judged[0].judge).sha256
+    rules = {"judge": JudgeRule(minimum_alpha=0.6)}
+
+    def composites(alphas: dict[str, float | None]) -> tuple[float | None, ...]:
+        evidence = evidence_of(BEFORE, AFTER, judged, jury=Jury(rules=rules, alphas=alphas))
+        comparison = compare(evidence, "old", "new")
+        said = any("is shown but decides nothing" in warning for warning in comparison.composite_warnings)
+        assert said == (alphas != {voice: 0.6})
+        assert comparison.candidate.metrics["judge_score"].mean == 0.9
+        return tuple(task.candidate.composite.value for task in comparison.tasks)
+
+    trusted = composites({voice: 0.6})
+
+    assert composites({}) == composites({voice: 0.59}) == composites({voice: None}) != trusted

@@ -1,0 +1,100 @@
+"""Published judgments: totals that are not the sum of their parts, and a judge that was asked in both orders."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from outweigh.adapters.importers.scylla_judgments import scylla_judgments
+from outweigh.compare.judge_panel import judge_panel
+from outweigh.compare.pass_fact import fact_of
+from outweigh.compare.preferences import Tally, compare_pairwise
+from outweigh.record.judgment import Judgment
+from outweigh.record.preference import Preference
+from outweigh.score.judged import judgment_score
+from outweigh.stats.agreement import Scale, krippendorff_alpha
+from outweigh.testing.builders import a_preference, a_run
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+def need(folder: str) -> Path:
+    path = DATA / folder
+    if not path.exists():
+        pytest.skip("the public data set is not beside the project")
+    return path
+
+
+@pytest.fixture
+def scylla() -> Path:
+    return need("scylla_dryrun") / "data"
+
+
+@pytest.fixture
+def preferences() -> list[Preference]:
+    """One judge on 7 models x 8 scenarios. `a` is what was shown first, so it changes meaning between the orders."""
+    found = []
+    for path in sorted((need("simple_english_judge") / "raw").glob("*__judge__*.json")):
+        raw: dict[str, Any] = msgspec.json.decode(path.read_bytes())
+        task = f"{raw['model']}/{raw['scenario']}"
+        baseline, skill = a_run(task, "baseline"), a_run(task, "skill")
+        for first, second, key in ((baseline, skill, "order1_base_first"), (skill, baseline, "order2_skill_first")):
+            scores = raw[key]
+            found.append(a_preference(first, second, first_score=scores["a_score"], second_score=scores["b_score"]))
+    return found
+
+
+def test_scores_follow_from_the_items_and_are_what_the_project_itself_computes(scylla: Path) -> None:
+    judgments = list(scylla_judgments(scylla))
+    with (scylla / "judges.csv").open(newline="") as stream:
+        published = [float(row["judge_impl_rate"]) for row in csv.DictReader(stream)]
+
+    assert len(judgments) == 21
+    assert [judgment_score(judgment).value for judgment in judgments] == pytest.approx(published)
+
+
+def test_a_third_of_the_printed_totals_are_not_the_sum_of_their_items(scylla: Path) -> None:
+    panel = judge_panel({"all": [fact_of(judgment) for judgment in scylla_judgments(scylla)]}, 0)
+
+    assert panel is not None
+    gaps = {judge.voice.name: (judge.notable_gaps, judge.stated_totals) for judge in panel.judges}
+    assert gaps == {
+        "claude-haiku-4-5": (0, 7),
+        "claude-opus-4-5-20251101": (4, 7),
+        "claude-sonnet-4-5-20250929": (3, 7),
+    }
+
+
+def test_the_published_alpha_of_the_three_judges_is_reproduced(scylla: Path) -> None:
+    judgments: dict[tuple[str, str], Judgment] = {(j.judge.name, j.run_id): j for j in scylla_judgments(scylla)}
+    judges, runs = (sorted({key[place] for key in judgments}) for place in (0, 1))
+    totals = [[judgments[judge, run].stated_total for run in runs] for judge in judges]
+
+    alpha = krippendorff_alpha(totals, scale=Scale.INTERVAL, level=0.95, rng=np.random.default_rng(0))
+
+    # tab03_judge_agreement.md
+    assert alpha.point == pytest.approx(-0.117, abs=5e-4)
+
+
+def test_the_published_wins_ties_and_losses_are_reproduced(preferences: list[Preference]) -> None:
+    (judge,) = compare_pairwise(preferences, "baseline", "skill").judges
+
+    # RESULTS.md: 45 of 56 pairs, 5 ties, 6 losses, by the mean of both orders.
+    assert (judge.pairs, judge.tally) == (56, Tally(wins=45, ties=5, losses=6))
+    assert judge.sign_test.p_value is not None
+    assert judge.sign_test.p_value < 1e-7
+
+
+def test_fourteen_pairs_turn_on_the_order_and_the_place_shows_no_bias_beyond_chance(
+    preferences: list[Preference],
+) -> None:
+    (judge,) = compare_pairwise(preferences, "baseline", "skill").judges
+
+    assert judge.agreed == Tally(wins=38, ties=14, losses=4)
+    # 59 answers prefer the first, 51 the second, 2 neither.
+    assert judge.first_share.point == pytest.approx(60 / 112)
+    assert judge.first_share.interval is not None
+    assert judge.first_share.interval.low < 0.5 < judge.first_share.interval.high

@@ -1,0 +1,43 @@
+from outweigh.record.judgment import Judgment
+from outweigh.score.consensus import Consensus
+from outweigh.score.jury import JudgeRule, Jury
+from outweigh.score.panel import AS_OFTEN_AS_NEEDED, panel_score
+from outweigh.testing.builders import a_judgment, a_run
+
+RUN = a_run()
+ADAPTIVE = Jury(rules={"judge": JudgeRule(passes=2, most_passes=3)})
+
+
+def seat(*judgments: Judgment, jury: Jury = ADAPTIVE) -> int:
+    (taken,) = panel_score(judgments, jury).seats
+    return taken.passes
+
+
+def answer(score: float, number: int, invalid_reason: str | None = None) -> Judgment:
+    return a_judgment(RUN, score, pass_index=number, invalid_reason=invalid_reason)
+
+
+def test_each_judge_has_its_own_consensus() -> None:
+    jury = Jury(rules={"judge": JudgeRule(passes=3, consensus=Consensus.MEDIAN)})
+    panel = [answer(0.1, 1), answer(0.2, 2), answer(0.9, 3), a_judgment(RUN, 0.6, judge="other")]
+
+    score = panel_score(panel, jury).score.value
+
+    assert score is not None
+    assert abs(score - 0.4) < 1e-12
+
+
+def test_without_a_rule_a_seat_is_told_by_its_number_of_passes() -> None:
+    assert seat(answer(0.5, 1), answer(0.5, 2), jury=Jury()) == 2
+
+
+def test_passes_of_a_judge_that_settled_are_as_many_as_were_needed() -> None:
+    assert seat(answer(0.5, 1), answer(0.6, 2)) == AS_OFTEN_AS_NEEDED
+    assert seat(answer(0.1, 1), answer(0.9, 2), answer(0.5, 3)) == AS_OFTEN_AS_NEEDED
+
+
+def test_a_pass_that_is_missing_or_of_no_use_leaves_another_seat() -> None:
+    assert seat(answer(0.5, 1)) == 1
+    assert seat(answer(0.1, 1), answer(0.9, 2)) == 2
+    assert seat(answer(0.5, 1), answer(0.6, 3)) == 2
+    assert seat(answer(0.5, 1), answer(0.6, 2), answer(0.0, 3, invalid_reason="refused")) == 2

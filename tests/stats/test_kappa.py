@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from statsmodels.stats.inter_rater import cohens_kappa, to_table
+
+from outweigh.stats.estimate import Estimate
+from outweigh.stats.kappa import cohen_kappa
+
+
+def kappa(one: list[float], other: list[float], seed: int = 0) -> Estimate:
+    return cohen_kappa(one, other, level=0.95, rng=np.random.default_rng(seed))
+
+
+def test_the_textbook_table_of_fifty_grants_is_reproduced() -> None:
+    # 20 both yes, 5 and 10 split, 15 both no: observed .7, expected .5.
+    one = [1.0] * 20 + [1.0] * 5 + [0.0] * 10 + [0.0] * 15
+    other = [1.0] * 20 + [0.0] * 5 + [1.0] * 10 + [0.0] * 15
+
+    assert kappa(one, other).point == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_kappa_agrees_with_an_independent_implementation(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = int(rng.integers(2, 6))
+    one = rng.integers(0, values, size=40)
+    other = np.where(rng.uniform(size=40) < 0.5, one, rng.integers(0, values, size=40))
+
+    table, _ = to_table(np.column_stack([one, other]))
+
+    assert kappa([*one.astype(float)], [*other.astype(float)]).point == pytest.approx(cohens_kappa(table).kappa)
+
+
+def test_swapping_the_raters_changes_nothing() -> None:
+    rng = np.random.default_rng(3)
+    one, other = ([*rng.integers(0, 3, size=30).astype(float)] for _ in range(2))
+
+    assert kappa(one, other).point == kappa(other, one).point
+
+
+def test_the_interval_holds_the_point_and_follows_the_seed() -> None:
+    one, other = [0.0, 1.0] * 15, [0.0, 1.0] * 10 + [1.0, 1.0] * 5
+    first, again = kappa(one, other, 1), kappa(one, other, 1)
+
+    assert first == again
+    assert first.interval is not None
+    assert first.point is not None
+    assert first.interval.low < first.point < first.interval.high
+
+
+def test_full_agreement_is_one_without_an_interval() -> None:
+    estimate = kappa([0.0, 1.0] * 10, [0.0, 1.0] * 10)
+
+    assert (estimate.point, estimate.interval) == (1, None)
+    assert estimate.warnings
+
+
+@pytest.mark.parametrize(("ratings", "reason"), [([], "no item"), ([1.0, 1.0], "same rating")])
+def test_ratings_that_cannot_show_agreement_give_no_kappa(ratings: list[float], reason: str) -> None:
+    estimate = kappa(ratings, ratings)
+
+    assert estimate.point is None
+    assert reason in estimate.warnings[0]
+
+
+def test_raters_of_different_items_are_a_mistake() -> None:
+    with pytest.raises(ValueError, match="same items"):
+        kappa([1.0], [])
