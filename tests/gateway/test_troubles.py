@@ -1,15 +1,18 @@
 """Models fail, streams break off, clients go away: the account says what happened, and nobody else notices."""
 
+from contextlib import ExitStack, suppress
 from http.client import HTTPException
-from socket import create_server
+from socket import create_connection, create_server
+from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
-from tests.gateway.plain_http import Answer, ask, post
+from tests.gateway.plain_http import PATIENCE_SECONDS, Answer, ask, post
 from tests.gateway.upstreams import an_upstream, until
 from tests.gateway.ways import MODEL, Way, a_way
 
-from outweigh.gateway.reverse_proxy import LARGEST_REQUEST_BYTES
+from outweigh.gateway.held_body import LARGEST_BODY_BYTES, BodyRoom, HeldBody, TooLargeError
+from outweigh.gateway.open_door import MOST_CONNECTIONS
 from outweigh.record.usage import NO_USAGE
 from outweigh.testing.model_server import ErrorSpec, ModelServer, Script, Turn, UsageSpec
 from outweigh.testing.model_server.script import Trouble
@@ -188,7 +191,7 @@ def test_what_cannot_be_metered_is_not_sent(path: str, body: bytes, status: int)
 
 def test_a_request_without_end_is_refused_in_time() -> None:
     with ModelServer(Script(turn=[Turn(text="Hi")])) as server, a_way(server.url) as way:
-        endless = (b" " * (1 << 20) for _ in range((LARGEST_REQUEST_BYTES >> 20) + 1))
+        endless = (b" " * (1 << 20) for _ in range((LARGEST_BODY_BYTES >> 20) + 1))
         answer = ask("POST", f"{way.url}/v1/messages", endless, {"x-api-key": way.key})
 
     assert (answer.status, answer.json["error"]["type"], server.ledger) == (413, "request_too_large", ())
@@ -201,3 +204,37 @@ def test_half_a_character_is_no_trouble() -> None:
         (call,) = way.account().calls
 
     assert (answer.status, call.usage.input_tokens) == (200, 50)
+
+
+def test_the_requests_of_a_run_have_one_room_together() -> None:
+    room = BodyRoom(most_bytes=10)
+    with HeldBody(room) as one, HeldBody(room) as other:
+        one.add(b"123456")
+        with pytest.raises(TooLargeError):
+            other.add(b"12345")
+        other.add(b"1234")
+    with HeldBody(room) as next_one:
+        next_one.add(b"1234567890")
+
+        assert next_one.content() == b"1234567890"
+
+
+def test_connections_beyond_all_need_are_turned_away_and_others_go_on() -> None:
+    with ModelServer(Script(turn=[Turn(text="Hi")])) as server, a_way(server.url) as way:
+        address = ("127.0.0.1", urlsplit(way.url).port or 0)
+        with ExitStack() as crowd:
+            opened = [
+                crowd.enter_context(create_connection(address, PATIENCE_SECONDS)) for _ in range(MOST_CONNECTIONS)
+            ]
+            with create_connection(address, PATIENCE_SECONDS) as one_too_many, suppress(ConnectionError):
+                assert one_too_many.recv(1) == b""
+            opened[0].sendall(f"GET /v1/models HTTP/1.1\r\nhost: x\r\nx-api-key: {way.key}\r\n\r\n".encode())
+            assert opened[0].recv(12) == b"HTTP/1.1 200"
+        until(lambda: _is_served(way))
+
+
+def _is_served(way: Way) -> bool:
+    try:
+        return _ask(way, Dialect.OPENAI_CHAT).status == 200
+    except ConnectionError:
+        return False

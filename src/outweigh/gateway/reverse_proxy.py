@@ -7,14 +7,13 @@ from aiohttp import ClientSession, web
 from outweigh.gateway.demand import UnreadableRequestError, read_demand
 from outweigh.gateway.dialects.refusals import Reason, Refusal, refusal
 from outweigh.gateway.exchange import Exchange
+from outweigh.gateway.held_body import HeldBody, TooLargeError
 from outweigh.gateway.relay import Deaf, UpstreamError, relay
 from outweigh.gateway.routes import Provider, Purpose, Route, route
 from outweigh.gateway.run_key import opens
 from outweigh.gateway.run_ledger import RunLedger
 from outweigh.gateway.upstream import Upstream
 from outweigh.transcript.failure import Failure, FailureKind, failure
-
-LARGEST_REQUEST_BYTES = 64 << 20
 
 _REASONS = {
     FailureKind.BUDGET_REACHED: Reason.CAP_REACHED,
@@ -41,13 +40,14 @@ class ReverseProxy:
             asked = f"{request.method} {request.path}"
             run.note_unserved(asked)
             return _answer_with(refusal(None, Reason.NOT_SERVED, f"The gateway does not serve {asked}."))
-        body = await _read(request)
-        if body is None:
-            said = f"A request may have {LARGEST_REQUEST_BYTES >> 20} MiB; this one has more."
-            return _answer_with(refusal(dialect, Reason.TOO_LARGE, said))
-        if way.purpose is Purpose.GENERATE:
-            return await self._generate(run, request, way, body)
-        return await self._pass(request, way, body)
+        with HeldBody(run.room) as body:
+            try:
+                await _read(request, body)
+            except TooLargeError as fault:
+                return _answer_with(refusal(dialect, Reason.TOO_LARGE, str(fault)))
+            if way.purpose is Purpose.GENERATE:
+                return await self._generate(run, request, way, body.content())
+            return await self._pass(request, way, body.content())
 
     async def _pass(self, request: web.BaseRequest, way: Route, body: bytes) -> web.StreamResponse:
         """What costs no tokens is nobody's business."""
@@ -100,16 +100,11 @@ def _missing_key(provider: Provider, upstream: Upstream) -> Failure | None:
     )
 
 
-async def _read(request: web.BaseRequest) -> bytes | None:
-    """The whole body; None where it is too large."""
+async def _read(request: web.BaseRequest, body: HeldBody) -> None:
     if request.headers.get("expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    body = bytearray()
     while chunk := await request.content.readany():
-        body += chunk
-        if len(body) > LARGEST_REQUEST_BYTES:
-            return None
-    return bytes(body)
+        body.add(chunk)
 
 
 def _answer_with(no: Refusal) -> web.Response:

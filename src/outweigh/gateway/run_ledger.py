@@ -10,6 +10,7 @@ from outweigh.gateway.charges import charge_of, cost_of, least_charge, prices_of
 from outweigh.gateway.conversations import Conversations
 from outweigh.gateway.dialects.asked import Asked
 from outweigh.gateway.exchange import Exchange
+from outweigh.gateway.held_body import BodyRoom
 from outweigh.gateway.kept_bodies import KeptBodies
 from outweigh.gateway.marked_parts import MarkerSearch
 from outweigh.gateway.run_key import new_run_key
@@ -29,6 +30,7 @@ class RunLedger:
     ) -> None:
         self.key = new_run_key()
         self.is_open = True
+        self.room = BodyRoom()
         self.unserved: list[str] = []
         self._tables = tables
         self._now = now

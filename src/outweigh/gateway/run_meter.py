@@ -1,12 +1,9 @@
 """One run's way to the models."""
 
-import asyncio
-import logging
-from asyncio import Task
 from collections.abc import Iterator
 from contextlib import contextmanager
 from socket import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from outweigh.gateway.background import Background
 from outweigh.gateway.run_ledger import RunLedger
@@ -14,15 +11,10 @@ from outweigh.ports import Door
 from outweigh.transcript.model_call import Account
 
 if TYPE_CHECKING:
-    from aiohttp import web
-
+    from outweigh.gateway.open_door import OpenDoor
     from outweigh.gateway.reverse_proxy import ReverseProxy
 
 DOOR = "model"
-
-# Whatever a client does to its connection is in the account or nowhere; nobody is to read tracebacks about it.
-_SILENCE = logging.Logger("outweigh.gateway")
-_SILENCE.addHandler(logging.NullHandler())
 
 
 class RunMeter:
@@ -32,7 +24,7 @@ class RunMeter:
         self._ledger = ledger
         self._background = background
         self._proxy = proxy
-        self._open_doors: set[_OpenDoor] = set()
+        self._open_doors: set[OpenDoor] = set()
         self._final: Account | None = None
 
     @property
@@ -65,7 +57,9 @@ class RunMeter:
 
     @contextmanager
     def _serve(self, listening: socket) -> Iterator[None]:
-        door = _OpenDoor(self._ledger, self._proxy)
+        from outweigh.gateway.open_door import OpenDoor  # noqa: PLC0415 - heavy, and needed only here
+
+        door = OpenDoor(self._ledger, self._proxy)
         self._background.run(door.open(listening))
         self._open_doors.add(door)
         try:
@@ -73,39 +67,3 @@ class RunMeter:
         finally:
             self._background.run(door.close())
             self._open_doors.discard(door)
-
-
-class _OpenDoor:
-    """A listening socket with a server on it. Belongs to the thread of the gateway."""
-
-    def __init__(self, ledger: RunLedger, proxy: "ReverseProxy") -> None:
-        self._ledger = ledger
-        self._proxy = proxy
-        self._answering: set[Task[Any]] = set()
-
-    async def open(self, listening: socket) -> None:
-        """Begin to answer."""
-        from aiohttp import web  # noqa: PLC0415 - heavy, and needed only here
-
-        self._server = web.Server(self._answer, handler_cancellation=True, access_log=None, logger=_SILENCE)
-        self._accepting = await asyncio.get_running_loop().create_server(self._server, sock=listening)
-
-    async def close(self) -> None:
-        """Hang up on everybody; what they asked for is in the ledger as it stands."""
-        self._accepting.close()
-        answering = tuple(self._answering)
-        for task in answering:
-            task.cancel()
-        if answering:
-            await asyncio.wait(answering)
-        for connection in self._server.connections:
-            connection.force_close()
-
-    async def _answer(self, request: "web.BaseRequest") -> "web.StreamResponse":
-        task = asyncio.current_task()
-        assert task is not None
-        self._answering.add(task)
-        try:
-            return await self._proxy.answer(self._ledger, request)
-        finally:
-            self._answering.discard(task)
