@@ -9,10 +9,11 @@ from outweigh.cli.agents_here import arms_to_try, look_at_agents
 from outweigh.cli.arguments import Parser, add_format_option, show
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.machine import look_around, look_at_prices, look_at_sandboxes
+from outweigh.cli.suite_choice import read_suite
 from outweigh.cli.trying import PREFLIGHT_FILE, keep_preflight, try_tasks
 from outweigh.errors import UsageError
 from outweigh.report.doctor_view import Examination, Part, Remark, TriedTask, doctor_report
-from outweigh.run.loading import LoadedSuite, load_suite
+from outweigh.run.loading import LoadedSuite
 from outweigh.run.preflight_findings import PreflightResult
 from outweigh.task.suite import SandboxSpec
 
@@ -22,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     if options.output is not None and options.suite is None:
         raise UsageError("-o keeps what the tasks of a suite showed; name the suite with -c.")
-    suite = None if options.suite is None else load_suite(Path(options.suite))
+    suite = None if options.suite is None else read_suite(options.suite)
     parts = _parts(options, suite)
     if options.try_agents:
         parts = (*parts, *_trials(suite))

@@ -3,16 +3,16 @@
 import argparse
 from collections.abc import Callable, Sequence
 from math import isfinite
-from pathlib import Path
 
 from outweigh.cli.arguments import Parser, add_format_option, arms_to_compare, gather_evidence, show
 from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.suite_choice import read_suite
 from outweigh.compare.comparison import compare
 from outweigh.compare.pilot import price_pilot, read_pilot
 from outweigh.compare.plan import Goal, Plan, Sizes, make_plan, state_components
 from outweigh.errors import UsageError
 from outweigh.report.plan_view import plan_report
-from outweigh.run.loading import load_suite, usual_repeats
+from outweigh.run.loading import usual_repeats
 from outweigh.stats.design import Prices
 from outweigh.stats.variance import VarianceComponents
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS
@@ -137,7 +137,7 @@ def _from_suite(options: argparse.Namespace) -> Plan:
         raise UsageError(f"-c plans a suite that has not run; leave out {', '.join(given)}.")
     if GATED[options.metric].scale is not Scale.POINTS and options.components is None:
         raise UsageError(f"nothing is known yet about {options.metric}; state its variances with --components.")
-    suite = load_suite(Path(options.suite))
+    suite = read_suite(options.suite)
     offer = Sizes(
         tasks=tuple(sorted({len(suite.tasks), *options.tasks})),
         repeats=tuple(sorted({usual_repeats(suite), *options.repeats})),

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 
-from outweigh.adapters.stores.experiment_file import remember_suite
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.adapters.workspaces.wastebin import Wastebin
 from outweigh.cli.allowed_hosts import allowed_hosts
@@ -18,8 +17,10 @@ from outweigh.cli.interruptible import interruptible
 from outweigh.cli.judging_after_run import BEFORE_JUDGING, judge_afterwards, prepare_judges, spent_on_judges
 from outweigh.cli.model_gateway import model_gateway
 from outweigh.cli.progress import ProgressLine, tell
+from outweigh.cli.reusing import add_reuse_options, begin_store, note_drift
 from outweigh.cli.run_ending import say_how_it_ended
 from outweigh.cli.scratch_folder import Scratch, scratch_folder, sweep_scratch
+from outweigh.cli.suite_choice import add_suite_options, chosen_suite, nothing_to_compare
 from outweigh.cli.trying import require_preflight
 from outweigh.cli.workshop import Equipment, equip, label_of, workshop
 from outweigh.errors import UsageError
@@ -27,7 +28,7 @@ from outweigh.run.attempt import Workshop
 from outweigh.run.batch import Stop
 from outweigh.run.budget import Budget
 from outweigh.run.experiment import clear_up, conduct, decided_by, progress_of
-from outweigh.run.loading import LoadedSuite, load_suite, usual_repeats
+from outweigh.run.loading import LoadedSuite, usual_repeats
 from outweigh.run.plan import PlannedRun, plan_runs
 
 SHOWN_RUNS = 10
@@ -43,15 +44,23 @@ CODES = {
 
 def main(arguments: Sequence[str]) -> int:
     """Run, or go on with, an experiment."""
-    options = _parser().parse_args(arguments)
-    suite = load_suite(Path(options.suite))
+    options = run_parser().parse_args(arguments)
+    with chosen_suite(options) as suite:
+        if (why := nothing_to_compare(suite, options)) is not None:
+            print(why)
+            return ExitCode.SATISFIED
+        return run_suite(suite, options)
+
+
+def run_suite(suite: LoadedSuite, options: argparse.Namespace) -> int:
+    """Everything that is left to do of a suite, as the options of `outweigh run` say."""
     plan = _plan(suite, options)
     equipment = equip(suite)
     folder = Path(options.output or Path("outweigh-runs") / suite.spec.name)
     if options.dry_run:
         return _describe(plan, suite, equipment, folder)
     with FolderRunStore.open(folder) as store:
-        remember_suite(folder, suite.spec, suite.tasks, suite.arms, until_decided=options.until_decided)
+        begin_store(store, suite, plan, options, equipment.secrets.values())
         prepare_judges(folder, suite)
         _sweep(equipment, folder)
         with (
@@ -113,6 +122,7 @@ def _run(
         stop = conduct(
             shop, spec, progress, jobs=options.jobs, budget=budget, decided=decided, drain=drain, listen=listen
         )
+    note_drift(store, suite)
     say_how_it_ended(stop, plan, progress_of(plan, store), budget, store.folder)
     return stop
 
@@ -148,15 +158,17 @@ def _describe(plan: Sequence[PlannedRun], suite: LoadedSuite, equipment: Equipme
     return ExitCode.SATISFIED
 
 
-def _parser() -> Parser:
+def run_parser() -> Parser:
+    """The options of `outweigh run`."""
     parser = Parser(prog="outweigh run", description="Attempt every trial of a suite.", allow_abbrev=False)
-    parser.add_argument("-c", "--suite", required=True, metavar="SUITE", help="a suite.toml, or the folder it is in")
+    add_suite_options(parser)
     parser.add_argument("-k", "--repeats", type=repeats, metavar="N", help="repeats (default: the suite's, else 5)")
     parser.add_argument("-j", "--jobs", type=jobs, default=2, metavar="N", help="at once (default: %(default)s)")
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="the store (default: outweigh-runs/NAME); resumed if it exists"
     )
     parser.add_argument("--budget", type=dollars, metavar="USD", help="stop before the run that could exceed it")
+    add_reuse_options(parser)
     parser.add_argument("--until-decided", action="store_true", help="stop as soon as the evidence decides")
     parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")
     parser.add_argument("-y", "--yes", action="store_true", help="go on although preflight found faults in tasks")

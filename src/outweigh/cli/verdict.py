@@ -14,8 +14,10 @@ from outweigh.cli.arguments import (
 )
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.policy_options import add_policy_options, chosen_policy
+from outweigh.cli.setup_behind import setup_behind
 from outweigh.cli.suite_behind import profile_for
 from outweigh.compare.comparison import compare
+from outweigh.report.setup_view import with_setup
 from outweigh.report.verdict_view import verdicts_report
 from outweigh.score.profile import PROFILES
 from outweigh.verdict.verdict import Decision, Verdict
@@ -35,7 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     profile = PROFILES[profile_for(options.profile, options.runs)]
     comparisons = [compare(evidence, baseline, candidate, profile) for candidate in candidates]
     verdicts = policy.decide(comparisons)
-    show(verdicts_report(verdicts, comparisons, policy.source), options.format)
+    answer = verdicts_report(verdicts, comparisons, policy.source)
+    show(with_setup(answer, setup_behind(options.runs, baseline, candidates)), options.format)
     return exit_code(verdicts, options.require)
 
 
