@@ -11,6 +11,7 @@ from outweigh.adapters.stores.judging_file import JudgingFile, recall_judging, r
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.amounts import dollars, jobs
 from outweigh.cli.arguments import Parser, add_format_option, price_tables, show
+from outweigh.cli.calibrate import calibrate_store
 from outweigh.cli.event_file import told_to_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.interruptible import interruptible
@@ -29,6 +30,8 @@ CODES = {Stop.BUDGET: ExitCode.BUDGET_EXHAUSTED, Stop.INTERRUPTED: ExitCode.INTE
 def main(arguments: Sequence[str]) -> int:
     """Judge what is missing, and show what there is."""
     options = _parser().parse_args(arguments)
+    if options.calibrate is not None:
+        return calibrate_store(options.runs, options.calibrate, options.judge, options.format)
     folder = Path(options.runs)
     if not folder.is_dir():
         raise UsageError(f"{folder} is no store; judgments are kept beside the runs, so name the folder of a run.")
@@ -120,6 +123,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "-c", "--suite", metavar="SUITE", help="judges and rubrics of this suite (default: the store's)"
     )
     parser.add_argument("--judge", action="append", metavar="NAME", help="only this judge; may be repeated")
+    parser.add_argument(
+        "--calibrate", metavar="LABELS", help="ask nobody; compare what was judged with people's labels (.csv, .jsonl)"
+    )
     parser.add_argument("-j", "--jobs", type=jobs, default=4, metavar="N", help="at once (default: %(default)s)")
     parser.add_argument("--budget", type=dollars, metavar="USD", help="what all judging of this store may cost")
     parser.add_argument("--retry-invalid", action="store_true", help="ask again where no answer could be used")

@@ -1,0 +1,102 @@
+"""`outweigh judge --calibrate`: what it shows, what it keeps, and what it lets a judge decide."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from outweigh.adapters.stores.judging_file import JudgingFile, remember_judging
+from outweigh.cli.main import main
+from outweigh.record.codec import Record, encode
+from outweigh.task.judge import JudgeSpec
+from outweigh.testing.builders import a_judgment, an_arm
+
+SCORES = [0.1, 0.3, 0.5, 0.7, 0.9, 0.4]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Six tasks in two arms, judged; the suite demands an alpha of .7."""
+    folder = tmp_path / "store"
+    folder.mkdir()
+    records: list[Record] = []
+    for arm, gain in (("old", 0.0), ("new", 0.1)):
+        runs = an_arm(arm, [[True]] * len(SCORES))
+        records += runs
+        records += [a_judgment(run, score + gain) for run, score in zip(runs, SCORES, strict=True)]
+    (folder / "runs-engine.jsonl").write_bytes(b"".join(encode(record) + b"\n" for record in records))
+    judge = JudgeSpec(name="judge", backend="command", minimum_alpha=0.7)
+    remember_judging(folder, JudgingFile(judges=(judge,), tasks={}, tell_tales=()))
+    return folder
+
+
+def labels(folder: Path, scores: list[float]) -> str:
+    path = folder.parent / "labels.csv"
+    rows = [f"task-{place}/old/1,{score}" for place, score in enumerate(scores, start=1)]
+    path.write_text("\n".join(["run_id,score", *rows]) + "\n")
+    return str(path)
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    main([*arguments, "--format", "json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def verdict_warnings(store: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    arms = ("--baseline", "old", "--candidate", "new", "--policy", "composite")
+    return " ".join(told(capsys, "verdict", str(store), *arms)["warnings"])
+
+
+def test_until_it_is_calibrated_a_judge_is_shown_but_decides_nothing(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "'judge' is shown but decides nothing" in verdict_warnings(store, capsys)
+
+
+def test_a_judge_that_agrees_with_people_may_decide(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["judge", str(store), "--calibrate", labels(store, SCORES)])
+
+    assert code == 0
+    assert "alpha 1.000, 0.7 demanded: it may decide" in capsys.readouterr().out
+    assert "decides nothing" not in verdict_warnings(store, capsys)
+
+
+def test_a_judge_that_does_not_agree_stays_without_a_say(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["judge", str(store), "--calibrate", labels(store, SCORES[::-1])])
+
+    assert code == 1
+    assert "it may not decide" in capsys.readouterr().out
+    assert "its alpha with human labels is" in verdict_warnings(store, capsys)
+
+
+def test_what_scripts_are_told_is_what_is_kept(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    payload = told(capsys, "judge", str(store), "--calibrate", labels(store, SCORES))
+
+    (kept,) = store.glob("calibration-*.json")
+    assert payload == msgspec.json.decode(kept.read_bytes())
+    assert payload["schema"] == "outweigh.calibration/1"
+    assert kept.name == f"calibration-{payload['judge_sha256']}.json"
+
+
+@pytest.mark.parametrize("judge", [[], ["--judge", "somebody"]])
+def test_labels_about_other_runs_or_judges_are_no_calibration(
+    store: Path, judge: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = store.parent / "labels.csv"
+    path.write_text("run_id,score\n" + ("task-1/old/1,1\n" if judge else "nobody,1\n"))
+
+    assert main(["judge", str(store), "--calibrate", str(path), *judge]) == 3
+    assert "no label of" in capsys.readouterr().err
+    assert not list(store.glob("calibration-*.json"))
+
+
+def test_records_without_a_store_are_compared_and_nothing_is_kept(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(["judge", str(store / "runs-engine.jsonl"), "--calibrate", labels(store, SCORES)])
+
+    assert code == 0
+    assert "the suite demands none" in capsys.readouterr().out
+    assert not list(store.glob("calibration-*.json"))
