@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from outweigh import __version__
+from outweigh.adapters.reporters.csv import CsvReporter
 from outweigh.adapters.reporters.html import HtmlReporter
 from outweigh.adapters.reporters.json import JsonReporter
+from outweigh.adapters.reporters.junit import JunitReporter
 from outweigh.adapters.reporters.markdown import MarkdownReporter
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.cli.arguments import (
@@ -38,7 +40,13 @@ from outweigh.report.setup_view import with_setup
 from outweigh.report.wording import visible
 from outweigh.score.profile import PROFILES
 
-REPORTERS: dict[str, type[Reporter]] = {".html": HtmlReporter, ".md": MarkdownReporter, ".json": JsonReporter}
+REPORTERS: dict[str, type[Reporter]] = {
+    ".html": HtmlReporter,
+    ".md": MarkdownReporter,
+    ".json": JsonReporter,
+    ".xml": JunitReporter,
+    ".csv": CsvReporter,
+}
 
 
 def main(arguments: Sequence[str]) -> int:
