@@ -9,26 +9,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.transcript.reading import SAMPLES, read
 
+from outweigh.transcript.acp import AcpReader
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.aider_log import AiderLogReader
+from outweigh.transcript.cline import ClineReader
 from outweigh.transcript.codex import CodexReader
 from outweigh.transcript.codex_session import CodexSessionReader
+from outweigh.transcript.copilot import CopilotReader
 from outweigh.transcript.event_reader import Reader
 from outweigh.transcript.gemini_cli import GeminiCliReader
 from outweigh.transcript.goose import GooseReader
 from outweigh.transcript.json_lines import JsonLines
 from outweigh.transcript.mini_swe_agent import MiniSweAgentReader
 from outweigh.transcript.opencode import OpenCodeReader
+from outweigh.transcript.pi import PiReader
 from outweigh.transcript.qwen_code import QwenCodeReader
 
 READERS: dict[str, Callable[[], Reader]] = {
+    "acp/*": AcpReader,
     "aider/*.jsonl": AiderLogReader,
+    "cline/*": ClineReader,
     "codex/rollout*": CodexSessionReader,
     "codex/*": CodexReader,
+    "copilot/*": CopilotReader,
     "gemini-cli/*": GeminiCliReader,
     "goose/*": GooseReader,
     "mini-swe-agent/*": MiniSweAgentReader,
     "opencode/*": OpenCodeReader,
+    "pi/*": PiReader,
     "qwen-code/*": QwenCodeReader,
 }
 

@@ -1,0 +1,127 @@
+"""What `cline --json` writes: one event per line, after a few lines for people.
+
+The totals come with `run_result`, or so far with every `usage`; they are cumulative and count cached tokens within
+input. A cost of 0 is what Cline writes for a model that it has no price for.
+"""
+
+from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.event_reader import EventReader, ended
+from outweigh.transcript.failure import Failure, FailureKind, failure
+from outweigh.transcript.failure_text import failure_of_text
+from outweigh.transcript.fields import (
+    amount_at,
+    arguments_of,
+    as_text,
+    at,
+    count_at,
+    flag_at,
+    name_at,
+    seconds_at,
+    table_at,
+    tables_at,
+    text_at,
+)
+from outweigh.transcript.json_lines import Event
+from outweigh.transcript.skill_use import seen_in_calls
+from outweigh.transcript.step_list import StepList
+from outweigh.transcript.token_counts import unless_empty, without
+
+_BY_FINISH_REASON = {"max_iterations": FailureKind.TURN_LIMIT, "aborted": FailureKind.NO_RESULT}
+
+
+class ClineReader(EventReader):
+    """Reads the output of one `cline --json`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._session: str | None = None
+        self._usage = NO_USAGE
+        self._cost_usd: float | None = None
+        self._request_count = 0
+        self._result: Event | None = None
+        self._last_error: str | None = None
+        self._steps = StepList()
+
+    def _take(self, event: Event) -> None:
+        self._session = name_at(event, "taskId") or self._session
+        match text_at(event, "type"):
+            case "agent_event":
+                self._agent_event(table_at(event, "event"), text_at(event, "ts"))
+            case "run_result":
+                self._result = event
+                totals = table_at(event, "aggregateUsage") or table_at(event, "usage")
+                self._usage = _usage(totals, "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+                self._cost_usd = amount_at(totals, "totalCost") or None
+
+    def _agent_event(self, event: Event, when: str | None) -> None:
+        match text_at(event, "type"), text_at(event, "contentType"):
+            case "iteration_start", _:
+                self._steps.close()
+            case "usage", _:
+                self._request_count += 1
+                total = ("totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens")
+                self._usage = _usage(event, *total)
+                self._cost_usd = amount_at(event, "totalCost") or None
+            case "content_end", "text":
+                self._steps.say(text_at(event, "text") or "", when)
+            case "content_end", "reasoning":
+                self._steps.think(text_at(event, "text") or text_at(event, "reasoning") or "", when)
+            case (("content_start" | "content_end"), "tool"):
+                self._tool(event, when)
+            case "error", _:
+                self._last_error = text_at(event, "message") or as_text(at(event, "error"))
+
+    def _tool(self, event: Event, when: str | None) -> None:
+        call_id = text_at(event, "toolCallId") or "unknown"
+        if text_at(event, "type") == "content_start":
+            name, arguments = name_at(event, "toolName") or "unknown", arguments_of(at(event, "input"))
+            self._steps.call(call_id, name, arguments, when)
+            return
+        refused = at(event, "error") is not None
+        failed = refused or any(flag_at(part, "success") is False for part in tables_at(event, "output"))
+        self._steps.result(call_id, as_text(at(event, "error" if refused else "output")), failed)
+
+    def _summary(self, warnings: tuple[str, ...]) -> AgentReport:
+        steps, result = self._steps.steps(), self._result or {}
+        finished, model = self._result is not None, name_at(result, "model", "id")
+        return AgentReport(
+            version=None,
+            model=model,
+            session_id=self._session,
+            usage=self._usage,
+            usage_by_model={},
+            cost_usd=self._cost_usd,
+            duration_seconds=seconds_at(result, "durationMs"),
+            step_count=self._steps.agent_step_count,
+            tool_call_count=self._steps.tool_call_count,
+            request_count=self._request_count,
+            finished=finished,
+            failure=ended(finished, self._failure(result)),
+            final_text=text_at(result, "text") or self._steps.last_words,
+            steps=steps,
+            loaded=seen_in_calls(steps),
+            warnings=(*warnings, *self._steps.warnings()),
+        )
+
+    def _failure(self, result: Event) -> Failure | None:
+        reason = text_at(result, "finishReason")
+        if reason in (None, "completed"):
+            return None
+        words = self._last_error or text_at(result, "text") or f"it finished with the reason {reason!r}"
+        if reason in _BY_FINISH_REASON:
+            return failure(_BY_FINISH_REASON[reason], words)
+        return failure_of_text(words, otherwise=FailureKind.CRASH)
+
+
+def _usage(counts: Event, given: str, said: str, cached: str, stored: str) -> Usage:
+    """Totals that leave out what was never written to a cache, and what was never read from one."""
+    read, written = count_at(counts, cached), count_at(counts, stored)
+    return unless_empty(
+        Usage(
+            input_tokens=without(count_at(counts, given), read, written or 0),
+            output_tokens=count_at(counts, said),
+            cache_read_tokens=read,
+            cache_write_tokens=written,
+        )
+    )
