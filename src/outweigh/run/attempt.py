@@ -29,6 +29,7 @@ from outweigh.record.run_record import RunRecord
 from outweigh.record.secrecy import without_secrets
 from outweigh.record.status import EXCLUDED, Status
 from outweigh.run.checks import CHECK_ENVIRONMENT, evaluate
+from outweigh.run.disk_quota import disk_quota
 from outweigh.run.draft import Draft, record_of
 from outweigh.run.plan import PlannedRun
 from outweigh.run.room import room_of
@@ -114,19 +115,24 @@ def _attempt(shop: Workshop, draft: Draft) -> None:
         _private_folder(shop, f"{draft.planned.position}.{draft.number}") as folder,
         shop.workspaces.lay(pristine, folder / "workspace") as workspace,
         _watched(draft, WayOut(shop.hosts())) as way_out,
+        disk_quota(folder, shop.sandbox.disk_mb, shop.cancel) as quota,
     ):
-        room = _room(shop, workspace, folder / "home", draft.run_id, way_out)
+        room = replace(_room(shop, workspace, folder / "home", draft.run_id, way_out), cancel=quota.cancel)
         with _metered(shop, draft) as meter, shop.sandboxes.open(_agent_room(shop, draft, room, meter)) as sandbox:
             _lay_overlay(shop, draft.arm, sandbox)
             draft.setup_seconds = monotonic() - began
             draft.outcome = _ask(shop, draft, sandbox, meter, way_out.variables(sandbox))
         draft.artifacts.update(draft.outcome.artifacts)
+        if (too_much := quota.exceeded()) is not None:
+            draft.outcome = replace(draft.outcome, status=Status.AGENT_ERROR, status_detail=too_much)
         settle(draft, shop.watch)
-        if draft.outcome.status not in EXCLUDED:
+        if too_much is None and draft.outcome.status not in EXCLUDED:
             draft.artifacts["diff.patch"] = shop.diff(
                 workspace, pristine, {file.path: file.sha256 for file in draft.arm.overlay}
             )
             _check(shop, draft, replace(room, home=folder / "checks-home"), pristine, way_out)
+            if (too_much := quota.exceeded()) is not None:
+                draft.failure = Status.AGENT_ERROR, f"{too_much}, while its checks ran"
 
 
 @contextmanager

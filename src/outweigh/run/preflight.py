@@ -14,6 +14,7 @@ from threading import Event
 from outweigh.ports import Completed, Ending, Sandbox, SandboxError, SandboxProvider, SandboxRequest, Workspaces
 from outweigh.run import confined
 from outweigh.run.checks import CHECK_ENVIRONMENT, evaluate
+from outweigh.run.disk_quota import disk_quota
 from outweigh.run.preflight_findings import (
     Checked,
     FindingKind,
@@ -129,6 +130,7 @@ def _room(task: Task, premises: Premises, pristine: Path, name: str) -> Iterator
     with (
         TemporaryDirectory(prefix="preflight-", dir=premises.scratch, ignore_cleanup_errors=True) as folder,
         premises.workspaces.lay(pristine, Path(folder, "workspace")) as workspace,
+        disk_quota(Path(folder), premises.sandbox.disk_mb, premises.cancel) as quota,
     ):
         home = Path(folder, "home")
         home.mkdir()
@@ -138,9 +140,11 @@ def _room(task: Task, premises: Premises, pristine: Path, name: str) -> Iterator
             workspace=workspace,
             home=home,
             label=label,
-            cancel=premises.cancel,
+            cancel=quota.cancel,
             doors=premises.way_out.doors,
         )
+        if (too_much := quota.exceeded()) is not None:
+            raise SandboxError(too_much)
 
 
 def _fresh_home(request: SandboxRequest) -> SandboxRequest:

@@ -30,6 +30,7 @@ class SandboxSpec(Spec, frozen=True, kw_only=True):
     allow_hosts: list[str] = []  # noqa: RUF012
     read_only: list[str] = []  # noqa: RUF012
     memory_mb: Annotated[int, Meta(ge=16)] | None = None
+    disk_mb: Annotated[int, Meta(ge=1)] | None = None
     processes: Annotated[int, Meta(ge=4)] | None = None
 
 
