@@ -92,9 +92,8 @@ def test_csv_has_a_row_per_gate_and_delta_and_empty_cells_for_unknowns(written: 
 
 
 def test_no_name_becomes_a_formula(written: Written, tmp_path: Path) -> None:
-    store = write_store(
-        tmp_path / "store", [*runs("a", 6), *runs("=cmd|' /C calc'!A0", 6)], ["a", "=cmd|' /C calc'!A0"]
-    )
+    formula = "=cmd|' /C calc'!A0"
+    store = write_store(tmp_path / "store", [*runs("a", 6), *runs(formula, 6)], ["a", formula])
 
     rows = list(csv.DictReader(written("csv", store).splitlines()))
 

@@ -24,7 +24,6 @@ from outweigh.cli.arguments import (
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.policy_options import ChosenPolicy, add_policy_options, chosen_policy
 from outweigh.cli.setup_behind import setup_behind
-from outweigh.cli.setup_behind import setup_behind
 from outweigh.cli.suite_behind import experiment_behind, profile_for
 from outweigh.compare.comparison import Comparison, compare
 from outweigh.compare.delta_inference import Method
@@ -35,7 +34,6 @@ from outweigh.ports import Reporter
 from outweigh.report.document import Report
 from outweigh.report.report_contract import Judged, Provenance
 from outweigh.report.report_view import joint_report
-from outweigh.report.setup_view import with_setup
 from outweigh.report.setup_view import with_setup
 from outweigh.report.wording import visible
 from outweigh.score.profile import PROFILES
