@@ -14,8 +14,8 @@ _LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝαεορυνικτ", "a
 _ORDERS = re.compile(
     r"""\b(?: ignor(?:e|ing) | disregard(?:ing)? | forget | overrid(?:e|ing) | bypass ) \s (?:[\w'-]+\s){0,5}?
             (?: rubric | instructions? | criteri(?:a|on) | prompt | guidelines? | rules? )\b
-      | \b(?: give | award | assign | grant | return | output | answer | respond | score | rate | mark ) \s
-            (?:[\w'"`:=-]+\s){0,6}? (?: 1\.0\b | 100\s?% | 10/10 | full\s(?:marks|points|score|credit)
+      | \b(?: give | award | assign | grant | respond | score | rate | mark ) \s
+            (?:[\w'"-]+\s){0,6}? (?: 1\.0\b | 100\s?% | 10/10 | full\s(?:marks|points|score|credit)
             | (?:perfect|maximum|highest|top|best)(?:\s(?:possible\s)?(?:scores?|marks?|points|grades?|rating))\b )
       | \b(?: dear | attention | note\s(?:to|for) | message\s(?:to|for) | hey | hello )[\s,:]+ (?:the\s|all\s)?
             (?: judges? | graders? | evaluators? | assessors? )\b

@@ -1,6 +1,7 @@
 """The question that is put to a judge: instructions and rubric first, then the run between fences."""
 
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 
 import msgspec
@@ -64,11 +65,17 @@ def again_text(prompt: str, complaint: str) -> str:
 
 def prompt_sha256(judge: JudgeSpec) -> str:
     """A hash of the words around rubric and run, and of how much of a run is shown: other words, another judge."""
+    return sha256(f"{_words_sha256()}\n{judge.setting_sha256}".encode()).hexdigest()
+
+
+@cache
+def _words_sha256() -> str:
+    """Of a question about nothing: whatever is changed in its words or their order shows."""
     sample = Rubric(criteria=[BinaryCriterion(name="sample", description="sample")])
     brief = Brief(instruction="", rubric=sample, checks_before=None, solution="", tell_tales=())
     material = Material(status=Status.COMPLETED, diff=None, checks=None, conversation=None)
-    words = [system_text(sample), prompt_text(judge, brief, material, "code"), judge.setting_sha256]
-    return sha256(msgspec.json.encode(words)).hexdigest()
+    question = [system_text(sample), prompt_text(JudgeSpec(name="-", backend="-"), brief, material, "code")]
+    return sha256(msgspec.json.encode(question)).hexdigest()
 
 
 def _sections(judge: JudgeSpec, brief: Brief, material: Material) -> Iterator[tuple[str, str]]:
@@ -77,12 +84,10 @@ def _sections(judge: JudgeSpec, brief: Brief, material: Material) -> Iterator[tu
     if brief.solution is not None:
         yield "a solution by the author of the task; others may be as good", excerpt(brief.solution, SOLUTION_TOKENS)
     yield "how the run ended", material.status.value.replace("_", " ")
-    yield "checks before and after the run", excerpt(blind(_checks(brief, material)), CHECKS_TOKENS)
-    yield "final diff of the workspace", excerpt(blind(_shown(material.diff, "diff")), judge.diff_tokens)
-    yield (
-        "what the agent said and did",
-        excerpt(blind(_shown(material.conversation, "conversation")), judge.transcript_tokens),
-    )
+    yield "checks before and after the run", blind(excerpt(_checks(brief, material), CHECKS_TOKENS))
+    yield "final diff of the workspace", blind(excerpt(_shown(material.diff, "diff"), judge.diff_tokens))
+    said = excerpt(_shown(material.conversation, "conversation"), judge.transcript_tokens)
+    yield "what the agent said and did", blind(said)
 
 
 def _task_words(brief: Brief) -> str:

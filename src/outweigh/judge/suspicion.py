@@ -3,18 +3,24 @@
 from collections.abc import Iterable, Iterator
 
 from outweigh.judge.brief import Material
+from outweigh.judge.excerpt import excerpt
 from outweigh.judge.injection import order_in, quoted_order_in
 from outweigh.record.judgment import CriterionScore
+from outweigh.task.judge import JudgeSpec
 
 
-def suspicions(material: Material, criteria: Iterable[CriterionScore]) -> tuple[str, ...]:
-    """Warnings in sentences; none of them changes a score."""
-    return (*_in_material(material), *_in_evidence(criteria))
+def suspicions(judge: JudgeSpec, material: Material, criteria: Iterable[CriterionScore]) -> tuple[str, ...]:
+    """Warnings in sentences, about what the judge was shown and what it quotes; none of them changes a score."""
+    return (*_in_material(judge, material), *_in_evidence(criteria))
 
 
-def _in_material(material: Material) -> Iterator[str]:
-    for what, text in (("diff", material.diff), ("transcript", material.conversation)):
-        if text is not None and (words := order_in(text)) is not None:
+def _in_material(judge: JudgeSpec, material: Material) -> Iterator[str]:
+    shown = {
+        "diff": excerpt(material.diff or "", judge.diff_tokens),
+        "transcript": excerpt(material.conversation or "", judge.transcript_tokens),
+    }
+    for what, text in shown.items():
+        if (words := order_in(text)) is not None:
             yield f"the run's {what} speaks to its judge: {words!r}"
 
 

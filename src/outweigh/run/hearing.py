@@ -153,7 +153,7 @@ def _judgment(hearing: _Hearing, material: Material) -> Judgment:
         stated_total=None if given is None else given.stated_total,
         confidence=None if given is None else given.confidence,
         attempts=hearing.attempts,
-        warnings=suspicions(material, criteria),
+        warnings=suspicions(case.judge, material, criteria),
         usage=hearing.fees.usage,
         cost=hearing.fees.cost,
         judged_at=hearing.room.now(),

@@ -136,7 +136,7 @@ def _answer(spoken: Spoken, options: ClaudeCliOptions) -> JudgeAnswer:
         "cost": _cost(result, options),
     }
     trouble = failure_of_result(result, Troubles(), time())
-    if trouble is None and result.get("stop_reason") == "refusal":
+    if result.get("stop_reason") == "refusal":
         trouble = failure(FailureKind.REFUSAL, "the judge declined to answer")
     if trouble is not None:
         return failed(trouble, **about)
