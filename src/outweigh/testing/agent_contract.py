@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from outweigh.adapters.workspaces.git import git
 from outweigh.ports import Agent, AttemptOutcome, ModelAccess, SandboxProvider
 from outweigh.record.status import Status
 from outweigh.record.usage import Usage
@@ -85,6 +86,7 @@ class AgentContract(ABC):
         """An attempt against a model that says these things, over a workspace of these files."""
         arm = arm or self.arm()
         room = replace(a_request(self.folder(), "agents"), read_only=self.agent().read_only(arm))
+        _commit_once(room.workspace)
         with ModelServer(Script(turn=list(turns)), kept_body_bytes=KEPT_BODY_BYTES) as server:
             with self.sandboxes().open(replace(room, doors=(door_to(server.port),))) as sandbox:
                 for path, content in (files or {}).items():
@@ -100,7 +102,7 @@ class AgentContract(ABC):
 
         assert (done.outcome.status, done.outcome.status_detail) == (Status.COMPLETED, None), done.told
         assert (done.workspace / ANSWER).read_text() == "42\n", done.told
-        assert [path.name for path in done.workspace.iterdir()] == [ANSWER], done.told
+        assert sorted(path.name for path in done.workspace.iterdir()) == [".git", ANSWER], done.told
 
     def test_tells_who_it_is_and_what_was_handed_out(self) -> None:
         """Its figures are those of the answers that it counts, in our units."""
@@ -135,3 +137,9 @@ class AgentContract(ABC):
         assert done.outcome.status is Status.TIMEOUT, done.told
         assert done.outcome.failure is not None
         assert done.outcome.failure.kind is FailureKind.TIMEOUT
+
+
+def _commit_once(workspace: Path) -> None:
+    """Agents find a repository with a single commit, as the engine lays it out."""
+    git("init", "--quiet", folder=workspace)
+    git("commit", "--quiet", "--allow-empty", "--message", "base", folder=workspace)

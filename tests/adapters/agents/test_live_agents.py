@@ -10,6 +10,7 @@ import pytest
 from tests.adapters.agents.programs import PROGRAMS
 from tests.parts import require
 
+from outweigh.adapters.agents.aider import Aider
 from outweigh.adapters.agents.claude_code import ClaudeCode
 from outweigh.adapters.agents.codex import Codex
 from outweigh.adapters.agents.command_line import CommandLineAgent
@@ -25,7 +26,7 @@ from outweigh.record.usage import Usage
 from outweigh.run.arms import ArmFiles, load_arm
 from outweigh.task.arm import Arm, ArmSpec, McpServer
 from outweigh.task.places import places_of
-from outweigh.testing.agent_contract import AgentContract
+from outweigh.testing.agent_contract import ANSWER, FIRST_USAGE, AgentContract
 from outweigh.testing.agent_setting import an_arm
 from outweigh.testing.model_server import LedgerEntry, Tokens, Turn
 
@@ -183,3 +184,21 @@ class TestQwenCode(LiveAgent):
     def usage_of(self, tokens: Tokens) -> Usage:
         """It has no word for what is written to the cache."""
         return msgspec.structs.replace(super().usage_of(tokens), cache_write_tokens=None)
+
+
+class TestAider(LiveAgent):
+    model = "openai/gpt-4.1"
+
+    def agent(self) -> CommandLineAgent:
+        return Aider()
+
+    def turns(self) -> list[Turn]:
+        """It has no tools: the model answers with the change itself."""
+        change = f"{ANSWER}\n```\n<<<<<<< SEARCH\n=======\n42\n>>>>>>> REPLACE\n```\n"
+        return [Turn(text=change, usage=FIRST_USAGE)]
+
+    def usage_of(self, tokens: Tokens) -> Usage:
+        """It tells what came out, and of what went in not how much the cache held."""
+        return Usage(
+            input_tokens=None, output_tokens=tokens.output_tokens, cache_read_tokens=None, cache_write_tokens=None
+        )

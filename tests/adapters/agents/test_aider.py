@@ -1,0 +1,50 @@
+"""How aider is asked; what it then does is claimed with the real program."""
+
+from typing import Any
+
+from outweigh.adapters.agents.aider import Aider
+from outweigh.adapters.agents.launch import Launch
+from outweigh.task.arm import OverlayFile
+from outweigh.testing.agent_setting import ACCESS, an_arm, an_attempt
+
+
+def launched(options: dict[str, Any] | None = None, *, asked: dict[str, Any] | None = None, **arm: Any) -> Launch:
+    request = an_attempt(an_arm("aider", options, model="gpt-4.1", **arm), **(asked or {}))
+    return Aider().launch(request, "/home/agent")
+
+
+def test_the_prompt_is_in_a_file_and_nobody_is_asked_for_leave() -> None:
+    launch = launched(asked={"instruction": "/run rm"})
+
+    assert launch.files["aider-prompt.md"] == b"/run rm"
+    assert launch.arguments[:5] == (
+        "--model",
+        "openai/gpt-4.1",
+        "--message-file",
+        "/home/agent/aider-prompt.md",
+        "--yes-always",
+    )
+
+
+def test_its_histories_and_logs_are_not_in_the_workspace() -> None:
+    told = launched().arguments
+
+    for option in ("--analytics-log", "--input-history-file", "--chat-history-file"):
+        assert told[told.index(option) + 1].startswith("/home/agent/")
+    assert launched().litter == (".aider.tags.cache.v*",)
+
+
+def test_conventions_that_the_arm_lays_are_read_and_files_are_open_from_the_start() -> None:
+    laid = (OverlayFile(path="CONVENTIONS.md", sha256="0" * 64, executable=False),)
+
+    assert launched({"files": ["a.py", "b.py"]}, overlay=laid).arguments[-4:] == (
+        "--read",
+        "CONVENTIONS.md",
+        "a.py",
+        "b.py",
+    )
+    assert "--read" not in launched().arguments
+
+
+def test_the_gateway_is_its_provider() -> None:
+    assert launched().access == {"OPENAI_API_BASE": f"{ACCESS.base_url}/v1", "OPENAI_API_KEY": ACCESS.key}
