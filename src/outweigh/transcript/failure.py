@@ -82,7 +82,15 @@ def failure(kind: FailureKind, detail: str, retry_after_seconds: float | None = 
     return Failure(kind=kind, detail=detail, retry_after_seconds=retry_after_seconds)
 
 
-_OVERFLOW_WORDS = ("prompt is too long", "context length", "context window", "maximum context", "context_length")
+_OVERFLOW_WORDS = (
+    "prompt is too long",
+    "context length",
+    "context window",
+    "maximum context",
+    "context_length",
+    "input token count",
+)
+_REFUSED_KEY_WORDS = ("api key not valid", "api_key_invalid", "invalid api key", "invalid_api_key")
 _UNKNOWN_MODEL_WORDS = ("model_not_found", "unknown model", "does not exist", "not_found_error", "no such model")
 
 
@@ -108,6 +116,8 @@ def _kind_of_http(status: int, message: str) -> FailureKind:
         return FailureKind.SERVER_ERROR
     if any(words in message for words in _OVERFLOW_WORDS):
         return FailureKind.CONTEXT_OVERFLOW
+    if any(words in message for words in _REFUSED_KEY_WORDS):
+        return FailureKind.UNAUTHORIZED
     if any(words in message for words in _UNKNOWN_MODEL_WORDS):
         return FailureKind.UNKNOWN_MODEL
     return FailureKind.BAD_REQUEST
