@@ -1,0 +1,29 @@
+"""The fault test behind walls: whatever a killed engine built up is taken down."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.cli.killing import Experiment, verdict
+from tests.parts import require
+
+from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
+
+KILLS = 10
+
+
+def forty_trials(folder: Path) -> Experiment:
+    return Experiment(folder, kind="bubblewrap", tasks=4, repeats=5)
+
+
+def test_ten_kills_lose_nothing_double_nothing_and_leave_nothing(outweigh: Any, tmp_path: Path) -> None:
+    require(BubblewrapSandboxes().missing())
+    killed, calm = forty_trials(tmp_path / "killed"), forty_trials(tmp_path / "calm")
+    with killed.held, calm.held:
+        left_behind = killed.kill_engines(KILLS)
+        killed.finish()
+
+        assert left_behind, "there was nothing to clear up"
+        killed.assert_nothing_is_left()
+
+        calm.finish()
+        assert verdict(outweigh, killed.store) == verdict(outweigh, calm.store)
