@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from outweigh.adapters.stores.experiment_file import Experiment
+from outweigh.adapters.stores.pins import Pin
 from outweigh.record.attempt import Attempt
 from outweigh.record.calibration import Calibration
 from outweigh.record.judgment import Judgment
@@ -23,6 +24,7 @@ STORED: dict[str, type[msgspec.Struct]] = {
     "attempt": Attempt,
     "experiment": Experiment,
     "preflight": Preflight,
+    "pin": Pin,
 }
 WRITTEN: dict[str, type[msgspec.Struct]] = {
     "suite": SuiteSpec,

@@ -19,9 +19,10 @@ VERBS = {
     "compare": Verb("outweigh.cli.compare", "two arms side by side: summaries, pairs, deltas"),
     "verdict": Verb("outweigh.cli.verdict", "did the candidate improve, and may it be promoted?"),
     "ladder": Verb("outweigh.cli.ladder", "arms as tiers: uplift, variance, range, grades, best value"),
-    "report": Verb("outweigh.cli.report", "everything about a baseline and its candidates, as one .html, .md, .json, .xml or .csv"),
+    "report": Verb("outweigh.cli.report", "a baseline and its candidates on one page: .html, .md, .json, .xml or .csv"),
     "aa": Verb("outweigh.cli.aa", "the self-check: how often would each policy cry wolf on this data?"),
     "plan": Verb("outweigh.cli.plan", "what the next experiment could see, and what it would cost"),
+    "baseline": Verb("outweigh.cli.baseline", "pinned runs of a baseline: pin, list, check for drift"),
     "model-server": Verb("outweigh.cli.model_server", "a scripted model: real agents offline, without a key"),
     "export": Verb("outweigh.cli.export", "write the records as .jsonl or the scores as .csv"),
 }

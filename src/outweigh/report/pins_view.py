@@ -1,0 +1,61 @@
+"""Pinned baselines as a page: what they are, how old, by which agents, and what their last check found."""
+
+from dataclasses import dataclass
+
+from outweigh.report.document import Block, Bullets, Report, Table, Tone
+from outweigh.report.payload import Payload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinRow:
+    """One pin. Ages are in days; `drifted` is None where it was never checked."""
+
+    name: str
+    suite: str
+    arm: str
+    runs: int
+    tasks: int
+    agents: tuple[str, ...]
+    age_days: float
+    checked_days: float | None
+    drifted: bool | None
+    findings: tuple[str, ...]
+
+
+def pins_report(rows: tuple[PinRow, ...], folder: str) -> Report:
+    """The page of `outweigh baseline list`."""
+    table = Table(
+        title="Pinned baselines",
+        columns=("", "suite", "arm", "runs", "tasks", "agents", "age", "last check"),
+        rows=tuple(
+            (
+                row.name,
+                row.suite,
+                row.arm,
+                str(row.runs),
+                str(row.tasks),
+                ", ".join(row.agents) or "unknown",
+                f"{row.age_days:.1f} days",
+                _checked(row),
+            )
+            for row in rows
+        ),
+    )
+    blocks: list[Block] = [table] if rows else []
+    blocks += [Bullets(title=f"Drift of {row.name}", items=row.findings, tone=Tone.BAD) for row in rows if row.findings]
+    return Report(
+        headline=f"{len(rows)} pinned baselines in {folder}",
+        tone=Tone.PLAIN,
+        blocks=tuple(blocks),
+        payload={"schema": "outweigh.pins/1", "pins": [_payload(row) for row in rows]},
+    )
+
+
+def _payload(row: PinRow) -> Payload:
+    return {name: getattr(row, name) for name in row.__slots__}
+
+
+def _checked(row: PinRow) -> str:
+    if row.drifted is None or row.checked_days is None:
+        return "never"
+    return f"{'drifted' if row.drifted else 'steady'}, {row.checked_days:.1f} days ago"

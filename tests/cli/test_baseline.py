@@ -1,0 +1,292 @@
+"""Baselines that are paid for once: pinned, reused, and checked for drift before they are trusted."""
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.cli.engines import records
+from tests.cli.two_sides import Project, agent
+
+from outweigh.adapters.stores.experiment_file import recall_suite
+from outweigh.adapters.stores.pins import pins_in, read_check, read_pin
+from outweigh.adapters.stores.run_store import FolderRunStore
+from outweigh.cli.main import main
+from outweigh.record.run_record import RunRecord
+from outweigh.run.budget import REUSED
+
+COSTS = 'echo \'{"cost_usd": 0.5, "version": "1.0"}\' >"$OUTWEIGH_USAGE"; '
+SOLVES = {"CLAUDE.md": "The answer is 42.\n"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    made = Project(tmp_path, agent(COSTS + "echo 42 >answer.txt"), tasks=4)
+    made.branch("better", SOLVES)
+    return made
+
+
+@pytest.fixture
+def pinned(project: Project, tmp_path: Path) -> Path:
+    """A pin of the base's runs."""
+    assert main(["run", "-c", str(project.suite), "--base", "main", "-o", str(tmp_path / "first"), "-y"]) == 0
+    assert main(["baseline", "pin", str(tmp_path / "first"), "-o", str(tmp_path / "pins"), "--name", "first"]) == 0
+    return tmp_path / "pins" / "first"
+
+
+def reused(store: Path) -> list[RunRecord]:
+    return [run for run in records(store) if REUSED in run.extra]
+
+
+def aged(pin: Path, days: float, change: Callable[[RunRecord], RunRecord] = lambda run: run) -> None:
+    """The same pin, made longer ago."""
+    log = pin / "runs-pinned.jsonl"
+    old = records(pin)
+    log.unlink()
+    moment = datetime.now(UTC) - timedelta(days=days)
+    with FolderRunStore.open(pin, writer="pinned") as store:
+        for run in old:
+            store.append(change(msgspec.structs.replace(run, started_at=moment)))
+
+
+class TestReuse:
+    def test_an_unchanged_baseline_is_not_paid_for_twice(
+        self, project: Project, pinned: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", *project.sides("better", "--reuse", str(pinned.parent))]) == 0
+
+        said = capsys.readouterr().err
+        assert {run.trial.arm for run in reused(project.store)} == {"base"}
+        assert len(reused(project.store)) == 4
+        assert len(records(project.store)) == 8
+        assert "4 of 4 runs of base are reused" in said
+        assert "$2.0000 spent" in said
+
+    def test_a_reused_run_says_whose_copy_it_is_and_brings_its_artifacts(self, project: Project, pinned: Path) -> None:
+        main(["run", *project.sides("better", "--reuse", str(pinned))])
+
+        (original, *_) = records(pinned)
+        copies = {run.extra[REUSED]["run_id"]: run for run in reused(project.store)}
+        with FolderRunStore.open(project.store) as store:
+            assert b"answer.txt" in store.artifact(copies[original.run_id].artifacts["diff.patch"])
+        assert copies[original.run_id].started_at == original.started_at
+
+    def test_every_reader_is_told_that_runs_were_reused(
+        self, project: Project, pinned: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        aged(pinned, 3.0)
+        main(["run", *project.sides("better", "--reuse", str(pinned))])
+        capsys.readouterr()
+        main(["verdict", str(project.store), "--format", "json"])
+
+        (note,) = json.loads(capsys.readouterr().out)["setup"]["notes"]
+        assert "4 runs of base are reused from an earlier experiment, the oldest 3.0 days old" in note
+
+    def test_runs_that_are_too_old_are_made_again(self, project: Project, pinned: Path) -> None:
+        aged(pinned, 8.0)
+        main(["run", *project.sides("better", "--reuse", str(pinned))])
+
+        assert reused(project.store) == []
+        assert len(records(project.store)) == 8
+
+    def test_the_age_limit_can_be_set(self, project: Project, pinned: Path) -> None:
+        aged(pinned, 8.0)
+        main(["run", *project.sides("better", "--reuse", str(pinned), "--reuse-days", "9")])
+
+        assert len(reused(project.store)) == 4
+
+    @pytest.mark.parametrize(
+        "files",
+        [
+            {"CLAUDE.md": "Other words.\n"},
+            {"evals/task-1/instruction.md": "Other words.\n", "evals/task-2/instruction.md": "Yet others.\n"},
+        ],
+    )
+    def test_another_arm_or_another_task_is_not_the_same_baseline(
+        self, project: Project, pinned: Path, files: dict[str, str]
+    ) -> None:
+        project.branch("moved", files)
+        project.repository.git("checkout", "--quiet", "-b", "moved-better")
+        project.repository.commit(SOLVES)
+        main(["run", *project.sides("moved-better", "--reuse", str(pinned), base="moved")])
+
+        assert len(reused(project.store)) == (0 if "CLAUDE.md" in files else 2)
+
+    def test_other_settings_make_another_run(self, project: Project, pinned: Path) -> None:
+        text = (project.suite / "suite.toml").read_text()
+        project.branch("patient", {"evals/suite.toml": text + '"limits" = {"timeout_seconds" = 77}\n'})
+        project.repository.git("checkout", "--quiet", "-b", "patient-better")
+        project.repository.commit(SOLVES)
+        main(["run", *project.sides("patient-better", "--reuse", str(pinned), base="patient")])
+
+        assert reused(project.store) == []
+
+    def test_the_head_of_yesterday_is_the_base_of_today(self, project: Project, tmp_path: Path) -> None:
+        main(["run", *project.sides("better")])
+        project.repository.git("checkout", "--quiet", "main")
+        project.repository.git("merge", "--quiet", "better")
+        project.branch("next", {"CLAUDE.md": "It is 42, and politely.\n"})
+        second = tmp_path / "second"
+
+        words = ["-c", str(project.suite), "--base", "main", "--head", "next", "-o", str(second), "-y"]
+        assert main(["run", *words, "--reuse", str(project.store)]) == 0
+
+        assert len(reused(second)) == 4
+        assert {run.extra[REUSED]["run_id"].split("/")[1] for run in reused(second)} == {"head"}
+
+    def test_one_run_never_stands_for_two(self, project: Project, pinned: Path, tmp_path: Path) -> None:
+        words = ["--reuse", str(pinned), "--reuse", str(pinned.parent), "-k", "2"]
+        main(["run", *project.sides("better", *words)])
+
+        assert len(reused(project.store)) == 4
+        assert len(records(project.store)) == 16
+
+    def test_a_run_whose_artifacts_are_gone_is_made_again(self, project: Project, pinned: Path) -> None:
+        for file in (pinned / "artifacts").rglob("*"):
+            if file.is_file():
+                file.unlink()
+        main(["run", *project.sides("better", "--reuse", str(pinned))])
+
+        assert reused(project.store) == []
+        assert len(records(project.store)) == 8
+
+    def test_other_agents_than_those_of_the_reused_runs_are_called_out(
+        self, project: Project, pinned: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        aged(
+            pinned, 1.0, lambda run: msgspec.structs.replace(run, agent=msgspec.structs.replace(run.agent, version="9"))
+        )
+        main(["run", *project.sides("better", "--reuse", str(pinned))])
+
+        experiment = recall_suite(project.store)
+        assert experiment is not None
+        assert "the reused runs were made by shell 9, the others by shell 1.0" in experiment.notes[-1]
+        assert "NOTE: the reused runs were made by" in capsys.readouterr().err
+
+    def test_a_folder_of_pins_may_still_be_missing(self, project: Project, tmp_path: Path) -> None:
+        assert main(["run", *project.sides("better", "--reuse", str(tmp_path / "none yet"))]) == 0
+
+
+class TestPins:
+    def test_a_pin_knows_what_it_is_of(self, project: Project, pinned: Path) -> None:
+        pin = read_pin(pinned)
+
+        assert (pin.name, pin.suite, pin.arm, pin.runs, len(pin.tasks)) == ("first", "suite", "base", 4, 4)
+        assert pin.agents == ("shell 1.0",)
+
+    def test_the_same_runs_are_pinned_once(self, pinned: Path, tmp_path: Path) -> None:
+        assert main(["baseline", "pin", str(tmp_path / "first"), "-o", str(pinned.parent)]) == 0
+
+        assert pins_in(pinned.parent) == [pinned]
+
+    def test_other_runs_do_not_take_a_name_that_is_taken(
+        self, project: Project, pinned: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        main(["run", *project.sides("better")])
+
+        words = [str(project.store), "--arm", "head", "--name", "first", "-o", str(pinned.parent)]
+        assert main(["baseline", "pin", *words]) == 2
+        assert "is a pin already" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("name", ["../up", "-o", "a b", ".hidden"])
+    def test_a_name_never_leads_elsewhere(self, pinned: Path, tmp_path: Path, name: str) -> None:
+        words = [str(tmp_path / "first"), f"--name={name}", "-o", str(tmp_path / "others")]
+
+        assert main(["baseline", "pin", *words]) == 2
+        assert not (tmp_path / "others").exists()
+
+    def test_the_list_shows_age_agents_and_checks(self, pinned: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        capsys.readouterr()
+        main(["baseline", "list", str(pinned.parent), "--format", "json"])
+        (row,) = json.loads(capsys.readouterr().out)["pins"]
+        main(["baseline", "list", str(pinned.parent)])
+        page = capsys.readouterr().out
+
+        assert (row["name"], row["agents"], row["drifted"]) == ("first", ["shell 1.0"], None)
+        assert "never" in page
+
+    def test_a_folder_without_pins_has_none(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["baseline", "list", str(tmp_path / "nowhere")]) == 0
+        assert "0 pinned baselines" in capsys.readouterr().out
+
+
+class TestChecks:
+    def test_a_steady_baseline_is_found_steady(self, project: Project, pinned: Path, tmp_path: Path) -> None:
+        assert self._check(project, pinned, tmp_path / "check", "--tasks", "3") == 0
+
+        found = read_check(pinned)
+        assert found is not None
+        assert (found.drifted, found.findings, found.runs) == (False, (), 3)
+
+    def test_results_that_moved_are_drift_and_the_pin_is_not_reused(
+        self, project: Project, pinned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The agent of the pin failed every task; today's solves them."""
+        aged(pinned, 1.0, _failed)
+        code = self._check(project, pinned, tmp_path / "check")
+        said = capsys.readouterr().out
+        main(["run", *project.sides("better", "--reuse", str(pinned))])
+
+        assert code == 1
+        assert "the pass rate moved by +1 on 4 tasks, from 0" in said
+        assert reused(project.store) == []
+        assert "is not reused: its last check found drift" in capsys.readouterr().err
+
+    def test_another_version_of_the_agent_is_drift(self, project: Project, pinned: Path, tmp_path: Path) -> None:
+        pin = read_pin(pinned)
+        changed = msgspec.structs.replace(pin, agents=("shell 0.9",))
+        (pinned / "pin.json").write_bytes(msgspec.json.encode(changed))
+
+        assert self._check(project, pinned, tmp_path / "check") == 1
+        found = read_check(pinned)
+        assert found is not None
+        assert found.findings == ("the agent was shell 0.9 and is shell 1.0",)
+
+    def test_a_pin_of_another_arm_is_not_checked(
+        self, project: Project, pinned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        words = [str(pinned), "-c", str(project.suite), "--base", "better", "-o", str(tmp_path / "check"), "-y"]
+
+        assert main(["baseline", "check", *words]) == 2
+        assert "made with another configuration" in capsys.readouterr().err
+
+    def test_a_check_takes_runs_of_its_own(
+        self, project: Project, pinned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert self._check(project, pinned, tmp_path / "check") == 0
+        assert self._check(project, pinned, tmp_path / "check") == 2
+        assert "is there already" in capsys.readouterr().err
+
+    def _check(self, project: Project, pin: Path, store: Path, *more: str) -> int:
+        words: Sequence[str] = [str(pin), "-c", str(project.suite), "--base", "main", "-o", str(store), "-y", *more]
+        return main(["baseline", "check", *words])
+
+
+def test_the_key_changes_with_everything_that_makes_a_baseline(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def key(base: str) -> str:
+        capsys.readouterr()
+        assert main(["baseline", "key", "-c", str(project.suite), "--base", base]) == 0
+        return capsys.readouterr().out.strip()
+
+    first = key("main")
+    project.branch("unrelated", {"README.md": "Other words.\n"})
+    project.branch("words", {"CLAUDE.md": "Other words.\n"})
+    project.branch("task", {"evals/task-1/instruction.md": "Other words.\n"})
+
+    assert key("unrelated") == first
+    assert len({first, key("words"), key("task")}) == 3
+
+
+def test_an_action_that_does_not_exist_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["baseline", "pins"]) == 2
+    assert "has pin, list, check, key" in capsys.readouterr().err
+
+
+def _failed(run: RunRecord) -> RunRecord:
+    checks: Any = tuple(msgspec.structs.replace(check, passed=False) for check in run.checks or ())
+    return msgspec.structs.replace(run, checks=checks)
