@@ -17,6 +17,7 @@ from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.interruptible import interruptible
 from outweigh.cli.judging import Sitting, judge_store, judging_of, panel_of
 from outweigh.cli.judging_line import JudgingLine
+from outweigh.cli.pairwise import duel_in_store, show_pairwise, sides_of
 from outweigh.cli.progress import tell
 from outweigh.errors import UsageError, name_some
 from outweigh.report.judge_view import JudgeAccounts, judge_report
@@ -30,6 +31,8 @@ CODES = {Stop.BUDGET: ExitCode.BUDGET_EXHAUSTED, Stop.INTERRUPTED: ExitCode.INTE
 def main(arguments: Sequence[str]) -> int:
     """Judge what is missing, and show what there is."""
     options = _parser().parse_args(arguments)
+    if not options.pairwise and (options.baseline or options.candidate):
+        raise UsageError("--baseline and --candidate belong to --pairwise; else all arms are judged alike.")
     if options.calibrate is not None:
         return calibrate_store(options.runs, options.calibrate, options.judge, options.format)
     folder = Path(options.runs)
@@ -58,6 +61,10 @@ def main(arguments: Sequence[str]) -> int:
                 cancel=cancel,
                 listen=listen,
             )
+            if options.pairwise:
+                arms = list(dict.fromkeys(arm for _, arm, _ in store.finished()))
+                sides = sides_of(options.baseline, options.candidate, arms)
+                return show_pairwise(*duel_in_store(store, judging, judges, panel, sides, sitting), options.format)
             judged, accounts = judge_store(store, judging, judges, panel, sitting)
     show(judge_report(accounts), options.format)
     return CODES.get(judged.stop, _code(accounts))
@@ -126,6 +133,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--calibrate", metavar="LABELS", help="ask nobody; compare what was judged with people's labels (.csv, .jsonl)"
     )
+    parser.add_argument(
+        "--pairwise", action="store_true", help="show judges two arms side by side, in both orders, instead"
+    )
+    parser.add_argument("--baseline", metavar="ARM", help="with --pairwise")
+    parser.add_argument("--candidate", metavar="ARM", help="with --pairwise")
     parser.add_argument("-j", "--jobs", type=jobs, default=4, metavar="N", help="at once (default: %(default)s)")
     parser.add_argument("--budget", type=dollars, metavar="USD", help="what all judging of this store may cost")
     parser.add_argument("--retry-invalid", action="store_true", help="ask again where no answer could be used")

@@ -1,0 +1,107 @@
+"""`outweigh judge --pairwise` with a program as judge: both orders, nothing asked twice, failures kept apart."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from outweigh.adapters.stores.judging_file import JudgedTask, JudgingFile, remember_judging
+from outweigh.adapters.stores.run_store import FolderRunStore
+from outweigh.cli.main import main
+from outweigh.task.judge import JudgeSpec
+from outweigh.task.rubric import BinaryCriterion, Rubric
+from outweigh.testing.builders import an_arm
+
+RUBRIC = Rubric(criteria=[BinaryCriterion(name="works", description="It works.")])
+ARMS = ("--baseline", "old", "--candidate", "new")
+
+
+def a_store(folder: Path, program: str) -> Path:
+    """Three tasks in two arms; the diff of `new` says GOOD. Every call of the judge leaves a line in `calls`."""
+    script = folder / "judge.py"
+    script.write_text(f"import json, sys\nopen({str(folder / 'calls')!r}, 'a').write('x\\n')\n{program}")
+    with FolderRunStore.open(folder / "store") as store:
+        for arm, diff in (("old", b"+BAD\n"), ("new", b"+GOOD\n")):
+            digest = store.keep(diff)
+            for run in an_arm(arm, [[True]] * 3, artifacts={"diff.patch": digest}):
+                store.append(run)
+    judge = JudgeSpec(name="judge", backend="command", retries=0, options={"command": [sys.executable, str(script)]})
+    task = JudgedTask(checksum="-", instruction="Do it.", rubric=RUBRIC, solution=None)
+    tasks = {f"task-{number}": task for number in (1, 2, 3)}
+    remember_judging(folder / "store", JudgingFile(judges=(judge,), tasks=tasks, tell_tales=()))
+    return folder / "store"
+
+
+def say(choice: str) -> str:
+    return (
+        f"question = json.load(sys.stdin)\nprompt = question['prompt']\nchoice = {choice}\n"
+        "print(json.dumps({'answers': [{'id': 'works', 'evidence': 'diff', 'choice': choice}], "
+        "'overall': choice, 'confidence': 0.9}))\n"
+    )
+
+
+HONEST = say("'first' if prompt.index('GOOD') < prompt.index('BAD') else 'second'")
+
+
+def pairwise(store: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
+    code = main(["judge", str(store), "--pairwise", *ARMS, "--format", "json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_every_pair_is_shown_in_both_orders_and_nothing_is_asked_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = a_store(tmp_path, HONEST)
+    code, first = pairwise(store, capsys)
+    calls = (tmp_path / "calls").read_text()
+
+    again, second = pairwise(store, capsys)
+
+    assert (code, again) == (0, 0)
+    assert len(calls.splitlines()) == 6
+    assert (tmp_path / "calls").read_text() == calls
+    assert first == second
+    (judge,) = first["judges"]
+    assert (judge["wins"], judge["ties"], judge["losses"]) == (3, 0, 0)
+    assert judge["first_share"]["value"] == 0.5
+
+
+def test_a_judge_that_always_takes_the_first_is_found_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, payload = pairwise(a_store(tmp_path, say("'first'")), capsys)
+
+    (judge,) = payload["judges"]
+    assert (judge["wins"], judge["ties"], judge["losses"]) == (0, 3, 0)
+    assert judge["first_share"]["value"] == 1
+
+
+def test_answers_that_cannot_be_used_are_no_ties(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, payload = pairwise(a_store(tmp_path, "print('first!')\n"), capsys)
+
+    (judge,) = payload["judges"]
+    assert code == 3
+    assert (judge["pairs"], judge["incomplete"], judge["invalid"]) == (0, 3, 6)
+
+
+def test_preferences_beside_the_runs_disturb_no_other_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = a_store(tmp_path, HONEST)
+    pairwise(store, capsys)
+
+    assert main(["compare", str(store), *ARMS]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--pairwise"], "name them by --baseline and --candidate"),
+        (["--pairwise", "--baseline", "old", "--candidate", "old"], "both 'old'"),
+        (["--pairwise", "--baseline", "old", "--candidate", "newer"], "no arm 'newer'"),
+        (["--baseline", "old"], "belong to --pairwise"),
+    ],
+)
+def test_arms_are_named_and_never_guessed(
+    tmp_path: Path, options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["judge", str(a_store(tmp_path, HONEST)), *options]) == 2
+    assert complaint in capsys.readouterr().err
