@@ -98,6 +98,21 @@ def test_a_report_can_be_stored(name: str, reader: Callable[[], Reader]) -> None
     assert [step.step_id for step in report.steps] == list(range(1, len(report.steps) + 1))
 
 
+def test_a_sum_that_no_record_could_hold_is_unknown() -> None:
+    step = b'{"type": "step_finish", "part": {"reason": "stop", "cost": 9e11, "tokens": {"input": 900000000000000}}}\n'
+    once, twice = read(OpenCodeReader(), step), read(OpenCodeReader(), step * 2)
+    assert (once.usage.input_tokens, once.cost_usd) == (900_000_000_000_000, 9e11)
+    assert (twice.usage.input_tokens, twice.cost_usd) == (None, None)
+
+
+def test_a_model_whose_name_no_record_could_hold_is_left_out() -> None:
+    used = {"tokens": {"prompt": 5, "cached": 1, "tool": 0, "candidates": 1, "thoughts": 0}}
+    document = json.dumps({"stats": {"models": {"": used, "x" * 501: used, "m": used}}}).encode()
+    report = read(GeminiCliReader(), document)
+    assert list(report.usage_by_model) == ["m"]
+    assert report.usage.input_tokens == 12
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 10**20) | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -1,11 +1,14 @@
 """The frame of every reader of an agent's stream: bytes in, events taken one by one, a report out."""
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Protocol
 
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.failure import Failure, FailureKind, failure
+from outweigh.transcript.foreign import amount, name
 from outweigh.transcript.json_lines import Event, JsonLines
+from outweigh.transcript.token_counts import storable
 
 NO_END = failure(FailureKind.NO_RESULT, "the agent's output ends without its closing event")
 """What it means when a stream breaks off: nobody knows how the run would have ended."""
@@ -36,7 +39,15 @@ class EventReader(ABC):
         """What the output says so far."""
         for event in self._lines.rest():
             self._take(event)
-        return self._summary(self._lines.warnings())
+        summary = self._summary(self._lines.warnings())
+        return replace(
+            summary,
+            usage=storable(summary.usage),
+            usage_by_model={
+                model: storable(of) for model, of in summary.usage_by_model.items() if name(model) == model
+            },
+            cost_usd=amount(summary.cost_usd),
+        )
 
     @abstractmethod
     def _take(self, event: Event) -> None:

@@ -10,7 +10,7 @@ from outweigh.transcript.event_reader import EventReader, ended
 from outweigh.transcript.failure import Failure, FailureKind, failure
 from outweigh.transcript.failure_text import exit_code_told, failure_of_text
 from outweigh.transcript.fields import as_text, at, count_at, name_at, seconds_at, table_at, text_at
-from outweigh.transcript.foreign import total_usage
+from outweigh.transcript.foreign import name, total_usage
 from outweigh.transcript.json_lines import Event
 from outweigh.transcript.skill_use import seen_in_calls
 from outweigh.transcript.step_list import StepList
@@ -79,7 +79,7 @@ class GeminiCliReader(EventReader):
     def _document(self, event: Event) -> None:
         self._end(event, ok="error" not in event)
         models = table_at(self._stats, "models")
-        self._model = next(iter(models), None)
+        self._model = name(next(iter(models), None))
         self._usage_of = {model: _counted_usage(table_at(of, "tokens")) for model, of in models.items()}
         answered = (
             without(count_at(of, "api", "totalRequests"), count_at(of, "api", "totalErrors")) for of in models.values()

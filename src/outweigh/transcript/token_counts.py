@@ -1,6 +1,7 @@
 """Arithmetic on token counts of which some are unknown."""
 
 from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.transcript.foreign import count
 
 
 def without(total: int | None, *parts: int | None) -> int | None:
@@ -25,3 +26,13 @@ def is_empty(usage: Usage) -> bool:
 def unless_empty(usage: Usage) -> Usage:
     """A usage in which something was counted, or an unknown one."""
     return NO_USAGE if is_empty(usage) else usage
+
+
+def storable(usage: Usage) -> Usage:
+    """A usage that a record can hold: each count may have fitted, and their sum not."""
+    return Usage(
+        input_tokens=count(usage.input_tokens),
+        output_tokens=count(usage.output_tokens),
+        cache_read_tokens=count(usage.cache_read_tokens),
+        cache_write_tokens=count(usage.cache_write_tokens),
+    )
