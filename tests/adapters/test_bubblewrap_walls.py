@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from tests.parts import require
@@ -194,9 +195,14 @@ def test_a_daemon_that_closes_everything_dies_at_a_timeout(sandbox: Sandbox) -> 
     assert is_still(sandbox.host_workspace / "beat")
 
 
-def test_a_tool_chain_is_bound_by_name_and_read_only(tmp_path: Path) -> None:
-    tools = tmp_path / "tools"
-    tools.mkdir()
+@pytest.fixture
+def tools() -> Iterator[Path]:
+    """A folder that a sandbox may be shown; the usual one for temporary files may lie below /dev, which it may not."""
+    with TemporaryDirectory(dir="/var/tmp") as folder:
+        yield Path(folder)
+
+
+def test_a_tool_chain_is_bound_by_name_and_read_only(tmp_path: Path, tools: Path) -> None:
     (tools / "compiler").write_text("#!/bin/sh\necho compiled\n")
     (tools / "compiler").chmod(0o755)
     request = replace(a_request(tmp_path / "own"), read_only=(str(tools),))
