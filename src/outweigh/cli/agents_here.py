@@ -58,9 +58,9 @@ def _asks_a_model(agent: Agent, arm: Arm) -> bool:
 
 
 def _agent(name: str) -> Part:
-    """A program of somebody else's may be missing; an agent that needs none is there."""
+    """A program of somebody else's may be missing; an agent that needs none, or any, is there."""
     agent, arm = load("agent", name), plain_arm(name)
-    if not hasattr(agent, "sign_in"):
+    if not getattr(agent, "keys", ()):
         return Part(kind="agent", name=name, missing=None, required=False, detail="installed")
     missing = agent.missing(arm)
     detail = "" if missing is not None else f"{_version(agent, arm) or 'version unknown'}, {agent.sign_in()}"

@@ -280,7 +280,7 @@ class Choosy(Parrot):
         (Parrot(), an_arm("parrot"), "there is no program 'parrot' on your PATH"),
         (Parrot(), an_arm("parrot"), "Install parrot (buy a cage)"),
         (Parrot(), an_arm("parrot", {"max_turns": 0}), "$.max_turns"),
-        (Parrot(), an_arm("parrot", {"colour": "red"}), "It understands program, in_image, max_turns."),
+        (Parrot(), an_arm("parrot", {"colour": "red"}), "It understands in_image, program, max_turns."),
         (Choosy(), an_arm("parrot"), "has no model of its own"),
         (Choosy(), an_arm("parrot", model="m", mcp_servers={"x": McpServer(command=["x"])}), "starts no tool servers"),
     ],

@@ -10,6 +10,7 @@ import pytest
 from tests.adapters.agents.programs import PROGRAMS
 from tests.parts import require
 
+from outweigh.adapters.agents.acp import Acp
 from outweigh.adapters.agents.aider import Aider
 from outweigh.adapters.agents.claude_code import ClaudeCode
 from outweigh.adapters.agents.codex import Codex
@@ -22,7 +23,7 @@ from outweigh.adapters.agents.qwen_code import QwenCode
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.ports import SandboxProvider
 from outweigh.record.status import Status
-from outweigh.record.usage import Usage
+from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.run.arms import ArmFiles, load_arm
 from outweigh.task.arm import Arm, ArmSpec, McpServer
 from outweigh.task.places import places_of
@@ -202,3 +203,28 @@ class TestAider(LiveAgent):
         return Usage(
             input_tokens=None, output_tokens=tokens.output_tokens, cache_read_tokens=None, cache_write_tokens=None
         )
+
+
+class TestAcp(LiveAgent):
+    """By way of goose, which asks its client to run its commands."""
+
+    model = "gpt-4.1"
+
+    def agent(self) -> CommandLineAgent:
+        return Acp()
+
+    def arm(self) -> Arm:
+        access = {
+            "GOOSE_PROVIDER": "openai",
+            "GOOSE_MODEL": "{model}",
+            "GOOSE_MODE": "auto",
+            "GOOSE_DISABLE_KEYRING": "1",
+            "OPENAI_HOST": "{url}",
+            "OPENAI_API_KEY": "{key}",
+        }
+        command = [str(PROGRAMS / "goose"), "acp", "--with-builtin", "developer"]
+        return an_arm("acp", {"command": command, "access": access}, model=self.model)
+
+    def usage_of(self, tokens: Tokens) -> Usage:
+        """Its figures are of the last request alone, and are not believed."""
+        return NO_USAGE

@@ -27,14 +27,16 @@ from outweigh.task.arm import Arm
 from outweigh.task.spec import Spec
 
 
-class ProgramOptions(Spec, frozen=True, kw_only=True):
-    """Options of every command-line agent: where the program is.
+class PlaceOptions(Spec, frozen=True, kw_only=True):
+    """Options of every command-line agent. With `in_image` the program is looked for inside the sandbox only."""
 
-    `program` is a name or a full path. With `in_image` it is looked for inside the sandbox only, as `program` says.
-    """
+    in_image: bool = False
+
+
+class ProgramOptions(PlaceOptions, frozen=True, kw_only=True):
+    """Options of agents with a program of their own; `program` is another name for it, or its full path."""
 
     program: Annotated[str, Meta(min_length=1)] | None = None
-    in_image: bool = False
 
 
 class TurnOptions(ProgramOptions, frozen=True, kw_only=True):
@@ -50,7 +52,7 @@ class CommandLineAgent(ABC):
     program: ClassVar[str]
     install: ClassVar[str]
     """How people get it, in a few words."""
-    options: ClassVar[type[ProgramOptions]] = ProgramOptions
+    options: ClassVar[type[PlaceOptions]] = ProgramOptions
     starts_servers: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
     version_question: ClassVar[str] = "--version"
@@ -75,10 +77,10 @@ class CommandLineAgent(ABC):
             return f"arms.{arm.name}.mcp_servers: {self.name} starts no tool servers; leave them out."
         if self.needs_model and arm.model is None:
             return f"arms.{arm.name}: {self.name} has no model of its own; name one by `model`."
-        if not options.in_image and self._installed(arm) is None:
+        if not options.in_image and self.installed(arm) is None:
             return (
-                f"arms.{arm.name}: there is no program {options.program or self.program!r} on your PATH, or no `node` "
-                f"for it. Install {self.name} ({self.install}), or name the program by options.program."
+                f"arms.{arm.name}: there is no program {self.program_of(arm)!r} on your PATH, or no `node` for it. "
+                f"Install {self.name} ({self.install}), or name the program by its full path in the arm's options."
             )
         return None
 
@@ -88,9 +90,7 @@ class CommandLineAgent(ABC):
 
     def read_only(self, arm: Arm) -> tuple[str, ...]:
         """Where it is installed."""
-        if self.options_of(arm).in_image:
-            return ()
-        found = self._installed(arm)
+        found = self.installed(arm)
         return () if found is None else found.needs
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
@@ -101,7 +101,7 @@ class CommandLineAgent(ABC):
         launch = self.launch(request, sandbox.home)
         _write(sandbox.host_home, launch.files)
         done = sandbox.exec(
-            [*self._command(request.arm), *launch.arguments, *request.arm.flags],
+            [*self.command(request.arm), *launch.arguments, *request.arm.flags],
             environment=self._environment(request, launch, sandbox.home),
             timeout_seconds=request.timeout_seconds,
             stdin=launch.stdin,
@@ -114,7 +114,7 @@ class CommandLineAgent(ABC):
 
     def version(self, arm: Arm) -> str | None:
         """The version that is installed, where that can be told."""
-        found = None if self.options_of(arm).in_image else self._installed(arm)
+        found = self.installed(arm)
         return None if found is None else found.version(self.version_question)
 
     def sign_in(self) -> str:
@@ -129,13 +129,21 @@ class CommandLineAgent(ABC):
             known = ", ".join(self.options.__struct_fields__)
             raise UsageError(f"arms.{arm.name}.options of {self.name}: {fault}. It understands {known}.") from None
 
-    def _installed(self, arm: Arm) -> Installed | None:
-        path = os.pathsep.join(filter(None, (arm.environment.get("PATH"), os.environ.get("PATH"))))
-        return find(self.options_of(arm).program or self.program, path)
+    def program_of(self, arm: Arm) -> str:
+        """The name or path of its program."""
+        return str(self.options_of(arm).program or self.program)
 
-    def _command(self, arm: Arm) -> tuple[str, ...]:
-        found = None if self.options_of(arm).in_image else self._installed(arm)
-        return (self.options_of(arm).program or self.program,) if found is None else found.command
+    def installed(self, arm: Arm) -> Installed | None:
+        """Its program on this machine; None where it is not there, or has no business there."""
+        if self.options_of(arm).in_image:
+            return None
+        path = os.pathsep.join(filter(None, (arm.environment.get("PATH"), os.environ.get("PATH"))))
+        return find(self.program_of(arm), path)
+
+    def command(self, arm: Arm) -> tuple[str, ...]:
+        """The words that start it inside."""
+        found = self.installed(arm)
+        return (self.program_of(arm),) if found is None else found.command
 
     def _environment(self, request: AttemptRequest, launch: Launch, home: str) -> Mapping[str, str]:
         metered = request.model_access is not None

@@ -8,6 +8,7 @@ just itself. Everything has the same name inside and outside.
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,13 @@ def find(program: str, path: str) -> Installed | None:
     if (environment / "pyvenv.cfg").is_file():
         return Installed(command=(str(real),), needs=_seen([environment, *_pythons(environment)]))
     return Installed(command=(str(real),), needs=_seen([real]))
+
+
+def this_python() -> Installed:
+    """The Python that runs the engine, without the engine."""
+    program = Path(sys.executable).resolve()
+    prefixes = (Path(sys.base_prefix), program.parent.parent)
+    return Installed(command=(str(program),), needs=_seen([prefix for prefix in prefixes if _is_apart(prefix)]))
 
 
 def _interpreter(program: Path) -> list[str] | None:
