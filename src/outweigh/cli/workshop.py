@@ -60,7 +60,7 @@ def workshop(
         overlays=suite.overlays,
         agents=equipment.agents,
         sandboxes=equipment.sandboxes,
-        workspaces=CachedWorkspaces(scratch.folder / "pristine", remove=scratch.remove),
+        workspaces=CachedWorkspaces(scratch.folder / "pristine", remove=_with_its_trial),
         store=store,
         sandbox=suite.spec.sandbox,
         limits=suite.spec.limits,
@@ -76,6 +76,10 @@ def workshop(
         watch=watchlist(suite.arms, suite.overlays),
         keep_bodies=suite.spec.gateway.keep_bodies,
     )
+
+
+def _with_its_trial(layout: Path) -> None:
+    """Leave a layout where it is: it lies in its trial's folder, which is removed as a whole."""
 
 
 def _agents(suite: LoadedSuite) -> dict[str, Agent]:
