@@ -4,7 +4,7 @@ import msgspec
 
 from outweigh.errors import EvidenceError
 from outweigh.record.attempt import Attempt, decode_attempt, encode_attempt
-from outweigh.record.codec import Record, decode, encode, seal
+from outweigh.record.codec import decode, encode, seal
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
 
@@ -44,7 +44,7 @@ def is_whole(line: bytes) -> bool:
     return line == seal(line[:-_SEAL_BYTES])
 
 
-def _sealed(kind: str, record: Record) -> bytes:
+def _sealed(kind: str, record: RunRecord | Judgment) -> bytes:
     """Sealed and tried on its reader: what cannot be read again must not be acknowledged."""
     try:
         line = seal(encode(record))
