@@ -54,7 +54,8 @@ def begin_store(
     until_decided = bool(options.until_decided)
     # Noted before anything is copied: a store that is for something else is refused here.
     _remember(store, suite, until_decided=until_decided)
-    for content in suite.overlays.values():
+    # The manifest of an arm is found by its fingerprint, which every run names.
+    for content in (*suite.overlays.values(), *(arm.manifest for arm in suite.arms.values())):
         if not any(secret and secret.encode() in content for secret in secrets):
             store.keep(content)
     _say(suite.notes)

@@ -58,16 +58,11 @@ class OverlayFile(Spec, frozen=True, kw_only=True):
     executable: bool
 
 
-class Arm(Spec, frozen=True, kw_only=True):
-    """A resolved arm: nothing is inherited any more, and every file is known by its content.
+class ArmIdentity(Spec, frozen=True, kw_only=True):
+    """Everything that makes an arm what it is, every file known by its content; its name and its rank do not."""
 
-    `option_files` are the hashes of files that options name by path; such options hold absolute paths here.
-    """
-
-    name: Name
     agent: Name
     model: str | None
-    tier: int | None
     overlay: tuple[OverlayFile, ...]
     skills: tuple[str, ...]
     mcp_servers: dict[str, McpServer]
@@ -78,12 +73,27 @@ class Arm(Spec, frozen=True, kw_only=True):
     options: dict[str, Any]
     option_files: dict[str, str]
 
+
+class Arm(ArmIdentity, frozen=True, kw_only=True):
+    """A resolved arm: nothing is inherited any more, and every file is known by its content.
+
+    `option_files` are the hashes of files that options name by path; such options hold absolute paths here.
+    """
+
+    name: Name
+    tier: int | None
+
     @property
-    def fingerprint(self) -> str:
-        """A hash of everything that makes this arm what it is; its name, its rank and where files lie do not."""
+    def manifest(self) -> bytes:
+        """Its identity as it is written down: an `ArmIdentity` without the paths of files that options name."""
         identity = msgspec.to_builtins(self)
         for name in ("name", "tier"):
             del identity[name]
         # A file that an option names counts by its content, wherever it lies.
         identity["options"] = {key: value for key, value in self.options.items() if key not in self.option_files}
-        return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
+        return msgspec.json.encode(identity, order="sorted")
+
+    @property
+    def fingerprint(self) -> str:
+        """The hash of its manifest."""
+        return sha256(self.manifest).hexdigest()

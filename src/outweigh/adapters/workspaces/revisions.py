@@ -27,7 +27,7 @@ _OWNED_BY_ANYBODY = ("-c", "safe.directory=*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
+class Entry:
     """A line of a listing. Modes are git's own: the old 100664 is a plain file too."""
 
     mode: str
@@ -36,10 +36,12 @@ class _Entry:
 
     @property
     def is_file(self) -> bool:
+        """A plain file, executable or not."""
         return self.mode in ("100644", "100755", "100664")
 
     @property
     def is_link(self) -> bool:
+        """A symbolic link."""
         return self.mode == "120000"
 
 
@@ -70,15 +72,15 @@ class GitRevisions:
         A link is followed where it leads to a file of the same folder in the same commit, and refused elsewhere.
         """
         with self._borrowed(commit) as repository:
-            entries = dict(_below(_listing(repository, commit), folder))
-            found = _Reader(repository, entries).read(path for path in sorted(entries) if wanted(path))
+            entries = dict(below(listing(repository, commit), folder))
+            found = Reader(repository, entries).read(path for path in sorted(entries) if wanted(path))
         for path, (content, executable) in found.items():
             yield RevisionFile(path=path, content=content, executable=executable)
 
     def changed(self, before: str, after: str) -> list[str]:
         """Every path that two commits do not share."""
         with self._borrowed(before) as repository:
-            old, new = _listing(repository, before), _listing(repository, after)
+            old, new = listing(repository, before), listing(repository, after)
         return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
 
     def check_out(self, commit: str, target: Path) -> None:
@@ -111,25 +113,27 @@ class GitRevisions:
             for part in ("objects/info", "refs", "info"):
                 (folder / part).mkdir(parents=True)
             (folder / "HEAD").write_text("ref: refs/heads/none\n")
-            (folder / "config").write_text(_settings(commit))
+            (folder / "config").write_text(repository_settings(commit))
             (folder / "objects/info/alternates").write_bytes(os.fsencode(objects) + b"\n")
             (folder / "info/attributes").write_text(AS_IT_IS)
             yield folder
 
 
-def _settings(commit: str) -> str:
+def repository_settings(commit: str) -> str:
+    """The settings of a bare repository whose objects have names like this one."""
     longer = len(commit) == 64
     format_version = "1\n[extensions]\n\tobjectFormat = sha256\n[core]\n" if longer else "0\n"
     return f"[core]\n\trepositoryformatversion = {format_version}\tbare = true\n"
 
 
-def _listing(repository: Path, commit: str) -> dict[str, _Entry]:
+def listing(repository: Path, commit: str) -> dict[str, Entry]:
+    """Everything in a commit but its folders, by path."""
     listed = _read(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", commit)
-    entries: dict[str, _Entry] = {}
+    entries: dict[str, Entry] = {}
     for line in filter(None, listed.split(b"\0")):
         mode, name, size, path = _parts(line)
         # Names that are no text are kept apart by what stands in for their bytes; nobody asks for them.
-        entries[os.fsdecode(path)] = _Entry(
+        entries[os.fsdecode(path)] = Entry(
             mode=mode.decode(), object_name=name.decode(), size=int(size) if size != b"-" else 0
         )
     return entries
@@ -143,7 +147,8 @@ def _parts(line: bytes) -> tuple[bytes, bytes, bytes, bytes]:
     return mode, name, size, path
 
 
-def _below(entries: Mapping[str, _Entry], folder: str) -> Iterator[tuple[str, _Entry]]:
+def below(entries: Mapping[str, Entry], folder: str) -> Iterator[tuple[str, Entry]]:
+    """What lies in a folder, by its path there."""
     prefix = "" if folder in ("", ".") else f"{PurePosixPath(folder)}/"
     for path, entry in entries.items():
         if path.startswith(prefix):
@@ -163,15 +168,15 @@ def _refuse_large(path: str, size: int, total: int) -> None:
         raise UsageError(f"the files of the configuration have more than {TOTAL_LIMIT:,} bytes; name a smaller folder.")
 
 
-class _Reader:
+class Reader:
     """Reads files of one listing; what is no plain file is followed or refused."""
 
-    def __init__(self, repository: Path, entries: Mapping[str, _Entry]) -> None:
+    def __init__(self, repository: Path, entries: Mapping[str, Entry]) -> None:
         self._repository, self._entries = repository, entries
 
     def read(self, paths: Iterable[str]) -> dict[str, tuple[bytes, bool]]:
         """Content of each, and whether it is a program."""
-        places = {path: self._plain(path) for path in paths}
+        places = {path: self.plain(path) for path in paths}
         total = 0
         for path, place in places.items():
             total += self._entries[place].size
@@ -180,7 +185,7 @@ class _Reader:
         found = {path: self._entries[place] for path, place in places.items()}
         return {path: (contents[entry.object_name], entry.mode == "100755") for path, entry in found.items()}
 
-    def _plain(self, path: str) -> str:
+    def plain(self, path: str) -> str:
         """The plain file that a path leads to within the listing; nothing outside of it can be led to."""
         _refuse_unsafe(path)
         entry = self._entries[path]
@@ -200,7 +205,7 @@ class _Reader:
             )
         return place
 
-    def _target(self, place: str, entry: _Entry) -> str:
+    def _target(self, place: str, entry: Entry) -> str:
         _refuse_large(place, entry.size, entry.size)
         target = os.fsdecode(_contents(self._repository, [entry.object_name])[entry.object_name])
         return posixpath.normpath(posixpath.join(posixpath.dirname(place), target))
