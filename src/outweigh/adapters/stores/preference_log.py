@@ -26,9 +26,14 @@ class PreferenceLog:
         self._log = AppendLog(folder / PATTERN.replace("*", writer))
 
     def append(self, preference: Preference) -> None:
-        """Keep one answer; when this returns, it survives a power cut."""
+        """Keep one answer; when this returns, it survives a power cut. What could not be read again is refused."""
+        line = seal(encode(preference))
         try:
-            self._log.append(seal(encode(preference)))
+            decode(line)
+        except ValueError as fault:
+            raise EvidenceError(f"an answer about task {preference.task_id!r} could not be kept: {fault}.") from fault
+        try:
+            self._log.append(line)
         except OSError as fault:
             raise EvidenceError(
                 f"an answer about task {preference.task_id!r} could not be kept in {self._folder}: {fault.strerror}. "
