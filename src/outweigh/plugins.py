@@ -6,7 +6,12 @@ from typing import Any
 
 from outweigh.errors import UsageError
 
-GROUPS = {"agent": "outweigh.agents", "judge": "outweigh.judges", "sandbox": "outweigh.sandboxes"}
+GROUPS = {
+    "agent": "outweigh.agents",
+    "forge": "outweigh.forges",
+    "judge": "outweigh.judges",
+    "sandbox": "outweigh.sandboxes",
+}
 
 
 def load(kind: str, name: str) -> Any:

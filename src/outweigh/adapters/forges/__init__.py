@@ -1,0 +1,1 @@
+"""Where pull requests are opened: GitHub, GitLab, or nowhere but a pushed branch."""

@@ -1,0 +1,170 @@
+"""Requests to a forge's API, and what a refusal means."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.client import HTTPException
+from ipaddress import ip_address
+from typing import Any, Protocol
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+import msgspec
+
+from outweigh.ports import ForgeError
+
+TIMEOUT_SECONDS = 60.0
+LARGEST_ANSWER = 16 * 2**20
+TRIES = 3
+LONGEST_WAIT_SECONDS = 30.0
+_SHOWN = 300
+_ADVICE = {
+    401: "the forge does not accept the token; is it current?",
+    403: "the token has no right to do this; it needs to read and write pull requests of this repository.",
+    404: "the forge does not know this repository, or does not show it to this token.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back; names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Transport(Protocol):
+    """Brings a request to a forge."""
+
+    def send(self, method: str, path: str, body: bytes | None) -> Reply:
+        """One request; ForgeError where no answer came back."""
+
+
+class RefusedError(ForgeError):
+    """An answer that is no success."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Rest:
+    """JSON in, JSON out. A forge that asks for a short pause gets it."""
+
+    def __init__(self, transport: Transport, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._transport, self._sleep = transport, sleep
+
+    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Send a request and decode the answer; a refusal is raised as `RefusedError`."""
+        sent = None if body is None else msgspec.json.encode(body)
+        for number in range(1, TRIES + 1):
+            reply = self._transport.send(method, path, sent)
+            wait = _asked_wait(reply)
+            if wait is None or wait > LONGEST_WAIT_SECONDS or number == TRIES:
+                break
+            self._sleep(wait)
+        if not 200 <= reply.status < 300:
+            raise _refused(method, path, reply, wait)
+        return _decoded(reply.body)
+
+
+class HttpTransport:
+    """HTTP by Python's own library. The token goes to this address and nowhere else: redirects are not followed."""
+
+    def __init__(self, base_url: str, headers: Mapping[str, str]) -> None:
+        self._base_url, self._headers = base_url.rstrip("/"), headers
+        self._opener = build_opener(_NoRedirects)
+
+    def send(self, method: str, path: str, body: bytes | None) -> Reply:
+        """One request."""
+        headers = {"User-Agent": "outweigh", "Content-Type": "application/json", **self._headers}
+        request = Request(self._base_url + path, data=body, headers=headers, method=method)
+        try:
+            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
+                return _reply(answer.status, dict(answer.headers.items()), answer.read(LARGEST_ANSWER))
+        except HTTPError as refusal:
+            with refusal:
+                return _reply(refusal.code, dict(refusal.headers.items()), refusal.read(LARGEST_ANSWER))
+        except (OSError, HTTPException) as fault:
+            raise ForgeError(f"{self._base_url} does not answer: {str(fault) or type(fault).__name__}.") from fault
+
+
+def safe_address(url: str) -> bool:
+    """Whether a token may be sent there: encrypted, or not leaving this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname or ""))
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        """Nobody is followed: what follows would carry the token along."""
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+    return Reply(status=status, headers={name.lower(): value for name, value in headers.items()}, body=body)
+
+
+def _asked_wait(reply: Reply) -> float | None:
+    """How long the forge asks to wait before the same request; None where it does not."""
+    if reply.status not in (403, 429, 503):
+        return None
+    try:
+        if "retry-after" in reply.headers:
+            return max(0.0, float(reply.headers["retry-after"]))
+        if reply.headers.get("x-ratelimit-remaining") == "0":
+            return max(0.0, float(reply.headers["x-ratelimit-reset"]) - time.time())
+    except (KeyError, ValueError):
+        return float("inf")
+    return float("inf") if reply.status == 429 else None
+
+
+def _refused(method: str, path: str, reply: Reply, wait: float | None) -> RefusedError:
+    what = f"{method} {path.partition('?')[0]} was answered by {reply.status}"
+    if wait is not None:
+        when = f" in {wait:.0f} seconds" if wait < float("inf") else " later"
+        return RefusedError(reply.status, f"{what}: the forge takes no more requests for now. Try again{when}.")
+    if 300 <= reply.status < 400:
+        return RefusedError(reply.status, f"{what}: the repository has moved. Set the remote to its new address.")
+    said = _said(reply.body)
+    advice = _ADVICE.get(reply.status)
+    return RefusedError(reply.status, f"{what}: {' '.join(filter(None, (said, advice))) or 'nothing was said.'}")
+
+
+def _said(body: bytes) -> str:
+    try:
+        answer = _decoded(body)
+    except ForgeError:
+        return ""
+    if not isinstance(answer, dict):
+        return ""
+    words = [answer.get("message"), *_each(answer.get("errors")), answer.get("error")]
+    text = "; ".join(_flat(word) for word in words if word)
+    return f"{text[:_SHOWN]}." if text else ""
+
+
+def _each(errors: Any) -> list[Any]:
+    return errors if isinstance(errors, list) else [errors]
+
+
+def _flat(word: Any) -> str:
+    if isinstance(word, dict):
+        return _flat(word.get("message") or list(word.values()))
+    return " ".join(map(_flat, word)) if isinstance(word, list) else " ".join(str(word).split())
+
+
+def _decoded(body: bytes) -> Any:
+    if not body.strip():
+        return None
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
+        raise ForgeError("the forge's answer is no JSON; is the address of its API right?") from fault
