@@ -9,8 +9,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+from hypothesis import settings
 
 from outweigh.cli.main import main
+
+# A suite gives the same answer twice, however busy the machine is; HYPOTHESIS_PROFILE=search looks for new examples.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 class Answer(NamedTuple):

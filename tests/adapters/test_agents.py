@@ -133,7 +133,7 @@ def test_a_scripted_success_leaves_its_files_in_the_workspace(room: Sandbox) -> 
     assert done.status is Status.COMPLETED
     assert room.read("out/answer.txt", 10) == b"42\n"
     assert room.read("answer.txt", 10) is None
-    assert done.reached_steps == {"answered"}
+    assert done.reached_steps == frozenset({"answered"})
 
 
 def test_a_scripted_failure_is_a_completed_run_with_wrong_files(room: Sandbox) -> None:
