@@ -105,15 +105,15 @@ def test_less_of_a_resource_is_drawn_as_better(written: Written, tmp_path: Path)
 
     page = written("html", str(runs), "--baseline", "slow", "--candidate", "fast", "--gates", "duration")
 
-    [bar] = re.findall(r'<line class="ow-holds" x1="([\d.]+)%"', page)
+    [bar] = re.findall(r'<line class="ow-better" x1="([\d.]+)%"', page)
     zero = re.findall(r'<line class="ow-zero" x1="([\d.]+)%"', page)[0]
     assert float(bar) > float(zero)
 
 
-def test_a_policy_that_tests_nothing_has_no_picture(written: Written) -> None:
+def test_a_policy_that_tests_nothing_has_no_picture_of_its_tests(written: Written) -> None:
     page = written("html", RECORDED, *ARMS, "--policy", "gates")
 
-    assert "ow-chart" not in page
+    assert "change and margin of every gate" not in page
     assert "policy gates" in page
 
 

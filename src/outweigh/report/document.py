@@ -55,13 +55,15 @@ class Bullets:
 class Picture:
     """A drawing as SVG, with everything in it escaped by whoever drew it, and the same in words.
 
-    A format without pictures shows the words; the caption explains how to read the drawing.
+    A format without pictures shows the words and the sketch, whose lines are to be kept as they are; the caption
+    explains how to read the drawing.
     """
 
     title: str
     svg: str
     caption: str
     words: tuple[str, ...]
+    sketch: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ from outweigh.compare.comparison import Comparison
 from outweigh.report.arms_view import arms_table
 from outweigh.report.comparison_view import READING, differences, remarks
 from outweigh.report.document import Block, Bullets, Heading, Listing, Report, Table, Tone, notes
-from outweigh.report.gate_picture import gate_pictures
 from outweigh.report.gates_view import gate_blocks, gate_figures
 from outweigh.report.judges_view import judge_blocks
+from outweigh.report.pictures.gates import gate_pictures
 from outweigh.report.report_contract import Judged, Provenance, report_payload
 from outweigh.report.verdict_view import TONES, answer_blocks, headline, several_headline, standing_blocks
 from outweigh.verdict.verdict import Verdict

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from outweigh.adapters.reporters.html_style import STYLE
+from outweigh.report.charts.style import STYLE as CHART_STYLE
 from outweigh.report.document import WORD_TONES, Block, Bullets, Heading, Listing, Picture, Report, Table, Tone
 from outweigh.report.wording import visible
 
@@ -29,7 +30,7 @@ class HtmlReporter:
                 '<meta name="color-scheme" content="light dark">',
                 '<meta name="referrer" content="no-referrer">',
                 f"<title>{title}</title>",
-                f"<style>{STYLE}</style>",
+                f"<style>{STYLE}{CHART_STYLE}</style>",
                 "</head>",
                 "<body>",
                 "<main>",

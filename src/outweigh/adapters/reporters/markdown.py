@@ -29,7 +29,7 @@ def _block(block: Block) -> str:
         case Bullets():
             return _list(block.title, block.items)
         case Picture():
-            return _list(block.title, block.words)
+            return _picture(block)
         case Listing():
             return _listing(block)
 
@@ -48,12 +48,23 @@ def _list(title: str, items: tuple[str, ...]) -> str:
     return "\n".join([f"### {_escape(title)}", "", *(f"- {_escape(item)}" for item in items)])
 
 
+def _picture(picture: Picture) -> str:
+    """Drawn in letters, and told in words."""
+    told = "\n".join(f"- {_escape(item)}" for item in picture.words)
+    drawn = _fenced(picture.sketch) if picture.sketch else ""
+    return "\n\n".join(part for part in (f"### {_escape(picture.title)}", drawn, told) if part)
+
+
 def _listing(block: Listing) -> str:
-    """A fenced block; its fence is longer than any in the lines, so that none of them can end it."""
-    lines = [visible(line) for line in block.lines]
-    longest = max((len(found) for line in lines for found in _FENCE.findall(line)), default=2)
+    return f"### {_escape(block.title)}\n\n{_fenced(block.lines)}"
+
+
+def _fenced(lines: tuple[str, ...]) -> str:
+    """The fence is longer than any in the lines, so that none of them can end it."""
+    shown = [visible(line) for line in lines]
+    longest = max((len(found) for line in shown for found in _FENCE.findall(line)), default=2)
     fence = "`" * (longest + 1)
-    return "\n".join([f"### {_escape(block.title)}", "", fence, *lines, fence])
+    return "\n".join([fence, *shown, fence])
 
 
 def _escape(text: str) -> str:

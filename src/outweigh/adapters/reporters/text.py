@@ -29,7 +29,8 @@ class TextReporter:
             case Bullets():
                 return self._list(block.title, [f"- {item}" for item in block.items], block.tone)
             case Picture():
-                return self._list(block.title, [f"- {line}" for line in block.words], Tone.PLAIN)
+                told = [*block.sketch, *(f"- {line}" for line in block.words)]
+                return self._list(block.title, told, Tone.PLAIN)
             case Listing():
                 return self._list(block.title, block.lines, Tone.PLAIN)
 

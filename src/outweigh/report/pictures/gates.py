@@ -1,11 +1,12 @@
 """The gates of one verdict, drawn against their margins."""
 
 from outweigh.compare.comparison import Comparison
-from outweigh.report.charts import ChartRow, Mark, interval_chart
+from outweigh.report.charts.interval import ChartRow, Mark, interval_chart
+from outweigh.report.charts.sketch import interval_sketch
 from outweigh.report.document import Block, Picture
 from outweigh.report.gates_view import gate_figures
 from outweigh.verdict.gated_metric import Scale
-from outweigh.verdict.verdict import Gate, GateEvidence
+from outweigh.verdict.verdict import Gate, GateEvidence, GateState
 
 CAPTION = (
     "Each bar is a 90 % interval, each shaded band a margin, each upright line no change. A gate holds (circle) when "
@@ -14,6 +15,8 @@ CAPTION = (
 
 Span = tuple[float, float]
 
+MARKS = {GateState.HOLDS: Mark.BETTER, GateState.FAILS: Mark.WORSE, GateState.UNKNOWN: Mark.OPEN}
+
 
 def gate_pictures(gates: tuple[Gate, ...], comparison: Comparison) -> list[Block]:
     """One picture, where the policy tested anything that can be drawn."""
@@ -21,19 +24,27 @@ def gate_pictures(gates: tuple[Gate, ...], comparison: Comparison) -> list[Block
     if not rows:
         return []
     title = f"{comparison.candidate.name} against {comparison.baseline.name}: change and margin of every gate"
-    words = tuple(row.words for row in rows)
-    return [Picture(title=title, svg=interval_chart(title, rows), caption=CAPTION, words=words)]
+    return [
+        Picture(
+            title=title,
+            svg=interval_chart(title, rows),
+            caption=CAPTION,
+            words=tuple(row.words for row in rows),
+            sketch=interval_sketch(rows),
+        )
+    ]
 
 
 def _row(gate: Gate, evidence: GateEvidence) -> ChartRow:
     change, span, margin = gate_figures(evidence)
-    interval, band = _interval(evidence), _band(evidence)
+    interval, band = benefit_interval(evidence), margin_band(evidence)
     figures = "" if evidence.effect is None else change if interval is None else f"{change} ({span})"
     return ChartRow(
         name=gate.name,
-        mark=Mark(gate.state.value),
+        state=gate.state.value,
+        mark=MARKS[gate.state],
         figures=figures,
-        point=None if evidence.effect is None else _benefit(evidence.effect, evidence),
+        point=None if evidence.effect is None else benefit_of(evidence.effect, evidence),
         interval=interval,
         band=band,
         words=f"{gate.name} {gate.state.value}: {figures or gate.detail}; {_reading(interval, band)}",
@@ -41,19 +52,20 @@ def _row(gate: Gate, evidence: GateEvidence) -> ChartRow:
     )
 
 
-def _benefit(change: float, evidence: GateEvidence) -> float:
+def benefit_of(change: float, evidence: GateEvidence) -> float:
     """More passes are better, and so is less of a resource."""
     return change if evidence.scale == Scale.POINTS else -change
 
 
-def _interval(evidence: GateEvidence) -> Span | None:
+def benefit_interval(evidence: GateEvidence) -> Span | None:
+    """The gate's interval, oriented so that more is better."""
     if evidence.low is None or evidence.high is None:
         return None
-    low, high = sorted((_benefit(evidence.low, evidence), _benefit(evidence.high, evidence)))
+    low, high = sorted((benefit_of(evidence.low, evidence), benefit_of(evidence.high, evidence)))
     return low, high
 
 
-def _band(evidence: GateEvidence) -> Span:
+def margin_band(evidence: GateEvidence) -> Span:
     """The test is symmetric in logs: the counterpart of 5 % more is 1/1.05, which is 4.8 % less."""
     margin = evidence.margin
     return -margin, margin if evidence.scale == Scale.POINTS else 1 - 1 / (1 + margin)

@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from outweigh.report.charts import ChartRow, Mark, interval_chart
+from outweigh.report.charts.interval import ChartRow, Mark, interval_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -12,7 +12,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 def a_row(**fields: object) -> ChartRow:
     usual = {
         "name": "duration",
-        "mark": Mark.HOLDS,
+        "state": "holds",
+        "mark": Mark.BETTER,
         "figures": "-20.6 % (-26.2 to -14.6)",
         "point": 0.206,
         "interval": (0.146, 0.262),
@@ -60,7 +61,7 @@ def test_worse_is_drawn_to_the_left_of_no_change() -> None:
 
 def test_the_point_lies_within_its_interval_and_no_change_within_its_margin() -> None:
     chart = drawn(a_row())
-    [bar] = [mark for mark in marks(chart, "holds") if mark.tag == f"{SVG}line"]
+    [bar] = [mark for mark in marks(chart, "better") if mark.tag == f"{SVG}line"]
     [band], [zero] = marks(chart, "band"), marks(chart, "zero")
 
     assert place(bar, "x1") < points(chart)[0] < place(bar, "x2")
@@ -68,8 +69,8 @@ def test_the_point_lies_within_its_interval_and_no_change_within_its_margin() ->
 
 
 def test_every_mark_of_a_row_has_a_title() -> None:
-    chart = drawn(a_row(), a_row(mark=Mark.FAILS), a_row(mark=Mark.UNKNOWN, interval=None))
-    kinds = ("band", "zero", "holds", "fails", "unknown")
+    chart = drawn(a_row(), a_row(mark=Mark.WORSE), a_row(mark=Mark.OPEN, interval=None))
+    kinds = ("band", "zero", "better", "worse", "open")
 
     assert all(mark.findtext(f"{SVG}title") for kind in kinds for mark in marks(chart, kind))
     assert chart.findtext(f"{SVG}title") == "a chart"
@@ -85,7 +86,7 @@ def test_the_numbers_are_there_as_text() -> None:
 def test_states_differ_in_shape_and_not_only_in_colour() -> None:
     shapes = [
         next(path.attrib["d"] for path in drawn(a_row(mark=mark)).iter(f"{SVG}path") if path.attrib["d"].endswith("Z"))
-        for mark in (Mark.HOLDS, Mark.FAILS)
+        for mark in (Mark.BETTER, Mark.WORSE)
     ]
 
     assert shapes[0] != shapes[1]
@@ -101,11 +102,11 @@ def test_what_lies_beyond_the_chart_is_pointed_at_from_its_edge(
     chart = drawn(a_row(point=point, interval=interval))
 
     assert edge in points(chart)
-    assert all(4 <= place(bar, "x1") <= place(bar, "x2") <= 96 for bar in marks(chart, "holds") if "x1" in bar.attrib)
+    assert all(4 <= place(bar, "x1") <= place(bar, "x2") <= 96 for bar in marks(chart, "better") if "x1" in bar.attrib)
 
 
 def test_a_row_without_a_change_has_only_its_margin_and_its_words() -> None:
-    chart = drawn(a_row(mark=Mark.UNKNOWN, point=None, interval=None, figures=""))
+    chart = drawn(a_row(mark=Mark.OPEN, point=None, interval=None, figures=""))
 
     assert points(chart) == []
     assert len(marks(chart, "band")) == 1

@@ -1,0 +1,1 @@
+"""What of a comparison is drawn, and in which words. How it is drawn is decided in `report/charts`."""
