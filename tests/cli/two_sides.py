@@ -25,6 +25,8 @@ class Project:
         self.store = folder / "store"
         words: dict[str, Any] = {"tasks": 2, "repeats": 1, **settings}
         write_suite(self.suite, {"agent": arm or agent(), "unused": {"agent": "noop"}}, **words)
+        for task in self.suite.glob("task-*/task.toml"):  # of one family all tasks would say as much as one
+            task.write_text(task.read_text().replace(', "family" = "answers"', ""))
         self.repository.commit({"CLAUDE.md": "Think before you write.\n", "README.md": "A project.\n"})
 
     def branch(self, name: str, files: Mapping[str, str | None]) -> str:

@@ -49,18 +49,19 @@ REPORTERS: dict[str, type[Reporter]] = {
 
 def main(arguments: Sequence[str]) -> int:
     """Write one file, whole or not at all. The verdict is in the file; the exit code says that it was written."""
-    options = _parser().parse_intermixed_args(arguments)
+    options = report_parser().parse_intermixed_args(arguments)
     policy, target = chosen_policy(options), Path(options.output)
     reporter = REPORTERS.get(target.suffix)
     if reporter is None:
         raise UsageError(f"-o {target}: the name must end in one of {', '.join(REPORTERS)}.")
-    report = _report(options, policy, command=shlex.join(["outweigh", "report", *arguments]))
+    report = whole_report(options, policy, command=shlex.join(["outweigh", "report", *arguments]))
     write_whole(target, [reporter().render(report).encode()])
     print(f"{visible(report.headline)}\nwritten to {visible(str(target))}")
     return ExitCode.SATISFIED
 
 
-def _parser() -> Parser:
+def report_parser() -> Parser:
+    """The options of `outweigh report`."""
     parser = reading_parser("report", "Everything about a baseline and its candidates, as one file.")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help=f"ends in {', '.join(REPORTERS)}")
     add_arm_options(parser, several=True)
@@ -70,7 +71,8 @@ def _parser() -> Parser:
     return parser
 
 
-def _report(options: argparse.Namespace, policy: ChosenPolicy, command: str) -> Report:
+def whole_report(options: argparse.Namespace, policy: ChosenPolicy, command: str) -> Report:
+    """Everything about the runs that the options name, before it has a format."""
     evidence = gather_evidence(options)
     baseline, candidates = arms_to_compare(options, evidence, several=True)
     profile = PROFILES[profile_for(options.profile, options.runs)]

@@ -22,6 +22,8 @@ VERBS = {
     "report": Verb("outweigh.cli.report", "a baseline and its candidates on one page: .html, .md, .json, .xml or .csv"),
     "aa": Verb("outweigh.cli.aa", "the self-check: how often would each policy cry wolf on this data?"),
     "plan": Verb("outweigh.cli.plan", "what the next experiment could see, and what it would cost"),
+    "ci": Verb("outweigh.cli.ci", "base against head as one step of a CI job, with outputs and a comment"),
+    "comment": Verb("outweigh.cli.comment", "put what `ci` wrote on a pull request, in place of what was there"),
     "baseline": Verb("outweigh.cli.baseline", "pinned runs of a baseline: pin, list, check for drift"),
     "model-server": Verb("outweigh.cli.model_server", "a scripted model: real agents offline, without a key"),
     "export": Verb("outweigh.cli.export", "write the records as .jsonl or the scores as .csv"),
