@@ -27,4 +27,5 @@ VERBS = {
     "baseline": Verb("outweigh.cli.baseline", "pinned runs of a baseline: pin, list, check for drift"),
     "model-server": Verb("outweigh.cli.model_server", "a scripted model: real agents offline, without a key"),
     "export": Verb("outweigh.cli.export", "write the records as .jsonl or the scores as .csv"),
+    "promote": Verb("outweigh.cli.promote", "open the pull request that a verdict allows; a plan unless --execute"),
 }

@@ -1,9 +1,11 @@
 """Keeping secrets out of what is kept."""
 
+import re
 from collections.abc import Iterable
 
 SHORTEST_SECRET = 4
 """Shorter values are no secrets, and would be found everywhere."""
+_USER = re.compile(r"(?<=://)[^/\s]+@")
 
 
 def without_secrets(content: bytes, secrets: Iterable[str]) -> bytes:
@@ -12,3 +14,8 @@ def without_secrets(content: bytes, secrets: Iterable[str]) -> bytes:
         if len(secret) >= SHORTEST_SECRET:
             content = content.replace(secret.encode(errors="surrogateescape"), b"[secret]")
     return content
+
+
+def without_passwords(text: str) -> str:
+    """The text with what stands before the host of every address left out: it may be a password."""
+    return _USER.sub("", text)

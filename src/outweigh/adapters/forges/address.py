@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 from outweigh.ports import ForgeProject
 
 _SHORT = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:@]+):(?P<path>[^/].*)")
-_USER = re.compile(r"(?<=://)[^/@\s]+@")
 _PAGES = {"github": "https://{host}/{path}/pull/new/{branch}", "gitlab": "https://{host}/{path}/-/merge_requests/new"}
 
 
@@ -20,11 +19,6 @@ def project_of(address: str, api_url: str | None = None) -> ForgeProject:
     if short := _SHORT.fullmatch(address):
         return ForgeProject(host=short["host"].lower(), path=_project_path(short["path"]), api_url=api_url)
     return ForgeProject(host="", path=_project_path(address), api_url=api_url)
-
-
-def without_password(text: str) -> str:
-    """The same text with whatever stands before the host of an address left out."""
-    return _USER.sub("", text)
 
 
 def forge_of(host: str) -> str:

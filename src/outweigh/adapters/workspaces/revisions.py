@@ -56,6 +56,12 @@ class GitRevisions:
         """The repository's working folder."""
         return Path(self._ask("--show-toplevel", why="it lies in no working copy of a git repository"))
 
+    @property
+    def hash_length(self) -> int:
+        """How many digits the names of its objects have."""
+        kind = self._ask("--show-object-format", why="it lies in no git repository")
+        return 64 if kind == "sha256" else 40
+
     def commit(self, ref: str) -> str:
         """The full hash of the commit that a ref means; nothing that a ref says is ever an option."""
         if ref.startswith("-") or not ref.isprintable() or not ref.strip():
@@ -155,7 +161,8 @@ def below(entries: Mapping[str, Entry], folder: str) -> Iterator[tuple[str, Entr
             yield path.removeprefix(prefix), entry
 
 
-def _refuse_unsafe(path: str) -> None:
+def refuse_unsafe(path: str) -> None:
+    """No path that leads out, into git's own folder, or that people cannot read."""
     strange = any(part.lower() == ".git" or part in ("", ".", "..") for part in path.split("/"))
     if strange or "\\" in path or not path.isprintable():
         raise UsageError(f"{path!r} is no path that can be laid into a workspace; rename it.")
@@ -187,7 +194,7 @@ class Reader:
 
     def plain(self, path: str) -> str:
         """The plain file that a path leads to within the listing; nothing outside of it can be led to."""
-        _refuse_unsafe(path)
+        refuse_unsafe(path)
         entry = self._entries[path]
         if not (entry.is_file or entry.is_link):
             raise UsageError(

@@ -1,0 +1,161 @@
+"""Branches of a remote, read and made in a private repository: the user's own is asked for its settings alone.
+
+No hook of the user's repository runs, no file of the working copy is touched, nothing is fetched into it.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Self
+
+from outweigh.adapters.workspaces.git import GitError, git
+from outweigh.adapters.workspaces.revisions import (
+    Entry,
+    GitRevisions,
+    Reader,
+    below,
+    listing,
+    refuse_unsafe,
+    repository_settings,
+)
+from outweigh.adapters.workspaces.user_git import UserGit
+from outweigh.errors import UsageError
+from outweigh.ports import FileChange, ForgeError, RevisionFile
+from outweigh.record.secrecy import without_passwords
+
+_FETCHED = "refs/upstream/fetched"
+_NO_SUCH_REF = 2
+_DEPTH = "--depth=2"
+"""A commit and its parent; more history is never looked at."""
+
+
+class GitUpstream:
+    """One remote of a repository."""
+
+    def __init__(self, top: Path, private: Path, remote: str) -> None:
+        self._top, self._private = top, private
+        self._user = UserGit(top)
+        self.address = self._user.address(remote)
+        self._push_address = self._user.address(remote, push=True)
+
+    @classmethod
+    @contextmanager
+    def open(cls, repository: Path, remote: str) -> Iterator[Self]:
+        """The remote of the repository that a folder lies in; what is fetched is gone afterwards."""
+        revisions = GitRevisions(repository)
+        with TemporaryDirectory(prefix="outweigh-upstream-", ignore_cleanup_errors=True) as name:
+            private = Path(name)
+            for part in ("objects", "refs"):
+                (private / part).mkdir()
+            (private / "HEAD").write_text("ref: refs/heads/none\n")
+            (private / "config").write_text(repository_settings("0" * revisions.hash_length))
+            yield cls(revisions.top, private, remote)
+
+    def default_branch(self) -> str:
+        """The branch that the remote itself is at."""
+        said = self._reach("ls-remote", "--symref", "--", self.address, "HEAD").decode(errors="replace")
+        for line in said.splitlines():
+            target, _, name = line.partition("\t")
+            if name == "HEAD" and target.startswith("ref: refs/heads/"):
+                return target.removeprefix("ref: refs/heads/")
+        raise UsageError("the remote does not say which branch is its main one; name one by --into.")
+
+    def tip(self, branch: str) -> str | None:
+        """The commit a branch is at, fetched with its parent; None where there is no such branch."""
+        reference = self._reference(branch)
+        said = self._reach("ls-remote", "--exit-code", "--", self.address, reference, accept=_NO_SUCH_REF)
+        if not said.strip():
+            return None
+        options = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", _DEPTH)
+        self._reach("fetch", *options, "--", self.address, f"+{reference}:{_FETCHED}")
+        return self._ask("rev-parse", "--verify", f"{_FETCHED}^{{commit}}").decode().strip()
+
+    def files(self, commit: str, folder: str, wanted: Callable[[str], bool]) -> Iterator[RevisionFile]:
+        """The wanted files below a folder of a fetched or a new commit."""
+        return GitRevisions(self._private).files(commit, folder, wanted)
+
+    def changed(self, commit: str) -> list[str]:
+        """Every path that a commit does not share with its parent."""
+        parents = self._ask("rev-list", "--parents", "--max-count=1", commit).decode().split()[1:]
+        old = listing(self._private, parents[0]) if len(parents) == 1 else {}
+        new = listing(self._private, commit)
+        return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
+
+    def commit(self, onto: str, folder: str, changes: Sequence[FileChange], message: str) -> str:
+        """A commit on top of a fetched one; what is no plain file in the way of a change is refused."""
+        entries = listing(self._private, onto)
+        places = {change.path: _place(self._private, entries, folder, change) for change in changes}
+        index = {"GIT_INDEX_FILE": str(self._private / "index")}
+        self._ask("read-tree", onto, environment=index)
+        lines = [self._index_line(change, places[change.path]) for change in changes]
+        self._ask("update-index", "-z", "--index-info", stdin=b"".join(lines), environment=index)
+        tree = self._ask("write-tree", environment=index).decode().strip()
+        made = self._ask(
+            "commit-tree", tree, "-p", onto, "-F", "-", stdin=message.encode(), environment=dict(self._user.identity())
+        )
+        return made.decode().strip()
+
+    def push(self, branch: str, commit: str) -> None:
+        """Make the branch; one that exists already, whatever it is at, is refused by the lease."""
+        reference = self._reference(branch)
+        self._push(f"--force-with-lease={reference}:", f"{commit}:{reference}")
+
+    def remove(self, branch: str, commit: str) -> None:
+        """Remove the branch where it is still at this commit."""
+        reference = self._reference(branch)
+        self._push(f"--force-with-lease={reference}:{commit}", f":{reference}")
+
+    def _push(self, lease: str, refspec: str) -> None:
+        options = ("--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed", lease)
+        self._reach("push", *options, "--", self._push_address, refspec)
+
+    def _reference(self, branch: str) -> str:
+        reference = f"refs/heads/{branch}"
+        try:
+            self._ask("check-ref-format", reference)
+        except ForgeError as fault:
+            raise UsageError(f"{branch!r} is no name of a branch.") from fault
+        return reference
+
+    def _index_line(self, change: FileChange, place: str) -> bytes:
+        if change.content is None:
+            return b"0 " + b"0" * GitRevisions(self._private).hash_length + b"\t" + os.fsencode(place) + b"\0"
+        # Handed over as an argument, not as an option; what is written is the content byte for byte.
+        name = self._ask("hash-object", "-w", "--stdin", "--no-filters", stdin=change.content).strip()
+        mode = b"100755" if change.executable else b"100644"
+        return mode + b" " + name + b"\t" + os.fsencode(place) + b"\0"
+
+    def _ask(self, *arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None) -> bytes:
+        try:
+            place = {"GIT_DIR": str(self._private), **(environment or {})}
+            return git(*arguments, folder=self._private, stdin=stdin, environment=place)
+        except GitError as fault:
+            raise ForgeError(f"git {arguments[0]}: {fault}.") from fault
+
+    def _reach(self, *arguments: str, accept: int = 0) -> bytes:
+        """Over the network, as the user's git would; a relative address starts at the top of their repository."""
+        environment = {**self._user.reaching(), "GIT_DIR": str(self._private)}
+        try:
+            return git(*arguments, folder=self._top, environment=environment, accept=accept)
+        except GitError as fault:
+            raise ForgeError(without_passwords(f"git {arguments[0]} was refused: {fault}.")) from fault
+
+
+def _place(private: Path, entries: dict[str, Entry], folder: str, change: FileChange) -> str:
+    """Where a change is made. A link to a file of the same folder is followed, so that it stays a link."""
+    refuse_unsafe(change.path)
+    prefix = "" if folder in ("", ".") else f"{PurePosixPath(folder)}/"
+    whole = f"{prefix}{change.path}"
+    for parent in PurePosixPath(whole).parents:
+        if str(parent) in entries:
+            raise UsageError(
+                f"{whole!r} cannot be written: {str(parent)!r} is no folder in the base, but a link, a file or a "
+                "submodule. Promote it by hand."
+            )
+    if any(path.startswith(f"{whole}/") for path in entries):
+        raise UsageError(f"{whole!r} cannot be written: it is a folder in the base. Promote it by hand.")
+    if change.content is None or whole not in entries:
+        return whole
+    return prefix + Reader(private, dict(below(entries, folder))).plain(change.path)
