@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from outweigh.adapters.workspaces.git import git
 from outweigh.ports import Agent, AttemptOutcome, ModelAccess, SandboxProvider
@@ -47,6 +48,8 @@ class Attempted:
 
 class AgentContract(ABC):
     """Claims about an agent that works with a model, in a sandbox with a door to that model."""
+
+    _solutions: ClassVar[dict[type, Attempted]] = {}
 
     @abstractmethod
     def agent(self) -> Agent:
@@ -96,9 +99,15 @@ class AgentContract(ABC):
                 outcome = self.agent().attempt(request, sandbox)
             return Attempted(outcome, server.ledger, room.workspace)
 
+    def solved(self) -> Attempted:
+        """An attempt at which all goes well; several claims are about one, because real agents take their time."""
+        if type(self) not in self._solutions:
+            self._solutions[type(self)] = self.attempted(self.turns())
+        return self._solutions[type(self)]
+
     def test_does_what_the_model_says_and_nothing_else_to_the_workspace(self) -> None:
         """The work is done, and nothing but the work is left."""
-        done = self.attempted(self.turns())
+        done = self.solved()
 
         assert (done.outcome.status, done.outcome.status_detail) == (Status.COMPLETED, None), done.told
         assert (done.workspace / ANSWER).read_text() == "42\n", done.told
@@ -106,7 +115,7 @@ class AgentContract(ABC):
 
     def test_tells_who_it_is_and_what_was_handed_out(self) -> None:
         """Its figures are those of the answers that it counts, in our units."""
-        done = self.attempted(self.turns())
+        done = self.solved()
 
         counted = [entry.tokens for entry in done.requests if self.counts(entry) and entry.tokens is not None]
         assert done.outcome.usage == self.usage_of(sum(counted, NO_TOKENS)), done.told
@@ -118,7 +127,7 @@ class AgentContract(ABC):
 
     def test_sends_the_runs_key_and_no_other(self) -> None:
         """The key is how a gateway knows the run."""
-        done = self.attempted(self.turns())
+        done = self.solved()
 
         assert {entry.api_key for entry in done.requests} == {KEY}, done.told
 

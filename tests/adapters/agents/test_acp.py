@@ -5,14 +5,18 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.adapters.agents.programs import a_room
+from tests.adapters.agents.live_agent import LiveAgent
+from tests.adapters.agents.programs import PROGRAMS, a_room
 
 from outweigh.adapters.agents.acp import Acp
+from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.installed import this_python
 from outweigh.ports import AttemptOutcome
 from outweigh.record.status import Status
-from outweigh.task.arm import McpServer
+from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.task.arm import Arm, McpServer
 from outweigh.testing.agent_setting import ACCESS, an_arm, an_attempt
+from outweigh.testing.model_server import Tokens
 from outweigh.transcript.atif_file import read_trajectory
 from outweigh.transcript.failure import FailureKind
 
@@ -255,3 +259,28 @@ def test_an_agent_that_is_not_there_is_missing() -> None:
 
     assert "there is no program 'no-such-agent'" in (Acp().missing(arm) or "")
     assert "`command`" in (Acp().missing(an_arm("acp")) or "")
+
+
+class TestAcp(LiveAgent):
+    """By way of goose, which asks its client to run its commands."""
+
+    model = "gpt-4.1"
+
+    def agent(self) -> CommandLineAgent:
+        return Acp()
+
+    def arm(self) -> Arm:
+        access = {
+            "GOOSE_PROVIDER": "openai",
+            "GOOSE_MODEL": "{model}",
+            "GOOSE_MODE": "auto",
+            "GOOSE_DISABLE_KEYRING": "1",
+            "OPENAI_HOST": "{url}",
+            "OPENAI_API_KEY": "{key}",
+        }
+        command = [str(PROGRAMS / "goose"), "acp", "--with-builtin", "developer"]
+        return an_arm("acp", {"command": command, "access": access}, model=self.model)
+
+    def usage_of(self, tokens: Tokens) -> Usage:
+        """Its figures are of the last request alone, and are not believed."""
+        return NO_USAGE

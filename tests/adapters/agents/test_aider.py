@@ -1,11 +1,17 @@
-"""How aider is asked; what it then does is claimed with the real program."""
+"""How aider is asked; and what it then does, with the real program."""
 
 from typing import Any
 
+from tests.adapters.agents.live_agent import LiveAgent
+
 from outweigh.adapters.agents.aider import Aider
+from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.launch import Launch
+from outweigh.record.usage import Usage
 from outweigh.task.arm import OverlayFile
+from outweigh.testing.agent_contract import ANSWER, FIRST_USAGE
 from outweigh.testing.agent_setting import ACCESS, an_arm, an_attempt
+from outweigh.testing.model_server import Tokens, Turn
 
 
 def launched(options: dict[str, Any] | None = None, *, asked: dict[str, Any] | None = None, **arm: Any) -> Launch:
@@ -48,3 +54,21 @@ def test_conventions_that_the_arm_lays_are_read_and_files_are_open_from_the_star
 
 def test_the_gateway_is_its_provider() -> None:
     assert launched().access == {"OPENAI_API_BASE": f"{ACCESS.base_url}/v1", "OPENAI_API_KEY": ACCESS.key}
+
+
+class TestAider(LiveAgent):
+    model = "openai/gpt-4.1"
+
+    def agent(self) -> CommandLineAgent:
+        return Aider()
+
+    def turns(self) -> list[Turn]:
+        """It has no tools: the model answers with the change itself."""
+        change = f"{ANSWER}\n```\n<<<<<<< SEARCH\n=======\n42\n>>>>>>> REPLACE\n```\n"
+        return [Turn(text=change, usage=FIRST_USAGE)]
+
+    def usage_of(self, tokens: Tokens) -> Usage:
+        """It tells what came out, and of what went in not how much the cache held."""
+        return Usage(
+            input_tokens=None, output_tokens=tokens.output_tokens, cache_read_tokens=None, cache_write_tokens=None
+        )

@@ -1,10 +1,12 @@
-"""How Claude Code is asked; what it then does is claimed with the real program."""
+"""How Claude Code is asked; and what it then does, with the real program."""
 
 from typing import Any
 
 import msgspec
+from tests.adapters.agents.live_agent import LiveAgent
 
 from outweigh.adapters.agents.claude_code import ClaudeCode
+from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.launch import Launch
 from outweigh.task.arm import McpServer, OverlayFile
 from outweigh.testing.agent_setting import ACCESS, an_arm, an_attempt
@@ -79,3 +81,11 @@ def test_it_reads_the_projects_settings_and_nobody_elses() -> None:
     at = launch.arguments.index("--setting-sources")
     assert launch.arguments[at + 1] == "project"
     assert launch.defaults["CLAUDE_CONFIG_DIR"] == "/home/agent/.claude"
+
+
+class TestClaudeCode(LiveAgent):
+    model = "claude-sonnet-4-5"
+    must_be_there = True
+
+    def agent(self) -> CommandLineAgent:
+        return ClaudeCode()

@@ -1,11 +1,13 @@
-"""How Codex is asked; what it then does is claimed with the real program."""
+"""How Codex is asked; and what it then does, with the real program."""
 
 import tomllib
 from typing import Any
 
 import pytest
+from tests.adapters.agents.live_agent import LiveAgent
 
 from outweigh.adapters.agents.codex import Codex
+from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.toml_text import toml_value
 from outweigh.task.arm import McpServer, OverlayFile
@@ -81,3 +83,11 @@ def test_hooks_that_the_arm_brings_run_without_a_nod(path: str) -> None:
 @pytest.mark.parametrize("value", [True, 3, 0.5, 'a "quoted" \\ line\nand more\t\x7f\x01é🙂', ["a", "b\n"], []])
 def test_values_survive_the_way_through_toml(value: Any) -> None:
     assert tomllib.loads(f"key = {toml_value(value)}")["key"] == value
+
+
+class TestCodex(LiveAgent):
+    model = "gpt-5"
+    must_be_there = True
+
+    def agent(self) -> CommandLineAgent:
+        return Codex()

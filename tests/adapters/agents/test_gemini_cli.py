@@ -1,9 +1,11 @@
-"""How Gemini CLI is asked; what it then does is claimed with the real program."""
+"""How Gemini CLI is asked; and what it then does, with the real program."""
 
 from typing import Any
 
 import msgspec
+from tests.adapters.agents.live_agent import LiveAgent
 
+from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.gemini_cli import GeminiCli
 from outweigh.adapters.agents.launch import Launch
 from outweigh.task.arm import McpServer
@@ -47,3 +49,10 @@ def test_its_settings_are_those_of_the_arm_and_tell_nobody() -> None:
         "far": {"httpUrl": "http://127.0.0.1:1/mcp"},
     }
     assert "model" not in settings(launched())
+
+
+class TestGeminiCli(LiveAgent):
+    model = "gemini-2.5-pro"
+
+    def agent(self) -> CommandLineAgent:
+        return GeminiCli()

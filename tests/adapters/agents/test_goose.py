@@ -1,14 +1,17 @@
-"""How goose is asked; what it then does is claimed with the real program."""
+"""How goose is asked; and what it then does, with the real program."""
 
 from typing import Any
 
 import msgspec
 import pytest
+from tests.adapters.agents.live_agent import LiveAgent
 
+from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.goose import Goose
 from outweigh.adapters.agents.launch import Launch
 from outweigh.task.arm import McpServer
 from outweigh.testing.agent_setting import ACCESS, an_arm, an_attempt
+from outweigh.testing.model_server import LedgerEntry
 
 
 def launched(
@@ -71,3 +74,14 @@ def test_its_extensions_are_its_own_tools_skills_and_the_arms_servers() -> None:
 
 def test_a_model_without_a_provider_is_refused_with_the_way_out() -> None:
     assert "goose wants a provider before the name" in (Goose().missing(an_arm("goose", model="gpt-5")) or "")
+
+
+class TestGoose(LiveAgent):
+    model = "openai/gpt-4.1"
+
+    def agent(self) -> CommandLineAgent:
+        return Goose()
+
+    def counts(self, entry: LedgerEntry) -> bool:
+        """It does not count the request for a title."""
+        return super().counts(entry) and bool(entry.tools)

@@ -1,13 +1,16 @@
-"""How mini-swe-agent is asked; what it then does is claimed with the real program."""
+"""How mini-swe-agent is asked; and what it then does, with the real program."""
 
 from typing import Any
 
 import msgspec
 import pytest
+from tests.adapters.agents.live_agent import LiveAgent
 
+from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.mini_swe_agent import MiniSweAgent
 from outweigh.testing.agent_setting import ACCESS, an_arm, an_attempt
+from outweigh.testing.model_server import Turn
 
 
 def launched(
@@ -64,3 +67,16 @@ def test_the_models_name_tells_which_way_it_is_led(model: str, told: str, access
     assert (metered.arguments[5], metered.access) == (told, access)
     assert (direct.arguments[5], direct.access) == (model, {})
     assert access.keys() <= set(MiniSweAgent.own_ways)
+
+
+class TestMiniSweAgent(LiveAgent):
+    model = "openai/gpt-4.1"
+    must_be_there = True
+
+    def agent(self) -> CommandLineAgent:
+        return MiniSweAgent()
+
+    def turns(self) -> list[Turn]:
+        """It ends by a command."""
+        act, end = super().turns()
+        return [act, Turn(run="echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT", usage=end.usage)]

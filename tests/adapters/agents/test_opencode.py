@@ -1,14 +1,17 @@
-"""How OpenCode is asked; what it then does is claimed with the real program."""
+"""How OpenCode is asked; and what it then does, with the real program."""
 
 from typing import Any
 
 import msgspec
 import pytest
+from tests.adapters.agents.live_agent import LiveAgent
 
+from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.opencode import OpenCode
 from outweigh.task.arm import McpServer
 from outweigh.testing.agent_setting import ACCESS, an_arm, an_attempt
+from outweigh.testing.model_server import LedgerEntry
 
 
 def launched(model: str = "openai/gpt-5", *, asked: dict[str, Any] | None = None, **arm: Any) -> Launch:
@@ -68,3 +71,14 @@ def test_a_model_without_a_provider_is_refused_with_the_way_out() -> None:
     complaint = OpenCode().missing(an_arm("opencode", model="gpt-5"))
 
     assert complaint == "arms.plain.model: opencode wants a provider before the name, as in openai/gpt-5."
+
+
+class TestOpenCode(LiveAgent):
+    model = "openai/gpt-5"
+
+    def agent(self) -> CommandLineAgent:
+        return OpenCode()
+
+    def counts(self, entry: LedgerEntry) -> bool:
+        """It does not count the request for a title."""
+        return super().counts(entry) and bool(entry.tools)

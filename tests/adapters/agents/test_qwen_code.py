@@ -1,13 +1,17 @@
-"""How Qwen Code is asked; what it then does is claimed with the real program."""
+"""How Qwen Code is asked; and what it then does, with the real program."""
 
 from typing import Any
 
 import msgspec
+from tests.adapters.agents.live_agent import LiveAgent
 
+from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.qwen_code import QwenCode
+from outweigh.record.usage import Usage
 from outweigh.task.arm import McpServer
 from outweigh.testing.agent_setting import ACCESS, an_arm, an_attempt
+from outweigh.testing.model_server import Tokens
 
 
 def launched(options: dict[str, Any] | None = None, *, asked: dict[str, Any] | None = None, **arm: Any) -> Launch:
@@ -37,3 +41,14 @@ def test_tool_servers_are_part_of_its_settings() -> None:
 
 def test_it_has_no_model_of_its_own() -> None:
     assert "name one by `model`" in (QwenCode().missing(an_arm("qwen-code")) or "")
+
+
+class TestQwenCode(LiveAgent):
+    model = "qwen3-coder"
+
+    def agent(self) -> CommandLineAgent:
+        return QwenCode()
+
+    def usage_of(self, tokens: Tokens) -> Usage:
+        """It has no word for what is written to the cache."""
+        return msgspec.structs.replace(super().usage_of(tokens), cache_write_tokens=None)

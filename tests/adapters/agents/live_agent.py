@@ -1,0 +1,120 @@
+"""The contract for real agents, as `make agents` installs them: behind walls, against a scripted model."""
+
+from abc import abstractmethod
+from pathlib import Path
+from shutil import which
+from typing import ClassVar
+
+import pytest
+from tests.adapters.agents.programs import PROGRAMS
+from tests.parts import require
+
+from outweigh.adapters.agents.command_line import CommandLineAgent
+from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
+from outweigh.adapters.sandboxes.local import LocalSandboxes
+from outweigh.ports import SandboxProvider
+from outweigh.record.status import Status
+from outweigh.run.arms import ArmFiles, load_arm
+from outweigh.task.arm import Arm, ArmSpec, McpServer
+from outweigh.task.places import places_of
+from outweigh.testing.agent_contract import ANSWER, AgentContract
+from outweigh.testing.agent_setting import an_arm
+
+DESCRIPTION = "Puts every zebra back into its own stable."
+SKILL = f"---\nname: tidy\ndescription: {DESCRIPTION}\n---\nCount the stripes first.\n"
+INSTRUCTIONS = "Greet every zebra by its full name."
+TOOL_SERVER = """
+import json, sys
+TOOL = {"name": "feed_the_zebra", "description": "Feeds it.", "inputSchema": {"type": "object", "properties": {}}}
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    method, answer = asked["method"], {"error": {"code": -32601, "message": "unknown method"}}
+    if method == "initialize":
+        version = asked["params"]["protocolVersion"]
+        about = {"name": "zoo", "version": "1"}
+        answer = {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}}
+    elif method == "tools/list":
+        answer = {"result": {"tools": [TOOL]}}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
+"""
+
+SERVERS = {"zoo": McpServer(command=["python3", "tool_server.py"])}
+INSIDE = "/usr/local/bin:/usr/bin:/bin"
+
+
+class LiveAgent(AgentContract):
+    """The contract for a program of ours."""
+
+    model: ClassVar[str]
+    must_be_there: ClassVar[bool] = False
+    """Whether a build that promises everything is broken without it."""
+
+    @pytest.fixture(autouse=True)
+    def _parts(self, tmp_path: Path) -> None:
+        require(BubblewrapSandboxes().missing())
+        missing = self.agent().missing(self.arm())
+        if missing is not None and not self.must_be_there:
+            pytest.skip(missing)
+        require(missing)
+        self._folder = tmp_path
+        self._sandboxes: SandboxProvider = BubblewrapSandboxes()
+
+    @abstractmethod
+    def agent(self) -> CommandLineAgent: ...
+
+    def arm(self) -> Arm:
+        agent = self.agent()
+        return an_arm(agent.name, {"program": str(PROGRAMS / agent.program)}, model=self.model)
+
+    def sandboxes(self) -> SandboxProvider:
+        return self._sandboxes
+
+    def folder(self) -> Path:
+        return self._folder
+
+    def laid(self) -> tuple[Arm, dict[str, bytes]]:
+        """An arm with all that this agent understands, loaded as a suite's is, and the files that it lays."""
+        source = self._folder / "suite"
+        (source / "skills" / "tidy").mkdir(parents=True)
+        (source / "skills" / "tidy" / "SKILL.md").write_text(SKILL)
+        (source / "files").mkdir()
+        (source / "files" / "tool_server.py").write_text(TOOL_SERVER)
+        plain, places = self.arm(), places_of(self.agent().name)
+        spec = ArmSpec(
+            agent=plain.agent,
+            model=plain.model,
+            options=plain.options,
+            files="files",
+            skills=["skills/tidy"] if places.skills else [],
+            instructions=INSTRUCTIONS if places.instructions else None,
+            mcp_servers={"zoo": McpServer(command=["python3", "tool_server.py"])}
+            if self.agent().starts_servers
+            else {},
+        )
+        files = ArmFiles(source)
+        arm = load_arm("full", {"full": spec}, files, "suite.toml")
+        return arm, {file.path: files.contents[file.sha256] for file in arm.overlay}
+
+    def test_works_without_walls_too(self) -> None:
+        self._sandboxes = LocalSandboxes()
+
+        done = self.attempted(self.turns())
+
+        assert done.outcome.status is Status.COMPLETED, done.told
+        assert (done.workspace / ANSWER).read_text() == "42\n", done.told
+
+    def test_what_the_arm_lays_is_put_before_the_model(self) -> None:
+        require(None if which("python3", path=INSIDE) else f"no python3 in {INSIDE}, where sandboxes look for it")
+        arm, files = self.laid()
+
+        done = self.attempted(self.turns(), arm, files)
+
+        sent = b"\n".join(entry.body or b"" for entry in done.requests).decode()
+        places = places_of(self.agent().name)
+        assert done.outcome.status is Status.COMPLETED, done.told
+        assert (DESCRIPTION in sent, INSTRUCTIONS in sent) == (bool(places.skills), bool(places.instructions)), (
+            done.told
+        )
+        assert ("feed_the_zebra" in sent) == self.agent().starts_servers, done.told
