@@ -37,7 +37,7 @@ def _interval_line(row: ChartRow, scale: Scale, width: int) -> str:
     cells[at(0.0)] = "│"
     if row.interval is not None:
         low, high = map(at, row.interval)
-        cells[low : high + 1] = "─" * (high + 1 - low)
+        cells[low : high + 1] = ["┼" if place == at(0.0) else "─" for place in range(low, high + 1)]
         cells[low] = "├" if scale.shows(row.interval[0]) else "◀"
         cells[high] = "┤" if scale.shows(row.interval[1]) else "▶"
     if row.point is not None:

@@ -38,6 +38,12 @@ def rule(tag: str, /, **attributes: Value) -> str:
     return f'<{tag}{_attributes(attributes)} aria-hidden="true"/>'
 
 
+def block(words: str, /, *, kind: str, left: float, top: float, width: float, height: float, shade: float = 1.0) -> str:
+    """A rectangle, left and width in percent."""
+    box: dict[str, Value] = {"x": f"{left:.2f}%", "y": top, "width": f"{max(0.0, width):.2f}%", "height": height}
+    return mark("rect", words, class_=kind, **box, **({} if shade == 1.0 else {"fill_opacity": shade}))
+
+
 def shape(path: str, words: str, /, *, x: str, y: float, kind: str) -> str:
     """A path cannot be placed in percent, so that a drawing of its own carries it there."""
     drawn = mark("path", words, class_=kind, stroke_width=2, d=path)

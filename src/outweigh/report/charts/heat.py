@@ -1,0 +1,58 @@
+"""The heat map: tasks down, arms across, the darker the more runs passed, flaky tasks marked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from outweigh.report.charts.svg import block, drawing, shortened, text
+
+ROW_HEIGHT, HEAD_HEIGHT = 24, 26
+NAMES = 34.0
+"""The names' part of the width, in percent."""
+
+DARK = 0.55
+"""From here on the figures are written in the colour that suits a dark cell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One task in one arm: passes of counted runs; `flaky` where some passed and some did not."""
+
+    passes: int
+    runs: int
+    flaky: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatRow:
+    """A task and its cells, None where an arm has no counted run of it."""
+
+    task: str
+    cells: tuple[Cell | None, ...]
+
+
+def heat_chart(title: str, arms: Sequence[str], rows: Sequence[HeatRow]) -> str:
+    """Every cell says how many runs passed; `~` marks a flaky one, a dashed frame one without a run."""
+    width = (100 - NAMES) / len(arms)
+    letters = max(4, int(34 / len(arms)))
+    parts = [
+        text(shortened(arm, letters), x=f"{NAMES + (number + 0.5) * width:.2f}%", y=16, anchor="middle", kind="ow-name")
+        for number, arm in enumerate(arms)
+    ]
+    for place, row in enumerate(rows):
+        top = HEAD_HEIGHT + place * ROW_HEIGHT
+        parts.append(text(shortened(row.task, 18), x="0", y=top + 16, kind="ow-small"))
+        for number, cell in enumerate(row.cells):
+            parts.append(_cell(row.task, cell, NAMES + number * width, top, width))
+    return drawing(title, HEAD_HEIGHT + ROW_HEIGHT * len(rows) + 4, parts)
+
+
+def _cell(task: str, cell: Cell | None, left: float, top: float, width: float) -> str:
+    box = {"left": left + 0.3, "top": top + 1, "width": width - 0.6, "height": ROW_HEIGHT - 2.0}
+    if cell is None:
+        return block(f"{task}: no counted run", kind="ow-empty", **box)
+    share = cell.passes / cell.runs
+    look = "ow-small ow-on-heat" if share >= DARK else "ow-small"
+    figures = f"{cell.passes}/{cell.runs}{' ~' if cell.flaky else ''}"
+    drawn = block(cell.words, kind="ow-cell", shade=0.9 * share, **box)
+    return drawn + text(figures, x=f"{left + width / 2:.2f}%", y=top + 16, anchor="middle", kind=look)
