@@ -1,4 +1,4 @@
-"""`outweigh run` as a process of its own: started, interrupted, killed, and looked after."""
+"""`outweigh run`, or another verb, as a process of its own: started, interrupted, killed, and looked after."""
 
 import os
 import signal
@@ -31,11 +31,13 @@ class Engine:
 
     patience = PATIENCE
 
-    def __init__(self, *arguments: str, temporary: Path, folder: Path | None = None, **variables: str) -> None:
+    def __init__(
+        self, *arguments: str, temporary: Path, folder: Path | None = None, verb: str = "run", **variables: str
+    ) -> None:
         self._temporary = temporary
         environment = {"PATH": os.environ["PATH"], "TMPDIR": str(temporary), **variables}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "outweigh", "run", *arguments],
+            [sys.executable, "-m", "outweigh", verb, *arguments],
             env=environment,
             cwd=folder,
             stdin=subprocess.DEVNULL,

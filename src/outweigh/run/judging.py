@@ -59,10 +59,9 @@ class Judging:
         return Judged(stop=self._stop or incomplete, set_aside=self._set_aside, left_open=self._left_open)
 
     def _fill(self, threads: ThreadPoolExecutor) -> None:
+        if self._stop is None and self._waiting and self._room.drain.is_set():
+            self._halt(Stop.INTERRUPTED)
         while self._stop is None and self._waiting and len(self._running) < self._jobs:
-            if self._room.drain.is_set():
-                self._halt(Stop.INTERRUPTED)
-                return
             name = self._waiting[0].judge.name
             match self._purse.reserve(name):
                 case Answer.ALL_ARE_OUT:

@@ -11,7 +11,7 @@ from outweigh.transcript.failure import FailureKind, failure
 
 TICK_SECONDS = 0.2
 GRACE_SECONDS = 5.0
-"""Backends keep to the time themselves; one that does not is left behind after this."""
+"""Backends end by themselves when time is up or nobody waits; one that does not is left behind after this."""
 
 
 def ask(backend: Judge, question: JudgeQuestion) -> JudgeAnswer:
@@ -21,13 +21,17 @@ def ask(backend: Judge, question: JudgeQuestion) -> JudgeAnswer:
     """
     answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
     Thread(target=lambda: answers.put(_ask(backend, question)), name="judge", daemon=True).start()
-    deadline = monotonic() + question.timeout_seconds + GRACE_SECONDS
+    deadline = monotonic() + question.timeout_seconds
     while not question.cancel.is_set() and (rest := deadline - monotonic()) > 0:
         try:
             return answers.get(timeout=min(TICK_SECONDS, rest))
         except Empty:
             continue
-    return _silence(FailureKind.TIMEOUT, "no answer in time")
+    try:
+        # A program that was started must be ended before we go, and who started it does that.
+        return answers.get(timeout=GRACE_SECONDS)
+    except Empty:
+        return _silence(FailureKind.TIMEOUT, "no answer in time")
 
 
 def _ask(backend: Judge, question: JudgeQuestion) -> JudgeAnswer:
