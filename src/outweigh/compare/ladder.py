@@ -46,6 +46,7 @@ class Ladder:
     of_means: Spread
     best_value: str | None
     frontier: tuple[str, ...]
+    scale: GradeScale
     evidence_sha256: str
     warnings: tuple[str, ...]
 
@@ -71,6 +72,7 @@ def climb(
         of_means=_spread(summaries, "mean"),
         best_value=_best_value(summaries),
         frontier=frontier(_offers(summaries)),
+        scale=scale,
         evidence_sha256=evidence.sha256(*names),
         warnings=(*evidence.warnings, *guessed, *voice_warnings(arms.values(), evidence.jury), *composer.warnings()),
     )
