@@ -42,4 +42,12 @@ def rule_of(judge: JudgeSpec) -> JudgeRule:
 
 def _folders(runs: Sequence[str]) -> list[Path]:
     paths = (Path(path) for path in dict.fromkeys(runs) if path != STANDARD_INPUT)
-    return [path for path in paths if path.is_dir()]
+    return [path for path in paths if _is_folder(path)]
+
+
+def _is_folder(path: Path) -> bool:
+    """A path that the system refuses is none; whoever reads it says what is wrong with it."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
