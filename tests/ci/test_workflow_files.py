@@ -1,0 +1,85 @@
+"""The action and the examples of workflows are valid, pinned, and without the usual holes."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ACTION = ROOT / "action.yml"
+GITHUB = ROOT / "examples" / "ci" / "github.yml"
+GITLAB = ROOT / "examples" / "ci" / "gitlab.yml"
+BIN = Path(sys.executable).parent
+
+
+def checked(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("schema", "file", "more"),
+    [
+        ("vendor.github-actions", ACTION, ()),
+        ("vendor.github-workflows", GITHUB, ()),
+        ("vendor.gitlab-ci", GITLAB, ("--data-transform", "gitlab-ci")),
+    ],
+)
+def test_each_file_is_what_its_host_expects(schema: str, file: Path, more: tuple[str, ...]) -> None:
+    checked(str(BIN / "check-jsonschema"), "--builtin-schema", schema, *more, str(file))
+
+
+def test_no_known_weakness_is_found(tmp_path: Path) -> None:
+    workflows = tmp_path / ".github" / "workflows"
+    workflows.mkdir(parents=True)
+    shutil.copy(GITHUB, workflows / "outweigh.yml")
+    shutil.copy(ACTION, tmp_path / "action.yml")
+
+    # Below medium: a workflow that tests an agent has to install one.
+    checked(str(BIN / "zizmor"), "--offline", "--no-progress", "--min-severity=medium", str(tmp_path))
+
+
+@pytest.mark.parametrize("file", [ACTION, GITHUB])
+def test_every_foreign_action_is_pinned_to_a_commit(file: Path) -> None:
+    used = re.findall(r"uses: (\S+)", file.read_text())
+
+    assert used
+    assert [name for name in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name)] == []
+
+
+def test_no_script_of_the_action_holds_an_expression() -> None:
+    scripts = [step["run"] for step in _action()["runs"]["steps"] if "run" in step]
+
+    assert scripts
+    assert [script for script in scripts if "${{" in script] == []
+
+
+def test_the_token_is_given_to_one_step_alone() -> None:
+    steps = [step["name"] for step in _action()["runs"]["steps"] if "github-token" in str(step)]
+
+    assert steps == ["Comment on the pull request"]
+
+
+def test_every_input_and_output_of_the_action_is_documented() -> None:
+    page = (ROOT / "docs" / "ci.md").read_text()
+    names = [*_action()["inputs"], *_action()["outputs"]]
+
+    assert [name for name in names if f"`{name}`" not in page] == []
+
+
+def test_the_example_gives_itself_few_rights_and_one_job_at_a_time() -> None:
+    workflow = msgspec.yaml.decode(GITHUB.read_bytes())
+
+    assert workflow["permissions"] == {}
+    assert workflow["concurrency"]["cancel-in-progress"] is True
+    assert workflow["jobs"]["judge"]["permissions"] == {"contents": "read", "pull-requests": "write"}
+
+
+def _action() -> Any:
+    return msgspec.yaml.decode(ACTION.read_bytes())
