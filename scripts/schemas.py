@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from outweigh.adapters.stores.experiment_file import Experiment
+from outweigh.adapters.stores.judging_file import JudgingFile
 from outweigh.adapters.stores.pins import Pin
 from outweigh.record.attempt import Attempt
 from outweigh.record.calibration import Calibration
@@ -12,6 +13,7 @@ from outweigh.record.judgment import Judgment
 from outweigh.record.preference import Preference
 from outweigh.record.run_record import RunRecord
 from outweigh.run.preflight_findings import Preflight
+from outweigh.task.rubric import Rubric
 from outweigh.task.suite import SuiteSpec
 from outweigh.task.task import TaskSettings
 from outweigh.testing.model_server import Script
@@ -24,11 +26,13 @@ STORED: dict[str, type[msgspec.Struct]] = {
     "attempt": Attempt,
     "experiment": Experiment,
     "preflight": Preflight,
+    "judging": JudgingFile,
     "pin": Pin,
 }
 WRITTEN: dict[str, type[msgspec.Struct]] = {
     "suite": SuiteSpec,
     "task_settings": TaskSettings,
+    "rubric": Rubric,
     "model_script": Script,
 }
 

@@ -51,6 +51,7 @@ def test_without_a_suite_every_part_is_listed(outweigh: Any) -> None:
     found = parts(answer)
     assert answer.code == 0
     assert found.keys() >= {"python", "git", "disk for store", "sandbox bubblewrap", "sandbox container", "agent shell"}
+    assert found.keys() >= {f"judge backend {name}" for name in ("anthropic", "claude-cli", "command")}
     assert found["prices"]["detail"].startswith("genai-prices-")
     assert 0 < found["sandbox local"]["startup_seconds"] < 5
     assert answer.json()["tasks"] is None

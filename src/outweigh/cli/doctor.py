@@ -8,6 +8,7 @@ from pathlib import Path
 from outweigh.cli.agents_here import arms_to_try, look_at_agents
 from outweigh.cli.arguments import Parser, add_format_option, show
 from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.judges_here import look_at_judges
 from outweigh.cli.machine import look_around, look_at_prices, look_at_sandboxes
 from outweigh.cli.suite_choice import read_suite
 from outweigh.cli.trying import PREFLIGHT_FILE, keep_preflight, try_tasks
@@ -41,7 +42,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parts(options: argparse.Namespace, suite: LoadedSuite | None) -> tuple[Part, ...]:
     store = Path(options.output or "outweigh-runs")
-    return (*look_around(store), *look_at_sandboxes(suite), *look_at_agents(suite), look_at_prices())
+    machine = (*look_around(store), *look_at_sandboxes(suite))
+    return (*machine, *look_at_agents(suite), *look_at_judges(suite), look_at_prices())
 
 
 def _trials(suite: LoadedSuite | None) -> Iterator[Part]:

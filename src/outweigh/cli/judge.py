@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
@@ -19,10 +20,10 @@ from outweigh.cli.judging import Sitting, judge_store, judging_of, panel_of
 from outweigh.cli.judging_line import JudgingLine
 from outweigh.cli.pairwise import duel_in_store, show_pairwise, sides_of
 from outweigh.cli.progress import tell
+from outweigh.cli.suite_choice import read_suite
 from outweigh.errors import UsageError, name_some
 from outweigh.report.judge_view import JudgeAccounts, judge_report
 from outweigh.run.batch import Stop
-from outweigh.run.loading import load_suite
 from outweigh.task.judge import JudgeSpec
 
 CODES = {Stop.BUDGET: ExitCode.BUDGET_EXHAUSTED, Stop.INTERRUPTED: ExitCode.INTERRUPTED}
@@ -39,35 +40,45 @@ def main(arguments: Sequence[str]) -> int:
     if not folder.is_dir():
         raise UsageError(f"{folder} is no store; judgments are kept beside the runs, so name the folder of a run.")
     with FolderRunStore.open(folder) as store:
-        judging = _judging(folder, options.suite)
-        judges = _chosen(judging, options.judge)
-        panel = panel_of(judges)
-        if not panel.backends:
-            raise UsageError(f"no judge can be asked from here: {' '.join(panel.missing.values())}")
         for repair in store.repairs:
             tell(f"outweigh: {repair}\n", sys.stderr)
-        drain, cancel = Event(), Event()
-        with (
-            JudgingLine(sys.stderr) as line,
-            told_to_file(options.events, line) as listen,
-            interruptible(drain, cancel),
-        ):
-            sitting = Sitting(
-                jobs=options.jobs,
-                cap_usd=options.budget,
-                retry_invalid=options.retry_invalid,
-                prices=price_tables(options.prices),
-                drain=drain,
-                cancel=cancel,
-                listen=listen,
-            )
-            if options.pairwise:
-                arms = list(dict.fromkeys(arm for _, arm, _ in store.finished()))
-                sides = sides_of(options.baseline, options.candidate, arms)
-                return show_pairwise(*duel_in_store(store, judging, judges, panel, sides, sitting), options.format)
-            judged, accounts = judge_store(store, judging, judges, panel, sitting)
+        return _judge(options, store)
+
+
+def _judge(options: argparse.Namespace, store: FolderRunStore) -> int:
+    judging = _judging(store.folder, options.suite)
+    judges = _chosen(judging, options.judge)
+    panel = panel_of(judges)
+    if not panel.backends:
+        raise UsageError(f"no judge can be asked from here: {' '.join(panel.missing.values())}")
+    with _sitting(options) as sitting:
+        if options.pairwise:
+            arms = list(dict.fromkeys(arm for _, arm, _ in store.finished()))
+            sides = sides_of(options.baseline, options.candidate, arms)
+            return show_pairwise(*duel_in_store(store, judging, judges, panel, sides, sitting), options.format)
+        judged, accounts = judge_store(store, judging, judges, panel, sitting)
     show(judge_report(accounts), options.format)
     return CODES.get(judged.stop, _code(accounts))
+
+
+@contextmanager
+def _sitting(options: argparse.Namespace) -> Iterator[Sitting]:
+    """Progress is shown, events are told, and Ctrl-C is heard as long as the context lasts."""
+    drain, cancel = Event(), Event()
+    with (
+        JudgingLine(sys.stderr) as line,
+        told_to_file(options.events, line) as listen,
+        interruptible(drain, cancel),
+    ):
+        yield Sitting(
+            jobs=options.jobs,
+            cap_usd=options.budget,
+            retry_invalid=options.retry_invalid,
+            prices=price_tables(options.prices),
+            drain=drain,
+            cancel=cancel,
+            listen=listen,
+        )
 
 
 def _code(accounts: JudgeAccounts) -> ExitCode:
@@ -80,7 +91,7 @@ def _code(accounts: JudgeAccounts) -> ExitCode:
 def _judging(folder: Path, suite: str | None) -> JudgingFile:
     """What the suite says now, or what the store remembers of it."""
     if suite is not None:
-        judging = judging_of(load_suite(Path(suite)))
+        judging = judging_of(read_suite(suite))
         _refuse_other_tasks(folder, judging)
         remember_judging(folder, judging)
         return judging
