@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from tests.cli.engines import records
 from tests.cli.two_sides import Project, agent
+from tests.run.shops import toml_lines
 
 from outweigh.adapters.stores.artifact_folder import ArtifactFolder
 from outweigh.adapters.stores.experiment_file import recall_suite
 from outweigh.cli.main import main
+from outweigh.cli.suite_choice import sides
 from outweigh.score.objective import passed
 
 SOLVES = {"CLAUDE.md": "The answer is 42.\n"}
@@ -134,6 +136,38 @@ def test_a_suite_that_only_the_head_has_judges_nothing(project: Project, capsys:
     assert "cannot be judged by a suite that it brings itself" in " ".join(capsys.readouterr().err.split())
 
 
+def test_a_head_that_removes_the_suite_is_judged_by_it_all_the_same(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone: dict[str, str | None] = {
+        str(path.relative_to(project.repository.folder)): None for path in _files(project.suite)
+    }
+    project.branch("rid", {**SOLVES, **gone})
+
+    assert main(["run", *project.sides("rid")]) == 0
+    assert results(project.store)["head"] == {1.0}
+    assert "rid changes the suite that it is judged by" in capsys.readouterr().err
+
+
+def test_a_repository_without_a_working_copy_will_do(project: Project, tmp_path: Path) -> None:
+    project.branch("better", SOLVES)
+    project.repository.git("clone", "--quiet", "--bare", ".", str(tmp_path / "bare.git"))
+
+    words = ["-c", str(project.suite), "--repo", str(tmp_path / "bare.git"), "--base", "main", "--head", "better"]
+    assert main(["run", *words, "-o", str(project.store), "-y"]) == 0
+    assert results(project.store)["head"] == {1.0}
+
+
+def test_the_base_alone_is_one_arm_and_leads_to_no_verdict(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["-c", str(project.suite), "--base", "main", "-o", str(project.store), "-y"]
+
+    assert main(["run", *words]) == 0
+    assert set(results(project.store)) == {"base"}
+    assert "outweigh verdict" not in capsys.readouterr().err
+
+
 def test_what_is_not_committed_plays_no_part(project: Project) -> None:
     project.branch("better", SOLVES)
     project.repository.write({"CLAUDE.md": "No idea.\n", "evals/suite.toml": "broken ["})
@@ -169,8 +203,6 @@ def test_files_named_besides_and_files_brought_in_are_laid_too(tmp_path: Path) -
     words = {"CLAUDE.md": "See @AGENTS.md and @anybody.\n", "AGENTS.md": "Read @docs/style.md.\n"}
     project.branch("rich", {**words, "docs/style.md": "42\n", "docs/agents/a.md": "a\n", "docs/other.md": "o\n"})
 
-    from outweigh.cli.suite_choice import sides  # noqa: PLC0415 - the suite alone, without running it
-
     with sides(project.suite, "main", "rich", None) as suite:
         laid = [file.path for file in suite.arms["head"].overlay]
 
@@ -182,8 +214,6 @@ def test_arms_of_a_suite_may_come_from_git_too(tmp_path: Path) -> None:
     commit = project.branch("better", SOLVES)
     text = (project.suite / "suite.toml").read_text().replace('"unused" = {"agent" = "noop"}', "")
     arms = {"old": agent(from_git="main"), "new": agent(from_git=commit)}
-    from tests.run.shops import toml_lines  # noqa: PLC0415
-
     kept = [line for line in text.splitlines() if not line.startswith(('"arms"', '"baseline"'))]
     (project.suite / "suite.toml").write_text("\n".join(kept) + "\n" + toml_lines({"baseline": "old", "arms": arms}))
 

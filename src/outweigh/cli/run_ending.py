@@ -34,8 +34,9 @@ def say_how_it_ended(stop: Stop, plan: Sequence[PlannedRun], progress: Progress,
 
 
 def _can_be_compared(plan: Sequence[PlannedRun], progress: Progress) -> bool:
-    """Every arm has something to show."""
-    return all(progress.done.get(run.trial.arm) for run in plan)
+    """There are two arms at least, and every one has something to show."""
+    arms = {run.trial.arm for run in plan}
+    return len(arms) > 1 and all(progress.done.get(arm) for arm in arms)
 
 
 def _next_commands(store: Path) -> tuple[str, ...]:

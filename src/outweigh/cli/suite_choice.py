@@ -52,22 +52,21 @@ def sides(path: Path, base: str, head: str | None, repository: str | None) -> It
 
     So nobody is judged by rules of their own making: what the head does to the suite is noted, and not obeyed.
     """
-    file = suite_file(path).resolve()
-    revisions = GitRevisions(Path(repository or file.parent))
+    revisions = GitRevisions(_repository(path, repository))
     refs = {BASE: base} if head is None else {BASE: base, HEAD: head}
     commits = {name: revisions.commit(ref) for name, ref in refs.items()}
-    top = revisions.top.resolve()
-    if not file.is_relative_to(top):
-        yield load_sides(file, revisions, refs)
+    inside = _inside(revisions, path)
+    if inside is None:
+        yield load_sides(path, revisions, refs)
         return
     with TemporaryDirectory(prefix="outweigh-base-", ignore_cleanup_errors=True) as scratch:
         root = Path(scratch).resolve()
         revisions.check_out(commits[BASE], root)
-        place = root / file.relative_to(top)
+        place = suite_file(root / inside)
         if not place.is_file():
             raise UsageError(
-                f"{base} has no {file.relative_to(top)}, and a change cannot be judged by a suite that it brings "
-                "itself. Merge the suite first, or name one outside of the repository."
+                f"{base} has no suite at {inside}, and a change cannot be judged by a suite that it brings itself. "
+                "Merge the suite first, or name one outside of the repository."
             )
         suite = load_sides(place, revisions, refs)
         edited = _edited(suite, root, revisions, commits) if head is not None else []
@@ -79,7 +78,7 @@ def nothing_to_compare(suite: LoadedSuite, options: argparse.Namespace) -> str |
     if options.head is None or suite.arms[BASE].fingerprint != suite.arms[HEAD].fingerprint:
         return None
     said = f"nothing to compare: {options.base} and {options.head} configure {suite.arms[BASE].agent} alike."
-    unread = _unread_changes(suite, Path(options.repo or suite_file(Path(options.suite)).parent))
+    unread = _unread_changes(suite, _repository(Path(options.suite), options.repo))
     if unread:
         said += f" What differs is for other agents: {name_some(unread, SHOWN)}."
     return " ".join((said, "Nothing was run.", *suite.notes))
@@ -92,6 +91,21 @@ def _unread_changes(suite: LoadedSuite, repository: Path) -> list[str]:
     prefix = _prefix(before.folder)
     inside = [path.removeprefix(prefix) for path in changed if path.startswith(prefix)]
     return [path for path in inside if configuration_kind(path) is not None]
+
+
+def _repository(path: Path, named: str | None) -> Path:
+    """Where to ask git: in the folder that is named, or in the nearest there is; a head may have removed the suite."""
+    whole = path.resolve()
+    return Path(named) if named else next(place for place in (whole, *whole.parents) if place.is_dir())
+
+
+def _inside(revisions: GitRevisions, path: Path) -> Path | None:
+    """Where in the repository the suite lies; None where it lies elsewhere."""
+    try:
+        top = revisions.top.resolve()
+    except UsageError:  # a repository without a working copy holds no suite that a path could name
+        return None
+    return path.resolve().relative_to(top) if path.resolve().is_relative_to(top) else None
 
 
 def _edited(suite: LoadedSuite, root: Path, revisions: GitRevisions, commits: dict[str, str]) -> list[str]:
