@@ -9,6 +9,7 @@ from outweigh.errors import UsageError
 GROUPS = {
     "agent": "outweigh.agents",
     "forge": "outweigh.forges",
+    "importer": "outweigh.importers",
     "judge": "outweigh.judges",
     "sandbox": "outweigh.sandboxes",
 }

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from socket import socket
 from threading import Event
 from typing import Any, Protocol
 
-from outweigh.record.codec import Located, OnInvalid
+from outweigh.record.codec import InvalidLine, Located, OnInvalid
 from outweigh.record.components import ComponentTokens
 from outweigh.record.cost import Cost
 from outweigh.record.judgment import Judgment
@@ -35,12 +35,16 @@ __all__ = [
     "Completed",
     "Door",
     "Ending",
+    "FieldOrigin",
     "FileChange",
     "Forge",
     "ForgeError",
     "ForgeProject",
     "Gateway",
     "Hosts",
+    "ImportNotes",
+    "ImportRequest",
+    "Importer",
     "Judge",
     "JudgeAnswer",
     "JudgeQuestion",
@@ -503,3 +507,68 @@ class Forge(Protocol):
 
     def close_pull_request(self, project: ForgeProject, opened: PullRequest) -> None:
         """Close it without merging."""
+
+
+class FieldOrigin(StrEnum):
+    """How an importer comes by a field of a record."""
+
+    REPORTED = "reported"
+    DERIVED = "derived"
+    UNKNOWN = "unknown"
+
+
+@dataclass(slots=True)
+class ImportNotes:
+    """What an importer has to say beside the records. Nothing that was found in a source is dropped in silence.
+
+    `unreadable` are the rows that became no record, with their place and the reason. `aggregates` are results that
+    stand for many runs and are never made up into some. `facts` are figures that the source states about itself, so
+    that anybody can compare them with what is computed here.
+    """
+
+    unreadable: list[InvalidLine] = field(default_factory=list)
+    warnings: dict[str, None] = field(default_factory=dict)
+    aggregates: list[Mapping[str, Any]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def unread(self, source: object, line: int, reason: str) -> None:
+        """Keep the place of a row that became no record; line 0 is the file as a whole."""
+        self.unreadable.append(InvalidLine(str(source), line, reason))
+
+    def warn(self, sentence: str) -> None:
+        """Say something once that a reader of the results must know."""
+        self.warnings[sentence] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportRequest:
+    """What is to be imported, and what the user says about it.
+
+    `arm` names the arm where the source does not. `tasks` are all tasks of a fixed suite: one that the source leaves
+    out was failed, not skipped; None where nobody said. `columns` maps fields of a record to places of a table.
+    `keep` puts an artifact beside the records and returns the hash it is found by.
+    """
+
+    path: Path
+    arm: str | None
+    tasks: frozenset[str] | None
+    columns: Mapping[str, str]
+    keep: Callable[[bytes], str]
+
+
+class Importer(Protocol):
+    """Reads what another program wrote as records, exactly. Bad input is a note or an EvidenceError, nothing else."""
+
+    @property
+    def name(self) -> str:
+        """The format, as `outweigh import` takes it."""
+
+    @property
+    def fields(self) -> Mapping[str, FieldOrigin]:
+        """How each field of a RunRecord is come by; a field that is not here is unknown."""
+
+    def recognises(self, path: Path) -> bool:
+        """Whether this looks like its format, by a short look that never raises and is never wrong about others'."""
+
+    def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord | Judgment]:
+        """Record by record, in memory that does not grow with the source. The same source gives the same records."""

@@ -15,6 +15,7 @@ VERBS = {
     "init": Verb("outweigh.cli.init", "write a starter suite that runs as it is"),
     "doctor": Verb("outweigh.cli.doctor", "what works here, and whether a suite's tasks can show anything"),
     "run": Verb("outweigh.cli.run", "attempt every trial of a suite in sandboxes; resumes what was begun"),
+    "import": Verb("outweigh.cli.import_", "results of other harnesses as run records; finds the format itself"),
     "judge": Verb("outweigh.cli.judge", "score recorded runs by their rubrics; asks only what is missing"),
     "compare": Verb("outweigh.cli.compare", "two arms side by side: summaries, pairs, deltas"),
     "verdict": Verb("outweigh.cli.verdict", "did the candidate improve, and may it be promoted?"),

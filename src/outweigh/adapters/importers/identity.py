@@ -1,0 +1,23 @@
+"""Names and fingerprints that come out the same whenever the same source is read."""
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from outweigh.transcript.foreign import LONGEST_NAME
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+def fingerprint(value: Any) -> str:
+    """The hash of a JSON value; the order of its keys does not matter."""
+    return sha256(_encoder.encode(value)).hexdigest()
+
+
+def stable_id(*parts: object) -> str:
+    """A run's id of its coordinates in the source; a long one is cut and told apart by its hash."""
+    whole = "/".join(str(part) for part in parts)
+    if len(whole) <= LONGEST_NAME:
+        return whole
+    return f"{whole[: LONGEST_NAME - 17]}-{sha256(whole.encode('utf-8', 'backslashreplace')).hexdigest()[:16]}"

@@ -1,0 +1,111 @@
+"""Files that other programs wrote: opened with care, decoded with patience, refused in sentences."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from outweigh.errors import EvidenceError
+from outweigh.ports import ImportNotes
+from outweigh.transcript.json_lines import decode_json
+
+WHOLE_LIMIT = 512 * 2**20
+"""A JSON document has to be held whole; a larger one is refused. Lines are read one by one from files of any size."""
+
+LINE_LIMIT = 64 * 2**20
+HEAD_BYTES = 65_536
+
+
+class Line(NamedTuple):
+    """A JSON object and the number of its line."""
+
+    number: int
+    value: dict[str, Any]
+
+
+def head(path: Path, size: int = HEAD_BYTES) -> bytes:
+    """The beginning of a file, for a short look; nothing where there is no file that can be read."""
+    try:
+        if not path.is_file():
+            return b""
+        with path.open("rb") as stream:
+            return stream.read(size)
+    except (OSError, ValueError):
+        return b""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A file to read; what the system refuses is an EvidenceError."""
+    try:
+        with path.open("rb") as stream:
+            yield stream
+    except OSError as fault:
+        raise EvidenceError(f"{fault.filename or path} cannot be read: {fault.strerror}.") from fault
+
+
+def read_bytes(path: Path, limit: int = WHOLE_LIMIT) -> bytes:
+    """A file as a whole; one that does not fit is refused."""
+    with opened(path) as stream:
+        content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise EvidenceError(
+            f"{path} has more than {limit // 2**20:,} MiB and would have to be held whole. Split it, or export it as "
+            "JSON Lines."
+        )
+    return content
+
+
+def read_json(path: Path, notes: ImportNotes) -> Any:
+    """A JSON document in UTF-8, with or without a mark, or in Windows' Latin; anything else is an EvidenceError."""
+    content = read_bytes(path)
+    try:
+        return decode_json(as_utf8(content, path, notes))
+    except ValueError as fault:
+        raise EvidenceError(f"{path} is not valid JSON: {fault}.") from None
+
+
+def read_text(path: Path, notes: ImportNotes) -> str:
+    """A text file, likewise."""
+    return as_utf8(read_bytes(path), path, notes).decode()
+
+
+def json_lines(path: Path, notes: ImportNotes) -> Iterator[Line]:
+    """The objects of a JSON Lines file, one by one; a line that holds none becomes a note with its place."""
+    with opened(path) as stream:
+        for number, line in enumerate(_lines(stream), start=1):
+            text = line.strip()
+            if not text:
+                continue
+            if len(line) >= LINE_LIMIT:
+                notes.unread(path, number, f"the line is {LINE_LIMIT:,} bytes or longer")
+                continue
+            try:
+                value = decode_json(as_utf8(text, path, notes))
+            except ValueError:
+                torn = not line.endswith(b"\n")
+                notes.unread(path, number, "the file ends in the middle of a line" if torn else "not valid JSON")
+                continue
+            if isinstance(value, dict):
+                yield Line(number, value)
+            else:
+                notes.unread(path, number, "not a JSON object")
+
+
+def as_utf8(content: bytes, path: Path, notes: ImportNotes) -> bytes:
+    """The same text in UTF-8 without a mark. Older programs on Windows wrote cp1252; that is noted, not refused."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        notes.warn(f"{path} is not UTF-8; it was read as Windows' Latin text (cp1252).")
+        return content.decode("cp1252", "replace").encode()
+    return content
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Of an endless line only as much is kept as it takes to refuse it."""
+    while line := stream.readline(LINE_LIMIT):
+        yield line
+        while len(line) == LINE_LIMIT and not line.endswith(b"\n"):
+            line = stream.readline(LINE_LIMIT)

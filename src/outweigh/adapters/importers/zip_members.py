@@ -1,0 +1,40 @@
+"""Archives that other programs wrote: members are looked at before they are opened, and never leave the archive."""
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from outweigh.errors import EvidenceError
+
+MEMBER_LIMIT = 512 * 2**20
+TOTAL_LIMIT = 16 * 2**30
+RATIO_LIMIT = 1000
+"""Text shrinks to a tenth, logs of machines to a hundredth; beyond this an archive is a trap."""
+
+
+@contextmanager
+def archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """An archive whose members are all fit to be read; else an EvidenceError."""
+    try:
+        with zipfile.ZipFile(path) as opened:
+            _check(path, opened.infolist())
+            yield opened
+    except (OSError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError, EOFError) as fault:
+        raise EvidenceError(f"{path} cannot be read as a zip archive: {fault}.") from fault
+
+
+def _check(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    for member in members:
+        parts = PurePosixPath(member.filename.replace("\\", "/"))
+        if parts.is_absolute() or ".." in parts.parts or parts.drive or ":" in member.filename.split("/")[0]:
+            raise EvidenceError(f"{path} holds {member.filename!r}, a name that leads out of it; it is not read.")
+        if member.flag_bits & 1:
+            raise EvidenceError(f"{path} is encrypted; unpack it first.")
+        if member.file_size > MEMBER_LIMIT or member.file_size > RATIO_LIMIT * max(member.compress_size, 1000):
+            raise EvidenceError(
+                f"{path}: {member.filename!r} would unpack to {member.file_size:,} bytes; that looks like a trap and "
+                "is not read."
+            )
+    if sum(member.file_size for member in members) > TOTAL_LIMIT:
+        raise EvidenceError(f"{path} would unpack to more than {TOTAL_LIMIT // 2**30} GiB; it is not read.")

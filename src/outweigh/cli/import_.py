@@ -1,0 +1,80 @@
+"""`outweigh import`: results of other harnesses as run records."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from outweigh.cli.arguments import Parser
+from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.import_format import choose_importer, split_format
+from outweigh.cli.import_source import Wishes, import_source
+from outweigh.errors import UsageError
+from outweigh.plugins import names
+
+_FILES = (".jsonl", ".json", ".csv", ".parquet")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Import every path into one folder."""
+    options = _parser().parse_intermixed_args(arguments)
+    named, paths = split_format(options.what)
+    target = Path(options.output)
+    if target.suffix in _FILES or target.is_file():
+        raise UsageError(f"-o {target}: name a folder; it gets the records, their manifest and what belongs to them.")
+    wishes = Wishes(
+        arm=options.arm,
+        tasks=None if options.tasks is None else _task_ids(options.tasks),
+        columns=dict(options.map),
+        skip_invalid=options.skip_invalid,
+    )
+    found = [import_source(choose_importer(named, path), path, target, wishes) for path in paths]
+    return ExitCode.SATISFIED if all(found) else ExitCode.UNUSABLE_EVIDENCE
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="outweigh import",
+        description="Read what another harness wrote as run records.",
+        epilog=f"Formats: {', '.join(names('importer'))}. One that is left out is found by looking at PATH.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("what", nargs="+", metavar="[FORMAT] PATH", help="files or folders, as their harness left them")
+    parser.add_argument("-o", "--output", metavar="RUNS", required=True, help="the folder to put the records into")
+    parser.add_argument("--arm", metavar="NAME", help="the arm, where the results do not name it")
+    parser.add_argument("--tasks", metavar="FILE", help="the ids of a fixed suite, one a line; a missing one failed")
+    parser.add_argument(
+        "--map",
+        metavar="FIELD=COLUMN",
+        action="append",
+        default=[],
+        type=_assignment,
+        help="where a table has a field, such as arm=config.name; repeat it",
+    )
+    parser.add_argument("--skip-invalid", action="store_true", help="go on without rows that cannot be read")
+    return parser
+
+
+def _task_ids(path: str) -> frozenset[str]:
+    """The lines of a file, or a JSON array of texts."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as fault:
+        raise UsageError(f"--tasks {path} cannot be read: {fault.strerror}.") from fault
+    try:
+        as_array = content.lstrip().startswith(b"[")
+        ids = msgspec.json.decode(content, type=list[str]) if as_array else content.decode().split("\n")
+    except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
+        raise UsageError(f"--tasks {path} is neither a list of ids nor a JSON array of them: {fault}.") from fault
+    found = frozenset(line.strip() for line in ids) - {""}
+    if not found:
+        raise UsageError(f"--tasks {path} names no task.")
+    return found
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    field, mark, column = text.partition("=")
+    if not (field and mark and column):
+        raise argparse.ArgumentTypeError(f"{text!r} is not FIELD=COLUMN")
+    return field, column

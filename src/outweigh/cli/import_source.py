@@ -1,0 +1,94 @@
+"""One source into a folder of records: read once, kept once, and all or nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from outweigh import __version__
+from outweigh.adapters.importers.identity import fingerprint
+from outweigh.adapters.importers.source_fingerprint import source_sha256
+from outweigh.adapters.stores.import_folder import ImportFolder, Tally
+from outweigh.adapters.stores.import_manifest import Import, UnreadRow, remember_imports
+from outweigh.cli.import_summary import say_known, say_what_came
+from outweigh.errors import EvidenceError, name_some
+from outweigh.ports import Importer, ImportNotes, ImportRequest
+
+SHOWN_ROWS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the user says about a source."""
+
+    arm: str | None
+    tasks: frozenset[str] | None
+    columns: Mapping[str, str]
+    skip_invalid: bool
+
+    def recorded(self) -> dict[str, Any]:
+        """What changes the records, as the manifest has it; what was left out is left out."""
+        said = {"arm": self.arm, "tasks": sorted(self.tasks or ()), "columns": dict(self.columns)}
+        return {name: value for name, value in said.items() if value}
+
+
+def import_source(importer: Importer, path: Path, target: Path, wishes: Wishes) -> bool:
+    """Whether there are records of this source now; one that was imported before adds nothing."""
+    source = source_sha256(path)
+    key = fingerprint({"format": importer.name, "source": source, "options": wishes.recorded()})
+    with ImportFolder(target) as folder:
+        known = next((each for each in folder.imports if each.key == key), None)
+        if known is not None:
+            say_known(known, path, target)
+            return bool(known.runs or known.judgments or known.known_before)
+        notes = ImportNotes()
+        request = ImportRequest(path=path, arm=wishes.arm, tasks=wishes.tasks, columns=wishes.columns, keep=folder.keep)
+        name = f"runs-import-{key[:12]}.jsonl"
+        tally = folder.write(
+            name, importer.read(request, notes), lambda run, reason: notes.unread(path, 0, f"{run}: {reason}")
+        )
+        try:
+            _refuse_faults(path, tally, notes, skip=wishes.skip_invalid)
+            imported = Import(
+                key=key,
+                format=importer.name,
+                source=path.name,
+                source_sha256=source,
+                options=wishes.recorded(),
+                outweigh_version=__version__,
+                file=name if tally.runs or tally.judgments else None,
+                runs=tally.runs,
+                judgments=tally.judgments,
+                known_before=tally.known_before,
+                fields={field: origin.value for field, origin in importer.fields.items()},
+                unreadable=tuple(
+                    UnreadRow(source=row.source, line=row.line, reason=row.reason) for row in notes.unreadable
+                ),
+                warnings=tuple(notes.warnings),
+                aggregates=tuple(dict(each) for each in notes.aggregates),
+                facts=notes.facts,
+            )
+            remember_imports(target, [*folder.imports, imported])
+        except BaseException:
+            folder.remove(name)
+            raise
+    say_what_came(imported, tally, path, target)
+    return bool(tally.runs or tally.judgments or tally.known_before)
+
+
+def _refuse_faults(path: Path, tally: Tally, notes: ImportNotes, *, skip: bool) -> None:
+    if tally.clashes:
+        twice = name_some(list(dict.fromkeys(tally.clashes)))
+        raise EvidenceError(
+            f"{path}: {twice} stands for two different results, in it or in what was imported before. Nothing was "
+            "imported: remove one, or import into another folder."
+        )
+    if notes.unreadable and not skip:
+        more = "; …" if len(notes.unreadable) > SHOWN_ROWS else ""
+        shown = "; ".join(str(row)[:300] for row in notes.unreadable[:SHOWN_ROWS]) + more
+        raise EvidenceError(
+            f"{path}: {len(notes.unreadable):,} rows cannot be read: {shown}. Nothing was imported: mend them, or pass "
+            "--skip-invalid to go on without them (evidence with skipped rows never promotes)."
+        )
+    if not (tally.runs or tally.judgments or tally.known_before or notes.aggregates):
+        raise EvidenceError(f"{path} holds no result; is it the right one, and had anything finished?")

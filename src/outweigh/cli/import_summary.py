@@ -1,0 +1,64 @@
+"""What an import says: what came, what did not, what is unknown, and the next command."""
+
+import sys
+from pathlib import Path
+from shlex import quote
+
+from outweigh.adapters.stores.import_folder import Tally
+from outweigh.adapters.stores.import_manifest import Import
+from outweigh.ports import FieldOrigin
+
+SHOWN_LINES = 10
+_FIGURES = "checks duration_seconds usage cost step_count tool_call_count arm_fingerprint task_checksum".split()
+
+
+def say_known(known: Import, path: Path, target: Path) -> None:
+    """The same source was imported before."""
+    print(f"{path}: imported into {target} before, unchanged since; nothing to add ({_count(known.runs, 'run')}).")
+
+
+def say_what_came(imported: Import, tally: Tally, path: Path, target: Path) -> None:
+    """The counts on stdout, what to be careful about on stderr."""
+    came = [_count(imported.runs, "run")]
+    if imported.runs:
+        came.append(f"of {_count(len(tally.arms), 'arm')} on {_count(len(tally.tasks), 'task')}")
+    if imported.judgments:
+        came.append(f"and {_count(imported.judgments, 'judgment')}")
+    print(f"{path}: {' '.join(came)} read as {imported.format}, into {target}.")
+    for arm, runs in list(tally.arms.items())[:SHOWN_LINES]:
+        print(f"  {arm}: {_count(runs, 'run')}")
+    if imported.known_before:
+        print(f"  {_count(imported.known_before, 'record')} were there already, the same.")
+    for name, value in list(imported.facts.items())[:SHOWN_LINES]:
+        print(f"  the source says {name}: {value}")
+    if imported.aggregates:
+        kept = _count(len(imported.aggregates), "aggregate")
+        print(f"  {kept} kept in imports.json: they stand for many runs, and are none themselves.")
+    _say_unknown(imported)
+    _say_next(tally, target)
+    for warning in imported.warnings:
+        print(f"outweigh: {warning}", file=sys.stderr)
+    if imported.unreadable:
+        print(
+            f"outweigh: {_count(len(imported.unreadable), 'row')} could not be read; imports.json has the places and "
+            "reasons, and nothing is promoted on what is left.",
+            file=sys.stderr,
+        )
+
+
+def _say_unknown(imported: Import) -> None:
+    unknown = [name for name in _FIGURES if imported.fields.get(name, FieldOrigin.UNKNOWN) == FieldOrigin.UNKNOWN]
+    if imported.runs and unknown:
+        print(f"  this format does not say: {', '.join(unknown)}.")
+
+
+def _say_next(tally: Tally, target: Path) -> None:
+    if len(tally.arms) == 2:
+        baseline, candidate = map(quote, tally.arms)
+        print(f"Next: outweigh verdict {quote(str(target))} --baseline {baseline} --candidate {candidate}")
+    elif len(tally.arms) > 2:
+        print(f"Next: outweigh compare {quote(str(target))} --baseline ARM --candidate ARM")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
