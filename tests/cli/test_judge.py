@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.cli.engines import Engine, until
 from tests.conftest import Outweigh
+from tests.judge.test_injection import BATTERY
 from tests.parts import require
 from tests.run.shops import DONE, shell, toml_lines, write_suite
 
@@ -251,6 +252,28 @@ def test_what_the_judge_is_shown_names_no_arm_and_no_model(store: Path, outweigh
     assert all("chatty" not in body and "plain" not in body for body in bodies)
     assert all("Write 42 to answer.txt." in body and "failed before, passed after" in body for body in bodies)
     assert sum("more.txt" in body for body in bodies) == RUNS // 2
+
+
+def test_a_run_that_speaks_to_its_judge_gains_nothing_and_is_flagged(tmp_path: Path, outweigh: Outweigh) -> None:
+    """Every text of the battery is in one arm's diff and words; the judge behaves, and says the same about both."""
+    text = tmp_path / "battery.txt"
+    text.write_text("\n".join(BATTERY.values()), encoding="utf-8")
+    arms = {"honest": shell("echo 42 >answer.txt"), "sly": shell(f"echo 42 >answer.txt; cat {text} | tee notes.txt")}
+    task = {"checks": [DONE], "rubric": RUBRIC}
+    with ModelServer(Script(turn=[answering(answers(works=0))]), kept_body_bytes=1_000_000) as server:
+        suite = write_suite(tmp_path / "suite", arms, task=task, repeats=1, judges=[by_http(server)])
+        answer = outweigh("run", "-c", str(suite), "-o", str(tmp_path / "store"))
+
+        bodies = [(entry.body or b"").decode() for entry in server.ledger]
+    given = {judgment.run_id.split("/")[1]: judgment for judgment in judgments(tmp_path / "store")}
+    assert answer.code == 0, answer.err
+    assert [judgment_score(given[arm]).value for arm in ("honest", "sly")] == [pytest.approx(0.5 / 3)] * 2
+    assert given["honest"].warnings == ()
+    assert [warning.split(" speaks")[0] for warning in given["sly"].warnings] == [
+        "the run's diff",
+        "the run's transcript",
+    ]
+    assert not any("\u202e" in body or "\\u202e" in body for body in bodies)
 
 
 def test_money_for_judging_has_an_end(store: Path, outweigh: Outweigh) -> None:

@@ -18,6 +18,9 @@ _MAKERS = (
 _SET_UP = (r"\.(?:claude|agents|codex|gemini|qwen)/[\w./-]*", r"agents\.md", r"skill\.md")
 """Where set-ups are laid; a run that reads there shows that it has one."""
 
+VOCABULARY = (*_MAKERS, *_SET_UP)
+"""What is withheld from every judge, whatever a suite names; other words here make another question."""
+
 
 class Blinding:
     """Withholds names. Words that the task itself uses are its own, and stay on all sides."""

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import msgspec
 
-from outweigh.judge.blinding import Blinding
+from outweigh.judge.blinding import VOCABULARY, Blinding
 from outweigh.judge.brief import Brief, Material
 from outweigh.judge.excerpt import excerpt
 from outweigh.judge.fence import fenced
@@ -74,8 +74,8 @@ def _words_sha256() -> str:
     sample = Rubric(criteria=[BinaryCriterion(name="sample", description="sample")])
     brief = Brief(instruction="", rubric=sample, checks_before=None, solution="", tell_tales=())
     material = Material(status=Status.COMPLETED, diff=None, checks=None, conversation=None)
-    question = [system_text(sample), prompt_text(JudgeSpec(name="-", backend="-"), brief, material, "code")]
-    return sha256(msgspec.json.encode(question)).hexdigest()
+    prompt = prompt_text(JudgeSpec(name="-", backend="-"), brief, material, "code")
+    return sha256(msgspec.json.encode([system_text(sample), prompt, VOCABULARY])).hexdigest()
 
 
 def _sections(judge: JudgeSpec, brief: Brief, material: Material) -> Iterator[tuple[str, str]]:

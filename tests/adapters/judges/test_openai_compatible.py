@@ -78,3 +78,9 @@ def test_every_trouble_is_told_apart(turn: Turn, kind: FailureKind) -> None:
 
 def test_only_addresses_of_the_web_are_asked() -> None:
     assert "http" in (OpenAiCompatible().missing(a_judge("openai-compatible", base_url="file:///etc", key="")) or "")
+
+
+def test_a_key_itself_has_no_place_in_a_suite() -> None:
+    judge = a_judge("openai-compatible", base_url="http://127.0.0.1:1/v1", key="sk-not-a-name")
+
+    assert "matching regex" in (OpenAiCompatible().missing(judge) or "")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from outweigh.adapters.judges.http_failure import asked_wait
-from outweigh.adapters.judges.outcome import Options, cut_short, failed, key_missing, options_of, said
+from outweigh.adapters.judges.outcome import KeyVariable, Options, cut_short, failed, key_missing, options_of, said
 from outweigh.errors import UsageError
 from outweigh.ports import JudgeAnswer, JudgeQuestion
 from outweigh.record.usage import NO_USAGE, Usage
@@ -29,7 +29,7 @@ class AnthropicOptions(Options, frozen=True, kw_only=True):
     """
 
     base_url: str | None = None
-    key: str = "ANTHROPIC_API_KEY"
+    key: KeyVariable = "ANTHROPIC_API_KEY"
     max_tokens: int = 8192
     temperature: float | None = None
     structured: Literal["tool", "schema", "none"] = "tool"

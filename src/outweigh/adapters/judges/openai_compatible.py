@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 import msgspec
 
 from outweigh.adapters.judges.http_failure import asked_wait
-from outweigh.adapters.judges.outcome import Options, cut_short, failed, key_missing, options_of, said
+from outweigh.adapters.judges.outcome import KeyVariable, Options, cut_short, failed, key_missing, options_of, said
 from outweigh.errors import UsageError
 from outweigh.ports import JudgeAnswer, JudgeQuestion
 from outweigh.task.judge import JudgeSpec
@@ -27,7 +27,7 @@ class OpenAiOptions(Options, frozen=True, kw_only=True):
     """`key` names the variable that holds the key, `""` for none. `structured` is how the answer gets its shape."""
 
     base_url: str = "https://api.openai.com/v1"
-    key: str = "OPENAI_API_KEY"
+    key: KeyVariable = "OPENAI_API_KEY"
     max_tokens: int | None = None
     temperature: float | None = None
     structured: Literal["schema", "object", "none"] = "schema"

@@ -1,9 +1,10 @@
 """What becomes of a question, in short."""
 
 import os
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from outweigh.errors import UsageError
 from outweigh.ports import JudgeAnswer
@@ -13,6 +14,9 @@ from outweigh.task.judge import JudgeSpec
 from outweigh.transcript.failure import Failure, FailureKind, failure
 
 T = TypeVar("T")
+
+KeyVariable = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
+"""The name of the variable that holds a key, never the key itself: options are written down. Empty for no key."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
