@@ -1,0 +1,164 @@
+"""Real agents: what they take to start, and what sandbox, gateway and adapter together add to a run of one.
+
+Only those that `make agents` installed are measured. The model is scripted and takes its time before every answer, as a
+quick real one does: what is added is the same for a run of minutes.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import mkdtemp
+
+from benchmarks.measure import OUTWEIGH, PYTHON, cost_of, median_seconds
+from benchmarks.ratio import Ratio
+from benchmarks.setting import Setting
+from outweigh.adapters.agents.aider import Aider
+from outweigh.adapters.agents.claude_code import ClaudeCode
+from outweigh.adapters.agents.codex import Codex
+from outweigh.adapters.agents.command_line import CommandLineAgent
+from outweigh.adapters.agents.gemini_cli import GeminiCli
+from outweigh.adapters.agents.goose import Goose
+from outweigh.adapters.agents.mini_swe_agent import MiniSweAgent
+from outweigh.adapters.agents.opencode import OpenCode
+from outweigh.adapters.agents.qwen_code import QwenCode
+from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
+from outweigh.gateway.model_gateway import ModelGateway
+from outweigh.gateway.routes import Provider
+from outweigh.gateway.upstream import Upstream
+from outweigh.ports import AttemptOutcome, Gateway, MeterRequest, ModelAccess
+from outweigh.record.pricing import FirstKnown
+from outweigh.record.status import Status
+from outweigh.task.arm import Arm
+from outweigh.testing.agent_setting import an_arm, an_attempt
+from outweigh.testing.sandbox_setting import a_request
+
+PROGRAMS = Path(__file__).parents[1] / ".agents" / "bin"
+STARTED: tuple[CommandLineAgent, ...] = (
+    *(ClaudeCode(), Codex(), GeminiCli(), Goose(), QwenCode(), OpenCode(), MiniSweAgent(), Aider()),
+)
+WRAPPED: tuple[tuple[CommandLineAgent, str], ...] = ((ClaudeCode(), "claude-sonnet-4-5"), (Codex(), "gpt-5"))
+"""The two that start in no time: with any other, less would be seen of what is added."""
+
+ADDED = 0.05
+"""The part of a run that may be added to it."""
+
+ROUNDS, STARTS = 7, 3
+THINKING_SECONDS = 1.5
+_SCRIPT = f"""
+[[turn]]
+run = "echo 42 >answer.txt"
+delay_seconds = {THINKING_SECONDS}
+[[turn]]
+text = "Done."
+delay_seconds = {THINKING_SECONDS}
+"""
+
+
+def measure(setting: Setting) -> list[Ratio]:
+    """Starts of all agents, and whole runs of the quickest."""
+    rows = [row for agent in STARTED for row in _start(agent)]
+    if BubblewrapSandboxes().missing() is not None:
+        return rows
+    with _server(setting.folder) as url, ModelGateway(_ways(url), FirstKnown()) as gateway:
+        return [*rows, *(row for agent, model in WRAPPED for row in _run(agent, model, setting.folder, url, gateway))]
+
+
+def _start(agent: CommandLineAgent) -> list[Ratio]:
+    found = agent.installed(_arm(agent, None))
+    if found is None:
+        return []
+    words = [*found.command, agent.version_question]
+    costs = [cost_of(words) for _ in range(STARTS)]
+    plain = min(cost_of([*PYTHON, "-c", "pass"]).seconds for _ in range(STARTS))
+    quickest, peak = min(cost.seconds for cost in costs), max(cost.peak_bytes for cost in costs)
+    return [
+        Ratio(
+            name=f"{agent.program} {agent.version_question} : python -c pass",
+            measured=quickest / plain,
+            target=None,
+            better="lower",
+            note=f"{1e3 * quickest:.0f} ms : {1e3 * plain:.0f} ms, {peak / 2**20:.0f} MiB",
+        )
+    ]
+
+
+def _run(agent: CommandLineAgent, model: str, folder: Path, url: str, gateway: Gateway) -> list[Ratio]:
+    arm = _arm(agent, model)
+    if agent.missing(arm) is not None:
+        return []
+    seconds = median_seconds(
+        {
+            "plain": partial(_plain, agent, arm, folder, url),
+            "ours": partial(_ours, agent, arm, folder, gateway),
+        },
+        ROUNDS,
+    )
+    added = seconds["ours"] - seconds["plain"]
+    return [
+        Ratio(
+            name=f"what sandbox, gateway and adapter add to a run of {agent.program} : the run alone",
+            measured=added / seconds["plain"],
+            target=ADDED,
+            better="lower",
+            note=f"{1e3 * added:.0f} ms more than {seconds['plain']:.2f} s",
+        )
+    ]
+
+
+def _plain(agent: CommandLineAgent, arm: Arm, folder: Path, url: str) -> None:
+    """The same words, files and variables, as a process of nobody's."""
+    place = a_request(Path(mkdtemp(dir=folder)))
+    launch = agent.launch(an_attempt(arm, model_access=ModelAccess(base_url=url, key="bench")), str(place.home))
+    for path, content in launch.files.items():
+        (place.home / path).parent.mkdir(parents=True, exist_ok=True)
+        (place.home / path).write_bytes(content)
+    own = {"PATH": os.environ["PATH"], "HOME": str(place.home), "LANG": "C.UTF-8"}
+    subprocess.run(
+        [*agent.command(arm), *launch.arguments],
+        env={**own, **launch.defaults, **launch.access},
+        cwd=place.workspace,
+        input=launch.stdin,
+        capture_output=True,
+        check=True,
+    )
+
+
+def _ours(agent: CommandLineAgent, arm: Arm, folder: Path, gateway: Gateway) -> None:
+    request = MeterRequest(label="bench", budget_usd=None, tokens=None, markers=(), keep_bodies=False)
+    with gateway.meter(request) as meter:
+        room = replace(a_request(Path(mkdtemp(dir=folder))), doors=(meter.door,), read_only=agent.read_only(arm))
+        with BubblewrapSandboxes().open(room) as sandbox:
+            access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.door.name)}", key=meter.key)
+            _require(agent.attempt(an_attempt(arm, model_access=access), sandbox))
+    meter.account()
+
+
+def _require(outcome: AttemptOutcome) -> None:
+    if outcome.status is not Status.COMPLETED:
+        raise RuntimeError(f"a run that failed is no measurement: {outcome.status_detail}")
+
+
+def _arm(agent: CommandLineAgent, model: str | None) -> Arm:
+    return an_arm(agent.name, {"program": str(PROGRAMS / agent.program)}, model=model)
+
+
+def _ways(url: str) -> dict[Provider, Upstream]:
+    return {provider: Upstream(url=url, variable="", key="") for provider in Provider}
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[str]:
+    """A process of its own, as a provider is."""
+    script = folder / "agents.toml"
+    script.write_text(_SCRIPT)
+    command = [*OUTWEIGH, "model-server", str(script)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield next(word for word in process.stdout.readline().split() if word.startswith("http://"))
+        finally:
+            process.terminate()
