@@ -1,7 +1,7 @@
 """Everything two arms say about each other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from outweigh.compare.delta import Delta, deltas
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.pairing import Pairing, pair_runs
 from outweigh.compare.pass_fact import PassFact
+from outweigh.compare.sightings import Sighting
 from outweigh.compare.task_comparison import TaskComparison, compare_tasks
 from outweigh.compare.voices import voice_warnings
 from outweigh.errors import UsageError, name_some
@@ -52,6 +53,7 @@ class Comparison:
     evidence_sha256: str
     warnings: tuple[str, ...]
     composite_warnings: tuple[str, ...]
+    sightings: Mapping[str, Sighting] = field(default_factory=dict)
 
     @property
     def fewest_repeats(self) -> int:
@@ -87,6 +89,7 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
         evidence_sha256=evidence.sha256(baseline, candidate),
         warnings=(*evidence.warnings, *_warnings(before, after)),
         composite_warnings=(*voice_warnings(arms.values(), evidence.jury), *composer.warnings()),
+        sightings={name: evidence.sightings[name] for name in arms if name in evidence.sightings},
     )
 
 

@@ -2,11 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from outweigh.compare.joining import Joined, LocatedJudgment, join_judgments
 from outweigh.compare.pass_fact import PassFact
+from outweigh.compare.sightings import Sighting, Watcher
 from outweigh.errors import EvidenceError, UsageError, name_some
 from outweigh.record.codec import InvalidLine, Located
 from outweigh.record.components import Component, ComponentTokens
@@ -34,6 +35,7 @@ class Evidence:
     jury: Jury
     skipped: Sequence[InvalidLine]
     warnings: tuple[str, ...]
+    sightings: Mapping[str, Sighting] = field(default_factory=dict)
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
@@ -79,6 +81,7 @@ def gather(
         # `skipped` fills while the records are read, so it is copied only now.
         skipped=tuple(skipped),
         warnings=(*_warnings(trials.retried, skipped, changed.keys() - arms.keys()), *joined.warnings()),
+        sightings=trials.sightings(),
     )
 
 
@@ -90,6 +93,7 @@ class _Trials:
         self.digests: dict[str, list[bytes]] = defaultdict(list)
         self.digest_of: dict[tuple[str, str, int], bytes] = {}
         self.retried = 0
+        self._watchers: dict[str, Watcher] = defaultdict(Watcher)
         self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
         self._models: dict[str, set[str | None]] = defaultdict(set)
 
@@ -98,6 +102,7 @@ class _Trials:
         arm, key = score.arm, (score.task_id, score.arm, score.repeat)
         digest = record_digest(run)
         self.digests[arm].append(digest)
+        self._watchers[arm].see(run)
         if (earlier := self.scores.get(key)) is None or self._last_attempt(earlier, score) is score:
             self.scores[key] = score
             self.digest_of[key] = digest
@@ -106,6 +111,10 @@ class _Trials:
             for line in run.components:
                 self._ledgers[arm][line.component, "input"] += line.input_tokens
                 self._ledgers[arm][line.component, "output"] += line.output_tokens
+
+    def sightings(self) -> dict[str, Sighting]:
+        """What was seen of every arm beside its figures."""
+        return {arm: watcher.sighting() for arm, watcher in self._watchers.items()}
 
     def breakdowns(self, prices: FirstKnown) -> dict[str, Sequence[ComponentShare]]:
         """Where each arm's tokens went, priced when all its runs used one model whose prices are known."""

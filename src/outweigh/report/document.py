@@ -27,10 +27,11 @@ WORD_TONES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """Begins a part of a page that is about more than one thing."""
+    """Begins a part of a page that is about more than one thing; `lead` says in one sentence what is in it."""
 
     title: str
     tone: Tone
+    lead: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,17 +75,27 @@ class Listing:
     lines: tuple[str, ...]
 
 
-Block = Heading | Table | Bullets | Picture | Listing
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """Details that are closed until somebody asks for them. A format that cannot fold says `instead` where they are."""
+
+    title: str
+    instead: str
+    blocks: tuple["Block", ...]
+
+
+Block = Heading | Table | Bullets | Picture | Listing | Fold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """One answer, as a page for people and as the JSON that scripts may rely on."""
+    """One answer, as a page for people and as the JSON that scripts may rely on. `lead` is the answer in a sentence."""
 
     headline: str
     tone: Tone
     blocks: tuple[Block, ...]
     payload: Mapping[str, Any]
+    lead: str = ""
 
 
 def notes(title: str, items: tuple[str, ...]) -> list[Bullets]:

@@ -3,52 +3,101 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from outweigh.compare.comparison import Comparison
+from outweigh.compare.ladder import Ladder
 from outweigh.report.arms_view import arms_table
 from outweigh.report.comparison_view import READING, differences, remarks
+from outweigh.report.cost_view import cost_blocks
 from outweigh.report.document import Block, Bullets, Heading, Listing, Report, Table, Tone, notes
 from outweigh.report.gates_view import gate_blocks, gate_figures
 from outweigh.report.judges_view import judge_blocks
+from outweigh.report.lead import verdict_sentence
+from outweigh.report.pictures.arms import frontier_pictures, heat_pictures
+from outweigh.report.pictures.components import component_pictures
+from outweigh.report.pictures.dial import dial_pictures
 from outweigh.report.pictures.gates import gate_pictures
+from outweigh.report.pictures.judges import judge_pictures
+from outweigh.report.pictures.metrics import metric_pictures
+from outweigh.report.pictures.over_time import evidence_pictures, spend_pictures
+from outweigh.report.pictures.spread import spread_pictures
+from outweigh.report.pictures.tasks import slope_pictures, task_forest
+from outweigh.report.pictures.tiers import ladder_pictures
+from outweigh.report.proof_view import proof_blocks
 from outweigh.report.report_contract import Judged, Provenance, report_payload
+from outweigh.report.tasks_view import task_folds
 from outweigh.report.verdict_view import TONES, answer_blocks, headline, several_headline, standing_blocks
 from outweigh.verdict.verdict import Verdict
 
 
-def joint_report(candidates: Sequence[Judged], provenance: Provenance) -> Report:
-    """The page of `outweigh report`."""
-    parts = [_about(one) for one in candidates]
-    first, *_ = candidates
-    title = headline(first.verdict, first.comparison, provenance.policy_from)
-    tone = TONES[first.verdict.decision]
-    blocks = parts[0]
-    if len(candidates) > 1:
+def joint_report(candidates: Sequence[Judged], provenance: Provenance, ladder: Ladder | None = None) -> Report:
+    """The page of `outweigh report`; with a ladder where the arms are tiers."""
+    first, *others = candidates
+    title, tone, lead = headline(first.verdict, first.comparison, provenance.policy_from), _tone(first), _lead(first)
+    blocks = _about(first, len(candidates))
+    if others:
         title, tone = several_headline([one.verdict for one in candidates], provenance.baseline)
-        blocks = [_overview(candidates), *_under_headings(candidates, parts, provenance)]
+        lead = ""
+        parts = [blocks, *(_about(one, len(candidates)) for one in others)]
+        blocks = [
+            _overview(candidates),
+            *_together(candidates, ladder),
+            *_under_headings(candidates, parts, provenance),
+        ]
+    else:
+        place = next(place for place, block in enumerate(blocks) if isinstance(block, Table) and block.title == "Arms")
+        blocks[place:place] = _together(candidates, ladder)
     return Report(
         headline=title,
         tone=tone,
+        lead=lead,
         blocks=(*blocks, *_provenance(candidates, provenance)),
         payload=report_payload(candidates, provenance),
     )
 
 
-def _about(one: Judged) -> list[Block]:
+def _tone(one: Judged) -> Tone:
+    return TONES[one.verdict.decision]
+
+
+def _lead(one: Judged) -> str:
+    return verdict_sentence(one.verdict, one.comparison, allowed=one.promotes)
+
+
+def _about(one: Judged, candidates: int) -> list[Block]:
     """One candidate: the answer first, then what it rests on."""
     verdict, comparison = one.verdict, one.comparison
     # Both have the comparison's own warnings.
     warnings = tuple(dict.fromkeys((*verdict.warnings, *remarks(comparison))))
     return [
         *answer_blocks(verdict),
-        *gate_pictures(verdict.gates, comparison),
+        *dial_pictures(verdict),
+        *gate_pictures(verdict.gates),
         *gate_blocks(verdict.gates, comparison),
         *standing_blocks(verdict, allowed=one.promotes),
         *notes("Warnings", warnings),
+        *metric_pictures(comparison, one.inference),
+        *task_forest(comparison),
+        *slope_pictures(comparison),
+        *evidence_pictures(verdict, comparison),
+        *spread_pictures(comparison),
+        *component_pictures((comparison.baseline, comparison.candidate)),
+        *judge_pictures(one.panel),
         arms_table(comparison.baseline, comparison.candidate),
+        *cost_blocks(comparison),
         *_excluded(comparison),
+        *proof_blocks(comparison),
         *differences(comparison, one.inference),
         *judge_blocks(one.panel),
+        *task_folds(comparison, candidates),
         *notes("Notes", READING),
     ]
+
+
+def _together(candidates: Sequence[Judged], ladder: Ladder | None) -> list[Block]:
+    """Pictures of all arms at once."""
+    first, *_ = candidates
+    arms = [first.comparison.baseline_table, *(one.comparison.candidate_table for one in candidates)]
+    tiers = [] if ladder is None else ladder_pictures(ladder)
+    return [*frontier_pictures(arms), *tiers, *heat_pictures(arms), *spend_pictures(arms)]
 
 
 def _under_headings(
@@ -56,7 +105,7 @@ def _under_headings(
 ) -> Iterator[Block]:
     for one, blocks in zip(candidates, parts, strict=True):
         title = headline(one.verdict, one.comparison, provenance.policy_from)
-        yield Heading(title=title, tone=TONES[one.verdict.decision])
+        yield Heading(title=title, tone=_tone(one), lead=_lead(one))
         yield from blocks
 
 

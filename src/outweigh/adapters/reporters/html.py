@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import groupby
 
 from outweigh.adapters.reporters.html_style import STYLE
 from outweigh.report.charts.style import STYLE as CHART_STYLE
-from outweigh.report.document import WORD_TONES, Block, Bullets, Heading, Listing, Picture, Report, Table, Tone
+from outweigh.report.document import WORD_TONES, Block, Bullets, Fold, Heading, Listing, Picture, Report, Table, Tone
+from outweigh.report.stamp import html_stamp
 from outweigh.report.wording import visible
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -29,12 +31,14 @@ class HtmlReporter:
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
                 '<meta name="color-scheme" content="light dark">',
                 '<meta name="referrer" content="no-referrer">',
+                *html_stamp(report.payload),
                 f"<title>{title}</title>",
                 f"<style>{STYLE}{CHART_STYLE}</style>",
                 "</head>",
                 "<body>",
                 "<main>",
                 f'<h1 class="{report.tone.value}">{title}</h1>',
+                *_lead(report.lead),
                 *_contents(report.blocks),
                 *_body(report.blocks),
                 "</main>",
@@ -53,16 +57,30 @@ def _contents(blocks: Sequence[Block]) -> Iterator[str]:
 
 
 def _body(blocks: Sequence[Block]) -> Iterator[str]:
+    """Block after block; pictures that follow each other stand side by side where there is room."""
     part = 0
-    for block in blocks:
-        if isinstance(block, Heading):
-            part += 1
-            yield f'<h2 id="part-{part}" class="{block.tone.value}">{_text(block.title)}</h2>'
-        else:
-            yield f"<section>{_block(block, level=3 if part else 2)}</section>"
+    for drawn, group in groupby(blocks, key=lambda block: isinstance(block, Picture)):
+        if drawn:
+            yield f'<div class="pictures">{"".join(_section(block, part) for block in group)}</div>'
+            continue
+        for block in group:
+            if isinstance(block, Heading):
+                part += 1
+                yield f'<h2 id="part-{part}" class="{block.tone.value}">{_text(block.title)}</h2>'
+                yield from _lead(block.lead)
+            else:
+                yield _section(block, part)
 
 
-def _block(block: Table | Bullets | Picture | Listing, level: int) -> str:
+def _lead(sentence: str) -> list[str]:
+    return [f'<p class="lead">{_text(sentence)}</p>'] if sentence else []
+
+
+def _section(block: Block, part: int) -> str:
+    return f"<section>{_block(block, level=3 if part else 2)}</section>"
+
+
+def _block(block: Block, level: int) -> str:
     title = f'<h{level} class="block">{_text(block.title)}</h{level}>'
     match block:
         case Table():
@@ -71,10 +89,16 @@ def _block(block: Table | Bullets | Picture | Listing, level: int) -> str:
             items = "".join(f"<li>{_text(item)}</li>" for item in block.items)
             return f'{title}<ul class="{block.tone.value}">{items}</ul>'
         case Picture():
-            return f"{title}<figure>{block.svg}<figcaption>{_text(block.caption)}</figcaption></figure>"
+            caption = f"<figcaption>{_text(block.caption)}</figcaption>" if block.caption else ""
+            return f"{title}<figure>{block.svg}{caption}</figure>"
         case Listing():
             lines = "\n".join(map(_text, block.lines))
             return f"{title}<pre><code>{lines}</code></pre>"
+        case Fold():
+            inner = "".join(_block(part, level) for part in block.blocks)
+            return f"<details><summary>{_text(block.title)}</summary>{inner}</details>"
+        case Heading():
+            return title
 
 
 def _table(table: Table) -> str:

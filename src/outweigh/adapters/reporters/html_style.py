@@ -27,7 +27,15 @@ li { overflow-wrap: anywhere; }
 li::marker { color: var(--tone, var(--plain)); }
 nav { margin: 1rem 0; }
 a { color: var(--good); }
+.lead { font-size: 1.125rem; max-width: 48rem; overflow-wrap: anywhere; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 28rem), 1fr)); gap: 0 2.5rem; }
+.pictures > section { min-width: 0; }
 figure { margin: 0; max-width: 44rem; }
+details { margin: 0.75rem 0; }
+details > details, details > section { margin-left: 1rem; }
+summary { cursor: pointer; padding: 0.35rem 0; font-weight: 600; overflow-wrap: anywhere; }
+details details > summary { font-weight: 400; }
+:focus-visible { outline: 2px solid var(--good); outline-offset: 2px; }
 figcaption { color: var(--quiet); font-size: 0.875rem; margin-top: 0.5rem; }
 /* A shadow at an edge says that the table goes on there; the cover moves with the table and hides it at the end. */
 .scroll {
@@ -54,5 +62,8 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; }
   tbody th { min-width: 30vw; }
   table { font-size: 0.85rem; }
 }
-@media print { .scroll { overflow: visible; background: none; } figure, li, tr { break-inside: avoid; } }
+@media print {
+  .scroll { overflow: visible; background: none; }
+  .pictures > section, figure, li, tr { break-inside: avoid; }
+}
 """

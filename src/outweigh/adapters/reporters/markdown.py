@@ -2,7 +2,8 @@
 
 import re
 
-from outweigh.report.document import Block, Bullets, Heading, Listing, Picture, Report, Table
+from outweigh.report.document import Block, Bullets, Fold, Heading, Listing, Picture, Report, Table
+from outweigh.report.stamp import markdown_stamp
 from outweigh.report.wording import visible
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&$])")
@@ -16,14 +17,14 @@ class MarkdownReporter:
 
     def render(self, report: Report) -> str:
         """Headline, then block after block."""
-        parts = [f"## {_escape(report.headline)}", *map(_block, report.blocks)]
-        return "\n\n".join(parts) + "\n"
+        parts = [f"## {_escape(report.headline)}", _escape(report.lead), *map(_block, report.blocks)]
+        return "\n\n".join(filter(None, (*parts, markdown_stamp(report.payload)))) + "\n"
 
 
 def _block(block: Block) -> str:
     match block:
         case Heading():
-            return f"## {_escape(block.title)}"
+            return "\n\n".join(filter(None, (f"## {_escape(block.title)}", _escape(block.lead))))
         case Table():
             return _table(block)
         case Bullets():
@@ -32,6 +33,8 @@ def _block(block: Block) -> str:
             return _picture(block)
         case Listing():
             return _listing(block)
+        case Fold():
+            return f"### {_escape(block.title)}\n\n{_escape(block.instead)}"
 
 
 def _table(table: Table) -> str:
@@ -49,7 +52,9 @@ def _list(title: str, items: tuple[str, ...]) -> str:
 
 
 def _picture(picture: Picture) -> str:
-    """Drawn in letters, and told in words."""
+    """Drawn in letters, and told in words; what has neither is left to pages with pictures."""
+    if not (picture.words or picture.sketch):
+        return ""
     told = "\n".join(f"- {_escape(item)}" for item in picture.words)
     drawn = _fenced(picture.sketch) if picture.sketch else ""
     return "\n\n".join(part for part in (f"### {_escape(picture.title)}", drawn, told) if part)

@@ -3,7 +3,7 @@
 import unicodedata
 from collections.abc import Sequence
 
-from outweigh.report.document import WORD_TONES, Block, Bullets, Heading, Listing, Picture, Report, Table, Tone
+from outweigh.report.document import WORD_TONES, Block, Bullets, Fold, Heading, Listing, Picture, Report, Table, Tone
 from outweigh.report.wording import visible
 
 _COLOURS = {Tone.GOOD: "32", Tone.BAD: "31", Tone.UNSURE: "33", Tone.PLAIN: "0"}
@@ -18,21 +18,25 @@ class TextReporter:
     def render(self, report: Report) -> str:
         """Headline, then block after block."""
         headline = self._paint(visible(report.headline), report.tone, bold=True)
-        return "\n\n".join([headline, *map(self._block, report.blocks)]) + "\n"
+        parts = [headline, visible(report.lead), *map(self._block, report.blocks)]
+        return "\n\n".join(filter(None, parts)) + "\n"
 
     def _block(self, block: Block) -> str:
         match block:
             case Heading():
-                return self._paint(visible(block.title), block.tone, bold=True)
+                title = self._paint(visible(block.title), block.tone, bold=True)
+                return f"{title}\n\n{visible(block.lead)}" if block.lead else title
             case Table():
                 return self._table(block)
             case Bullets():
                 return self._list(block.title, [f"- {item}" for item in block.items], block.tone)
             case Picture():
                 told = [*block.sketch, *(f"- {line}" for line in block.words)]
-                return self._list(block.title, told, Tone.PLAIN)
+                return self._list(block.title, told, Tone.PLAIN) if told else ""
             case Listing():
                 return self._list(block.title, block.lines, Tone.PLAIN)
+            case Fold():
+                return self._list(block.title, [block.instead], Tone.PLAIN)
 
     def _list(self, title: str, lines: Sequence[str], tone: Tone) -> str:
         return "\n".join([self._paint(visible(title), tone), *(f"  {visible(line)}" for line in lines)])

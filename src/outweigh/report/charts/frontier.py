@@ -7,7 +7,7 @@ from itertools import pairwise
 from outweigh.report.charts.scale import Scale, fitting, linear
 from outweigh.report.charts.svg import drawing, mark, rule, shortened, text
 
-TOP, HEIGHT, BOTTOM = 24, 260, 46
+TOP, HEIGHT, BOTTOM = 36, 250, 46
 
 Span = tuple[float, float]
 Show = Callable[[float | None], str]

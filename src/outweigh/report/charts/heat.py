@@ -9,8 +9,8 @@ ROW_HEIGHT, HEAD_HEIGHT = 24, 26
 NAMES = 34.0
 """The names' part of the width, in percent."""
 
-DARK = 0.55
-"""From here on the figures are written in the colour that suits a dark cell."""
+DARKEST = 0.55
+"""Cells stay light enough for the figures in them, which have the colour of the text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,6 @@ def _cell(task: str, cell: Cell | None, left: float, top: float, width: float) -
     if cell is None:
         return block(f"{task}: no counted run", kind="ow-empty", **box)
     share = cell.passes / cell.runs
-    look = "ow-small ow-on-heat" if share >= DARK else "ow-small"
     figures = f"{cell.passes}/{cell.runs}{' ~' if cell.flaky else ''}"
-    drawn = block(cell.words, kind="ow-cell", shade=0.9 * share, **box)
-    return drawn + text(figures, x=f"{left + width / 2:.2f}%", y=top + 16, anchor="middle", kind=look)
+    drawn = block(cell.words, kind="ow-cell", shade=DARKEST * share, **box)
+    return drawn + text(figures, x=f"{left + width / 2:.2f}%", y=top + 16, anchor="middle", kind="ow-figure")

@@ -8,7 +8,7 @@ from outweigh.report.charts.scale import Scale, linear
 from outweigh.report.charts.svg import drawing, escaped, mark, shape, shortened, text, titled
 
 ROW_HEIGHT = 58
-COMPACT_HEIGHT = 40
+COMPACT_HEIGHT = 44
 AXIS_HEIGHT = 44
 EDGE = 1.0
 """Nothing is drawn beyond a change of 100 %: an interval that goes on ends in an arrow."""
@@ -58,7 +58,8 @@ def change_scale(rows: Sequence[ChartRow]) -> Scale:
 
 
 def _row(row: ChartRow, top: int, height: int, scale: Scale) -> str:
-    middle, base, half = top + height - 20, top + 16, 13 if height == ROW_HEIGHT else 9
+    roomy = height == ROW_HEIGHT
+    middle, base, half = top + height - (20 if roomy else 13), top + 16, 13 if roomy else 8
     name = f'<tspan class="ow-name">{escaped(shortened(row.name))}</tspan> {escaped(row.state)}'
     parts = [
         f"<g>{titled(row.words)}",

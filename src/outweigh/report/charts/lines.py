@@ -7,7 +7,7 @@ from outweigh.report.charts.scale import Scale, linear
 from outweigh.report.charts.style import LINES
 from outweigh.report.charts.svg import drawing, mark, rule, shortened, stretched, text
 
-TOP, HEIGHT, FOOT = 8, 220, 44
+TOP, HEIGHT, FOOT = 22, 220, 44
 LEGEND_HEIGHT = 20
 LEFT, RIGHT = 12.0, 98.0
 
@@ -34,10 +34,11 @@ class Area:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """A level that matters."""
+    """A level that matters; its words stand above the line, or below it."""
 
     level: float
     words: str
+    below: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ def _grid(across: Scale, up: Scale, axes: Axes, top: float) -> list[str]:
 def _limit(limit: Limit, up: Scale, top: float) -> str:
     y = top + up.down(limit.level, HEIGHT)
     line = mark("line", limit.words, class_="ow-limit", x1="0", x2="100%", y1=y, y2=y)
-    return line + text(limit.words, x="100%", y=y - 4, anchor="end", kind="ow-small")
+    return line + text(limit.words, x="100%", y=y + 13 if limit.below else y - 4, anchor="end", kind="ow-small")
 
 
 def _line(line: Line, number: int, across: Scale, up: Scale, *, stairs: bool) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from outweigh.report.charts.interval import Mark
-from outweigh.report.charts.scale import fitting
+from outweigh.report.charts.scale import Scale
 from outweigh.report.charts.svg import drawing, mark, rule, shortened, text
 
 TOP, HEIGHT, BOTTOM = 34, 240, 16
@@ -25,9 +25,10 @@ class Slope:
     words: str
 
 
-def slope_chart(title: str, arms: tuple[str, str], slopes: Sequence[Slope], show: Callable[[float | None], str]) -> str:
+def slope_chart(
+    title: str, arms: tuple[str, str], slopes: Sequence[Slope], scale: Scale, tick_words: Callable[[float | None], str]
+) -> str:
     """Lines from the baseline on the left to the candidate on the right; the more tasks, the thicker."""
-    scale = fitting([end for slope in slopes for end in (slope.before, slope.after)])
     parts = [
         text(shortened(arms[0], 20), x=LEFT, y=14, anchor="middle", kind="ow-name"),
         text(shortened(arms[1], 20), x=RIGHT, y=14, anchor="middle", kind="ow-name"),
@@ -35,7 +36,7 @@ def slope_chart(title: str, arms: tuple[str, str], slopes: Sequence[Slope], show
     for tick in scale.ticks:
         y = TOP + scale.down(tick, HEIGHT)
         parts.append(rule("line", class_="ow-line", x1="0", x2="100%", y1=y, y2=y))
-        parts.append(text(show(tick), x="0", y=y - 3, kind="ow-small"))
+        parts.append(text(tick_words(tick), x="0", y=y - 3, kind="ow-small"))
     # What many tasks share is drawn first, so that single ones stay visible on top.
     for slope in sorted(slopes, key=lambda one: -one.tasks):
         before, after = (TOP + scale.down(end, HEIGHT) for end in (slope.before, slope.after))

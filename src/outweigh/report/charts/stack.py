@@ -57,6 +57,6 @@ def _row(bar: Bar, top: int, longest: float) -> str:
         drawn.append(block(part.words, kind=look, left=left, top=top + 22, width=width - 0.3, height=BAR_HEIGHT))
         if part.size >= LEAST_FOR_A_NUMBER * longest:
             x = f"{left + width / 2:.2f}%"
-            drawn.append(text(str(part.number), x=x, y=top + 39, anchor="middle", kind="ow-on-heat"))
+            drawn.append(text(str(part.number), x=x, y=top + 39, anchor="middle", kind="ow-on-part"))
         left += width
     return "\n".join([*drawn, "</g>"])

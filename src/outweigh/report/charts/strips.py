@@ -49,7 +49,7 @@ def binned(values: Sequence[float], scale: Scale, bins: int = BINS) -> list[list
     return found
 
 
-def strip_chart(title: str, strips: Sequence[Strip], show: Show) -> str:
+def strip_chart(title: str, strips: Sequence[Strip], show: Show, tick_words: Show) -> str:
     """One row per arm: bars as high as there are runs, a box around the middle half, a line at the median."""
     scale = strip_scale(strips)
     parts = []
@@ -58,8 +58,10 @@ def strip_chart(title: str, strips: Sequence[Strip], show: Show) -> str:
     top = ROW_HEIGHT * len(strips)
     for tick in scale.ticks[:: 2 if len(scale.ticks) > 6 else 1]:
         x = scale.place(tick)
-        parts.append(rule("line", class_="ow-line", x1=x, x2=x, y1=0, y2=top + 5))
-        parts.append(text(show(tick), x=x, y=top + 19, anchor="middle", kind="ow-small"))
+        for number in range(len(strips)):
+            floor = ROW_HEIGHT * number + 22 + BAR_HEIGHT
+            parts.append(rule("line", class_="ow-line", x1=x, x2=x, y1=floor - BAR_HEIGHT, y2=floor + 14))
+        parts.append(text(tick_words(tick), x=x, y=top + 19, anchor="middle", kind="ow-small"))
     if scale.log:
         parts.append(text("logarithmic", x="100%", y=top + 36, anchor="end", kind="ow-small"))
     return drawing(title, top + AXIS_HEIGHT, parts)

@@ -5,14 +5,14 @@ around it.
 """
 
 DARK_COLOURS = """
-  --ow-better: #56B4E9; --ow-worse: #E69F00; --ow-heat: #56B4E9; --ow-on-heat: #171716;
+  --ow-better: #56B4E9; --ow-worse: #E69F00; --ow-heat: #56B4E9; --ow-on-part: #171716;
   --ow-line-1: #b8b8b0; --ow-line-2: #56B4E9; --ow-line-3: #E69F00; --ow-line-4: #2fc79a;
   --ow-line-5: #e393c0; --ow-line-6: #F0E442;
 """
 
 STYLE = f"""
 .ow-chart {{
-  --ow-better: #0072B2; --ow-worse: #B34700; --ow-heat: #0072B2; --ow-on-heat: #ffffff;
+  --ow-better: #0072B2; --ow-worse: #B34700; --ow-heat: #0072B2; --ow-on-part: #ffffff;
   --ow-line-1: #5a5a55; --ow-line-2: #0072B2; --ow-line-3: #B34700; --ow-line-4: #007a59;
   --ow-line-5: #a8487f; --ow-line-6: #7a6a00;
   font: 14px system-ui, sans-serif; overflow: visible; font-variant-numeric: tabular-nums;
@@ -36,7 +36,8 @@ STYLE = f"""
 .ow-chart .ow-box {{ fill: none; stroke: currentColor; }}
 .ow-chart .ow-cell {{ fill: var(--ow-heat); stroke: currentColor; stroke-opacity: 0.35; }}
 .ow-chart .ow-empty {{ fill: none; stroke: currentColor; stroke-opacity: 0.35; stroke-dasharray: 3 3; }}
-.ow-chart text.ow-on-heat {{ fill: var(--ow-on-heat); }}
+.ow-chart text.ow-on-part {{ fill: var(--ow-on-part); }}
+.ow-chart .ow-figure {{ font-size: 12px; }}
 .ow-chart .ow-path {{ fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }}
 .ow-chart .ow-area {{ fill: var(--ow-better); fill-opacity: 0.18; stroke: none; }}
 .ow-chart .ow-arc {{ fill: none; }}

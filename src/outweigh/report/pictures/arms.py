@@ -10,6 +10,7 @@ from outweigh.compare.frontier import Offer, frontier
 from outweigh.report.charts.frontier import Spot, frontier_chart
 from outweigh.report.charts.heat import Cell, HeatRow, heat_chart
 from outweigh.report.charts.svg import shortened
+from outweigh.report.charts.ticks import dollar_tick, percent_tick
 from outweigh.report.document import Block, Picture
 from outweigh.report.wording import dollars, percent
 from outweigh.stats.estimate import Estimate, Unit
@@ -54,7 +55,7 @@ def frontier_pictures(arms: Sequence[ArmTable]) -> list[Block]:
         for name, (rate, cost) in points.items()
     ]
     title = "Cost and pass rate of the arms"
-    svg = frontier_chart(title, spots, dollars, percent)
+    svg = frontier_chart(title, spots, dollar_tick, percent_tick)
     return [Picture(title=title, svg=svg, caption=FRONTIER_CAPTION, words=tuple(spot.words for spot in spots))]
 
 

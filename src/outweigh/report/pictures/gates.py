@@ -1,6 +1,5 @@
 """The gates of one verdict, drawn against their margins."""
 
-from outweigh.compare.comparison import Comparison
 from outweigh.report.charts.interval import ChartRow, Mark, interval_chart
 from outweigh.report.charts.sketch import interval_sketch
 from outweigh.report.document import Block, Picture
@@ -18,12 +17,12 @@ Span = tuple[float, float]
 MARKS = {GateState.HOLDS: Mark.BETTER, GateState.FAILS: Mark.WORSE, GateState.UNKNOWN: Mark.OPEN}
 
 
-def gate_pictures(gates: tuple[Gate, ...], comparison: Comparison) -> list[Block]:
+def gate_pictures(gates: tuple[Gate, ...]) -> list[Block]:
     """One picture, where the policy tested anything that can be drawn."""
     rows = tuple(_row(gate, gate.evidence) for gate in gates if gate.evidence is not None)
     if not rows:
         return []
-    title = f"{comparison.candidate.name} against {comparison.baseline.name}: change and margin of every gate"
+    title = "Change and margin of every gate"
     return [
         Picture(
             title=title,

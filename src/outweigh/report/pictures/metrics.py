@@ -38,7 +38,7 @@ def metric_pictures(comparison: Comparison, inference: Inference) -> list[Block]
     rows = list(_rows(comparison, inference))
     if not rows:
         return []
-    title = f"{comparison.candidate.name} against {comparison.baseline.name}: change of every metric"
+    title = "Change of every metric"
     svg = interval_chart(title, rows, compact=True)
     return [Picture(title=title, svg=svg, caption=CAPTION, words=(), sketch=interval_sketch(rows))]
 

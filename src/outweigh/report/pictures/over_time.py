@@ -10,6 +10,7 @@ from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.families import families_of
 from outweigh.report.charts.lines import Area, Axes, Limit, Line, line_chart
+from outweigh.report.charts.ticks import dollar_tick, plain_tick
 from outweigh.report.document import Block, Picture
 from outweigh.report.pictures.dial import deciding_gate
 from outweigh.report.wording import count, dollars
@@ -67,7 +68,7 @@ def _evidence_picture(sample: GateSample, means: Column, low: Column, high: Colu
     last = f"{_points(shown[-1])} after {len(shown)} tasks"
     line = Line(name=f"{name}, better is up", places=_thinned(list(enumerate(shown, start=1))), figures=last)
     title = f"Evidence on {name} as it grew"
-    limits = (Limit(level=0.0, words="no change"), Limit(level=-margin, words="margin"))
+    limits = (Limit(level=0.0, words="no change"), Limit(level=-margin, words="margin", below=True))
     axes = Axes(show_x=count, show_y=_points, x_words="tasks, in the order they were run →")
     area = Area(places=_thinned(band), words=f"{name}: 95 % at every look at once")
     return Picture(
@@ -126,7 +127,9 @@ def spend_pictures(arms: Sequence[ArmTable]) -> list[Block]:
     divisor, unit = _time_unit(longest) if timed else (1.0, "place in the plan")
     lines = [_spending(arm.name, moments, first, divisor) for arm in shown]
     title = "Spent so far, by arm"
-    axes = Axes(show_x=_plain, show_y=dollars, x_words=f"{unit} →" if not timed else f"{unit} since the first run →")
+    axes = Axes(
+        show_x=plain_tick, show_y=dollar_tick, x_words=f"{unit} →" if not timed else f"{unit} since the first run →"
+    )
     words = tuple(f"{line.name}: {line.figures}" for line in lines)
     return [Picture(title=title, svg=line_chart(title, lines, axes, stairs=True), caption=SPEND_CAPTION, words=words)]
 
@@ -144,10 +147,6 @@ def _spending(arm: str, moments: Sequence[tuple[Score, float]], first: float, di
 
 def _time_unit(longest: float) -> tuple[float, str]:
     return (3600.0, "hours") if longest >= 7200 else (60.0, "minutes") if longest >= 120 else (1.0, "seconds")
-
-
-def _plain(value: float | None) -> str:
-    return f"{value or 0.0:g}"
 
 
 def _thinned(places: Sequence[Place]) -> Sequence[Place]:

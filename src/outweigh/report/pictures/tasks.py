@@ -10,8 +10,10 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.delta import align_tasks
 from outweigh.compare.metric import METRICS
 from outweigh.report.charts.interval import ChartRow, Mark, interval_chart
+from outweigh.report.charts.scale import Scale, is_wide, linear, logarithmic
 from outweigh.report.charts.sketch import interval_sketch
 from outweigh.report.charts.slope import Slope, slope_chart
+from outweigh.report.charts.ticks import dollar_tick, percent_tick, second_tick
 from outweigh.report.document import Block, Picture
 from outweigh.report.formatting import FORMATS
 from outweigh.report.wording import DUST, dollars, percent, seconds
@@ -32,7 +34,11 @@ SLOPE_CAPTION = (
     "over the repeats of a task is shown."
 )
 BETTER = {metric.name: metric.better for metric in METRICS}
-SHOWN = {"passed": percent, "cost_usd": dollars, "duration_seconds": seconds}
+SHOWN = {
+    "passed": (percent, percent_tick),
+    "cost_usd": (dollars, dollar_tick),
+    "duration_seconds": (seconds, second_tick),
+}
 
 
 def task_forest(comparison: Comparison) -> list[Block]:
@@ -42,7 +48,7 @@ def task_forest(comparison: Comparison) -> list[Block]:
         return []
     shown = rows if len(rows) <= MOST_ROWS else [*rows[: MOST_ROWS // 2], *rows[-MOST_ROWS // 2 :]]
     some = "" if shown is rows else f" ({len(shown)} of {len(rows)} tasks: those that changed the most)"
-    title = f"{comparison.candidate.name} against {comparison.baseline.name}: passes, task by task{some}"
+    title = f"Passes, task by task{some}"
     svg = interval_chart(title, shown, compact=True)
     return [Picture(title=title, svg=svg, caption=FOREST_CAPTION, words=(), sketch=interval_sketch(shown))]
 
@@ -84,22 +90,31 @@ def slope_pictures(comparison: Comparison) -> list[Block]:
     for metric in SHOWN:
         slopes = _slopes(comparison, metric)
         if slopes:
-            pictures.append(_slope_picture(comparison, metric, slopes))
+            # What the lines mean is said once.
+            pictures.append(_slope_picture(comparison, metric, slopes, "" if pictures else SLOPE_CAPTION))
     return pictures
 
 
-def _slope_picture(comparison: Comparison, metric: str, slopes: Sequence[Slope]) -> Picture:
+def _slope_picture(comparison: Comparison, metric: str, slopes: Sequence[Slope], caption: str) -> Picture:
     arms = comparison.baseline.name, comparison.candidate.name
     title = f"{FORMATS[metric].title.capitalize()} of every task, {arms[0]} to {arms[1]}"
     drawn = sorted(slopes, key=lambda slope: -abs(slope.after - slope.before))[:MOST_SLOPES]
-    caption = SLOPE_CAPTION
     if len(drawn) < len(slopes):
-        caption += f" Of {len(slopes)} lines the {len(drawn)} with the largest change are drawn."
+        caption = f"{caption} Of {len(slopes)} lines the {len(drawn)} with the largest change are drawn.".lstrip()
     tally = Counter[Mark]()
     for slope in slopes:
         tally[slope.mark] += slope.tasks
     words = f"{tally[Mark.BETTER]} tasks better, {tally[Mark.WORSE]} worse, {tally[Mark.OPEN]} the same"
-    return Picture(title=title, svg=slope_chart(title, arms, drawn, SHOWN[metric]), caption=caption, words=(words,))
+    svg = slope_chart(title, arms, drawn, _scale(metric, drawn), SHOWN[metric][1])
+    return Picture(title=title, svg=svg, caption=caption, words=(words,))
+
+
+def _scale(metric: str, slopes: Sequence[Slope]) -> Scale:
+    """Rates from none to all; amounts as close as they lie, for it is the slope that counts."""
+    ends = [end for slope in slopes for end in (slope.before, slope.after)]
+    if metric == "passed":
+        return linear((0.0, 1.0), most=6)
+    return logarithmic(ends) if is_wide(ends) else linear(ends, most=6)
 
 
 def _slopes(comparison: Comparison, metric: str) -> list[Slope]:
@@ -114,7 +129,7 @@ def _slopes(comparison: Comparison, metric: str) -> list[Slope]:
 
 
 def _slope(metric: str, ends: tuple[float, float], names: Sequence[str]) -> Slope:
-    benefit, show = BETTER[metric] * (ends[1] - ends[0]), SHOWN[metric]
+    benefit, show = BETTER[metric] * (ends[1] - ends[0]), SHOWN[metric][0]
     mark = Mark.OPEN if abs(benefit) < DUST else Mark.BETTER if benefit > 0 else Mark.WORSE
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     words = f"{shown}: {show(ends[0])} to {show(ends[1])}"
