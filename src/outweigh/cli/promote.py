@@ -103,10 +103,16 @@ def _destination(case: Case, ground: Groundwork, remote: str, forge: str) -> Des
         into=ground.into,
         onto=ground.onto,
         branch=branch_name(case.comparison.evidence_sha256, fingerprint, ground.into),
-        title=proposal_title(case.experiment.suite, case.baseline, case.candidate),
+        title=proposal_title(case.experiment.suite, _called(case, case.baseline), _called(case, case.candidate)),
         changes=tuple(change for change in ground.overlay_changes if change.path in left),
         notes=ground.notes,
     )
+
+
+def _called(case: Case, arm: str) -> str:
+    """An arm from git goes by its ref, which says more than base and head."""
+    origin = case.experiment.origins.get(arm)
+    return arm if origin is None else origin.ref
 
 
 def _proposal(case: Case, ground: Groundwork, destination: Destination, options: argparse.Namespace) -> Proposal:

@@ -14,7 +14,7 @@ from outweigh.task.overlay_change import OverlayChange
 SHOWN_FILES = 50
 SHOWN_HASH = 12
 LONGEST_TITLE = 120
-_HARMFUL = re.compile(r"[^\w .,+=()-]")
+_HARMFUL = re.compile(r"[^\w .,+=()/-]")
 _ISSUE = re.compile(r"(?<=\bGH)-(?=\d)", re.IGNORECASE)
 
 

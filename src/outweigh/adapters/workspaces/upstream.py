@@ -112,17 +112,18 @@ class GitUpstream:
         self._reach("push", *options, "--", self._push_address, refspec)
 
     def _reference(self, branch: str) -> str:
-        reference = f"refs/heads/{branch}"
+        reference, wrong = f"refs/heads/{branch}", f"{branch!r} is no name of a branch."
+        if branch.startswith("-"):
+            raise UsageError(wrong)
         try:
             self._ask("check-ref-format", reference)
         except ForgeError as fault:
-            raise UsageError(f"{branch!r} is no name of a branch.") from fault
+            raise UsageError(wrong) from fault
         return reference
 
     def _index_line(self, change: FileChange, place: str) -> bytes:
         if change.content is None:
             return b"0 " + b"0" * GitRevisions(self._private).hash_length + b"\t" + os.fsencode(place) + b"\0"
-        # Handed over as an argument, not as an option; what is written is the content byte for byte.
         name = self._ask("hash-object", "-w", "--stdin", "--no-filters", stdin=change.content).strip()
         mode = b"100755" if change.executable else b"100644"
         return mode + b" " + name + b"\t" + os.fsencode(place) + b"\0"
