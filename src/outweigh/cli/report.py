@@ -11,6 +11,7 @@ from outweigh.adapters.reporters.html import HtmlReporter
 from outweigh.adapters.reporters.json import JsonReporter
 from outweigh.adapters.reporters.junit import JunitReporter
 from outweigh.adapters.reporters.markdown import MarkdownReporter
+from outweigh.adapters.stores.experiment_file import Experiment
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.cli.arguments import (
     Parser,
@@ -20,15 +21,19 @@ from outweigh.cli.arguments import (
     arms_to_compare,
     gather_evidence,
     reading_parser,
+    show,
 )
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.policy_options import ChosenPolicy, add_policy_options, chosen_policy
+from outweigh.cli.report_check import check_report
 from outweigh.cli.setup_behind import setup_behind
 from outweigh.cli.suite_behind import experiment_behind, profile_for
 from outweigh.compare.comparison import Comparison, compare
 from outweigh.compare.delta_inference import Method
+from outweigh.compare.evidence import Evidence
 from outweigh.compare.inference import Population, infer
 from outweigh.compare.judge_panel import judge_panel
+from outweigh.compare.ladder import Ladder, climb
 from outweigh.errors import UsageError
 from outweigh.ports import Reporter
 from outweigh.report.document import Report
@@ -48,13 +53,22 @@ REPORTERS: dict[str, type[Reporter]] = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write one file, whole or not at all. The verdict is in the file; the exit code says that it was written."""
+    """Write one file, whole or not at all, or print the page; the exit code says that it was written.
+
+    With `--check` nothing is written, and the exit code says whether a report still rests on the records.
+    """
     options = report_parser().parse_intermixed_args(arguments)
-    policy, target = chosen_policy(options), Path(options.output)
+    if options.check is not None:
+        return check_report(Path(options.check), options)
+    policy, command = chosen_policy(options), shlex.join(["outweigh", "report", *arguments])
+    if options.output is None:
+        show(whole_report(options, policy, command), "text")
+        return ExitCode.SATISFIED
+    target = Path(options.output)
     reporter = REPORTERS.get(target.suffix)
     if reporter is None:
         raise UsageError(f"-o {target}: the name must end in one of {', '.join(REPORTERS)}.")
-    report = whole_report(options, policy, command=shlex.join(["outweigh", "report", *arguments]))
+    report = whole_report(options, policy, command)
     write_whole(target, [reporter().render(report).encode()])
     print(f"{visible(report.headline)}\nwritten to {visible(str(target))}")
     return ExitCode.SATISFIED
@@ -63,7 +77,11 @@ def main(arguments: Sequence[str]) -> int:
 def report_parser() -> Parser:
     """The options of `outweigh report`."""
     parser = reading_parser("report", "Everything about a baseline and its candidates, as one file.")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=f"ends in {', '.join(REPORTERS)}")
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument(
+        "-o", "--output", metavar="FILE", help=f"ends in {', '.join(REPORTERS)} (default: print the page as text)"
+    )
+    target.add_argument("--check", metavar="FILE", help="has this report gone stale? .html, .md or .json; exits 0 or 1")
     add_arm_options(parser, several=True)
     add_changes_option(parser)
     add_inference_options(parser)
@@ -89,8 +107,16 @@ def whole_report(options: argparse.Namespace, policy: ChosenPolicy, command: str
         seed=options.seed,
         evidence_sha256=evidence.sha256(baseline, *candidates),
     )
-    answer = joint_report(_judge(options, policy, comparisons), provenance)
+    answer = joint_report(_judge(options, policy, comparisons), provenance, _ladder(evidence, experiment))
     return with_setup(answer, setup_behind(options.runs, baseline, candidates))
+
+
+def _ladder(evidence: Evidence, experiment: Experiment | None) -> Ladder | None:
+    """The suite's tiers, where it has several and all of them have runs."""
+    tiers = {} if experiment is None else experiment.tiers
+    if len(tiers) < 2 or not tiers.keys() <= evidence.arms.keys():
+        return None
+    return climb(evidence, sorted(tiers, key=lambda arm: tiers[arm]))
 
 
 def _judge(options: argparse.Namespace, policy: ChosenPolicy, comparisons: Sequence[Comparison]) -> list[Judged]:

@@ -3,6 +3,7 @@
 from outweigh.compare.ladder import Ladder, Tier
 from outweigh.report.document import Block, Report, Table, Tone, notes
 from outweigh.report.ladder_contract import ladder_payload
+from outweigh.report.pictures.tiers import ladder_pictures
 from outweigh.report.wording import UNKNOWN, dollars, percent, score
 
 
@@ -10,7 +11,7 @@ def ladder_report(ladder: Ladder) -> Report:
     """The page of `outweigh ladder`."""
     payload = ladder_payload(ladder)
     best = f"best value: {ladder.best_value}" if ladder.best_value else "best value: unknown"
-    blocks: list[Block] = [_tiers(ladder), _spread(ladder)]
+    blocks: list[Block] = [_tiers(ladder), *ladder_pictures(ladder), _spread(ladder)]
     blocks.extend(notes("Warnings", tuple(payload["warnings"])))
     return Report(
         headline=f"{len(ladder.tiers)} tiers from {ladder.tiers[0].summary.name}; {best}",

@@ -165,7 +165,18 @@ def _sources(candidates: Sequence[Judged], provenance: Provenance) -> Iterator[s
     yield f"who chose the policy, its gates and margins: {provenance.policy_from.value}"
     yield f"profile of the composite: {provenance.profile}; intervals speak of: {provenance.infer}"
     yield f"seed of everything drawn: {provenance.seed}"
+    yield from _fingerprints(candidates)
     yield f"outweigh {provenance.outweigh_version}"
+    yield "`outweigh report RUNS --check FILE` says whether the records have changed since this page was written"
+
+
+def _fingerprints(candidates: Sequence[Judged]) -> Iterator[str]:
+    """Which configurations ran, by the hash of everything an arm is made of."""
+    first, *_ = candidates
+    for arm in (first.comparison.baseline_table, *(one.comparison.candidate_table for one in candidates)):
+        found = sorted({run.arm_fingerprint for run in arm.runs if run.arm_fingerprint is not None})
+        if found:
+            yield f"fingerprint of {arm.name}: {', '.join(found)}"
 
 
 def _settings(candidates: Sequence[Judged]) -> Iterator[str]:

@@ -93,4 +93,4 @@ def _baseline_mean(comparison: Comparison, metric: str) -> float:
 
 
 def _signed(share: float) -> str:
-    return f"{100 * share:+.1f}"
+    return f"{100 * share:+.1f}".replace("-0.0", "+0.0")

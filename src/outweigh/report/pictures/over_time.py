@@ -65,7 +65,8 @@ def _evidence_picture(sample: GateSample, means: Column, low: Column, high: Colu
     ]
     clear = _first_clear(low, high, sample)
     moment = "the band never left it" if clear is None else f"the band left it first after {clear} tasks"
-    last = f"{_points(shown[-1])} after {len(shown)} tasks"
+    unit = "points" if sample.gated.scale is Scale.POINTS else "%"
+    last = f"{100 * abs(shown[-1]):.1f} {unit} {'better' if shown[-1] >= 0 else 'worse'} after {len(shown)} tasks"
     line = Line(name=f"{name}, better is up", places=_thinned(list(enumerate(shown, start=1))), figures=last)
     title = f"Evidence on {name} as it grew"
     limits = (Limit(level=0.0, words="no change"), Limit(level=-margin, words="margin", below=True))
