@@ -18,7 +18,7 @@ from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.record.codec import encode, seal
 from outweigh.record.run_record import RunRecord
 
-THREADS = 16
+THREADS = 32
 ALONE_PER_SECOND = 2_000
 TOGETHER_PER_SECOND = 20_000
 _ROUNDS = 9
