@@ -9,7 +9,7 @@ from outweigh.adapters.stores.import_manifest import Import
 from outweigh.ports import FieldOrigin
 
 SHOWN_LINES = 10
-_FIGURES = "checks duration_seconds usage cost step_count tool_call_count arm_fingerprint task_checksum".split()
+_FIGURES = ("checks", "duration_seconds", "usage", "cost", "step_count", "tool_call_count", "task_checksum")
 
 
 def say_known(known: Import, path: Path, target: Path) -> None:

@@ -99,6 +99,10 @@ class ImporterContract(ABC):
             file.write_bytes(whole)
 
 
+def _hashed(content: bytes) -> str:
+    return sha256(content).hexdigest()
+
+
 def _damaged(content: bytes, chance: random.Random) -> bytes:
     """A file with one thing wrong: torn, doubled, a value that is something else, bits that are not text."""
     values = (b"null", b"-1", b'"x"', b"[]", b"{}", b"1e400", b"99999999999999999999", b"true", b"\xff", b"NaN", b"0.5")
