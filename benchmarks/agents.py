@@ -4,7 +4,6 @@ Only those that `make agents` installed are measured. The model is scripted and 
 quick real one does: what is added is the same for a run of minutes.
 """
 
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -116,7 +115,7 @@ def _plain(agent: CommandLineAgent, arm: Arm, folder: Path, url: str) -> None:
     for path, content in launch.files.items():
         (place.home / path).parent.mkdir(parents=True, exist_ok=True)
         (place.home / path).write_bytes(content)
-    own = {"PATH": os.environ["PATH"], "HOME": str(place.home), "LANG": "C.UTF-8"}
+    own = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(place.home), "LANG": "C.UTF-8"}
     subprocess.run(
         [*agent.command(arm), *launch.arguments],
         env={**own, **launch.defaults, **launch.access},
