@@ -20,7 +20,6 @@ from outweigh.record.run_record import RunRecord
 from outweigh.transcript.atif import AtifTrajectory
 from outweigh.transcript.atif_file import read_trajectory
 from outweigh.transcript.foreign import count, mapping, sequence
-from outweigh.transcript.token_counts import is_empty
 
 RESULT = "result.json"
 _CHILDREN_LOOKED_AT = 50
@@ -171,7 +170,7 @@ def _run(place: _Place, number: Numbered, request: ImportRequest, notes: ImportN
     told, artifacts = ({}, {}) if place.entry is not None else _trajectory(place.file.parent, request, notes)
     usage = told.get("usage")
     fields = HarborTrial(raw).fields(None if usage is None else usage.cache_write_tokens)
-    if usage is not None and is_empty(fields["usage"]):
+    if usage is not None and fields["usage"].output_tokens is None:
         fields["usage"] = usage
     if "cost" in told and fields["cost"].usd is None:
         fields["cost"] = told["cost"]
