@@ -4,10 +4,12 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from outweigh.adapters.prices.genai import GenaiPrices
-from outweigh.adapters.stores.jsonl import JsonLines
+from outweigh.adapters.stores.import_manifest import unread_rows
+from outweigh.adapters.stores.jsonl import STANDARD_INPUT, JsonLines
 from outweigh.cli.arm_choice import baseline_of, candidates_of
 from outweigh.cli.jury import jury_behind
 from outweigh.cli.suite_behind import experiment_behind
@@ -92,6 +94,9 @@ def read_records(options: argparse.Namespace, skipped: list[InvalidLine]) -> Ite
     on_invalid = skipped.append if options.skip_invalid else refuse
     for path in options.runs:
         yield from JsonLines(path).records(on_invalid)
+        if path != STANDARD_INPUT:
+            # The user agreed to go on without these when they were imported; they are remembered all the same.
+            skipped += unread_rows(Path(path))
 
 
 def gather_evidence(options: argparse.Namespace) -> Evidence:

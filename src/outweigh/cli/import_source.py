@@ -83,6 +83,12 @@ def _refuse_faults(path: Path, tally: Tally, notes: ImportNotes, *, skip: bool) 
             f"{path}: {twice} stands for two different results, in it or in what was imported before. Nothing was "
             "imported: remove one, or import into another folder."
         )
+    if tally.rivals:
+        raise EvidenceError(
+            f"{path}: {name_some(tally.rivals)} stands for a task, arm and repeat that another run stands for already. "
+            "Nothing was imported: where these are further repeats, name the folder that holds both at once; where "
+            "they are another arm, name it by --arm."
+        )
     if notes.unreadable and not skip:
         more = "; …" if len(notes.unreadable) > SHOWN_ROWS else ""
         shown = "; ".join(str(row)[:300] for row in notes.unreadable[:SHOWN_ROWS]) + more

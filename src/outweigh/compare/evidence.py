@@ -15,12 +15,17 @@ from outweigh.record.digest import evidence_sha256, record_digest
 from outweigh.record.judgment import Judgment
 from outweigh.record.pricing import FirstKnown, ModelPrices
 from outweigh.record.run_record import RunRecord
+from outweigh.record.trial import ARBITRARY, REPEAT_LABEL
 from outweigh.score.changes import Change
 from outweigh.score.efficiency import ComponentShare, component_breakdown
 from outweigh.score.jury import NO_RULES, Jury
 from outweigh.score.score import Score, score_run
 
 SHOWN_LINES = 10
+ARBITRARY_REPEATS = (
+    "repeats were numbered when they were imported, so a pair of runs has only its task in common: "
+    "trust what is said about tasks, not about pairs."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +85,11 @@ def gather(
         jury=jury,
         # `skipped` fills while the records are read, so it is copied only now.
         skipped=tuple(skipped),
-        warnings=(*_warnings(trials.retried, skipped, changed.keys() - arms.keys()), *joined.warnings()),
+        warnings=(
+            *_warnings(trials.retried, skipped, changed.keys() - arms.keys()),
+            *((ARBITRARY_REPEATS,) if trials.arbitrary_repeats else ()),
+            *joined.warnings(),
+        ),
         sightings=trials.sightings(),
     )
 
@@ -93,6 +102,7 @@ class _Trials:
         self.digests: dict[str, list[bytes]] = defaultdict(list)
         self.digest_of: dict[tuple[str, str, int], bytes] = {}
         self.retried = 0
+        self.arbitrary_repeats = False
         self._watchers: dict[str, Watcher] = defaultdict(Watcher)
         self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
         self._models: dict[str, set[str | None]] = defaultdict(set)
@@ -103,6 +113,7 @@ class _Trials:
         digest = record_digest(run)
         self.digests[arm].append(digest)
         self._watchers[arm].see(run)
+        self.arbitrary_repeats |= run.extra.get(REPEAT_LABEL) == ARBITRARY
         if (earlier := self.scores.get(key)) is None or self._last_attempt(earlier, score) is score:
             self.scores[key] = score
             self.digest_of[key] = digest

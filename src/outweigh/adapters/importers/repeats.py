@@ -9,9 +9,7 @@ import msgspec
 
 from outweigh.record.run_record import RunRecord
 from outweigh.record.stored import Json
-
-REPEAT_LABEL = "repeat_label"
-ARBITRARY = "arbitrary"
+from outweigh.record.trial import ARBITRARY, REPEAT_LABEL
 
 _LAST = datetime.max.replace(tzinfo=UTC)
 

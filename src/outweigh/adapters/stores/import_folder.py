@@ -28,7 +28,10 @@ _DIGEST_BYTES = 12
 
 
 class Tally:
-    """What became of the records of one source. `clashes` are ids that stand for two different records."""
+    """What became of the records of one source.
+
+    `clashes` are ids that stand for two different records, `rivals` runs that claim the trial of another.
+    """
 
     def __init__(self) -> None:
         self.runs = 0
@@ -37,6 +40,7 @@ class Tally:
         self.arms: dict[str, int] = {}
         self.tasks: set[str] = set()
         self.clashes: list[str] = []
+        self.rivals: list[str] = []
 
     def count(self, record: RunRecord | Judgment) -> None:
         """One more that is new."""
@@ -116,6 +120,8 @@ class ImportFolder:
             known = self._known.get(key)
             if known is None:
                 self._known[key] = digest
+                if not self._claim_trial(record, key):
+                    tally.rivals.append(record.run_id)
                 tally.count(record)
                 yield line
             elif known == digest:
@@ -126,16 +132,28 @@ class ImportFolder:
     def _learn(self, path: Path) -> None:
         with path.open("rb") as stream:
             for located in decode_lines(stream, str(path), refuse):
-                self._known[_key(located.record)] = record_digest(located.record)[:_DIGEST_BYTES]
+                key = _key(located.record)
+                self._known[key] = record_digest(located.record)[:_DIGEST_BYTES]
+                self._claim_trial(located.record, key)
+
+    def _claim_trial(self, record: Record, key: bytes) -> bool:
+        """Whether no other run stands for the same task, arm, repeat and attempt."""
+        if not isinstance(record, RunRecord):
+            return True
+        trial = record.trial
+        claim = _short("trial", trial.task_id, trial.arm, trial.repeat, record.attempt)
+        return self._known.setdefault(claim, key) == key
 
 
 def _key(record: Record) -> bytes:
     """What there can be only one of, in a few bytes."""
     if isinstance(record, RunRecord):
-        parts: tuple[object, ...] = ("run", record.run_id, record.attempt)
-    elif isinstance(record, Judgment):
+        return _short("run", record.run_id, record.attempt)
+    if isinstance(record, Judgment):
         judge = record.judge
-        parts = ("judgment", record.run_id, judge.name, judge.model, judge.rubric_sha256, record.pass_index)
-    else:
-        parts = ("preference", record_digest(record))
+        return _short("judgment", record.run_id, judge.name, judge.model, judge.rubric_sha256, record.pass_index)
+    return _short("preference", record_digest(record))
+
+
+def _short(*parts: object) -> bytes:
     return blake2b(repr(parts).encode("utf-8", "backslashreplace"), digest_size=_DIGEST_BYTES).digest()
