@@ -1,10 +1,12 @@
 """The contract for real agents, as `make agents` installs them: behind walls, against a scripted model."""
 
 from abc import abstractmethod
+from hashlib import sha256
 from pathlib import Path
 from shutil import which
 from typing import ClassVar
 
+import msgspec
 import pytest
 from tests.adapters.agents.programs import PROGRAMS
 from tests.parts import require
@@ -15,7 +17,7 @@ from outweigh.adapters.sandboxes.local import LocalSandboxes
 from outweigh.ports import SandboxProvider
 from outweigh.record.status import Status
 from outweigh.run.arms import ArmFiles, load_arm
-from outweigh.task.arm import Arm, ArmSpec, McpServer
+from outweigh.task.arm import Arm, ArmSpec, McpServer, OverlayFile
 from outweigh.task.places import places_of
 from outweigh.testing.agent_contract import ANSWER, AgentContract
 from outweigh.testing.agent_setting import an_arm
@@ -118,3 +120,22 @@ class LiveAgent(AgentContract):
             done.told
         )
         assert ("feed_the_zebra" in sent) == self.agent().starts_servers, done.told
+
+
+class RunsHooks(LiveAgent):
+    """The contract for one that runs commands of the arm at certain moments."""
+
+    hooks: ClassVar[tuple[str, str, str]]
+    """The file that names them, the moment before a tool is used, and a pattern of tools."""
+
+    def test_hooks_that_the_arm_lays_are_run(self) -> None:
+        path, moment, tools = self.hooks
+        command = {"type": "command", "name": "note", "command": "touch hook-was-here"}
+        content = msgspec.json.encode({"hooks": {moment: [{"matcher": tools, "hooks": [command]}]}})
+        file = OverlayFile(path=path, sha256=sha256(content).hexdigest(), executable=False)
+
+        done = self.attempted(self.turns(), msgspec.structs.replace(self.arm(), overlay=(file,)), {path: content})
+
+        assert done.outcome.status is Status.COMPLETED, done.told
+        assert (done.workspace / "hook-was-here").exists(), done.told
+        assert not [warning for warning in done.outcome.warnings if "hook" in warning]

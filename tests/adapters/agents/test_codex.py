@@ -4,7 +4,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from tests.adapters.agents.live_agent import LiveAgent
+from tests.adapters.agents.live_agent import RunsHooks
 
 from outweigh.adapters.agents.codex import Codex
 from outweigh.adapters.agents.command_line import CommandLineAgent
@@ -85,7 +85,8 @@ def test_values_survive_the_way_through_toml(value: Any) -> None:
     assert tomllib.loads(f"key = {toml_value(value)}")["key"] == value
 
 
-class TestCodex(LiveAgent):
+class TestCodex(RunsHooks):
+    hooks = (".codex/hooks.json", "PreToolUse", ".*")
     model = "gpt-5"
     must_be_there = True
 

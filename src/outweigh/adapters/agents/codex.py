@@ -1,13 +1,15 @@
 """Codex, by its own `codex exec`."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from outweigh.adapters.agents.command_line import CommandLineAgent
-from outweigh.adapters.agents.launch import Launch, read_whole
+from outweigh.adapters.agents.launch import Launch, Left, read_whole
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.adapters.agents.toml_text import toml_value
 from outweigh.ports import AttemptRequest, ModelAccess
 from outweigh.task.arm import Arm, McpServer
+from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.codex import CodexReader
 from outweigh.transcript.codex_session import CodexSessionReader, with_session
 
@@ -19,6 +21,7 @@ _SETTINGS = {
 }
 _KEY = "OUTWEIGH_MODEL_KEY"
 _SESSION = "session.jsonl"
+_TRUST_HOOKS = "--dangerously-bypass-hook-trust"
 
 
 class Codex(CommandLineAgent):
@@ -38,18 +41,22 @@ class Codex(CommandLineAgent):
             arguments=(
                 *("exec", "--json", "--skip-git-repo-check", "--color", "never"),
                 "--dangerously-bypass-approvals-and-sandbox",
-                *(("--dangerously-bypass-hook-trust",) if _brings_settings(request.arm) else ()),
+                *((_TRUST_HOOKS,) if _brings_settings(request.arm) else ()),
             ),
             stdin=prompt(request).encode(),
             listen=stream.feed,
-            report=lambda left: with_session(
-                stream.report(), read_whole(CodexSessionReader(), left.get(_SESSION, b""))
-            ),
+            report=lambda left: _report(stream.report(), left),
             files={".codex/config.toml": "".join(f"{line}\n" for line in _settings(request)).encode()},
             defaults={"CODEX_HOME": f"{home}/.codex", **_direct_key(request)},
             access={} if request.model_access is None else {_KEY: request.model_access.key},
             leaves={_SESSION: ".codex/sessions/*/*/*/rollout-*.jsonl"},
         )
+
+
+def _report(stream: AgentReport, left: Left) -> AgentReport:
+    """With the session file; that it was told to trust hooks is no news."""
+    known = with_session(stream, read_whole(CodexSessionReader(), left.get(_SESSION, b"")))
+    return replace(known, warnings=tuple(warning for warning in known.warnings if _TRUST_HOOKS not in warning))
 
 
 def _brings_settings(arm: Arm) -> bool:
