@@ -10,11 +10,10 @@ from outweigh.report.document import Block, Fold, Table
 from outweigh.report.wording import UNKNOWN, count, dollars, seconds
 from outweigh.score.score import Score
 
-MOST_TASKS = 4_000
-"""Rows of tasks on a page, shared by its candidates, so that it stays small enough for a mail."""
-
-MOST_RUNS = 2_500
-"""Rows of runs on a page, shared by its candidates."""
+MOST_TASKS = 2_400
+MOST_OPENED = 300
+MOST_RUNS = 2_000
+"""Rows of tasks, tasks with runs, and rows of runs on a page, shared by its candidates: it has to fit into a mail."""
 
 COLUMNS = ("passes", "duration, mean", "non-cache tokens, mean", "cost, mean")
 
@@ -25,15 +24,14 @@ def task_folds(comparison: Comparison, candidates: int) -> list[Block]:
     if not tasks:
         return []
     blocks: list[Block] = [_table(comparison, tasks[: MOST_TASKS // candidates])]
-    room = MOST_RUNS // candidates
-    opened = 0
     runs = _runs_by_task(comparison)
-    for task in tasks:
+    room = MOST_RUNS // candidates
+    for task in tasks[: MOST_OPENED // candidates]:
         room -= len(runs[task])
         if room < 0:
             break
         blocks.append(_fold(task, runs[task]))
-        opened += 1
+    opened = len(blocks) - 1
     left = f"; the runs of the {opened} that changed the most" if opened < len(tasks) else ", each with its runs"
     title = f"Task by task: {len(tasks)} tasks{left}"
     instead = "The page for the browser has every task with its runs (`outweigh report … -o report.html`)."

@@ -8,6 +8,7 @@ from outweigh.report.arms_view import arms_table
 from outweigh.report.document import Block, Bullets, Heading, Report, Tone, notes
 from outweigh.report.gates_view import gate_blocks
 from outweigh.report.judges_view import judge_blocks
+from outweigh.report.pictures.gates import gate_sketches
 from outweigh.report.rule_source import RuleSource
 from outweigh.report.verdict_contract import verdict_payload, verdicts_payload
 from outweigh.verdict.gated_metric import GATED, Scale
@@ -31,6 +32,7 @@ def verdict_report(verdict: Verdict, comparison: Comparison, source: RuleSource)
     allowed = may_promote(verdict, comparison.evidence_sha256)
     blocks: list[Block] = [
         *answer_blocks(verdict),
+        *gate_sketches(verdict.gates),
         *gate_blocks(verdict.gates, comparison),
         arms_table(comparison.baseline, comparison.candidate),
         *judge_blocks(judge_panel(comparison.judging, SEED)),

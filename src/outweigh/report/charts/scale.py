@@ -12,6 +12,8 @@ _MOST_TICKS = 8
 _ROUND = (1.0, 2.0, 5.0, 10.0)
 # A little less than a whole step over is no reason for another one: 0.1 / 0.05 may be 2.0000000000000004.
 _DUST = 1e-9
+# Below this, a step of the axis could not be told from 0.
+_NOTHING = 1e-290
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +75,10 @@ def linear(values: Sequence[float], *, left: float = LEFT, right: float = RIGHT,
     """Room for all values on round numbers."""
     low, high = min(values, default=0.0), max(values, default=0.0)
     size = max(abs(low), abs(high))
-    if high - low <= _DUST * size or size == 0:
-        low, high = (0.0, 1.0) if size == 0 else (low - size / 10, high + size / 10)
+    if size < _NOTHING:
+        low, high = 0.0, 1.0
+    elif high - low <= _DUST * size:
+        low, high = low - size / 10, high + size / 10
     step = _step((high - low) / (most - 1))
     first, last = floor(low / step + _DUST), ceil(high / step - _DUST)
     last = max(last, first + 1)

@@ -9,7 +9,7 @@ from outweigh.report.charts.svg import drawing, mark, rule, shortened, text
 
 TOP, HEIGHT, BOTTOM = 34, 240, 16
 LEFT, RIGHT = "30%", "84%"
-MOST_WEIGHT = 9.0
+MOST_WEIGHT = 6.0
 
 _DASHES = {Mark.BETTER: "none", Mark.WORSE: "7 4", Mark.OPEN: "2 3"}
 
@@ -37,15 +37,16 @@ def slope_chart(
         y = TOP + scale.down(tick, HEIGHT)
         parts.append(rule("line", class_="ow-line", x1="0", x2="100%", y1=y, y2=y))
         parts.append(text(tick_words(tick), x="0", y=y - 3, kind="ow-small"))
+    most = max(slope.tasks for slope in slopes)
     # What many tasks share is drawn first, so that single ones stay visible on top.
     for slope in sorted(slopes, key=lambda one: -one.tasks):
         before, after = (TOP + scale.down(end, HEIGHT) for end in (slope.before, slope.after))
-        parts.append(_line(slope, before, after))
+        parts.append(_line(slope, before, after, most))
         parts.extend(_dot(slope, x, y) for x, y in ((LEFT, before), (RIGHT, after)))
     return drawing(title, TOP + HEIGHT + BOTTOM, parts)
 
 
-def _line(slope: Slope, before: float, after: float) -> str:
+def _line(slope: Slope, before: float, after: float, most: int) -> str:
     return mark(
         "line",
         slope.words,
@@ -54,9 +55,9 @@ def _line(slope: Slope, before: float, after: float) -> str:
         x2=RIGHT,
         y1=before,
         y2=after,
-        stroke_width=min(MOST_WEIGHT, 0.5 + 1.5 * slope.tasks**0.5),
+        stroke_width=1.2 + MOST_WEIGHT * (slope.tasks - 1) / most,
         stroke_dasharray=_DASHES[slope.mark],
-        stroke_opacity=0.85,
+        stroke_opacity=0.75,
     )
 
 

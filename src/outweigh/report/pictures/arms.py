@@ -16,7 +16,7 @@ from outweigh.report.wording import dollars, percent
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.mean import mean_interval
 
-MOST_TASKS = 60
+MOST_TASKS = 30
 MOST_SKETCHED = 24
 MOST_ARMS = 8
 

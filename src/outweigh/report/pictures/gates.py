@@ -1,5 +1,7 @@
 """The gates of one verdict, drawn against their margins."""
 
+from dataclasses import replace
+
 from outweigh.report.charts.interval import ChartRow, Mark, interval_chart
 from outweigh.report.charts.sketch import interval_sketch
 from outweigh.report.document import Block, Picture
@@ -17,7 +19,7 @@ Span = tuple[float, float]
 MARKS = {GateState.HOLDS: Mark.BETTER, GateState.FAILS: Mark.WORSE, GateState.UNKNOWN: Mark.OPEN}
 
 
-def gate_pictures(gates: tuple[Gate, ...]) -> list[Block]:
+def gate_pictures(gates: tuple[Gate, ...]) -> list[Picture]:
     """One picture, where the policy tested anything that can be drawn."""
     rows = tuple(_row(gate, gate.evidence) for gate in gates if gate.evidence is not None)
     if not rows:
@@ -32,6 +34,11 @@ def gate_pictures(gates: tuple[Gate, ...]) -> list[Block]:
             sketch=interval_sketch(rows),
         )
     ]
+
+
+def gate_sketches(gates: tuple[Gate, ...]) -> list[Block]:
+    """The same picture for a page that has the figures beside it: without words."""
+    return [replace(picture, words=()) for picture in gate_pictures(gates)]
 
 
 def _row(gate: Gate, evidence: GateEvidence) -> ChartRow:

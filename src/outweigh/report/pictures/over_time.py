@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from math import expm1
-from typing import TypeVar
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.families import families_of
 from outweigh.report.charts.lines import Area, Axes, Limit, Line, line_chart
+from outweigh.report.charts.sampling import thinned
 from outweigh.report.charts.ticks import dollar_tick, plain_tick
 from outweigh.report.document import Block, Picture
 from outweigh.report.pictures.dial import deciding_gate
@@ -20,12 +20,9 @@ from outweigh.verdict.gate_sample import GateSample, sample_gate
 from outweigh.verdict.gated_metric import GATED, Scale
 from outweigh.verdict.verdict import Verdict
 
-Place = TypeVar("Place")
-
-MOST_PLACES = 150
 MOST_ARMS = 6
 ROOM = 3.0
-"""The band is drawn up to so many times the largest change or margin: it begins almost endless."""
+"""So many margins have room, and all of the later half; the band begins almost endless, and is cut off there."""
 
 EVIDENCE_CAPTION = (
     "The mean change, task by task in the order they were run, and the band in which it lies at every look at once "
@@ -57,21 +54,27 @@ def evidence_pictures(verdict: Verdict, comparison: Comparison) -> list[Block]:
 def _evidence_picture(sample: GateSample, means: Column, low: Column, high: Column) -> Picture:
     margin, name = sample.margin, sample.gated.name
     shown = [_shown(float(value), sample) for value in means]
-    room = ROOM * max(margin, *map(abs, shown))
     band = [
-        (place, max(-room, _shown(float(ends[0]), sample)), min(room, _shown(float(ends[1]), sample)))
+        (place, _shown(float(ends[0]), sample), _shown(float(ends[1]), sample))
         for place, ends in enumerate(zip(low, high, strict=True), start=1)
         if np.isfinite(ends).all()
     ]
+    late = [abs(end) for _, *ends in band[len(band) // 2 :] for end in ends]
+    room = max(ROOM * margin, *late, *map(abs, shown[len(shown) // 2 :]))
+    band = [(place, max(-room, bottom), min(room, top)) for place, bottom, top in band]
     clear = _first_clear(low, high, sample)
     moment = "the band never left it" if clear is None else f"the band left it first after {clear} tasks"
     unit = "points" if sample.gated.scale is Scale.POINTS else "%"
     last = f"{100 * abs(shown[-1]):.1f} {unit} {'better' if shown[-1] >= 0 else 'worse'} after {len(shown)} tasks"
-    line = Line(name=f"{name}, better is up", places=_thinned(list(enumerate(shown, start=1))), figures=last)
+    line = Line(
+        name=f"{name}, better is up",
+        places=thinned([(place, min(room, max(-room, y))) for place, y in enumerate(shown, start=1)]),
+        figures=last,
+    )
     title = f"Evidence on {name} as it grew"
     limits = (Limit(level=0.0, words="no change"), Limit(level=-margin, words="margin", below=True))
-    axes = Axes(show_x=count, show_y=_points, x_words="tasks, in the order they were run →")
-    area = Area(places=_thinned(band), words=f"{name}: 95 % at every look at once")
+    axes = Axes(show_x=count, show_y=_signed, x_words="tasks, in the order they were run →")
+    area = Area(places=thinned(band), words=f"{name}: 95 % at every look at once")
     return Picture(
         title=title,
         svg=line_chart(title, [line], axes, area=area, limits=limits),
@@ -91,9 +94,8 @@ def _first_clear(low: Column, high: Column, sample: GateSample) -> int | None:
     return int(clear[0]) + 1 if len(clear) else None
 
 
-def _points(value: float | None) -> str:
-    unit = "" if value is None or abs(value) < 1e-12 else " %"
-    return f"{100 * (value or 0.0):+.4g}{unit}" if unit else "0"
+def _signed(value: float | None) -> str:
+    return f"{100 * (value or 0.0):+.4g}" if value else "0"
 
 
 def _order(tasks: Sequence[str], arms: Sequence[ArmTable]) -> list[int] | None:
@@ -143,16 +145,8 @@ def _spending(arm: str, moments: Sequence[tuple[Score, float]], first: float, di
         places.append(((moment - first) / divisor, spent))
     unknown = sum(cost is None for _, cost in runs)
     figures = f"{dollars(spent)} for {len(runs)} runs{f', {unknown} of unknown cost' if unknown else ''}"
-    return Line(name=arm, places=_thinned(places), figures=figures)
+    return Line(name=arm, places=thinned(places), figures=figures)
 
 
 def _time_unit(longest: float) -> tuple[float, str]:
     return (3600.0, "hours") if longest >= 7200 else (60.0, "minutes") if longest >= 120 else (1.0, "seconds")
-
-
-def _thinned(places: Sequence[Place]) -> Sequence[Place]:
-    """Enough places for the eye, the last one always among them."""
-    if len(places) <= MOST_PLACES:
-        return places
-    step = (len(places) - 1) / (MOST_PLACES - 1)
-    return [places[round(number * step)] for number in range(MOST_PLACES)]

@@ -10,6 +10,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.delta import align_tasks
 from outweigh.compare.metric import METRICS
 from outweigh.report.charts.interval import ChartRow, Mark, interval_chart
+from outweigh.report.charts.sampling import thinned
 from outweigh.report.charts.scale import Scale, is_wide, linear, logarithmic
 from outweigh.report.charts.sketch import interval_sketch
 from outweigh.report.charts.slope import Slope, slope_chart
@@ -21,8 +22,8 @@ from outweigh.stats.equivalence import excludes
 from outweigh.stats.estimate import Unit
 from outweigh.stats.two_proportions import proportion_difference_interval
 
-MOST_ROWS = 24
-MOST_SLOPES = 200
+MOST_ROWS = 16
+MOST_SLOPES = 60
 LEVEL = 0.95
 
 FOREST_CAPTION = (
@@ -98,9 +99,11 @@ def slope_pictures(comparison: Comparison) -> list[Block]:
 def _slope_picture(comparison: Comparison, metric: str, slopes: Sequence[Slope], caption: str) -> Picture:
     arms = comparison.baseline.name, comparison.candidate.name
     title = f"{FORMATS[metric].title.capitalize()} of every task, {arms[0]} to {arms[1]}"
-    drawn = sorted(slopes, key=lambda slope: -abs(slope.after - slope.before))[:MOST_SLOPES]
+    # The most extreme tasks alone would look as if everything changed; a sample over all changes does not.
+    drawn = thinned(sorted(slopes, key=lambda slope: slope.after - slope.before), MOST_SLOPES)
     if len(drawn) < len(slopes):
-        caption = f"{caption} Of {len(slopes)} lines the {len(drawn)} with the largest change are drawn.".lstrip()
+        sample = f"Of {len(slopes)} lines {len(drawn)} are drawn, evenly from the largest loss to the largest gain."
+        caption = f"{caption} {sample}".lstrip()
     tally = Counter[Mark]()
     for slope in slopes:
         tally[slope.mark] += slope.tasks
