@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static
+PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium
 
 .PHONY: setup parts agents demo test lint bench calibrate docs clean
 
