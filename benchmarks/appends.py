@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,9 @@ from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.record.codec import encode, seal
 from outweigh.record.run_record import RunRecord
 
-THREADS = 32
+THREADS = (16, 32)
+"""How many append at once: the more wait together, the more share a flush, so one number alone would mislead."""
+
 ALONE_PER_SECOND = 2_000
 TOGETHER_PER_SECOND = 20_000
 _ROUNDS = 9
@@ -37,11 +39,13 @@ def measure(setting: Setting) -> list[Ratio]:
 def _against_the_disk(disk: Rates) -> list[Ratio]:
     """How near one thread comes to the disk's own speed, and how far sharing flushes takes many beyond it."""
     flushed = "write and fdatasync in a loop"
-    return [
-        _ratio("appends by one thread", flushed, disk["alone"], disk["flushed"]),
-        _ratio(f"appends by {THREADS} threads", flushed, disk["together"], disk["flushed"]),
-        _ratio(f"appends by {THREADS} threads", "writes without a flush", disk["together"], disk["raw"]),
-    ]
+    rows = [_ratio("appends by one thread", flushed, disk["alone"], disk["flushed"])]
+    for number in THREADS:
+        rows += [
+            _ratio(f"appends by {number} threads", flushed, disk[_by(number)], disk["flushed"]),
+            _ratio(f"appends by {number} threads", "writes without a flush", disk[_by(number)], disk["raw"]),
+        ]
+    return rows
 
 
 def _in_memory() -> list[Ratio]:
@@ -53,10 +57,15 @@ def _in_memory() -> list[Ratio]:
 
 def _wanted(where: str, rates: Rates) -> list[Ratio]:
     """The targets are rates; how far a disk is from them depends on the disk, which is why memory is beside it."""
-    return [
-        _ratio(f"appends by one thread, {where}", "wanted", rates["alone"], ALONE_PER_SECOND, 1),
-        _ratio(f"appends by {THREADS} threads, {where}", "wanted", rates["together"], TOGETHER_PER_SECOND, 1),
+    together = [
+        _ratio(f"appends by {number} threads, {where}", "wanted", rates[_by(number)], TOGETHER_PER_SECOND, 1)
+        for number in THREADS
     ]
+    return [_ratio(f"appends by one thread, {where}", "wanted", rates["alone"], ALONE_PER_SECOND, 1), *together]
+
+
+def _by(threads: int) -> str:
+    return f"by {threads}"
 
 
 def _ratio(ours: str, theirs: str, rate: float, other: float, target: float | None = None) -> Ratio:
@@ -65,23 +74,26 @@ def _ratio(ours: str, theirs: str, rate: float, other: float, target: float | No
 
 
 def _rates(folder: Path, *, alone: int, together: int, raw: int) -> dict[str, float]:
-    """Lines per second, all four ways in turns, in files that lie side by side."""
+    """Lines per second, every way in turns, in files that lie side by side."""
     lines = [seal(encode(record)) for record in _samples()]
-    with FolderRunStore.open(folder / "store") as store, ThreadPoolExecutor(THREADS) as threads:
+    with FolderRunStore.open(folder / "store") as store, ThreadPoolExecutor(max(THREADS)) as pool:
         numbers = count()
         work: dict[str, tuple[int, Callable[[], None]]] = {
             "alone": (alone, lambda: _append(store, numbers, alone)),
-            "together": (together, lambda: _append_together(threads, store, numbers, together)),
             "flushed": (alone, lambda: _write(folder / "flushed", lines[:alone], flush=True)),
             "raw": (raw, lambda: _write(folder / "raw", lines * (raw // len(lines)), flush=False)),
         }
+        for threads in THREADS:
+            work[_by(threads)] = (together, partial(_append_together, pool, threads, store, numbers, together))
         seconds = median_seconds({name: action for name, (_, action) in work.items()}, rounds=_ROUNDS)
     return {name: number / seconds[name] for name, (number, _) in work.items()}
 
 
-def _append_together(threads: ThreadPoolExecutor, store: FolderRunStore, numbers: Iterator[int], number: int) -> None:
-    share = number // THREADS
-    for done in [threads.submit(_append, store, numbers, share) for _ in range(THREADS)]:
+def _append_together(
+    pool: ThreadPoolExecutor, threads: int, store: FolderRunStore, numbers: Iterator[int], number: int
+) -> None:
+    share = number // threads
+    for done in [pool.submit(_append, store, numbers, share) for _ in range(threads)]:
         done.result()
 
 
