@@ -93,3 +93,9 @@ def claude_transcripts() -> Path:
 def trajectories() -> Path:
     """Trajectories that other programs wrote."""
     return _need("atif_samples")
+
+
+@pytest.fixture
+def inspect_logs() -> Path:
+    """Logs of Inspect, zipped and not."""
+    return _need("inspect_logs") / "inspect_ai"

@@ -1,0 +1,199 @@
+"""Logs of Inspect: `.eval` and `.json` files, or a folder of them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from outweigh.adapters.importers.folders import files_below
+from outweigh.adapters.importers.identity import fingerprint, stable_id
+from outweigh.adapters.importers.imported_run import origins
+from outweigh.adapters.importers.inspect_log import InspectLog, inspect_log, is_inspect_log
+from outweigh.adapters.importers.inspect_sample import Evaluation, sample_run
+from outweigh.errors import EvidenceError
+from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.record.run_record import RunRecord
+from outweigh.transcript.foreign import amount, count, mapping, name, sequence
+
+_CONFIGURATION = ("model", "model_args", "model_generate_config", "model_roles", "solver_args", "task_args")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Log:
+    """A log to be read, and what its header says."""
+
+    path: Path
+    header: Mapping[str, Any]
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Which task, which model, which solver."""
+        return mapping(self.header.get("eval"))
+
+    @property
+    def task(self) -> str:
+        """The task's name; its samples are the tasks of a comparison."""
+        return name(self.spec.get("task")) or "task"
+
+    @property
+    def arm(self) -> str:
+        """Model and solver, as far as they have names."""
+        parts = (name(self.spec.get("model")), name(self.spec.get("solver")))
+        return stable_id(" ".join(part for part in parts if part) or "inspect")
+
+    @property
+    def configuration(self) -> str:
+        """The hash of everything that was under test."""
+        plan = mapping(self.header.get("plan"))
+        parts = {key: self.spec.get(key) or None for key in _CONFIGURATION}
+        return fingerprint(parts | {"steps": sequence(plan.get("steps")), "config": mapping(plan.get("config"))})
+
+    @property
+    def run(self) -> str:
+        """One execution of one task."""
+        known = name(self.spec.get("eval_id"))
+        return known or stable_id(self.spec.get("run_id"), self.spec.get("task_id"))
+
+    @property
+    def scorers(self) -> list[str]:
+        """The scorers, the one that Inspect itself puts first in front."""
+        results = mapping(self.header.get("results"))
+        found = [
+            mapping(results.get("headline")).get("scorer"),
+            *(mapping(each).get("scorer") for each in sequence(results.get("scores"))),
+            *(mapping(each).get("name") for each in sequence(self.spec.get("scorers"))),
+        ]
+        return list(dict.fromkeys(each for each in map(name, found) if each))
+
+
+class InspectImporter:
+    """A sample is a task, an epoch a repeat, a scorer a check; an arm is a model with its solver."""
+
+    name = "inspect"
+    fields: Mapping[str, FieldOrigin] = origins(
+        reported="status_detail duration_seconds started_at usage cost step_count checks",
+        derived="arm_fingerprint task_checksum family extra",
+    )
+
+    def recognises(self, path: Path) -> bool:
+        """A log, or a folder with one."""
+        try:
+            return any(map(is_inspect_log, files_below(path, _may_be_log))) if path.is_dir() else is_inspect_log(path)
+        except (EvidenceError, OSError):
+            return False
+
+    def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+        """Headers first, so that arms of one name and different configurations are told apart; then the samples."""
+        logs = _latest(_headers(request.path, notes), notes)
+        arms = (
+            _arms(logs, notes)
+            if request.arm is None
+            else dict.fromkeys((log.configuration for log in logs), request.arm)
+        )
+        repeats: Counter[tuple[str, str]] = Counter()
+        again = Counter((log.task, arms[log.configuration]) for log in logs)
+        for log in sorted(logs, key=lambda each: str(each.spec.get("created"))):
+            key = (log.task, arms[log.configuration])
+            evaluation = Evaluation(
+                task=log.task,
+                arm=arms[log.configuration],
+                repeats_before=repeats[key] if again[key] > 1 else None,
+                arm_fingerprint=log.configuration,
+                run=log.run,
+                solver=name(log.spec.get("solver")),
+                model=name(log.spec.get("model")),
+                scorer=_scorer(log, request, notes),
+            )
+            with inspect_log(log.path, notes) as opened:
+                read = yield from _runs(opened, evaluation, notes)
+            repeats[key] += count(mapping(log.spec.get("config")).get("epochs")) or 1
+            _tell(log, opened, evaluation, read, notes)
+
+
+def _may_be_log(file_name: str) -> bool:
+    return file_name.endswith((".eval", ".json"))
+
+
+def _headers(path: Path, notes: ImportNotes) -> list[_Log]:
+    files = [each for each in files_below(path, _may_be_log) if is_inspect_log(each)] if path.is_dir() else [path]
+    found = []
+    for file in files:
+        with inspect_log(file, notes) as opened:
+            found.append(_Log(path=file, header=opened.header))
+    return found
+
+
+def _latest(logs: list[_Log], notes: ImportNotes) -> list[_Log]:
+    """A log that was retried has a successor with the same task id, which holds its samples again."""
+    chosen: dict[object, _Log] = {}
+    for log in logs:
+        key = name(log.spec.get("task_id")) or log.path
+        before = chosen.get(key)
+        if before is None:
+            chosen[key] = log
+            continue
+        older, newer = sorted((before, log), key=lambda each: str(each.spec.get("created")))
+        chosen[key] = newer
+        notes.warn(f"{older.path.name} is left out: {newer.path.name} is the same evaluation, retried or converted.")
+    return list(chosen.values())
+
+
+def _arms(logs: list[_Log], notes: ImportNotes) -> dict[str, str]:
+    """A name for every configuration; configurations that share one get a piece of their hash."""
+    sharing: dict[str, dict[str, Path]] = defaultdict(dict)
+    for log in logs:
+        sharing[log.arm].setdefault(log.configuration, log.path)
+    names: dict[str, str] = {}
+    for arm, configurations in sharing.items():
+        for configuration, path in configurations.items():
+            names[configuration] = arm if len(configurations) == 1 else stable_id(f"{arm[:480]}@{configuration[:8]}")
+            if len(configurations) > 1:
+                notes.warn(f"{names[configuration]} is {path.name}: {arm} was evaluated in different configurations.")
+    return names
+
+
+def _scorer(log: _Log, request: ImportRequest, notes: ImportNotes) -> str | None:
+    wanted = request.columns.get("success")
+    if wanted is not None:
+        if log.scorers and wanted not in log.scorers:
+            known = ", ".join(log.scorers)
+            raise EvidenceError(f"{log.path} has no scorer {wanted!r}; it has {known}. Say --map success=SCORER.")
+        return wanted
+    if len(log.scorers) > 1:
+        notes.warn(
+            f"success is what {log.scorers[0]!r} says; {', '.join(log.scorers[1:])} are kept beside it. Another one "
+            "decides with --map success=SCORER."
+        )
+    return next(iter(log.scorers), None)
+
+
+def _runs(opened: InspectLog, evaluation: Evaluation, notes: ImportNotes) -> Generator[RunRecord, None, int]:
+    number = 0
+    for number, sample in enumerate(opened.samples, start=1):
+        run = sample_run(sample, evaluation, notes)
+        if run is None:
+            notes.unread(opened.path, 0, f"sample {number} has no id or epoch")
+        else:
+            yield run
+    return number
+
+
+def _tell(log: _Log, opened: InspectLog, evaluation: Evaluation, read: int, notes: ImportNotes) -> None:
+    results = mapping(log.header.get("results"))
+    status = name(log.header.get("status")) or "started"
+    if not opened.finished:
+        notes.warn(
+            f"{log.path.name} breaks off: still running, or crashed. The {read:,} samples that it holds are read."
+        )
+    elif status != "success":
+        notes.warn(f"{log.path.name} ended as {status!r}; the {read:,} samples that it holds are read.")
+    said = count(results.get("total_samples"))
+    if read and said is not None and said != read:
+        notes.warn(f"{log.path.name} speaks of {said:,} samples and holds {read:,}.")
+    if results and not read:
+        notes.aggregates.append({"log": log.path.name, "task": log.task, "arm": evaluation.arm, "results": results})
+    for score in map(mapping, sequence(results.get("scores"))):
+        for metric, value in mapping(score.get("metrics")).items():
+            if (figure := amount(mapping(value).get("value"))) is not None:
+                notes.facts[f"{log.task}, {evaluation.arm}, {score.get('name')}: {metric}"] = figure
