@@ -1,0 +1,16 @@
+"""One browser for all tests of pages."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+from tests.browser.chromium import chromium, missing_chromium
+from tests.parts import require
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium, or a reason to skip."""
+    require(missing_chromium())
+    with chromium() as started:
+        yield started
