@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outweigh.judge.answer import Given, UnusableAnswerError, read_answer
+from outweigh.judge.answer import Given, read_answer
+from outweigh.judge.one_object import UnusableAnswerError
 from outweigh.task.parse import parse_rubric
 from outweigh.task.rubric import Rubric
 from outweigh.testing.judges import full_marks
@@ -100,6 +101,7 @@ def test_a_single_block_between_backticks_is_taken_for_its_content() -> None:
         (answer(clean=-1e400), "-Infinity is not a number"),
         (answer(clean=float("nan")), "NaN is not a number"),
         (answer(clean=10**400), "too large"),
+        (answer().replace("0.9", "9" * 5_000), "too large"),
         (answer(**{"tests/unit": 3.01}), "a number from 0 to 3"),
         (answer(charm=1), "'charm' is no id of the rubric"),
         (answer().replace('"works"', '"clean"'), "'clean' is answered twice"),

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from outweigh.judge.answer import UnusableAnswerError, read_answer
+from outweigh.judge.answer import read_answer
 from outweigh.judge.brief import Brief, Material
 from outweigh.judge.injection import order_in, quoted_order_in
+from outweigh.judge.one_object import UnusableAnswerError
 from outweigh.judge.question import prompt_text, system_text
 from outweigh.judge.suspicion import suspicions
 from outweigh.record.status import Status

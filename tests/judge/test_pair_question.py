@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from outweigh.judge.answer import UnusableAnswerError
 from outweigh.judge.brief import Brief, Material
+from outweigh.judge.one_object import UnusableAnswerError
 from outweigh.judge.pair_answer import read_pair_answer
 from outweigh.judge.pair_question import pair_prompt_sha256, pair_prompt_text, pair_system_text
 from outweigh.record.preference import Choice
@@ -76,6 +76,10 @@ DOCS = {"id": "docs", "evidence": "line 9", "choice": None}
         (answer(answers=[ENTRY | {"evidence": " "}, DOCS]), "no evidence"),
         (answer(confidence=7), "<= 1.0"),
         ('{"answers": [], "answers": []}', "same key twice"),
+        (answer(confidence=float("nan")), "NaN is not a number"),
+        (answer().replace("0.8", "9" * 5_000), "too large"),
+        (answer().replace('"second"', '"\\ud800"'), "half a character"),
+        ("[]", "not a JSON object"),
         ("[" * 100_000, "nested too deeply"),
     ],
 )

@@ -158,6 +158,10 @@ def test_a_second_question_shows_what_was_wrong_with_the_answer() -> None:
     assert "there is no answer to 'works'." in again
 
 
+def test_a_huge_complaint_does_not_make_a_huge_question() -> None:
+    assert len(again_text("the question", "x" * 1_000_000)) < 5_000
+
+
 def test_the_prompts_hash_is_about_its_words_and_the_judges_setting() -> None:
     other = JudgeSpec(name="other", backend="fake", model="m2")
 

@@ -12,8 +12,8 @@ from outweigh.record.judgment import Judgment
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.run_record import RunRecord
 from outweigh.run.case import Case, Docket
+from outweigh.run.courtroom import Courtroom
 from outweigh.run.events import Event as News
-from outweigh.run.hearing import Courtroom
 from outweigh.run.judging import Judged, Judging
 from outweigh.run.purse import Purse
 from outweigh.task.judge import JudgeSpec

@@ -19,8 +19,8 @@ from outweigh.record.check_result import CheckResult
 from outweigh.record.pricing import FirstKnown
 from outweigh.report.judge_view import JudgeAccount, JudgeAccounts
 from outweigh.run.case import Docket, Judgments
+from outweigh.run.courtroom import Courtroom
 from outweigh.run.events import Listener
-from outweigh.run.hearing import Courtroom
 from outweigh.run.judging import Judged, Judging, paid_for_judging
 from outweigh.run.judging_setup import judged_tasks, solution_text, tell_tales
 from outweigh.run.loading import LoadedSuite
@@ -94,7 +94,7 @@ def judge_store(
     finished, before = store.finished(), store.judgments()
     court = Judging(
         store=store,
-        room=_room(store, panel, sitting),
+        room=courtroom_of(store, panel, sitting),
         docket=docket,
         purse=_purse(judges, sitting.cap_usd, before),
         jobs=sitting.jobs,
@@ -128,7 +128,8 @@ def _untouched(folder: Path) -> dict[tuple[str, str], tuple[CheckResult, ...] | 
     return {(result.task_id, result.task_checksum): result.untouched for result in kept.tasks}
 
 
-def _room(store: FolderRunStore, panel: Panel, sitting: Sitting) -> Courtroom:
+def courtroom_of(store: FolderRunStore, panel: Panel, sitting: Sitting) -> Courtroom:
+    """Where this store's runs are judged in this sitting."""
     return Courtroom(
         backends=panel.backends,
         artifact=store.artifact,

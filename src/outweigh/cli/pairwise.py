@@ -1,25 +1,22 @@
 """`outweigh judge --pairwise`: two arms side by side, in both orders. Only what is missing is asked."""
 
-import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from outweigh.adapters.stores.judging_file import JudgingFile
 from outweigh.adapters.stores.preference_log import PreferenceLog, kept_preferences
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.arguments import show
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.judging import CODE_BYTES, Panel, Sitting, briefs_of
+from outweigh.cli.judging import Panel, Sitting, briefs_of, courtroom_of
 from outweigh.compare.preferences import Pairwise, compare_pairwise
 from outweigh.errors import UsageError, name_some
 from outweigh.record.preference import Preference
 from outweigh.report.pairwise_view import pairwise_report
 from outweigh.run.batch import Stop
 from outweigh.run.duels import Dueled, Duels, open_duels
-from outweigh.run.hearing import Courtroom
 from outweigh.run.judging import paid_for_judging
 from outweigh.run.purse import Purse
 from outweigh.task.judge import JudgeSpec
@@ -63,7 +60,7 @@ def duel_in_store(
         open_now = open_duels(store.finished(), arms, askable, briefs_of(store.folder, judging), before)
         duels = Duels(
             keep=log.append,
-            room=_room(store, panel, sitting),
+            room=courtroom_of(store, panel, sitting),
             purse=Purse(sitting.cap_usd, {judge.name: judge.budget_usd for judge in judges}, _paid(store, before)),
             jobs=sitting.jobs,
             listen=sitting.listen,
@@ -81,18 +78,6 @@ def show_pairwise(dueled: Dueled, pairwise: Pairwise, style: str) -> ExitCode:
         return CODES[dueled.stop]
     lacking = dueled.left_open or not pairwise.judges or any(judge.incomplete for judge in pairwise.judges)
     return ExitCode.UNUSABLE_EVIDENCE if lacking else ExitCode.SATISFIED
-
-
-def _room(store: FolderRunStore, panel: Panel, sitting: Sitting) -> Courtroom:
-    return Courtroom(
-        backends=panel.backends,
-        artifact=store.artifact,
-        prices=sitting.prices,
-        draw_code=lambda: secrets.token_hex(CODE_BYTES),
-        now=lambda: datetime.now(UTC),
-        drain=sitting.drain,
-        cancel=sitting.cancel,
-    )
 
 
 def _paid(store: FolderRunStore, preferences: Iterable[Preference]) -> dict[str, list[float | None]]:

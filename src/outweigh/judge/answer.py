@@ -1,29 +1,21 @@
 """A judge's answer from its text: one JSON object, complete and in range, or a complaint that the judge can act on."""
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
 from outweigh.errors import name_some
+from outweigh.judge.one_object import UnusableAnswerError, one_object
 from outweigh.judge.plain_text import spelled_out
 from outweigh.judge.rubric_text import scale_of
 from outweigh.record.judgment import CriterionScore, ItemScore
 from outweigh.task.rubric import SEPARATOR, ChecklistCriterion, Criterion, Question, Rubric
 
-LONGEST_ANSWER = 1_000_000
 LONGEST_EVIDENCE = 1_000
 _EVIDENCE_IN_ALL = 100_000
 _KEYS = frozenset({"answers", "total", "confidence"})
 _ANSWER_KEYS = frozenset({"id", "evidence", "score"})
-# Many models put JSON between three backticks. Only where nothing else is there, it is clear which object is meant.
-_BACKTICKS = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL | re.IGNORECASE)
-
-
-class UnusableAnswerError(ValueError):
-    """Says what is wrong with an answer, in words for the judge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,31 +48,10 @@ class _Answer:
 
 
 def _table(text: str) -> Mapping[str, Any]:
-    if len(text) > LONGEST_ANSWER:
-        raise UnusableAnswerError(f"it is longer than {LONGEST_ANSWER:,} characters.")
-    inside = _BACKTICKS.fullmatch(text)
-    try:
-        value = json.loads(inside[1] if inside else text, object_pairs_hook=_unique, parse_constant=_no_number)
-    except RecursionError:
-        raise UnusableAnswerError("it is nested too deeply.") from None
-    except json.JSONDecodeError as fault:
-        raise UnusableAnswerError(f"it is not one JSON object and nothing else ({fault}).") from None
-    if not isinstance(value, dict):
-        raise UnusableAnswerError("it is not a JSON object.")
-    if unknown := value.keys() - _KEYS:
+    table = one_object(text)
+    if unknown := table.keys() - _KEYS:
         raise UnusableAnswerError(f"it has unknown keys: {name_some(sorted(unknown))}.")
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        raise UnusableAnswerError("an object in it has the same key twice.")
     return table
-
-
-def _no_number(name: str) -> float:
-    raise UnusableAnswerError(f"{name} is not a number in JSON.")
 
 
 def _answers(entries: object, rubric: Rubric) -> dict[str, _Answer]:

@@ -1,8 +1,5 @@
 """A judge's answer about two runs from its text: a choice on every criterion, or a complaint that it can act on."""
 
-import json
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,12 +7,11 @@ import msgspec
 from msgspec import Meta
 
 from outweigh.errors import name_some
-from outweigh.judge.answer import LONGEST_ANSWER, LONGEST_EVIDENCE, UnusableAnswerError
+from outweigh.judge.answer import LONGEST_EVIDENCE
+from outweigh.judge.one_object import UnusableAnswerError, one_object
 from outweigh.judge.plain_text import spelled_out
 from outweigh.record.preference import Choice, CriterionChoice
 from outweigh.task.rubric import Criterion, Rubric
-
-_BACKTICKS = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,25 +81,12 @@ def read_pair_answer(text: str, rubric: Rubric) -> Chosen:
 
 
 def _parsed(text: str) -> _Answer:
-    if len(text) > LONGEST_ANSWER:
-        raise UnusableAnswerError(f"it is longer than {LONGEST_ANSWER:,} characters.")
-    inside = _BACKTICKS.fullmatch(text)
     try:
-        raw = json.loads(inside[1] if inside else text, object_pairs_hook=_unique)
-        return msgspec.convert(raw, _Answer)
-    except RecursionError:
-        raise UnusableAnswerError("it is nested too deeply.") from None
-    except json.JSONDecodeError as fault:
-        raise UnusableAnswerError(f"it is not one JSON object and nothing else ({fault}).") from None
+        return msgspec.convert(one_object(text), _Answer)
     except msgspec.ValidationError as fault:
         raise UnusableAnswerError(f"{fault}.") from None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        raise UnusableAnswerError("an object in it has the same key twice.")
-    return table
+    except UnicodeEncodeError:
+        raise UnusableAnswerError("a key or a choice in it holds half a character.") from None
 
 
 def _choice(criterion: Criterion, entry: _Entry, rubric: Rubric) -> CriterionChoice:

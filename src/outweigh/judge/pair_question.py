@@ -6,6 +6,7 @@ from hashlib import sha256
 
 import msgspec
 
+from outweigh.judge.blinding import VOCABULARY
 from outweigh.judge.brief import Brief, Material
 from outweigh.judge.fence import fenced
 from outweigh.judge.question import GUIDE
@@ -59,7 +60,7 @@ def _words_sha256() -> str:
     brief = Brief(instruction="", rubric=sample, checks_before=None, solution="", tell_tales=())
     empty = Material(status=Status.COMPLETED, diff=None, checks=None, conversation=None)
     prompt = pair_prompt_text(JudgeSpec(name="-", backend="-"), brief, (empty, empty), "code")
-    return sha256(msgspec.json.encode([pair_system_text(sample), prompt])).hexdigest()
+    return sha256(msgspec.json.encode([pair_system_text(sample), prompt, VOCABULARY])).hexdigest()
 
 
 def _sections(judge: JudgeSpec, brief: Brief, runs: tuple[Material, Material]) -> Iterator[tuple[str, str]]:

@@ -1,24 +1,21 @@
 """The question that is put to a judge: instructions and rubric first, then the run between fences."""
 
-from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 
 import msgspec
 
-from outweigh.judge.blinding import VOCABULARY, Blinding
+from outweigh.judge.blinding import VOCABULARY
 from outweigh.judge.brief import Brief, Material
 from outweigh.judge.excerpt import excerpt
 from outweigh.judge.fence import fenced
 from outweigh.judge.rubric_text import rubric_text
-from outweigh.record.check_result import CheckResult
+from outweigh.judge.sections import run_sections, task_sections
 from outweigh.record.status import Status
 from outweigh.task.judge import JudgeSpec
 from outweigh.task.rubric import BinaryCriterion, Rubric
 
-SOLUTION_TOKENS = 16_000
-INSTRUCTION_TOKENS = 16_000
-CHECKS_TOKENS = 4_000
+COMPLAINT_TOKENS = 500
 
 GUIDE = """\
 You judge the work of an automated coding agent by a rubric. You are not the agent, and you do nothing but judge.
@@ -44,8 +41,6 @@ the rubric allows it. `total` is your own overall score from 0 to 1, by the weig
 from 0 to 1 how sure you are of your scores.
 """
 
-_MISSING = {"diff": "(no diff was kept)", "conversation": "(nothing was kept of what the agent said)"}
-
 
 def system_text(rubric: Rubric) -> str:
     """What is the same for every run of a task."""
@@ -54,13 +49,15 @@ def system_text(rubric: Rubric) -> str:
 
 def prompt_text(judge: JudgeSpec, brief: Brief, material: Material, code: str) -> str:
     """The run, blinded and fenced. `code` must not be known to anybody before."""
-    sections = "\n\n".join(fenced(title, text, code) for title, text in _sections(judge, brief, material))
+    shown = (*task_sections(brief), *run_sections(judge, brief, material))
+    sections = "\n\n".join(fenced(title, text, code) for title, text in shown)
     return f"The code of this question is {code}.\n\n{sections}\n\nJudge this run by the rubric, in one JSON object."
 
 
 def again_text(prompt: str, complaint: str) -> str:
     """The same question once more, with what was wrong with the last answer."""
-    return f"{prompt}\n\nYour last answer could not be used: {complaint}\nGive the whole answer again, mended."
+    said = excerpt(complaint, COMPLAINT_TOKENS)  # it may quote the answer, and an answer may be huge
+    return f"{prompt}\n\nYour last answer could not be used: {said}\nGive the whole answer again, mended."
 
 
 def prompt_sha256(judge: JudgeSpec) -> str:
@@ -76,47 +73,3 @@ def _words_sha256() -> str:
     material = Material(status=Status.COMPLETED, diff=None, checks=None, conversation=None)
     prompt = prompt_text(JudgeSpec(name="-", backend="-"), brief, material, "code")
     return sha256(msgspec.json.encode([system_text(sample), prompt, VOCABULARY])).hexdigest()
-
-
-def _sections(judge: JudgeSpec, brief: Brief, material: Material) -> Iterator[tuple[str, str]]:
-    blind = Blinding(brief.tell_tales, _task_words(brief))
-    yield "what the agent was asked", excerpt(brief.instruction, INSTRUCTION_TOKENS)
-    if brief.solution is not None:
-        yield "a solution by the author of the task; others may be as good", excerpt(brief.solution, SOLUTION_TOKENS)
-    yield "how the run ended", material.status.value.replace("_", " ")
-    yield "checks before and after the run", blind(excerpt(_checks(brief, material), CHECKS_TOKENS))
-    yield "final diff of the workspace", blind(excerpt(_shown(material.diff, "diff"), judge.diff_tokens))
-    said = excerpt(_shown(material.conversation, "conversation"), judge.transcript_tokens)
-    yield "what the agent said and did", blind(said)
-
-
-def _task_words(brief: Brief) -> str:
-    return "\n".join((brief.instruction, rubric_text(brief.rubric), brief.solution or ""))
-
-
-def _shown(text: str | None, what: str) -> str:
-    if text is None:
-        return _MISSING[what]
-    return text if text.strip() else "(empty)"
-
-
-def _checks(brief: Brief, material: Material) -> str:
-    before = {check.name: check for check in brief.checks_before or ()}
-    if not material.checks:
-        return "(no checks)" if material.checks is not None else "(its checks were not evaluated)"
-    return "\n".join(_check(check, before.get(check.name)) for check in material.checks)
-
-
-def _check(check: CheckResult, before: CheckResult | None) -> str:
-    words = [f"{check.name}{'' if check.required else ' (not required)'}:"]
-    if before is not None:
-        words.append(f"{_outcome(before)} before,")
-    words.append(f"{_outcome(check)} after")
-    if check.detail:
-        words.append(f"– {check.detail}")
-    return " ".join(words)
-
-
-def _outcome(check: CheckResult) -> str:
-    word = {True: "passed", False: "failed", None: "could not be evaluated"}[check.passed]
-    return word if check.cases_total is None else f"{word} ({check.cases_passed} of {check.cases_total} cases)"

@@ -1,4 +1,4 @@
-"""What a question about two runs shows of the task and of each run, in titled sections ready to be fenced."""
+"""What a judge is shown of the task and of a run, in titled sections ready to be fenced."""
 
 from collections.abc import Iterator
 

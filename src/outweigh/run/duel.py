@@ -8,15 +8,13 @@ from outweigh.judge.brief import Brief, Material
 from outweigh.judge.pair_answer import Chosen, pair_answer_schema, read_pair_answer
 from outweigh.judge.pair_question import pair_prompt_text, pair_system_text
 from outweigh.judge.suspicion import suspicions
-from outweigh.ports import JudgeQuestion
-from outweigh.record.judgment import CriterionScore, JudgeIdentity
+from outweigh.record.judgment import CriterionScore
 from outweigh.record.preference import CriterionChoice, Preference, ShownRun
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
-from outweigh.run.asking import Asked, Asking
-from outweigh.run.hearing import Courtroom
+from outweigh.run.asking import Asked, Asking, Wording
+from outweigh.run.courtroom import Courtroom
 from outweigh.run.material import material_of
-from outweigh.run.redaction import storable
 from outweigh.task.judge import JudgeSpec
 from outweigh.transcript.failure import Failure
 
@@ -51,24 +49,20 @@ def fight(duel: Duel, room: Courtroom) -> Fought:
     except EvidenceError as error:
         pair = f"{duel.first.run_id} and {duel.second.run_id}"
         return Fought(duel=duel, preference=None, trouble=f"{pair} cannot be judged: {error}")
-    rubric = duel.brief.rubric
-
-    def question(prompt: str) -> JudgeQuestion:
-        return JudgeQuestion(
-            judge=duel.judge,
-            system=pair_system_text(rubric),
-            prompt=prompt,
-            answer_schema=pair_answer_schema(rubric),
-            timeout_seconds=duel.judge.timeout_seconds,
-            cancel=room.cancel,
-        )
-
-    backend = room.backends[duel.judge.name]
-    asking = Asking(duel.judge, backend, room, question, lambda text: read_pair_answer(text, rubric))
-    asked = asking.run(pair_prompt_text(duel.judge, duel.brief, materials, room.draw_code()))
+    asked = Asking(duel.judge, room, _wording(duel, materials, room.draw_code())).run()
     if asked.interrupted or asked.hopeless is not None:
         return Fought(duel=duel, preference=None, hopeless=asked.hopeless)
     return Fought(duel=duel, preference=_preference(duel, asked, materials, room))
+
+
+def _wording(duel: Duel, materials: tuple[Material, Material], code: str) -> Wording[Chosen]:
+    rubric = duel.brief.rubric
+    return Wording(
+        system=pair_system_text(rubric),
+        prompt=pair_prompt_text(duel.judge, duel.brief, materials, code),
+        answer_schema=pair_answer_schema(rubric),
+        read=lambda text: read_pair_answer(text, rubric),
+    )
 
 
 def _preference(duel: Duel, asked: Asked[Chosen], materials: tuple[Material, Material], room: Courtroom) -> Preference:
@@ -79,7 +73,7 @@ def _preference(duel: Duel, asked: Asked[Chosen], materials: tuple[Material, Mat
         repeat=duel.first.trial.repeat,
         first=_shown(duel.first, duel.first_sha256),
         second=_shown(duel.second, duel.second_sha256),
-        judge=_identity(duel, asked),
+        judge=asked.identity(duel.judge, duel.brief.rubric_sha256, duel.prompt_sha256),
         pass_index=1,
         invalid_reason=asked.reason,
         criteria=criteria,
@@ -113,15 +107,3 @@ def _warnings(duel: Duel, materials: tuple[Material, Material], criteria: Sequen
 
 def _shown(run: RunRecord, digest: str) -> ShownRun:
     return ShownRun(run_id=run.run_id, run_sha256=digest, arm=run.trial.arm)
-
-
-def _identity(duel: Duel, asked: Asked[Chosen]) -> JudgeIdentity:
-    """The same identity that a judgment of this judge would carry."""
-    answered_by = " ".join(filter(None, (asked.model, asked.version)))
-    return JudgeIdentity(
-        name=duel.judge.name,
-        model=duel.judge.model or asked.model,
-        version=storable(answered_by, ()) or None,
-        rubric_sha256=duel.brief.rubric_sha256,
-        prompt_sha256=duel.prompt_sha256,
-    )

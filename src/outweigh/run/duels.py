@@ -12,9 +12,9 @@ from outweigh.record.preference import Preference
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import EXCLUDED
 from outweigh.run.batch import TICK_SECONDS, Stop
+from outweigh.run.courtroom import Courtroom
 from outweigh.run.duel import Duel, Fought, fight
 from outweigh.run.events import Event, EventKind, Listener, about, note
-from outweigh.run.hearing import Courtroom
 from outweigh.run.purse import Answer, Purse
 from outweigh.task.judge import JudgeSpec
 

@@ -9,8 +9,9 @@ from outweigh.ports import RunStore
 from outweigh.record.judgment import Judgment
 from outweigh.run.batch import TICK_SECONDS, Stop
 from outweigh.run.case import Case, Docket, Judgments
+from outweigh.run.courtroom import Courtroom
 from outweigh.run.events import EventKind, Listener, judged, note
-from outweigh.run.hearing import Courtroom, Heard, hear
+from outweigh.run.hearing import Heard, hear
 from outweigh.run.purse import Answer, Purse
 
 OUT_OF_MONEY = "its budget is used up"
