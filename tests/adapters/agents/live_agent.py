@@ -21,6 +21,8 @@ from outweigh.task.arm import Arm, ArmSpec, McpServer, OverlayFile
 from outweigh.task.places import places_of
 from outweigh.testing.agent_contract import ANSWER, AgentContract
 from outweigh.testing.agent_setting import an_arm
+from outweigh.testing.model_server import Turn
+from outweigh.transcript.failure import FailureKind
 
 DESCRIPTION = "Puts every zebra back into its own stable."
 SKILL = f"---\nname: tidy\ndescription: {DESCRIPTION}\n---\nCount the stripes first.\n"
@@ -139,3 +141,17 @@ class RunsHooks(LiveAgent):
         assert done.outcome.status is Status.COMPLETED, done.told
         assert (done.workspace / "hook-was-here").exists(), done.told
         assert not [warning for warning in done.outcome.warnings if "hook" in warning]
+
+
+class LimitsTurns(LiveAgent):
+    """The contract for one that can be told to stop after so many turns."""
+
+    def test_a_limit_of_turns_is_kept_and_told(self) -> None:
+        arm = self.arm()
+        arm = msgspec.structs.replace(arm, options={**arm.options, "max_turns": 2})
+
+        done = self.attempted([Turn(run=f"echo {number}") for number in range(12)], arm)
+
+        assert done.outcome.failure is not None, done.told
+        assert done.outcome.failure.kind is FailureKind.TURN_LIMIT, done.told
+        assert (done.outcome.status, done.outcome.tool_call_count) == (Status.AGENT_ERROR, 2), done.told

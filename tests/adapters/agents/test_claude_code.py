@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from tests.adapters.agents.live_agent import RunsHooks
+from tests.adapters.agents.live_agent import LimitsTurns, RunsHooks
 
 from outweigh.adapters.agents.claude_code import ClaudeCode
 from outweigh.adapters.agents.command_line import CommandLineAgent
@@ -83,7 +83,7 @@ def test_it_reads_the_projects_settings_and_nobody_elses() -> None:
     assert launch.defaults["CLAUDE_CONFIG_DIR"] == "/home/agent/.claude"
 
 
-class TestClaudeCode(RunsHooks):
+class TestClaudeCode(RunsHooks, LimitsTurns):
     hooks = (".claude/settings.json", "PreToolUse", "Bash")
     model = "claude-sonnet-4-5"
     must_be_there = True

@@ -90,6 +90,7 @@ class Parrot(CommandLineAgent):
             access={} if access is None else {"PARROT_URL": access.base_url},
             leaves={"feathers.txt": "cage/feather*"},
             litter=("seeds-*",),
+            exit_codes={53: FailureKind.TURN_LIMIT},
         )
 
 
@@ -191,6 +192,7 @@ def test_a_version_that_the_output_does_not_tell_is_the_programs(tmp_path: Path)
         ("echo limited done", Status.INFRA_ERROR, FailureKind.RATE_LIMITED, "come back later"),
         ("echo limited; exit 3", Status.INFRA_ERROR, FailureKind.RATE_LIMITED, "come back later"),
         ("echo done; echo ouch >&2; exit 3", Status.AGENT_ERROR, FailureKind.CRASH, "exit code 3: ouch"),
+        ("echo cut; exit 53", Status.AGENT_ERROR, FailureKind.TURN_LIMIT, "exit code 53"),
         ("echo cut; exit 3", Status.AGENT_ERROR, FailureKind.CRASH, "exit code 3"),
         ("echo cut", Status.AGENT_ERROR, FailureKind.NO_RESULT, "no closing event"),
         ("echo why >&2", Status.AGENT_ERROR, FailureKind.NO_RESULT, "it ended without a result: why"),

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from tests.adapters.agents.live_agent import RunsHooks
+from tests.adapters.agents.live_agent import LimitsTurns, RunsHooks
 
 from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.gemini_cli import GeminiCli
@@ -51,7 +51,7 @@ def test_its_settings_are_those_of_the_arm_and_tell_nobody() -> None:
     assert "model" not in settings(launched())
 
 
-class TestGeminiCli(RunsHooks):
+class TestGeminiCli(RunsHooks, LimitsTurns):
     hooks = (".gemini/settings.json", "BeforeTool", ".*")
     model = "gemini-2.5-pro"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.adapters.agents.live_agent import LiveAgent
+from tests.adapters.agents.live_agent import LimitsTurns
 
 from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.goose import Goose
@@ -76,7 +76,7 @@ def test_a_model_without_a_provider_is_refused_with_the_way_out() -> None:
     assert "goose wants a provider before the name" in (Goose().missing(an_arm("goose", model="gpt-5")) or "")
 
 
-class TestGoose(LiveAgent):
+class TestGoose(LimitsTurns):
     model = "openai/gpt-4.1"
 
     def agent(self) -> CommandLineAgent:

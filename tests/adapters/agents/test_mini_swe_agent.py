@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.adapters.agents.live_agent import LiveAgent
+from tests.adapters.agents.live_agent import LimitsTurns
 
 from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.launch import Launch
@@ -69,7 +69,7 @@ def test_the_models_name_tells_which_way_it_is_led(model: str, told: str, access
     assert access.keys() <= set(MiniSweAgent.own_ways)
 
 
-class TestMiniSweAgent(LiveAgent):
+class TestMiniSweAgent(LimitsTurns):
     model = "openai/gpt-4.1"
     must_be_there = True
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from tests.adapters.agents.live_agent import LiveAgent
+from tests.adapters.agents.live_agent import LimitsTurns
 
 from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.launch import Launch
@@ -43,7 +43,7 @@ def test_it_has_no_model_of_its_own() -> None:
     assert "name one by `model`" in (QwenCode().missing(an_arm("qwen-code")) or "")
 
 
-class TestQwenCode(LiveAgent):
+class TestQwenCode(LimitsTurns):
     model = "qwen3-coder"
 
     def agent(self) -> CommandLineAgent:

@@ -18,7 +18,7 @@ from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.left_behind import collect, tidy
 from outweigh.adapters.agents.outcome import outcome
 from outweigh.adapters.agents.sign_in import sign_in
-from outweigh.adapters.agents.told import told
+from outweigh.adapters.agents.told import explained, told
 from outweigh.errors import UsageError
 from outweigh.ports import AttemptOutcome, AttemptRequest, Sandbox
 from outweigh.record.run_record import AgentIdentity, AgentKind
@@ -109,7 +109,7 @@ class CommandLineAgent(ABC):
         )
         left = collect(sandbox, launch.leaves)
         tidy(sandbox, launch.litter)
-        report = launch.report(left)
+        report = explained(launch.report(left), done, launch.exit_codes)
         return told(self._identity(request, report.version, report.model), request.task, done, report, left)
 
     def version(self, arm: Arm) -> str | None:

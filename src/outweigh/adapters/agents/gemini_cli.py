@@ -9,7 +9,11 @@ from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.adapters.agents.tool_servers import tool_servers
 from outweigh.ports import AttemptRequest
+from outweigh.transcript.failure import FailureKind
 from outweigh.transcript.gemini_cli import GeminiCliReader
+
+EXIT_CODES = {41: FailureKind.UNAUTHORIZED, 53: FailureKind.TURN_LIMIT}
+"""Those of its fatal errors that say why it stopped; programs that were made from it have them too."""
 
 
 class GeminiCli(CommandLineAgent):
@@ -34,6 +38,7 @@ class GeminiCli(CommandLineAgent):
             stdin=prompt(request).encode(),
             listen=reader.feed,
             report=lambda _: reader.report(),
+            exit_codes=EXIT_CODES,
             files={".gemini/settings.json": msgspec.json.encode(self._settings(request))},
             defaults={
                 "GEMINI_CLI_HOME": home,

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.failure import FailureKind
 
 Left = Mapping[str, bytes]
 """What a program left behind, by the name of the artifact."""
@@ -17,7 +18,7 @@ class Launch:
     `listen` hears standard output as it comes; `report` is asked afterwards what all of it says, together with what
     the program left behind. `defaults` are variables that the arm may set otherwise, `access` are those that lead to
     the model and may not be. `leaves` are files to be kept, by the name of the artifact; `litter` is what the program
-    drops in the workspace for itself, to be taken away.
+    drops in the workspace for itself, to be taken away. `exit_codes` are those that say more than that it failed.
     """
 
     arguments: tuple[str, ...]
@@ -29,6 +30,7 @@ class Launch:
     access: Mapping[str, str] = field(default_factory=dict)
     leaves: Mapping[str, str] = field(default_factory=dict)
     litter: tuple[str, ...] = ()
+    exit_codes: Mapping[int, FailureKind] = field(default_factory=dict)
 
 
 class Reader(Protocol):

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
+from outweigh.adapters.agents.gemini_cli import EXIT_CODES
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.adapters.agents.tool_servers import tool_servers
@@ -37,6 +38,7 @@ class QwenCode(CommandLineAgent):
             listen=reader.feed,
             report=lambda _: reader.report(),
             files={".qwen/settings.json": msgspec.json.encode(_settings(request))},
+            exit_codes=EXIT_CODES,
             access={} if access is None else {"OPENAI_BASE_URL": f"{access.base_url}/v1", "OPENAI_API_KEY": access.key},
         )
 

@@ -47,6 +47,15 @@ def told(
     )
 
 
+def explained(report: AgentReport, done: Completed, exit_codes: Mapping[int, FailureKind]) -> AgentReport:
+    """The report with the reason that an exit code stands for, where the program's output names none."""
+    kind = None if done.exit_code is None else exit_codes.get(done.exit_code)
+    is_told = report.failure is not None and report.failure.kind is not FailureKind.NO_RESULT
+    if kind is None or is_told:
+        return report
+    return replace(report, failure=failure(kind, f"exit code {done.exit_code}{_last_words(done.stderr)}"))
+
+
 def _trajectory(identity: AgentIdentity, report: AgentReport) -> bytes:
     """With what is known of the agent from elsewhere, where its own output does not name itself."""
     if not report.steps:
