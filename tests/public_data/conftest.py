@@ -99,3 +99,9 @@ def trajectories() -> Path:
 def inspect_logs() -> Path:
     """Logs of Inspect, zipped and not."""
     return _need("inspect_logs") / "inspect_ai"
+
+
+@pytest.fixture
+def promptfoo_outputs() -> Path:
+    """Outputs of promptfoo."""
+    return _need("promptfoo_outputs")
