@@ -204,7 +204,9 @@ class TestDifficultAgents:
 
     def test_binary_garbage_everywhere_is_kept_as_it_is(self, attempting: Attempting) -> None:
         garbage = "head -c 5000 /dev/urandom"
-        scene = attempting(f'{garbage}; {garbage} >&2; {garbage} >"$OUTWEIGH_USAGE"; {garbage} >answer.txt')
+        # One in fourteen times, 5,000 random bytes hold the answer.
+        no_answer = f"{garbage} | LC_ALL=C tr -d 4 >answer.txt"
+        scene = attempting(f'{garbage}; {garbage} >&2; {garbage} >"$OUTWEIGH_USAGE"; {no_answer}')
 
         record = scene.make()
 
