@@ -106,9 +106,9 @@ def test_arms_are_tried_with_all_they_lay_and_for_nothing(
 
     found = parts(answer)
     assert answer.code == 0, answer.out + answer.err
-    assert [found[f"trial of {arm}"]["missing"] for arm in ("plain", "skilled")] == [None, None]
-    assert found["trial of plain"]["detail"] == "2 requests"
-    assert found["trial of plain"]["startup_seconds"] > 0
+    assert [found[f"tried {arm}"]["missing"] for arm in ("plain", "skilled")] == [None, None]
+    assert found["tried plain"]["detail"] == "2 requests"
+    assert found["tried plain"]["startup_seconds"] > 0
 
 
 def test_an_arm_that_would_not_be_what_it_says_is_in_the_way(
@@ -119,4 +119,4 @@ def test_an_arm_that_would_not_be_what_it_says_is_in_the_way(
     answer = outweigh_process("doctor", "-c", str(suite), "--try-agents", environment=real)
 
     assert answer.code == 1, answer.out + answer.err
-    assert "trial of served: the MCP server 'zoo' is declared and its state was 'failed'" in answer.out
+    assert "tried served: the MCP server 'zoo' is declared and its state was 'failed'" in answer.out

@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
     suite = None if options.suite is None else read_suite(options.suite)
     parts = _parts(options, suite)
     if options.try_agents:
-        parts = (*parts, *_trials(suite))
+        parts = (*parts, *_tries(suite))
     results = None if suite is None else _try_tasks(suite, parts)
     if options.output is not None and suite is not None and results is not None:
         keep_preflight(Path(options.output), suite, results)
@@ -46,8 +46,8 @@ def _parts(options: argparse.Namespace, suite: LoadedSuite | None) -> tuple[Part
     return (*machine, *look_at_agents(suite), *look_at_judges(suite), look_at_prices())
 
 
-def _trials(suite: LoadedSuite | None) -> Iterator[Part]:
-    from outweigh.cli.arm_trial import try_arms  # noqa: PLC0415 - brings a gateway and a model along
+def _tries(suite: LoadedSuite | None) -> Iterator[Part]:
+    from outweigh.cli.trying_arms import try_arms  # noqa: PLC0415 - brings a gateway and a model along
 
     arms = arms_to_try(suite)
     if sys.stderr.isatty():

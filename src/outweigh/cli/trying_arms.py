@@ -47,8 +47,8 @@ SCRIPT = Script(
     turn=[Turn(run="true"), Turn(text="Done.")],
 )
 TASK = Task(
-    id="trial",
-    instruction="This is a trial of the set-up. Run the command `true`, and then say that you are done.\n",
+    id="try",
+    instruction="This only tries the set-up. Run the command `true`, and then say that you are done.\n",
     checks=(),
     family=None,
     expected_steps=(),
@@ -66,17 +66,17 @@ def try_arms(
     """Try one arm after the other in such a sandbox; where they are required, one that fails is in the way."""
     sandboxes, watch = choose_sandbox(spec.kind), watchlist({arm.name: arm for arm in arms}, overlays)
     with ModelServer(SCRIPT) as server, ModelGateway(_ways(server), FirstKnown()) as gateway:
-        trial = _Trial(overlays, spec, sandboxes, gateway, watch)
+        bench = _Bench(overlays, spec, sandboxes, gateway, watch)
         for arm in arms:
-            yield replace(trial.of(arm), required=required)
+            yield replace(bench.tried(arm), required=required)
 
 
 def _ways(server: ModelServer) -> dict[Provider, Upstream]:
     return {provider: Upstream(url=server.url, variable="", key="") for provider in Provider}
 
 
-class _Trial:
-    """What the trials of several arms share."""
+class _Bench:
+    """What the tries of several arms share."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class _Trial:
         self._overlays, self._spec, self._sandboxes = overlays, spec, sandboxes
         self._gateway, self._watch = gateway, watch
 
-    def of(self, arm: Arm) -> Part:
+    def tried(self, arm: Arm) -> Part:
         """What came of one arm."""
         agent: Agent = load("agent", arm.agent)
         request = MeterRequest(
@@ -110,7 +110,7 @@ class _Trial:
         return _part(arm, missing, _answered(account), outcome.duration_seconds)
 
     def _attempt(self, agent: Agent, arm: Arm, meter: Meter) -> AttemptOutcome:
-        with tempfile.TemporaryDirectory(prefix="outweigh-trial-", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(prefix="outweigh-try-", ignore_cleanup_errors=True) as folder:
             workspace, home = Path(folder, "workspace"), Path(folder, "home")
             workspace.mkdir()
             home.mkdir()
@@ -125,7 +125,7 @@ class _Trial:
 
 
 def _request(arm: Arm, access: ModelAccess) -> AttemptRequest:
-    """Without secrets: nothing that is worth anything goes into a trial."""
+    """Without secrets: nothing that is worth anything goes into a try."""
     return AttemptRequest(
         trial=Trial(task_id=TASK.id, arm=arm.name, repeat=1, seed=0),
         task=TASK,
@@ -144,7 +144,7 @@ def _answered(account: Account) -> str:
 
 def _part(arm: Arm, missing: str | None, detail: str, seconds: float | None) -> Part:
     return Part(
-        kind="trial of",
+        kind="tried",
         name=arm.name,
         missing=missing,
         required=True,
