@@ -30,9 +30,11 @@ def test_a_judgment_of_another_record_of_its_run_is_not_used_and_said() -> None:
 def test_an_answer_that_could_not_be_used_may_be_followed_by_one_that_can() -> None:
     refused = a_judgment(BEFORE, invalid_reason="refused", criteria=())
 
-    evidence = evidence_of(BEFORE, refused, a_judgment(BEFORE, 0.7))
+    in_order = evidence_of(BEFORE, refused, a_judgment(BEFORE, 0.7))
+    out_of_order = evidence_of(BEFORE, a_judgment(BEFORE, 0.7), refused)
 
-    assert evidence.arm("old")[0].judge_score == 0.7
+    assert in_order.arm("old")[0].judge_score == out_of_order.arm("old")[0].judge_score == 0.7
+    assert len(in_order.judging["old"]) == 2  # both were paid for
 
 
 def test_a_usable_answer_is_never_replaced() -> None:

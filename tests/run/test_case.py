@@ -1,6 +1,7 @@
 """What is put before judges: everything that has no answer yet, and nothing else."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 from tests.run.courts import A_JUDGE, RUBRIC, a_case, a_docket, finished
@@ -30,6 +31,10 @@ def answer_to(case: Case, score: float = 0.5, **fields: object) -> Judgment:
         a_judgment(case.run, score), judge=identity, run_sha256=case.run_sha256, pass_index=case.pass_index
     )
     return msgspec.structs.replace(answer, **fields)
+
+
+def invalid_answer_to(case: Case) -> Judgment:
+    return answer_to(case, invalid_reason="refusal", criteria=())
 
 
 def places(cases: Sequence[Case]) -> list[tuple[str, str, int]]:
@@ -89,10 +94,10 @@ def test_a_judge_without_a_stated_model_takes_any_models_answer_for_its_own() ->
 
 def test_an_invalid_answer_is_an_answer_unless_it_is_asked_for_again() -> None:
     run = a_run()
-    given = {run.run_id: [answer_to(a_case(run), invalid_reason="refusal", criteria=())]}
+    given = {run.run_id: [invalid_answer_to(a_case(run))]}
 
     assert a_docket().open_cases(finished(run), given) == []
-    assert places(a_docket(retry_invalid=True).open_cases(finished(run), given)) == [("task-1/baseline/1", "judge", 2)]
+    assert places(a_docket(retry_invalid=True).open_cases(finished(run), given)) == [("task-1/baseline/1", "judge", 1)]
 
 
 def test_only_the_attempt_that_counts_is_judged() -> None:
@@ -143,4 +148,27 @@ def test_what_was_said_so_far_is_told_by_judge() -> None:
 
     answers = a_docket(A_JUDGE, OTHER).answers(finished(run), {run.run_id: [answer, stranger]})
 
-    assert answers == {"judge": [answer], "other": []}
+    assert answers == {"judge": ([answer], []), "other": ([], [])}
+
+
+def test_a_try_that_was_replaced_is_told_apart() -> None:
+    run = a_run()
+    failed, mended = invalid_answer_to(a_case(run)), answer_to(a_case(run))
+
+    answers = a_docket().answers(finished(run), {run.run_id: [failed, mended]})
+
+    assert answers["judge"] == ([mended], [failed])
+
+
+def test_a_pass_that_is_tried_again_keeps_its_number() -> None:
+    run = a_run()
+    case = a_case(run, UP_TO_FIVE)
+    passes = [replace(case, pass_index=number) for number in (1, 2, 3)]
+    given = [answer_to(passes[0]), invalid_answer_to(passes[1]), answer_to(passes[2])]
+    docket = a_docket(UP_TO_FIVE, wants_another=lambda _: False, retry_invalid=True)
+
+    open_now = docket.open_cases(finished(run), {run.run_id: given})
+    afterwards = docket.open_cases(finished(run), {run.run_id: [*given, answer_to(passes[1])]})
+
+    assert [again.pass_index for again in open_now] == [2]
+    assert afterwards == []

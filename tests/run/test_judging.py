@@ -22,6 +22,8 @@ from outweigh.run.events import EventKind
 from outweigh.run.judging import paid_for_judging
 from outweigh.run.purse import Purse
 from outweigh.score.consensus import wants_another_pass
+from outweigh.score.jury import JudgeRule, Jury
+from outweigh.score.panel import AS_OFTEN_AS_NEEDED
 from outweigh.task.judge import JudgeSpec
 from outweigh.testing.builders import a_check, a_run, evidence_of
 from outweigh.testing.judges import FakeJudge, Said, full_marks
@@ -115,7 +117,7 @@ def test_unusable_answers_are_kept_as_such_and_asked_for_again_only_on_demand(st
 
     assert asked == len(judge.questions) == 30
     passes = Counter((judgment.pass_index, judgment.invalid_reason is None) for judgment in again.judgments())
-    assert passes == {(1, False): 10, (2, True): 10}
+    assert passes == {(1, False): 10, (1, True): 10}
     assert evidence_of([*_runs(store), *again.judgments()]).arms["a"][0].judge_score == 1.0
 
 
@@ -128,6 +130,26 @@ def test_a_judge_that_is_not_sure_is_asked_again_while_it_helps(tmp_path: Path) 
         court.sit()
 
         assert [judgment.pass_index for judgment in court.judgments()] == [1, 2]
+
+
+def test_passes_that_are_tried_again_settle_the_matter_as_if_nothing_had_failed(tmp_path: Path) -> None:
+    spec = JudgeSpec(name="judge", backend="fake", model="m", passes=2, most_passes=5, retries=0)
+    with FolderRunStore.open(tmp_path / "store") as store:
+        store.append(a_run())
+        down = Court(store, {"judge": FakeJudge(UNUSABLE)}, a_docket(spec, wants_another=wants_another_pass))
+        down.sit()
+        # The first one back is doubtful; the other, which is still to come, must be heard before a third is asked for.
+        docket = a_docket(spec, wants_another=wants_another_pass, retry_invalid=True)
+        doubtful = GOOD.replace('"confidence":0.9', '"confidence":0.4')
+        up = Court(store, {"judge": FakeJudge(doubtful, GOOD)}, docket)
+        up.sit()
+
+        valid = [judgment.pass_index for judgment in up.judgments() if judgment.invalid_reason is None]
+        rules = Jury(rules={"judge": JudgeRule(passes=2, most_passes=5)})
+        (score,) = evidence_of([*_runs(store), *up.judgments()], jury=rules).arms["baseline"]
+
+    assert sorted(valid) == [1, 2]
+    assert {seat.passes for seat in score.seats} == {AS_OFTEN_AS_NEEDED}
 
 
 class TestMoney:

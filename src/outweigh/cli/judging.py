@@ -18,7 +18,7 @@ from outweigh.ports import Judge
 from outweigh.record.check_result import CheckResult
 from outweigh.record.pricing import FirstKnown
 from outweigh.report.judge_view import JudgeAccount, JudgeAccounts
-from outweigh.run.case import Docket, Judgments
+from outweigh.run.case import Answers, Docket, Judgments
 from outweigh.run.courtroom import Courtroom
 from outweigh.run.events import Listener
 from outweigh.run.judging import Judged, Judging, paid_for_judging
@@ -159,8 +159,14 @@ def _accounts(
     set_aside = {**panel.missing, **judged.set_aside}
     return JudgeAccounts(
         accounts=[
-            JudgeAccount(judge=judge, judgments=answers.get(judge.name, []), set_aside=set_aside.get(judge.name))
+            JudgeAccount(
+                judge=judge,
+                judgments=said.standing,
+                replaced=said.replaced,
+                set_aside=set_aside.get(judge.name),
+            )
             for judge in judges
+            for said in [answers.get(judge.name, Answers([], []))]
         ],
         stop=judged.stop.value,
         asked=sum(map(len, after.values())) - sum(map(len, before.values())),

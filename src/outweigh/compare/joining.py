@@ -68,7 +68,8 @@ def join_judgments(
         if answers:
             joined.scores[key] = with_judgments(scores[key], answers, jury)
             joined.digests[key[1]].extend(map(record_digest, answers))
-            joined.facts[key[1]].extend(map(fact_of, answers))
+            # Tries that another one replaced were paid for all the same.
+            joined.facts[key[1]].extend(fact_of(one.judgment) for one in fresh)
     return joined
 
 
@@ -93,6 +94,8 @@ def _distinct(answers: Iterable[LocatedJudgment]) -> list[Judgment]:
         key = (judgment.judge, judgment.pass_index)
         twin = seen.get(key)
         if twin is not None and twin.judgment.invalid_reason is None:
+            if judgment.invalid_reason is not None:  # a try that was written down late; the usable one stands
+                continue
             raise EvidenceError(
                 f"run {judgment.run_id!r} is judged twice by {judgment.judge.name!r}, pass {judgment.pass_index}: "
                 f"{twin.source}:{twin.line} and {located.source}:{located.line}. Remove one, or number the passes."

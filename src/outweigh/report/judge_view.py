@@ -15,10 +15,11 @@ SHOWN_REASONS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAccount:
-    """One judge: everything it has said to the present questions, and why it says no more."""
+    """One judge: what it says to the present questions, the tries that came to nothing, and why it says no more."""
 
     judge: JudgeSpec
     judgments: Sequence[Judgment]
+    replaced: Sequence[Judgment]
     set_aside: str | None
 
 
@@ -61,7 +62,8 @@ def _tone(accounts: JudgeAccounts) -> Tone:
 def _figures(account: JudgeAccount) -> dict[str, Any]:
     outcomes = [judged_outcome(judgment) for judgment in account.judgments]
     scores = [outcome.score.value for outcome in outcomes if outcome.score.value is not None]
-    costs = [judgment.cost.usd for judgment in account.judgments]
+    paid = (*account.judgments, *account.replaced)
+    costs = [judgment.cost.usd for judgment in paid]
     known = [cost for cost in costs if cost is not None]
     return {
         "name": account.judge.name,
@@ -71,7 +73,7 @@ def _figures(account: JudgeAccount) -> dict[str, Any]:
         "invalid": sum(judgment.invalid_reason is not None for judgment in account.judgments),
         "mean_score": sum(scores) / len(scores) if scores else None,
         "passed": sum(outcome.passed is True for outcome in outcomes),
-        "attempts": sum(judgment.attempts or 1 for judgment in account.judgments),
+        "attempts": sum(judgment.attempts or 1 for judgment in paid),
         "known_cost_usd": sum(known),
         "unknown_costs": len(costs) - len(known),
         "set_aside": account.set_aside,

@@ -1,7 +1,9 @@
 """Which runs are put before which judges: only what has no answer yet."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
+from typing import NamedTuple
 
 from outweigh.judge.brief import Brief
 from outweigh.judge.question import prompt_sha256
@@ -9,6 +11,7 @@ from outweigh.record.digest import record_digest
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import EXCLUDED
+from outweigh.score.standing import standing
 from outweigh.task.judge import JudgeSpec
 
 Finished = Mapping[tuple[str, str, int], Sequence[RunRecord]]
@@ -33,6 +36,19 @@ class Case:
     pass_index: int
 
 
+class Answers(NamedTuple):
+    """What a judge says, and its tries that could not be used and were followed by others."""
+
+    standing: list[Judgment]
+    replaced: list[Judgment]
+
+    def add(self, to_one_question: Sequence[Judgment]) -> None:
+        """Sort the answers to one question in."""
+        kept = standing(to_one_question).values()
+        self.standing.extend(kept)
+        self.replaced.extend(answer for answer in to_one_question if all(answer is not other for other in kept))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Docket:
     """Tells what is open. An invalid answer is an answer, unless `retry_invalid` asks for another."""
@@ -54,28 +70,31 @@ class Docket:
         # First passes first: if the money runs out, every run has an answer before one has two.
         return sorted(cases, key=lambda case: case.pass_index)
 
-    def answers(self, finished: Finished, given: Judgments) -> dict[str, list[Judgment]]:
+    def answers(self, finished: Finished, given: Judgments) -> dict[str, Answers]:
         """What every judge has said so far to these very questions."""
-        found: dict[str, list[Judgment]] = {judge.name: [] for judge in self.judges}
+        found = {judge.name: Answers([], []) for judge in self.judges}
         for run in _judged_runs(finished):
             if (brief := self.briefs.get(run.trial.task_id)) is not None:
                 for case in self._cases(run, brief):
-                    found[case.judge.name].extend(_answers(case, given.get(run.run_id, ())))
+                    found[case.judge.name].add(_answers(case, given.get(run.run_id, ())))
         return found
 
     def next_case(self, case: Case, given: Sequence[Judgment]) -> Case | None:
         """One more pass, where the ones so far do not settle the matter; `given` are all judgments of the run."""
-        answers = _answers(case, given)
-        if len(answers) < case.judge.passes or len(answers) >= (case.judge.most_passes or case.judge.passes):
+        passes = standing(_answers(case, given))
+        if len(passes) < case.judge.passes or len(passes) >= (case.judge.most_passes or case.judge.passes):
             return None
-        return _numbered(case, given, 1) if self.wants_another(answers) else None
+        return replace(case, pass_index=_free_number(passes)) if self.wants_another(list(passes.values())) else None
 
     def _open(self, run: RunRecord, brief: Brief, given: Sequence[Judgment]) -> Iterator[Case]:
         for case in self._cases(run, brief):
-            answers = _answers(case, given)
-            answered = sum(answer.invalid_reason is None or not self.retry_invalid for answer in answers)
-            yield from (_numbered(case, given, more) for more in range(1, case.judge.passes - answered + 1))
-            if answered >= case.judge.passes and (another := self.next_case(case, given)) is not None:
+            passes = standing(_answers(case, given))
+            # A pass keeps its number when it is tried again: a gap would look like a lost answer for ever.
+            failed = [number for number, answer in passes.items() if answer.invalid_reason is not None]
+            wanted = [number for number in range(1, case.judge.passes + 1) if number not in passes]
+            again = sorted({*wanted, *failed} if self.retry_invalid else wanted)
+            yield from (replace(case, pass_index=number) for number in again)
+            if not again and (another := self.next_case(case, given)) is not None:
                 yield another
 
     def _cases(self, run: RunRecord, brief: Brief) -> Iterator[Case]:
@@ -111,7 +130,5 @@ def _answers(case: Case, given: Sequence[Judgment]) -> list[Judgment]:
     ]
 
 
-def _numbered(case: Case, given: Sequence[Judgment], more: int) -> Case:
-    """The case under the next free number of its judge, so that no two judgments of a run can be taken for one."""
-    last = max((judgment.pass_index for judgment in _answers(case, given)), default=0)
-    return replace(case, pass_index=last + more)
+def _free_number(passes: Container[int]) -> int:
+    return next(number for number in count(1) if number not in passes)

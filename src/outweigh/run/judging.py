@@ -14,6 +14,9 @@ from outweigh.run.events import EventKind, Listener, judged, note
 from outweigh.run.hearing import Heard, hear
 from outweigh.run.purse import Answer, Purse
 
+Matter = tuple[str, str]
+"""A run's id and a judge's name."""
+
 OUT_OF_MONEY = "its budget is used up"
 
 
@@ -41,6 +44,7 @@ class Judging:
         self._waiting: deque[Case] = deque()
         self._running: set[Future[Heard]] = set()
         self._busy: Counter[str] = Counter()
+        self._pending: Counter[Matter] = Counter()
         self._given: dict[str, list[Judgment]] = defaultdict(list)
         self._set_aside: dict[str, str] = {}
         self._left_open = 0
@@ -49,6 +53,7 @@ class Judging:
     def run(self, cases: Sequence[Case], given: Judgments) -> Judged:
         """Hear all cases; `given` are the judgments so far, which decide whether another pass is wanted."""
         self._waiting.extend(cases)
+        self._pending.update(map(_matter, cases))
         for run_id, judgments in given.items():
             self._given[run_id].extend(judgments)
         with ThreadPoolExecutor(self._jobs, thread_name_prefix="hearing") as threads:
@@ -86,6 +91,7 @@ class Judging:
     def _finish(self, heard: Heard) -> None:
         case, judgment = heard.case, heard.judgment
         self._busy[case.judge.name] -= 1
+        self._pending[_matter(case)] -= 1
         self._purse.settle(case.judge.name, 0.0 if judgment is None else judgment.cost.usd)
         if judgment is None:
             self._left_open += 1
@@ -94,8 +100,14 @@ class Judging:
         self._store.append_judgment(judgment)
         self._given[case.run.run_id].append(judgment)
         self._listen(judged(case.run.trial, judgment))
-        another = self._docket.next_case(case, self._given[case.run.run_id])
-        if another is not None:
+        self._consider_another(case)
+
+    def _consider_another(self, case: Case) -> None:
+        """Only when all passes that were asked for are back: what is under way may settle the matter."""
+        if self._pending[_matter(case)]:
+            return
+        if (another := self._docket.next_case(case, self._given[case.run.run_id])) is not None:
+            self._pending[_matter(case)] += 1
             self._waiting.append(another)
 
     def _explain(self, heard: Heard) -> None:
@@ -116,6 +128,10 @@ class Judging:
         self._stop = reason
         running = f"; {len(self._running)} questions under way will be finished" if self._running else ""
         self._listen(note(f"no more questions are asked: {reason.value}{running}", EventKind.STOPPED))
+
+
+def _matter(case: Case) -> Matter:
+    return case.run.run_id, case.judge.name
 
 
 def paid_for_judging(given: Iterable[Judgment]) -> dict[str, list[float | None]]:
