@@ -39,8 +39,8 @@ class CiHost:
     def pull_request(self) -> int | None:
         """The number of the pull or merge request that the job is about."""
         number = (self._event().get("pull_request") or {}).get("number") or self._event().get("number")
-        number = number or self.environment.get("CI_MERGE_REQUEST_IID")
-        return int(number) if str(number or "").isdecimal() else None
+        text = str(number or self.environment.get("CI_MERGE_REQUEST_IID") or "")
+        return int(text) if text.isdecimal() else None
 
     @property
     def withholds_secrets(self) -> str | None:
