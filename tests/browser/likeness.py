@@ -7,25 +7,40 @@ from pathlib import Path
 from playwright.sync_api import Browser
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
-TOLERANCE = 0.12
-"""Mean difference of a pixel, from 0 to 1, after both pictures were made small."""
+ALIKE = 0.6
+"""Correlation of what is light and dark where, after both pictures were made small; other pages are far below."""
 
-_DIFFERENCE = """async ([one, other]) => {
-  const pixels = async (data) => {
+_LIKENESS = """async ([one, other]) => {
+  const light = async (data) => {
     const image = new Image();
     image.src = data;
     await image.decode();
     const canvas = document.createElement("canvas");
-    canvas.width = 160; canvas.height = 160;
+    canvas.width = 40; canvas.height = 40;
     const brush = canvas.getContext("2d");
-    brush.drawImage(image, 0, 0, 160, 160);
-    return brush.getImageData(0, 0, 160, 160).data;
+    brush.imageSmoothingQuality = "high";
+    brush.drawImage(image, 0, 0, 40, 40);
+    const pixels = brush.getImageData(0, 0, 40, 40).data;
+    return Array.from({length: 1600}, (_, place) => pixels[4 * place] + pixels[4 * place + 1] + pixels[4 * place + 2]);
   };
-  const [a, b] = [await pixels(one), await pixels(other)];
-  let sum = 0;
-  for (let place = 0; place < a.length; place++) sum += Math.abs(a[place] - b[place]);
-  return sum / a.length / 255;
+  const centred = (values) => {
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    return values.map((value) => value - mean);
+  };
+  const product = (a, b) => a.reduce((sum, value, place) => sum + value * b[place], 0);
+  const [a, b] = [centred(await light(one)), centred(await light(other))];
+  return product(a, b) / Math.sqrt(product(a, a) * product(b, b) || 1);
 }"""
+
+
+def likeness(browser: Browser, one: bytes, other: bytes) -> float:
+    """From 1 for the same picture over 0 for any other to -1 for its negative."""
+    page = browser.new_page()
+    try:
+        found: float = page.evaluate(_LIKENESS, [_as_data(one), _as_data(other)])
+        return found
+    finally:
+        page.close()
 
 
 def assert_looks_like(browser: Browser, taken: bytes, name: str) -> None:
@@ -33,12 +48,7 @@ def assert_looks_like(browser: Browser, taken: bytes, name: str) -> None:
     kept = PICTURES / name
     if os.environ.get("OUTWEIGH_TAKE_PICTURES"):
         kept.write_bytes(taken)
-    page = browser.new_page()
-    try:
-        difference = page.evaluate(_DIFFERENCE, [_as_data(taken), _as_data(kept.read_bytes())])
-    finally:
-        page.close()
-    assert difference < TOLERANCE
+    assert likeness(browser, taken, kept.read_bytes()) > ALIKE
 
 
 def _as_data(picture: bytes) -> str:

@@ -1,7 +1,11 @@
 """The verdict in one sentence, for somebody with ten seconds."""
 
+from collections.abc import Sequence
+
 from outweigh.compare.comparison import Comparison
 from outweigh.verdict.verdict import Decision, Verdict
+
+SHOWN = 6
 
 
 def verdict_sentence(verdict: Verdict, comparison: Comparison, *, allowed: bool) -> str:
@@ -18,6 +22,23 @@ def verdict_sentence(verdict: Verdict, comparison: Comparison, *, allowed: bool)
         case Decision.INCONCLUSIVE:
             need = "" if verdict.needs is None else f" To decide, you would need {verdict.needs.detail}."
             return f"Nobody can tell yet whether {candidate} is better or worse than {baseline}{reason}.{need}"
+
+
+def several_sentence(decided: Sequence[tuple[str, Decision]], allowed: Sequence[str]) -> str:
+    """All candidates at once: who came out how, and who may be promoted."""
+    parts = []
+    for decision in Decision:
+        names = [name for name, found in decided if found is decision]
+        if names:
+            parts.append(f"{decision.value}: {_named(names)}")
+    promotion = f"{_named(allowed)} may be promoted" if allowed else "none may be promoted"
+    said = "; ".join(parts)
+    return f"{said[0].upper()}{said[1:]}. {promotion[0].upper()}{promotion[1:]}."
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 def _promotion(verdict: Verdict, *, allowed: bool) -> str:

@@ -10,7 +10,7 @@ from outweigh.report.cost_view import cost_blocks
 from outweigh.report.document import Block, Bullets, Heading, Listing, Report, Table, Tone, notes
 from outweigh.report.gates_view import gate_blocks, gate_figures
 from outweigh.report.judges_view import judge_blocks
-from outweigh.report.lead import verdict_sentence
+from outweigh.report.lead import several_sentence, verdict_sentence
 from outweigh.report.pictures.arms import frontier_pictures, heat_pictures
 from outweigh.report.pictures.components import component_pictures
 from outweigh.report.pictures.dial import dial_pictures
@@ -35,7 +35,8 @@ def joint_report(candidates: Sequence[Judged], provenance: Provenance, ladder: L
     blocks = _about(first, len(candidates))
     if others:
         title, tone = several_headline([one.verdict for one in candidates], provenance.baseline)
-        lead = ""
+        promoted = [one.name for one in candidates if one.promotes]
+        lead = several_sentence([(one.name, one.verdict.decision) for one in candidates], promoted)
         parts = [blocks, *(_about(one, len(candidates)) for one in others)]
         blocks = [
             _overview(candidates),

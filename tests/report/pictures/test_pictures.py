@@ -1,0 +1,210 @@
+"""What of a comparison is drawn, and when it is left out because nobody could know it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from tests.report.charts.drawings import marks, titles, written
+
+from outweigh.compare.comparison import Comparison, compare
+from outweigh.compare.delta_inference import Method
+from outweigh.compare.evidence import Evidence
+from outweigh.compare.inference import Population, infer
+from outweigh.compare.judge_panel import judge_panel
+from outweigh.compare.ladder import climb
+from outweigh.record.components import Component, ComponentTokens
+from outweigh.record.cost import UNKNOWN_COST, reported_cost
+from outweigh.record.run_record import RunRecord
+from outweigh.report.document import Block, Picture
+from outweigh.report.pictures.arms import frontier_pictures, heat_pictures
+from outweigh.report.pictures.components import component_pictures
+from outweigh.report.pictures.dial import deciding_gate, dial_pictures
+from outweigh.report.pictures.judges import judge_pictures
+from outweigh.report.pictures.metrics import metric_pictures
+from outweigh.report.pictures.over_time import evidence_pictures, spend_pictures
+from outweigh.report.pictures.spread import spread_pictures
+from outweigh.report.pictures.tasks import slope_pictures, task_forest
+from outweigh.report.pictures.tiers import ladder_pictures
+from outweigh.testing.builders import a_judgment, a_run, evidence_of
+from outweigh.verdict.by_evidence import decide_by_evidence
+from outweigh.verdict.by_gates import decide_by_gates
+from outweigh.verdict.evidence_settings import evidence_settings
+from outweigh.verdict.verdict import Verdict
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def runs(arm: str, seconds: float, *, tasks: int = 8, **fields: Any) -> list[RunRecord]:
+    """Arms that differ in time, more so on some tasks than on others."""
+    return [
+        a_run(
+            f"task-{task}",
+            arm,
+            repeat,
+            passed=(task + repeat) % 3 > 0,
+            duration_seconds=seconds * (1 + task % 5 / 50),
+            **fields,
+        )
+        for task in range(tasks)
+        for repeat in range(1, 6)
+    ]
+
+
+def both(evidence: Evidence) -> Comparison:
+    return compare(evidence, "slow", "fast")
+
+
+def slow_and_fast(**fields: Any) -> Comparison:
+    return both(evidence_of(runs("slow", 200, **fields), runs("fast", 100, **fields)))
+
+
+def decided(comparison: Comparison) -> Verdict:
+    [verdict] = decide_by_evidence([comparison], evidence_settings(gates=("duration",)))
+    return verdict
+
+
+def only(blocks: list[Block]) -> Picture:
+    [picture] = blocks
+    assert isinstance(picture, Picture)
+    return picture
+
+
+def test_the_dial_shows_the_gate_that_got_better() -> None:
+    verdict = decided(slow_and_fast())
+    gate = deciding_gate(verdict)
+
+    picture = only(dial_pictures(verdict))
+    assert gate is not None
+    assert gate.name == "duration"
+    assert verdict.decision.value.upper() in written(picture.svg)
+
+
+def test_a_rule_on_averages_has_no_dial() -> None:
+    assert dial_pictures(decide_by_gates(slow_and_fast())) == []
+
+
+def test_metrics_are_oriented_so_that_less_time_is_better() -> None:
+    comparison = slow_and_fast()
+    inference = infer(comparison, population=Population.TASKS, method=Method.T, seed=0)
+
+    picture = only(metric_pictures(comparison, inference))
+
+    assert "duration better" in written(picture.svg)
+    assert any(line.startswith("duration") and "●" in line for line in picture.sketch)
+
+
+def test_every_task_has_its_passes_and_of_many_those_that_changed_most_are_shown() -> None:
+    few, many = slow_and_fast(), both(evidence_of(runs("slow", 9, tasks=50), runs("fast", 9, tasks=50)))
+
+    assert "3/5 → 3/5" in written(only(task_forest(few)).svg)
+    assert "16 of 50 tasks" in only(task_forest(many)).title
+
+
+def test_slopes_count_tasks_that_got_better_and_worse() -> None:
+    titled = {picture.title: picture for picture in slope_pictures(slow_and_fast()) if isinstance(picture, Picture)}
+
+    assert titled["Duration of every task, slow to fast"].words == ("8 tasks better, 0 worse, 0 the same",)
+    assert titled["Pass rate of every task, slow to fast"].words == ("0 tasks better, 0 worse, 8 the same",)
+
+
+def test_what_nobody_knows_has_no_strip_and_no_slope() -> None:
+    comparison = slow_and_fast(cost=UNKNOWN_COST)
+
+    assert all("Cost" not in block.title for block in (*spread_pictures(comparison), *slope_pictures(comparison)))
+    assert len(spread_pictures(comparison)) == 2
+
+
+def test_the_frontier_needs_costs_and_names_who_is_on_it() -> None:
+    comparison = both(evidence_of(runs("slow", 9, cost=reported_cost(0.3)), runs("fast", 9, cost=reported_cost(0.1))))
+    tables = [comparison.baseline_table, comparison.candidate_table]
+    without = slow_and_fast(cost=UNKNOWN_COST)
+
+    assert any("fast" in words and "on the frontier" in words for words in only(frontier_pictures(tables)).words)
+    assert frontier_pictures([without.baseline_table, without.candidate_table]) == []
+
+
+def test_the_heat_map_marks_flaky_tasks() -> None:
+    comparison = slow_and_fast()
+
+    picture = only(heat_pictures([comparison.baseline_table, comparison.candidate_table]))
+    assert any("flaky" in words for words in titles(picture.svg))
+    assert picture.words == ("8 of 8 tasks are flaky in at least one arm",)
+
+
+def timed(arm: str, seconds: float, offset: int) -> list[RunRecord]:
+    return [
+        a_run(
+            run.trial.task_id,
+            arm,
+            run.trial.repeat,
+            duration_seconds=run.duration_seconds,
+            cost=run.cost,
+            started_at=NOON + timedelta(minutes=2 * number + offset),
+        )
+        for number, run in enumerate(runs(arm, seconds))
+    ]
+
+
+def test_evidence_and_money_grow_in_the_order_of_the_runs() -> None:
+    comparison = both(evidence_of(timed("slow", 200, 0), timed("fast", 100, 1)))
+
+    grown = only(evidence_pictures(decided(comparison), comparison))
+    spent = only(spend_pictures([comparison.baseline_table, comparison.candidate_table]))
+
+    assert "better after 8 tasks" in grown.words[0]
+    assert spent.words == ("slow: $4.0000 for 40 runs", "fast: $4.0000 for 40 runs")
+    assert len(marks(spent.svg, "ow-path")) == 2
+
+
+def test_without_an_order_there_is_nothing_over_time() -> None:
+    comparison = slow_and_fast()
+
+    assert evidence_pictures(decided(comparison), comparison) == []
+    assert spend_pictures([comparison.baseline_table, comparison.candidate_table]) == []
+
+
+def test_components_are_drawn_where_an_agent_exposes_them() -> None:
+    ledger = (ComponentTokens(component=Component.TOOL_SCHEMA, input_tokens=30, output_tokens=10),)
+    comparison = both(evidence_of(runs("slow", 9), runs("fast", 9, components=ledger)))
+
+    picture = only(component_pictures((comparison.baseline, comparison.candidate)))
+    assert "1,600 tokens" in written(picture.svg)
+    assert component_pictures((comparison.baseline,)) == []
+
+
+def test_judges_that_judged_twice_are_drawn() -> None:
+    slow, fast = runs("slow", 9), runs("fast", 9)
+    answers = [
+        a_judgment(run, (place % 5) / 5, pass_index=number)
+        for number in (1, 2)
+        for place, run in enumerate(slow + fast)
+    ]
+    comparison = both(evidence_of(slow, fast, answers))
+
+    picture = only(judge_pictures(judge_panel(comparison.judging, 0)))
+    assert "judge with itself" in written(picture.svg)
+    assert judge_pictures(None) == []
+
+
+def test_the_ladder_is_drawn_where_tiers_have_composites() -> None:
+    slow, fast = runs("slow", 9), runs("fast", 9)
+    judged = evidence_of(slow, fast, [a_judgment(run, 0.9) for run in slow + fast])
+
+    picture = only(ladder_pictures(climb(judged, ["slow", "fast"])))
+    assert "0. slow" in written(picture.svg)
+    assert ladder_pictures(climb(evidence_of(slow, fast), ["slow", "fast"])) == []
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3])
+def test_few_tasks_draw_what_they_can_and_never_break(tasks: int) -> None:
+    comparison = both(evidence_of(runs("slow", 9, tasks=tasks), runs("fast", 9, tasks=tasks)))
+    inference = infer(comparison, population=Population.TASKS, method=Method.T, seed=0)
+
+    drawn = [
+        *metric_pictures(comparison, inference),
+        *task_forest(comparison),
+        *slope_pictures(comparison),
+        *spread_pictures(comparison),
+        *heat_pictures([comparison.baseline_table]),
+    ]
+    assert all(isinstance(picture, Picture) and "nan" not in picture.svg for picture in drawn)
