@@ -12,7 +12,8 @@ from outweigh.adapters.stores.import_folder import ImportFolder, Tally
 from outweigh.adapters.stores.import_manifest import Import, UnreadRow, remember_imports
 from outweigh.cli.import_summary import say_known, say_what_came
 from outweigh.errors import EvidenceError, name_some
-from outweigh.ports import Importer, ImportNotes, ImportRequest
+from outweigh.ports import FieldOrigin, Importer, ImportNotes, ImportRequest
+from outweigh.record.run_record import RunRecord
 
 SHOWN_ROWS = 3
 
@@ -60,7 +61,7 @@ def import_source(importer: Importer, path: Path, target: Path, wishes: Wishes) 
                 runs=tally.runs,
                 judgments=tally.judgments,
                 known_before=tally.known_before,
-                fields={field: origin.value for field, origin in importer.fields.items()},
+                fields=_origins(importer, tally),
                 unreadable=tuple(
                     UnreadRow(source=row.source, line=row.line, reason=row.reason) for row in notes.unreadable
                 ),
@@ -74,6 +75,14 @@ def import_source(importer: Importer, path: Path, target: Path, wishes: Wishes) 
             raise
     say_what_came(imported, tally, path, target)
     return bool(tally.runs or tally.judgments or tally.known_before)
+
+
+def _origins(importer: Importer, tally: Tally) -> dict[str, str]:
+    """Where the fields of these runs come from: what not one of them has is unknown, whatever the format could say."""
+    return {
+        field: (importer.fields.get(field, FieldOrigin.UNKNOWN) if field in tally.known_fields else FieldOrigin.UNKNOWN)
+        for field in RunRecord.__struct_fields__
+    }
 
 
 def _refuse_faults(path: Path, tally: Tally, notes: ImportNotes, *, skip: bool) -> None:

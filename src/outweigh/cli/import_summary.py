@@ -49,13 +49,15 @@ def say_what_came(imported: Import, tally: Tally, path: Path, target: Path) -> N
 def _say_unknown(imported: Import) -> None:
     unknown = [name for name in _FIGURES if imported.fields.get(name, FieldOrigin.UNKNOWN) == FieldOrigin.UNKNOWN]
     if imported.runs and unknown:
-        print(f"  this format does not say: {', '.join(unknown)}.")
+        print(f"  unknown in all of them: {', '.join(unknown)}.")
 
 
 def _say_next(tally: Tally, target: Path) -> None:
     if len(tally.arms) == 2:
-        baseline, candidate = map(quote, tally.arms)
-        print(f"Next: outweigh verdict {quote(str(target))} --baseline {baseline} --candidate {candidate}")
+        one, other = map(quote, tally.arms)
+        print(
+            f"Next: outweigh verdict {quote(str(target))} --baseline {one} --candidate {other}, or the other way round"
+        )
     elif len(tally.arms) > 2:
         print(f"Next: outweigh compare {quote(str(target))} --baseline ARM --candidate ARM")
 

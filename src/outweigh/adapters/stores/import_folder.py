@@ -20,17 +20,27 @@ from outweigh.adapters.stores.synced_folder import make_folder
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.record.codec import Record, decode_lines, refuse
+from outweigh.record.cost import UNKNOWN_COST
 from outweigh.record.digest import record_digest
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
+from outweigh.record.usage import NO_USAGE
 
 _DIGEST_BYTES = 12
+_UNKNOWN: dict[str, object] = dict.fromkeys(RunRecord.__struct_fields__) | {
+    "usage": NO_USAGE,
+    "cost": UNKNOWN_COST,
+    "warnings": (),
+    "artifacts": {},
+    "extra": {},
+}
 
 
 class Tally:
     """What became of the records of one source.
 
-    `clashes` are ids that stand for two different records, `rivals` runs that claim the trial of another.
+    `known_fields` are the fields of a run that at least one of them knows something about. `clashes` are ids that
+    stand for two different records, `rivals` runs that claim the trial of another.
     """
 
     def __init__(self) -> None:
@@ -39,6 +49,7 @@ class Tally:
         self.known_before = 0
         self.arms: dict[str, int] = {}
         self.tasks: set[str] = set()
+        self.known_fields: set[str] = set()
         self.clashes: list[str] = []
         self.rivals: list[str] = []
 
@@ -50,6 +61,7 @@ class Tally:
         self.runs += 1
         self.arms[record.trial.arm] = self.arms.get(record.trial.arm, 0) + 1
         self.tasks.add(record.trial.task_id)
+        self.known_fields |= {name for name in _UNKNOWN if getattr(record, name) != _UNKNOWN[name]}
 
 
 class ImportFolder:
