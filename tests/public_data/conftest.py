@@ -105,3 +105,9 @@ def inspect_logs() -> Path:
 def promptfoo_outputs() -> Path:
     """Outputs of promptfoo."""
     return _need("promptfoo_outputs")
+
+
+@pytest.fixture
+def tau2_results() -> Path:
+    """The same runs as tau2-bench wrote them."""
+    return _need("tau2_gpt41_vs_sft")
