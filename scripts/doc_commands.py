@@ -10,7 +10,7 @@ from pathlib import Path
 
 from outweigh.cli.main import main
 
-DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/cli.md", "docs/judges.md", "docs/model-server.md")
+DOCUMENTS = ("README.md", "docs/tutorial.md", "docs/cli.md", "docs/report.md", "docs/judges.md", "docs/model-server.md")
 PROMPT = "$ "
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
