@@ -33,6 +33,15 @@ def test_a_script_of_node_needs_its_packages_and_the_node_beside_it(tmp_path: Pa
     assert found.needs == (str(tmp_path / "lib/node_modules"), str(node))
 
 
+def test_a_binary_among_packages_needs_its_neighbours(tmp_path: Path) -> None:
+    program = a_program(tmp_path / "lib/node_modules/agent/bin/agent", "true")
+
+    found = find(str(program), "")
+
+    assert found is not None
+    assert (found.command, found.needs) == ((str(program),), (str(tmp_path / "lib/node_modules"),))
+
+
 def test_a_script_of_node_without_a_node_is_not_there(tmp_path: Path) -> None:
     script = a_program(tmp_path / "bin" / "agent", "", "/usr/bin/env node")
 
@@ -55,16 +64,30 @@ def test_a_program_of_a_virtual_environment_needs_it_and_the_python_below_it(tmp
     assert found.needs == (str(environment), str(tmp_path / "pythons" / "3.12"), str(real))
 
 
-def test_a_python_right_in_the_users_home_does_not_bring_the_home_along(tmp_path: Path) -> None:
+def test_a_python_right_in_the_users_home_does_not_bring_the_home_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
     environment = tmp_path / "agent"
     program = a_program(environment / "bin" / "agent", "true")
     (environment / "pyvenv.cfg").write_text("")
-    (environment / "bin" / "python").symlink_to(Path.home() / "bin" / "python3")
+    (environment / "bin" / "python").symlink_to(a_program(tmp_path / "me" / "bin" / "python3", "true"))
 
     found = find(str(program), "")
 
     assert found is not None
     assert found.needs == (str(environment),)
+
+
+def test_a_script_right_in_the_users_home_does_not_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    node = a_program(tmp_path / "node", "true")
+    script = a_program(tmp_path / "me" / "agent.js", "", "/usr/bin/env node")
+
+    found = find(str(script), str(tmp_path))
+
+    assert found is not None
+    assert found.needs == (str(script), str(node))
 
 
 def test_what_every_sandbox_shows_is_not_named() -> None:

@@ -1,8 +1,8 @@
 """Where a program is installed: how it is started from inside a sandbox, and what it must see there.
 
 A sandbox shows `/usr` and nothing else of the machine. A program elsewhere brings its own: a script of Node its
-packages and Node itself, a program of a virtual environment that environment and the Python below it, any other file
-just itself. Everything has the same name inside and outside.
+packages and Node itself, a binary among such packages these, a program of a virtual environment that environment and
+the Python below it, any other file just itself. Everything has the same name inside and outside.
 """
 
 import os
@@ -46,10 +46,12 @@ def find(program: str, path: str) -> Installed | None:
         if node is None:
             return None
         command = (str(Path(node).resolve()), *interpreter[1:], str(real))
-        return Installed(command=command, needs=_seen([_packages(real), Path(node).resolve()]))
+        return Installed(command=command, needs=_seen([_packages(real), real, Path(node).resolve()]))
+    if any(folder.name == _NODE_MODULES for folder in real.parents):  # a binary of a package may want its neighbours
+        return Installed(command=(str(real),), needs=_seen([_packages(real)]))
     environment = real.parent.parent
     if (environment / "pyvenv.cfg").is_file():
-        return Installed(command=(str(real),), needs=_seen([environment, *_pythons(environment)]))
+        return Installed(command=(str(real),), needs=_seen([environment, real, *_pythons(environment)]))
     return Installed(command=(str(real),), needs=_seen([real]))
 
 
@@ -57,7 +59,7 @@ def this_python() -> Installed:
     """The Python that runs the engine, without the engine."""
     program = Path(sys.executable).resolve()
     prefixes = (Path(sys.base_prefix), program.parent.parent)
-    return Installed(command=(str(program),), needs=_seen([prefix for prefix in prefixes if _is_apart(prefix)]))
+    return Installed(command=(str(program),), needs=_seen(prefixes))
 
 
 def _interpreter(program: Path) -> list[str] | None:
@@ -86,18 +88,20 @@ def _pythons(environment: Path) -> Iterator[Path]:
     while link.is_symlink():
         link = Path(os.path.normpath(link.parent / link.readlink()))
         if link.parent != environment / "bin":
-            yield from (prefix for prefix in (link.parent.parent, link.resolve().parent.parent) if _is_apart(prefix))
-
-
-def _is_apart(prefix: Path) -> bool:
-    """A Python that was installed right into the user's home must not bring all of the home along."""
-    return not Path.home().is_relative_to(prefix)
+            yield link.parent.parent
+            yield link.resolve().parent.parent
 
 
 def _seen(paths: Sequence[Path]) -> tuple[str, ...]:
-    """What of these a sandbox does not show by itself, each once."""
-    outside = (path for path in paths if not any(path.is_relative_to(shown) for shown in SHOWN_ANYWAY))
-    return tuple(dict.fromkeys(map(str, outside)))
+    """What of these a sandbox does not show by itself, each once.
+
+    What was installed right into the user's home must not bring all of the home along.
+    """
+    apart = [path for path in dict.fromkeys(paths) if not Path.home().is_relative_to(path)]
+    shown = (*map(Path, SHOWN_ANYWAY), *apart)
+    return tuple(
+        str(path) for path in apart if not any(path != other and path.is_relative_to(other) for other in shown)
+    )
 
 
 @cache
