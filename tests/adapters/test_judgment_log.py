@@ -10,6 +10,7 @@ from outweigh.adapters.stores.judging_file import (
     JUDGING_FILE,
     JudgedTask,
     JudgingFile,
+    lowered_demands,
     recall_judging,
     remember_judging,
 )
@@ -94,6 +95,28 @@ def test_another_rubric_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     remember_judging(tmp_path, other)
 
     assert recall_judging(tmp_path) == other
+
+
+def demanding(least: float | None) -> JudgingFile:
+    return msgspec.structs.replace(JUDGING, judges=(JudgeSpec(name="strict", backend="command", minimum_alpha=least),))
+
+
+@pytest.mark.parametrize("later", [demanding(0.5), demanding(None), msgspec.structs.replace(JUDGING, judges=())])
+def test_who_has_seen_results_cannot_demand_less_of_a_judge(tmp_path: Path, later: JudgingFile) -> None:
+    remember_judging(tmp_path, demanding(0.8))
+
+    kept = remember_judging(tmp_path, later)
+
+    assert lowered_demands(kept) == kept.demands == {"strict": 0.8}
+    assert remember_judging(tmp_path, later) == recall_judging(tmp_path) == kept
+
+
+def test_more_can_be_demanded_at_any_time(tmp_path: Path) -> None:
+    remember_judging(tmp_path, demanding(0.5))
+
+    kept = remember_judging(tmp_path, demanding(0.8))
+
+    assert (kept.demands, lowered_demands(kept)) == ({"strict": 0.8}, {})
 
 
 def test_a_damaged_file_is_refused_with_the_way_out(tmp_path: Path) -> None:

@@ -71,6 +71,18 @@ def test_a_judge_that_does_not_agree_stays_without_a_say(store: Path, capsys: py
     assert "its alpha with human labels is" in verdict_warnings(store, capsys)
 
 
+@pytest.mark.parametrize("judges", [(), (JudgeSpec(name="judge", backend="command", minimum_alpha=0.1),)])
+def test_a_demand_that_is_lowered_or_dropped_later_stays_in_force(
+    store: Path, judges: tuple[JudgeSpec, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["judge", str(store), "--calibrate", labels(store, [0.1, 0.9, 0.5, 0.6, 0.2, 0.4])])
+    capsys.readouterr()
+
+    remember_judging(store, JudgingFile(judges=judges, tasks={}, tell_tales=()))
+
+    assert "and 0.7 is demanded" in verdict_warnings(store, capsys)
+
+
 def test_what_scripts_are_told_is_what_is_kept(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     payload = told(capsys, "judge", str(store), "--calibrate", labels(store, SCORES))
 

@@ -119,6 +119,18 @@ def test_a_changed_rubric_is_another_question_and_a_changed_task_is_refused(stor
     assert "'task-1': the task is not what it was" in refused.err
 
 
+def test_a_suite_that_demands_less_agreement_than_before_is_told_that_it_does_not_count(
+    store: Path, outweigh: Outweigh
+) -> None:
+    with ModelServer(Script(turn=[answering(answers())])) as server:
+        judge(outweigh, store, by_http(server, minimum_alpha=0.8))
+        lowered = judge(outweigh, store, by_http(server, minimum_alpha=0.2))
+
+    assert "was made under minimum_alpha = 0.8; that stays in force" in lowered.err
+    shown = outweigh("compare", str(store), "--baseline", "plain", "--candidate", "chatty")
+    assert "an alpha of 0.8 with human labels is demanded" in " ".join(shown.out.split())
+
+
 FIRST_TROUBLES = {
     "malformed JSON": Turn(text='{"answers": ['),
     "words around it": Turn(text=f"Sure! {json.dumps(answers())}"),

@@ -1,3 +1,5 @@
+from datetime import UTC, datetime
+
 import krippendorff
 import numpy as np
 import pytest
@@ -123,3 +125,30 @@ def test_without_a_labelled_whole_run_there_is_no_overall_agreement() -> None:
 
 def test_labels_of_strangers_calibrate_nobody() -> None:
     assert calibrate([a_judgment(RUNS[0])], [scored("nobody", 0.5)], HASH, seed=0) == ()
+
+
+def by_rubric(judgment: Judgment, rubric: str, day: int) -> Judgment:
+    asked = replace(judgment.judge, rubric_sha256=rubric * 64)
+    return replace(judgment, judge=asked, judged_at=datetime(2026, 1, day, tzinfo=UTC))
+
+
+def test_answers_by_an_older_rubric_are_not_mixed_in() -> None:
+    labels = [scored(run.run_id, place / 10) for place, run in enumerate(RUNS[:6])]
+    newer = [by_rubric(a_judgment(run, place / 10), "b", 2) for place, run in enumerate(RUNS[:6])]
+    older = [by_rubric(a_judgment(run, 1 - place / 10), "a", 1) for place, run in enumerate(RUNS[:6])]
+
+    calibration = one([*newer, *older], labels)
+
+    assert calibration.overall.alpha.value == 1.0
+    assert calibration.rubrics == ("b" * 64,)
+    assert any("6 labelled runs were judged by several rubrics" in warning for warning in calibration.warnings)
+
+
+def test_runs_of_a_rubric_without_labels_are_said() -> None:
+    labels = [scored(run.run_id, place / 10) for place, run in enumerate(RUNS[:6])]
+    labelled = [by_rubric(a_judgment(run, place / 10), "a", 1) for place, run in enumerate(RUNS[:8])]
+    others = [by_rubric(a_judgment(run, 0.5), "b", 1) for run in RUNS[8:11]]
+
+    warnings = one([*labelled, *others], labels).warnings
+
+    assert any("3 runs were judged by rubrics of which no run is labelled" in warning for warning in warnings)

@@ -6,7 +6,7 @@ from outweigh.errors import EvidenceError
 from outweigh.record.digest import record_digest
 from outweigh.record.judgment import JudgeIdentity
 from outweigh.record.voice import voice_of
-from outweigh.score.jury import JudgeRule, Jury
+from outweigh.score.jury import JudgeRule, Jury, ShownAgreement
 from outweigh.testing.builders import a_judgment, a_preference, a_run, evidence_of
 
 BEFORE, AFTER = a_run("task-1", "old"), a_run("task-1", "new")
@@ -73,14 +73,37 @@ def test_a_judge_that_must_be_calibrated_is_shown_but_decides_only_with_enough_a
     voice = voice_of(judged[0].judge).sha256
     rules = {"judge": JudgeRule(minimum_alpha=0.6)}
 
-    def composites(alphas: dict[str, float | None]) -> tuple[float | None, ...]:
-        evidence = evidence_of(BEFORE, AFTER, judged, jury=Jury(rules=rules, alphas=alphas))
+    def composites(*alphas: float | None) -> tuple[float | None, ...]:
+        agreements = {voice: [ShownAgreement(alpha=alpha) for alpha in alphas]}
+        evidence = evidence_of(BEFORE, AFTER, judged, jury=Jury(rules=rules, agreements=agreements))
         comparison = compare(evidence, "old", "new")
         said = any("is shown but decides nothing" in warning for warning in comparison.composite_warnings)
-        assert said == (alphas != {voice: 0.6})
+        assert said == (alphas != (0.6,))
         assert comparison.candidate.metrics["judge_score"].mean == 0.9
         return tuple(task.candidate.composite.value for task in comparison.tasks)
 
-    trusted = composites({voice: 0.6})
+    trusted = composites(0.6)
 
-    assert composites({}) == composites({voice: 0.59}) == composites({voice: None}) != trusted
+    assert composites() == composites(0.59) == composites(None) == composites(0.9, 0.5) != trusted
+
+
+def test_agreement_about_one_rubric_lets_a_judge_decide_nothing_about_another() -> None:
+    runs = [a_run(task, arm) for task in ("task-1", "task-2") for arm in ("old", "new")]
+    judged = [
+        replace(
+            a_judgment(run, 0.2 if run.trial.arm == "old" else 0.9), judge=identity(rubric_sha256=run.trial.task_id)
+        )
+        for run in runs
+    ]
+    shown = {voice_of(judged[0].judge).sha256: [ShownAgreement(alpha=0.9, rubrics=frozenset({"task-1"}))]}
+    jury = Jury(rules={"judge": JudgeRule(minimum_alpha=0.6)}, agreements=shown)
+
+    comparison = compare(evidence_of(runs, judged, jury=jury), "old", "new")
+    told, silent = comparison.tasks
+
+    assert told.candidate.composite.value != told.baseline.composite.value
+    assert silent.candidate.composite.value == silent.baseline.composite.value
+    assert any(
+        "decides nothing about 'task-2'" in warning and "no run that was judged by this rubric" in warning
+        for warning in comparison.composite_warnings
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 
 from outweigh.adapters.stores.experiment_file import recall_suite
-from outweigh.adapters.stores.judging_file import JudgingFile, recall_judging, remember_judging
+from outweigh.adapters.stores.judging_file import JudgingFile, recall_judging
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.amounts import dollars, jobs
 from outweigh.cli.arguments import Parser, add_format_option, price_tables, show
@@ -16,7 +16,7 @@ from outweigh.cli.calibrate import calibrate_store
 from outweigh.cli.event_file import told_to_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.interruptible import interruptible
-from outweigh.cli.judging import Sitting, judge_store, judging_of, panel_of
+from outweigh.cli.judging import Sitting, judge_store, judging_of, keep_judging, panel_of
 from outweigh.cli.judging_line import JudgingLine
 from outweigh.cli.pairwise import duel_in_store, show_pairwise, sides_of
 from outweigh.cli.progress import tell
@@ -91,10 +91,9 @@ def _code(accounts: JudgeAccounts) -> ExitCode:
 def _judging(folder: Path, suite: str | None) -> JudgingFile:
     """What the suite says now, or what the store remembers of it."""
     if suite is not None:
-        judging = judging_of(read_suite(suite))
-        _refuse_other_tasks(folder, judging)
-        remember_judging(folder, judging)
-        return judging
+        loaded = read_suite(suite)
+        _refuse_other_tasks(folder, judging_of(loaded))
+        return keep_judging(folder, loaded)
     known = recall_judging(folder)
     if known is None:
         raise UsageError(f"{folder} knows no rubric; name the suite that has [[judges]] and rubrics by -c.")

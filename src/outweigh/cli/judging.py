@@ -1,6 +1,7 @@
 """Judges of a store's runs, put together from what the store or a suite says about them."""
 
 import secrets
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,8 +10,9 @@ from threading import Event
 
 import msgspec
 
-from outweigh.adapters.stores.judging_file import JudgedTask, JudgingFile
+from outweigh.adapters.stores.judging_file import JudgedTask, JudgingFile, lowered_demands, remember_judging
 from outweigh.adapters.stores.run_store import FolderRunStore
+from outweigh.cli.progress import tell
 from outweigh.cli.trying import PREFLIGHT_FILE
 from outweigh.judge.brief import Brief
 from outweigh.plugins import load
@@ -18,6 +20,7 @@ from outweigh.ports import Judge
 from outweigh.record.check_result import CheckResult
 from outweigh.record.pricing import FirstKnown
 from outweigh.report.judge_view import JudgeAccount, JudgeAccounts
+from outweigh.report.wording import visible
 from outweigh.run.case import Answers, Docket, Judgments
 from outweigh.run.courtroom import Courtroom
 from outweigh.run.events import Listener
@@ -66,6 +69,18 @@ def judging_of(suite: LoadedSuite) -> JudgingFile:
         },
         tell_tales=tell_tales(suite.arms.values()),
     )
+
+
+def keep_judging(folder: Path, suite: LoadedSuite) -> JudgingFile:
+    """Keep what the suite tells judges. Where it demands less of one than before, say that this changes nothing."""
+    judging = remember_judging(folder, judging_of(suite))
+    for name, least in lowered_demands(judging).items():
+        tell(
+            f"outweigh: of judge {visible(name)!r}, {folder} was made under minimum_alpha = {least:g}; that stays in "
+            "force here, though the suite now demands less. Demand less in a new store, before there are results.\n",
+            sys.stderr,
+        )
+    return judging
 
 
 def panel_of(judges: Sequence[JudgeSpec]) -> Panel:

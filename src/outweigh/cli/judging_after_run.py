@@ -4,12 +4,11 @@ import sys
 from pathlib import Path
 from threading import Event
 
-from outweigh.adapters.stores.judging_file import remember_judging
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.arguments import price_tables
 from outweigh.cli.event_file import told_to_file
 from outweigh.cli.interruptible import interruptible
-from outweigh.cli.judging import Sitting, judge_store, judging_of, panel_of
+from outweigh.cli.judging import Sitting, judge_store, judging_of, keep_judging, panel_of
 from outweigh.cli.judging_line import JudgingLine
 from outweigh.cli.progress import tell
 from outweigh.report.judge_view import judging_words
@@ -26,7 +25,7 @@ def prepare_judges(folder: Path, suite: LoadedSuite) -> None:
     """Keep what judges will be told, and say before the first run who cannot be asked."""
     if not suite.spec.judges:
         return
-    remember_judging(folder, judging_of(suite))
+    keep_judging(folder, suite)
     for complaint in panel_of(suite.spec.judges).missing.values():
         tell(f"outweigh: {visible(complaint)} Until then its scores are left out, on all sides.\n", sys.stderr)
 

@@ -1,33 +1,44 @@
 """The rules for judges that the stores among RUNS were made under, and how far their judges agreed with people."""
 
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from outweigh.adapters.stores.calibration_file import kept_calibrations
 from outweigh.adapters.stores.jsonl import STANDARD_INPUT
-from outweigh.adapters.stores.judging_file import recall_judging
+from outweigh.adapters.stores.judging_file import JudgingFile, recall_judging
 from outweigh.errors import UsageError
 from outweigh.score.consensus import Consensus
-from outweigh.score.jury import JudgeRule, Jury
+from outweigh.score.jury import DEFAULT_RULE, JudgeRule, Jury, ShownAgreement
 from outweigh.task.judge import JudgeSpec
 
 
 def jury_behind(runs: Sequence[str]) -> Jury:
     """What all stores say together; stores that contradict each other about a judge are refused."""
     rules: dict[str, JudgeRule] = {}
-    alphas: dict[str, float | None] = {}
+    agreements: dict[str, list[ShownAgreement]] = defaultdict(list)
     for folder in _folders(runs):
-        judging = recall_judging(folder)
-        for judge in () if judging is None else judging.judges:
-            rule = rule_of(judge)
-            if rules.setdefault(judge.name, rule) != rule:
+        for name, rule in _rules(recall_judging(folder)).items():
+            if rules.setdefault(name, rule) != rule:
                 raise UsageError(
-                    f"the stores have different rules for judge {judge.name!r} (passes, consensus or minimum_alpha); "
+                    f"the stores have different rules for judge {name!r} (passes, consensus or minimum_alpha); "
                     "read them one by one."
                 )
         for calibration in kept_calibrations(folder):
-            alphas[calibration.judge_sha256] = calibration.overall.alpha.value
-    return Jury(rules=rules, alphas=alphas)
+            shown = ShownAgreement(alpha=calibration.overall.alpha.value, rubrics=frozenset(calibration.rubrics))
+            agreements[calibration.judge_sha256].append(shown)
+    return Jury(rules=rules, agreements=agreements)
+
+
+def _rules(judging: JudgingFile | None) -> dict[str, JudgeRule]:
+    """By judge, with the most that was ever demanded of it, also where the suite has dropped it since."""
+    if judging is None:
+        return {}
+    rules = {judge.name: rule_of(judge) for judge in judging.judges}
+    for name, least in judging.demands.items():
+        rules[name] = replace(rules.get(name, DEFAULT_RULE), minimum_alpha=least)
+    return rules
 
 
 def rule_of(judge: JudgeSpec) -> JudgeRule:

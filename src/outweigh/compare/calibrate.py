@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.random import Generator
 
+from outweigh.compare.calibration_warnings import label_warnings, rubric_warnings
 from outweigh.compare.judge_panel import retest
 from outweigh.compare.label import Label
 from outweigh.compare.pass_fact import fact_of
@@ -25,7 +26,6 @@ from outweigh.stats.proportion import wilson_interval
 LEVEL = 0.95
 PASS_THRESHOLD = 0.6
 """For judgments that do not say from which score on a run passes; rubrics have the same default."""
-FEW_LABELS = 30
 
 
 class _Unit(NamedTuple):
@@ -41,24 +41,30 @@ def calibrate(
     judgments: Iterable[Judgment], labels: Sequence[Label], labels_sha256: str, *, seed: int, jury: Jury = NO_RULES
 ) -> tuple[Calibration, ...]:
     """Compare every voice among the judgments with the labels; voices that judged no labelled run are left out."""
-    labelled = {label.run_id for label in labels}
+    people = _by_run(labels)
     voices: dict[Voice, dict[str, list[Judgment]]] = defaultdict(lambda: defaultdict(list))
     for judgment in judgments:
-        if judgment.run_id in labelled and judgment.invalid_reason is None:
+        if judgment.invalid_reason is None:
             voices[voice_of(judgment.judge)][judgment.run_id].append(judgment)
     ordered = sorted(voices.items(), key=lambda item: (item[0].name, item[0].sha256))
-    return tuple(_calibration(voice, runs, labels, labels_sha256, seed, jury) for voice, runs in ordered)
+    return tuple(
+        _calibration(voice, runs, people, labels_sha256, seed, jury)
+        for voice, runs in ordered
+        if runs.keys() & people.keys()
+    )
 
 
 def _calibration(
     voice: Voice,
-    runs: Mapping[str, Sequence[Judgment]],
-    labels: Sequence[Label],
+    judged: Mapping[str, Sequence[Judgment]],
+    people: Mapping[str, Mapping[str | None, Label]],
     labels_sha256: str,
     seed: int,
     jury: Jury,
 ) -> Calibration:
-    people = _by_run(labels)
+    runs = {run_id: _by_latest_rubric(passes) for run_id, passes in judged.items()}
+    unlabelled = [passes for run_id, passes in runs.items() if run_id not in people]
+    runs = {run_id: passes for run_id, passes in runs.items() if run_id in people}
     units: dict[str | None, list[_Unit]] = {None: []}
     used = 0
     for run_id in sorted(runs):
@@ -66,6 +72,10 @@ def _calibration(
             units.setdefault(criterion, []).append(unit)
             used += counted
     answers = [judgment for passes in runs.values() for judgment in passes]
+    rubrics = {answer.judge.rubric_sha256 for answer in answers}
+    unused = sum(map(len, people.values())) - used
+    uncovered = sum(passes[0].judge.rubric_sha256 not in rubrics for passes in unlabelled)
+    mixed = sum(len(judged[run_id]) > len(passes) for run_id, passes in runs.items())
     overall = _agreement(None, units.pop(None), seed)
     return Calibration(
         judge=voice,
@@ -76,10 +86,16 @@ def _calibration(
         overall=overall,
         criteria=tuple(_agreement(name, units[name], seed) for name in sorted(units, key=str)),
         retest=_measured(retest(map(fact_of, answers), seed)),
-        rubrics=tuple(sorted({rubric for answer in answers if (rubric := answer.judge.rubric_sha256)})),
-        unused_labels=len(labels) - used,
-        warnings=tuple(_warnings(overall, len(labels) - used)),
+        rubrics=tuple(sorted(filter(None, rubrics))),
+        unused_labels=unused,
+        warnings=(*label_warnings(overall.labels, unused), *rubric_warnings(uncovered, mixed)),
     )
+
+
+def _by_latest_rubric(passes: Sequence[Judgment]) -> Sequence[Judgment]:
+    """Answers by different rubrics are answers to different questions; the last one is what the judge is asked now."""
+    last = max(passes, key=lambda judgment: (judgment.judged_at is not None, judgment.judged_at))
+    return [judgment for judgment in passes if judgment.judge.rubric_sha256 == last.judge.rubric_sha256]
 
 
 def _units(
@@ -173,15 +189,3 @@ def _by_run(labels: Iterable[Label]) -> dict[str, dict[str | None, Label]]:
     for label in labels:
         found[label.run_id][label.criterion] = label
     return found
-
-
-def _warnings(overall: Agreement, unused: int) -> Iterator[str]:
-    if unused:
-        yield f"{unused} labels name runs or criteria that this judge has no usable judgment of; they are not used."
-    if overall.labels == 0:
-        yield (
-            "no run is labelled as a whole, nor on all criteria that apply, so there is no overall agreement. Label "
-            "whole runs by leaving the criterion empty."
-        )
-    elif overall.labels < FEW_LABELS:
-        yield f"only {overall.labels} runs are labelled; with {FEW_LABELS} or more the intervals are worth reading."

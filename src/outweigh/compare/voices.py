@@ -43,10 +43,15 @@ def _rubrics(runs: Sequence[Score]) -> Iterator[str]:
 
 
 def _objections(runs: Sequence[Score], jury: Jury) -> Iterator[str]:
-    judges = {seat.judge for run in runs for seat in run.seats}
-    found = {(judge.name, why) for judge in judges if (why := jury.objection(judge)) is not None}
-    for name, why in sorted(found):
+    tasks: dict[str, set[str]] = defaultdict(set)
+    silenced: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for task, judge in {(run.task_id, seat.judge) for run in runs for seat in run.seats}:
+        tasks[judge.name].add(task)
+        if (why := jury.objection(judge)) is not None:
+            silenced[judge.name, why].add(task)
+    for (name, why), where in sorted(silenced.items()):
+        about = "" if where == tasks[name] else f" about {name_some(sorted(where))}"
         yield (
-            f"judge {name!r} is shown but decides nothing: {why}. `outweigh judge RUNS --calibrate LABELS` compares it "
-            "with people."
+            f"judge {name!r} is shown but decides nothing{about}: {why}. `outweigh judge RUNS --calibrate LABELS` "
+            "compares it with people."
         )
