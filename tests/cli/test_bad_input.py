@@ -114,7 +114,7 @@ def test_an_unknown_tier_and_a_doubled_one_are_refused(outweigh: Any, records: P
     assert "twice" in refusal(outweigh("ladder", str(records), "--order", "a,a"), 2)
 
 
-@pytest.mark.parametrize("name", ["out.xlsx", "out", "out.parquet"])
+@pytest.mark.parametrize("name", ["out.xlsx", "out"])
 def test_an_export_to_an_unknown_format_is_refused(outweigh: Any, records: Path, tmp_path: Path, name: str) -> None:
     assert "must end in one of" in refusal(outweigh("export", str(records), "-o", str(tmp_path / name)), 2)
 

@@ -46,9 +46,9 @@ def test_four_agents_resolve_73_72_70_70_of_100(outweigh: Any, imported_vexp: st
         "OpenHands (Opus 4.5)": 70,
         "Sonar Foundation (Opus 4.5)": 70,
     }
-    for arm in published:
+    for arm, resolved in published.items():
         arms = compared(outweigh, imported_vexp, arm)
-        assert [arms[name]["successes"] for name in ("vexp", arm)] == [73, published[arm]]
+        assert [arms[name]["successes"] for name in ("vexp", arm)] == [73, resolved]
 
 
 def test_its_cost_is_what_was_published_and_that_of_the_others_unknown(outweigh: Any, imported_vexp: str) -> None:

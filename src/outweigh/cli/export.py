@@ -7,20 +7,26 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from outweigh.adapters.stores.jsonl import STANDARD_INPUT
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.cli.arguments import gather_evidence, read_records, reading_parser
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.errors import UsageError
+from outweigh.compare.evidence import Evidence
+from outweigh.errors import EvidenceError, UsageError
 from outweigh.record.codec import encode
+from outweigh.record.run_record import RunRecord
 from outweigh.report.run_rows import COLUMNS, run_rows
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write one file, whole or not at all."""
-    parser = reading_parser("export", "Write the records as .jsonl, or every run's scores as .csv.")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="ends in .jsonl or .csv")
+    """Write one file, whole or not at all, or a folder of trajectories."""
+    parser = reading_parser("export", "Write the records, every run's scores, or the trajectories.")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=f"ends in one of {', '.join(_CONTENT)}")
+    parser.add_argument("--trajectories", action="store_true", help="write trajectories (ATIF) into a folder instead")
     options = parser.parse_intermixed_args(arguments)
     target = Path(options.output)
+    if options.trajectories:
+        return _trajectories(options, target)
     content = _CONTENT.get(target.suffix)
     if content is None:
         raise UsageError(f"-o {target}: the name must end in one of {', '.join(_CONTENT)}.")
@@ -30,24 +36,69 @@ def main(arguments: Sequence[str]) -> int:
 
 def _jsonl(options: argparse.Namespace) -> Iterator[bytes]:
     """Every record in outweigh's own schema, in the order read."""
-    if options.skip_invalid:
-        raise UsageError(
-            "--skip-invalid goes with .csv only: a .jsonl without the broken lines would pass as complete."
-        )
+    _refuse_gaps(options)
     for located in read_records(options, skipped=[]):
         yield encode(located.record) + b"\n"
 
 
+def _parquet(options: argparse.Namespace) -> Iterator[bytes]:
+    """Every record, with columns of its figures."""
+    from outweigh.adapters.stores.parquet import parquet_chunks  # noqa: PLC0415 - needs an extra
+
+    _refuse_gaps(options)
+    return parquet_chunks(located.record for located in read_records(options, skipped=[]))
+
+
 def _csv(options: argparse.Namespace) -> Iterator[bytes]:
     """One row per run."""
-    evidence = gather_evidence(options)
-    for warning in evidence.warnings:
-        print(f"outweigh: {warning}", file=sys.stderr)
-    rows = run_rows(score for scores in evidence.arms.values() for score in scores)
+    rows = run_rows(score for scores in _evidence(options).arms.values() for score in scores)
     for row in (COLUMNS, *rows):
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(row)
         yield line.getvalue().encode()
 
 
-_CONTENT = {".jsonl": _jsonl, ".csv": _csv}
+def _junit(options: argparse.Namespace) -> Iterator[bytes]:
+    """One test case per run."""
+    from outweigh.adapters.reporters.junit_runs import junit_of_runs  # noqa: PLC0415 - rarely used
+
+    yield junit_of_runs(_evidence(options).arms).encode()
+
+
+def _trajectories(options: argparse.Namespace, target: Path) -> int:
+    """Every trajectory that is kept beside the records."""
+    from outweigh.adapters.stores.trajectory_folder import export_trajectory  # noqa: PLC0415 - rarely used
+
+    if target.is_file():
+        raise UsageError(f"-o {target} is a file; name a folder for the trajectories.")
+    written = runs = 0
+    for path in options.runs:
+        store = Path(path)
+        if path == STANDARD_INPUT or not store.is_dir():
+            raise UsageError(f"{path} is no store: trajectories are kept beside the records, in the folder of a store.")
+        for located in read_records(argparse.Namespace(runs=[path], skip_invalid=options.skip_invalid), skipped=[]):
+            if isinstance(located.record, RunRecord):
+                runs += 1
+                written += export_trajectory(located.record, store, target)
+    if not written:
+        raise EvidenceError(f"none of {runs:,} runs has a trajectory; agents that were not listened to leave none.")
+    if written < runs:
+        print(f"outweigh: {runs - written:,} of {runs:,} runs have no trajectory.", file=sys.stderr)
+    return ExitCode.SATISFIED
+
+
+def _evidence(options: argparse.Namespace) -> Evidence:
+    evidence = gather_evidence(options)
+    for warning in evidence.warnings:
+        print(f"outweigh: {warning}", file=sys.stderr)
+    return evidence
+
+
+def _refuse_gaps(options: argparse.Namespace) -> None:
+    if options.skip_invalid:
+        raise UsageError(
+            "--skip-invalid goes with .csv and .xml only: records without the broken lines would pass as complete."
+        )
+
+
+_CONTENT = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet, ".xml": _junit}

@@ -33,8 +33,13 @@ def trajectory_of(report: AgentReport, agent_name: str) -> AtifTrajectory:
 
 
 def trajectory_json(report: AgentReport, agent_name: str) -> bytes:
-    """The trajectory as the text of a file."""
-    return _encoder.encode(trajectory_of(report, agent_name))
+    """A report's trajectory as the text of a file."""
+    return encode_trajectory(trajectory_of(report, agent_name))
+
+
+def encode_trajectory(trajectory: AtifTrajectory) -> bytes:
+    """A trajectory as the text of a file."""
+    return _encoder.encode(trajectory)
 
 
 def read_trajectory(content: bytes, source: str = "the trajectory") -> AtifTrajectory:

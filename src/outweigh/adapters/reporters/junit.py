@@ -30,7 +30,7 @@ class JunitReporter:
         root = Element("testsuites", name="outweigh")
         for verdict in _verdicts(report.payload):
             cases = list(_cases(verdict))
-            suite = SubElement(root, "testsuite", _counted(cases), name=_text(_title(verdict)))
+            suite = SubElement(root, "testsuite", _counted(cases), name=xml_text(_title(verdict)))
             _add_properties(suite, verdict)
             for case in cases:
                 _add_case(suite, case, _title(verdict))
@@ -75,16 +75,17 @@ def _add_properties(suite: Element, verdict: Mapping[str, Any]) -> None:
     properties = SubElement(suite, "properties")
     SubElement(properties, "property", name="may_promote", value="yes" if verdict["may_promote"] else "no")
     for name in ("decision", "policy", "evidence_sha256"):
-        SubElement(properties, "property", name=name, value=_text(verdict[name]))
+        SubElement(properties, "property", name=name, value=xml_text(verdict[name]))
 
 
 def _add_case(suite: Element, case: _Case, title: str) -> None:
-    element = SubElement(suite, "testcase", classname=_text(f"outweigh.{title}"), name=_text(case.name), time="0")
+    element = SubElement(suite, "testcase", classname=xml_text(f"outweigh.{title}"), name=xml_text(case.name), time="0")
     if case.fault is None:
-        SubElement(element, "system-out").text = _text(case.message)
+        SubElement(element, "system-out").text = xml_text(case.message)
     else:
-        SubElement(element, case.fault, message=_text(case.message), type=case.fault)
+        SubElement(element, case.fault, message=xml_text(case.message), type=case.fault)
 
 
-def _text(text: str) -> str:
+def xml_text(text: str) -> str:
+    """A text that XML can carry; what it cannot is spelled out."""
     return _IMPOSSIBLE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -1,4 +1,4 @@
-"""Records in JSON Lines files: one file, a folder of them, or standard input."""
+"""Records in JSON Lines files: one file, a folder of them, or standard input; or in a Parquet file of ours."""
 
 import sys
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from outweigh.record.codec import LINE_LIMIT, Located, OnInvalid, decode_lines
 
 STANDARD_INPUT = "-"
 SUFFIX = ".jsonl"
+PARQUET = ".parquet"
 
 
 class JsonLines:
@@ -25,6 +26,9 @@ class JsonLines:
             return
         try:
             for file in _files(Path(self._path)):
+                if file.suffix == PARQUET:
+                    yield from _parquet(file, on_invalid)
+                    continue
                 with file.open("rb") as stream:
                     yield from _read(stream, str(file), on_invalid)
         except OSError as fault:
@@ -41,17 +45,17 @@ def _files(path: Path) -> list[Path]:
     if not path.exists():
         raise UsageError(f"there is no {path}; name a {SUFFIX} file of run records, a folder of them, or - for stdin.")
     if not path.is_dir():
-        return [_checked(path)]
+        return [path]
     files = sorted(path.glob(f"*{SUFFIX}"))
     if not files:
         raise EvidenceError(f"{path} holds no {SUFFIX} file; name the folder or file that has the run records.")
     return files
 
 
-def _checked(path: Path) -> Path:
-    if path.suffix == ".parquet":
-        raise UsageError(f"{path}: Parquet cannot be read yet; convert it to {SUFFIX}.")
-    return path
+def _parquet(path: Path, on_invalid: OnInvalid) -> Iterator[Located]:
+    from outweigh.adapters.stores.parquet import parquet_records  # noqa: PLC0415 - needs an extra
+
+    return parquet_records(path, on_invalid)
 
 
 def _read(stream: BinaryIO, source: str, on_invalid: OnInvalid) -> Iterator[Located]:

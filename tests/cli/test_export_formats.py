@@ -1,0 +1,92 @@
+"""`outweigh export`: Parquet, JUnit and trajectories."""
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from tests.adapters.importers.harbor_jobs import a_job, a_trial, leave_trajectory
+
+from outweigh.record.codec import encode
+from outweigh.record.status import Status
+from outweigh.testing.builders import a_run
+from outweigh.transcript.atif_file import read_trajectory
+
+
+@pytest.fixture
+def store(outweigh: Any, tmp_path: Path) -> Path:
+    """An import with one trajectory and two runs."""
+    trials = [a_trial(1, "one"), a_trial(2, "../two", 0)]
+    job = a_job(tmp_path / "job", [trials[0], trials[1] | {"trial_name": "two__0000002"}])
+    leave_trajectory(job, trials[0])
+    assert outweigh("import", str(job), "--arm", "a/b", "-o", str(tmp_path / "runs")).code == 0
+    return tmp_path / "runs"
+
+
+def test_a_parquet_file_gives_the_same_evidence(outweigh: Any, tmp_path: Path) -> None:
+    runs = tmp_path / "runs.jsonl"
+    runs.write_bytes(b"".join(encode(a_run(arm=arm)) + b"\n" for arm in ("a", "b")))
+    copy = str(tmp_path / "copy.parquet")
+
+    assert outweigh("export", str(runs), "-o", copy).code == 0
+
+    arms = ("--baseline", "a", "--candidate", "b", "--format", "json")
+    one, other = (outweigh("compare", path, *arms).json() for path in (str(runs), copy))
+    assert one == other
+
+
+def test_junit_keeps_what_failed_and_what_broke_apart(outweigh: Any, tmp_path: Path) -> None:
+    runs = [
+        a_run("passes", duration_seconds=1.5),
+        a_run("fails", passed=False),
+        a_run("times-out", status=Status.TIMEOUT),
+        a_run("broke", status=Status.INFRA_ERROR),
+        a_run("nobody-knows", passed=None, duration_seconds=None),
+    ]
+    (tmp_path / "runs.jsonl").write_bytes(b"".join(encode(run) + b"\n" for run in runs))
+
+    outweigh("export", str(tmp_path / "runs.jsonl"), "-o", str(tmp_path / "runs.xml"))
+
+    root = ElementTree.parse(tmp_path / "runs.xml").getroot()
+    assert {name: root.get(name) for name in ("tests", "failures", "errors")} == {
+        "tests": "5",
+        "failures": "2",
+        "errors": "2",
+    }
+    faults = {case.get("name"): [child.tag for child in case] for case in root.iter("testcase")}
+    assert faults == {
+        "passes #1": [],
+        "fails #1": ["failure"],
+        "times-out #1": ["failure"],
+        "broke #1": ["error"],
+        "nobody-knows #1": ["error"],
+    }
+    times = {case.get("name"): case.get("time") for case in root.iter("testcase")}
+    assert (times["passes #1"], times["nobody-knows #1"]) == ("1.5", None)
+
+
+def test_trajectories_are_written_where_no_name_leads_out(outweigh: Any, store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+
+    answer = outweigh("export", str(store), "--trajectories", "-o", str(target))
+
+    assert answer.code == 0
+    assert "1 of 2 runs have no trajectory" in answer.err
+    (file,) = target.rglob("*.json")
+    assert file.relative_to(target).parts[1:] == ("one", "1", "trajectory.json")
+    trajectory = read_trajectory(file.read_bytes())
+    assert trajectory.extra is not None
+    assert trajectory.extra["outweigh"]["arm"] == "a/b"
+    assert trajectory.extra["outweigh"]["passed"] is True
+
+
+def test_records_without_a_store_have_no_trajectories(outweigh: Any, tmp_path: Path) -> None:
+    runs = tmp_path / "runs.jsonl"
+    runs.write_bytes(encode(a_run()) + b"\n")
+
+    alone = outweigh("export", str(runs), "--trajectories", "-o", str(tmp_path / "out"))
+    none = outweigh("export", str(tmp_path), "--trajectories", "-o", str(tmp_path / "out"))
+
+    assert (alone.code, none.code) == (2, 3)
+    assert "is no store" in alone.err
+    assert "none of 1 runs has a trajectory" in none.err
