@@ -81,14 +81,16 @@ def _cross(spot: Spot, across: Scale, up: Scale) -> list[str]:
 
 
 def _names(spots: Sequence[Spot], across: Scale, up: Scale) -> list[str]:
-    """Beside their spots, on the side where there is room; spots that lie close have their names moved apart."""
+    """Beside their lines, on the side where there is room; spots that lie close have their names moved apart."""
     parts, taken = [], list[tuple[float, float]]()
     for spot in sorted(spots, key=lambda one: one.quality, reverse=True):
-        x, y = across.percent(spot.cost), TOP + up.down(spot.quality, HEIGHT) - 10
+        x, y = across.percent(spot.cost), TOP + up.down(spot.quality, HEIGHT) + 4
         while any(abs(x - other_x) < 35 and abs(y - other_y) < 15 for other_x, other_y in taken):
             y += 15
         taken.append((x, y))
-        right = x < 60
-        place = f"{x + 2.5 if right else x - 2.5:.2f}%"
-        parts.append(text(shortened(spot.name), x=place, y=y, anchor="start" if right else "end", kind="ow-name"))
+        low, high = spot.cost_interval or (spot.cost, spot.cost)
+        right = x < 55
+        beside = max(across.percent(high), x + 1.5) + 1 if right else min(across.percent(low), x - 1.5) - 1
+        anchor = "start" if right else "end"
+        parts.append(text(shortened(spot.name, 20), x=f"{beside:.2f}%", y=y, anchor=anchor, kind="ow-name"))
     return parts

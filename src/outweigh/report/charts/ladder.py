@@ -25,7 +25,9 @@ def ladder_chart(title: str, rungs: Sequence[Rung], grades: Mapping[str, float])
     parts = []
     for letter, least in grades.items():
         x = _place(least)
-        parts.append(rule("line", class_="ow-limit", x1=x, x2=x, y1=22, y2=floor))
+        for number in range(len(rungs)):
+            top = number * ROW_HEIGHT
+            parts.append(rule("line", class_="ow-limit", x1=x, x2=x, y1=top + 22, y2=top + ROW_HEIGHT))
         parts.append(text(letter, x=x, y=floor + 16, anchor="middle", kind="ow-small"))
     parts.append(text("0", x=_place(0.0), y=floor + 16, anchor="middle", kind="ow-small"))
     parts.append(text("composite; letters where a grade begins", x="0", y=floor + 34, kind="ow-small"))

@@ -55,7 +55,7 @@ def _line(slope: Slope, before: float, after: float, most: int) -> str:
         x2=RIGHT,
         y1=before,
         y2=after,
-        stroke_width=1.2 + MOST_WEIGHT * (slope.tasks - 1) / most,
+        stroke_width=1.6 + MOST_WEIGHT * (slope.tasks - 1) / most,
         stroke_dasharray=_DASHES[slope.mark],
         stroke_opacity=0.75,
     )

@@ -19,7 +19,9 @@ STYLE = f"""
 }}
 @media (prefers-color-scheme: dark) {{ .ow-chart {{ {DARK_COLOURS} }} }}
 @media (max-width: 30rem) {{ .ow-chart {{ font-size: 12px; }} }}
-.ow-chart text {{ fill: currentColor; stroke: none; }}
+/* A halo in the colour of the page keeps words readable where a line passes behind them. */
+.ow-chart text {{ fill: currentColor; stroke: var(--paper, Canvas); stroke-width: 4px; paint-order: stroke; }}
+.ow-chart text.ow-figure, .ow-chart text.ow-on-part {{ stroke: none; }}
 .ow-chart .ow-small {{ font-size: 12px; fill-opacity: 0.8; }}
 .ow-chart .ow-name {{ font-weight: 600; }}
 .ow-chart .ow-big {{ font-size: 20px; font-weight: 700; }}

@@ -67,11 +67,11 @@ def _evidence_picture(sample: GateSample, means: Column, low: Column, high: Colu
     unit = "points" if sample.gated.scale is Scale.POINTS else "%"
     last = f"{100 * abs(shown[-1]):.1f} {unit} {'better' if shown[-1] >= 0 else 'worse'} after {len(shown)} tasks"
     line = Line(
-        name=f"{name}, better is up",
+        name=f"{name}, {unit}",
         places=thinned([(place, min(room, max(-room, y))) for place, y in enumerate(shown, start=1)]),
         figures=last,
     )
-    title = f"Evidence on {name} as it grew"
+    title = f"Evidence on {name} as it grew, better is up"
     limits = (Limit(level=0.0, words="no change"), Limit(level=-margin, words="margin", below=True))
     axes = Axes(show_x=count, show_y=_signed, x_words="tasks, in the order they were run →")
     area = Area(places=thinned(band), words=f"{name}: 95 % at every look at once")
