@@ -6,13 +6,17 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from secrets import token_hex
 
 import pytest
 from tests.cli.engines import until
 
-from outweigh.apart import run_apart
+from outweigh.adapters.sandboxes.paths import Confined
+from outweigh.apart import births_held_back, run_apart
+from outweigh.run import confined
 
 STARTS = 300
 # Says when it is about to start a program, and in the end how many of them ended in which way.
@@ -99,3 +103,39 @@ def _variables(process: Path) -> bytes:
 def test_a_program_that_is_not_there_is_an_error_of_the_system() -> None:
     with pytest.raises(FileNotFoundError):
         run_apart(["no-such-program"])
+
+
+PROGRAM = "#!/bin/sh\nexit 7\n"
+
+
+def _written_by_hand(folder: Path) -> None:
+    with births_held_back(), (folder / "program").open("w") as file:
+        file.write(PROGRAM)
+        os.fchmod(file.fileno(), 0o755)
+
+
+def _written_into_a_sandbox(folder: Path) -> None:
+    Confined(folder, "/ws").write("program", PROGRAM.encode(), executable=True)
+
+
+def _laid_into_a_workspace(folder: Path) -> None:
+    source = folder.with_name(f"{folder.name}-source")
+    source.mkdir()
+    (source / "program").write_text(PROGRAM)
+    (source / "program").chmod(0o755)
+    confined.lay(folder, "laid", source)
+    (folder / "program").symlink_to("laid/program")
+
+
+@pytest.mark.parametrize("write", [_written_by_hand, _written_into_a_sandbox, _laid_into_a_workspace])
+def test_a_program_can_be_run_as_soon_as_it_is_written_whatever_is_started_meanwhile(
+    tmp_path: Path, write: Callable[[Path], None]
+) -> None:
+    def write_and_run(number: int) -> int:
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        write(folder)
+        return run_apart(["sh", "-c", "exec ./program"], folder=folder).returncode
+
+    with ThreadPoolExecutor(16) as threads:
+        assert Counter(threads.map(write_and_run, range(600))) == {7: 600}

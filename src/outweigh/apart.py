@@ -2,17 +2,29 @@
 
 A new process is in our group until it has left it. A signal that reaches the group in between kills it before it has
 become the program it was to be: nothing has happened yet, and it is started again.
+
+It also holds copies of all our open files until it has become its program, and the system refuses to run a file that
+anybody has open for writing. What may be run is therefore written while nothing is being started.
 """
 
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 
 # Each needs a signal of its own at just the wrong moment.
 _TRIES = 100
+_births = Lock()
+
+
+@contextmanager
+def births_held_back() -> Iterator[None]:
+    """Nothing is started apart meanwhile: for writing a file that a program of ours may run as soon as it is closed."""
+    with _births:
+        yield
 
 
 def start_apart(
@@ -25,17 +37,18 @@ def start_apart(
 ) -> "subprocess.Popen[bytes]":
     """Start a program that no signal for us can reach; its outputs are pipes, and so is its input if it takes any."""
     for _ in range(_TRIES):
-        process = subprocess.Popen(
-            command,
-            env=environment,
-            cwd=folder,
-            stdin=subprocess.PIPE if takes_input else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-            pass_fds=descriptors,
-        )
+        with births_held_back():
+            process = subprocess.Popen(
+                command,
+                env=environment,
+                cwd=folder,
+                stdin=subprocess.PIPE if takes_input else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=descriptors,
+            )
         if _is_apart(process.pid):
             return process
         with process:  # closes its pipes and reaps it

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
 
+from outweigh.apart import births_held_back
+
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A planted pipe must not block whoever opens it.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -136,6 +138,7 @@ def _copy_file(folder: int, entry: os.DirEntry[str]) -> None:
     mode = 0o755 if entry.stat().st_mode & stat.S_IXUSR else 0o644
     with (
         Path(entry.path).open("rb") as original,
+        births_held_back(),
         os.fdopen(os.open(entry.name, _CREATE, mode, dir_fd=folder), "wb") as copy,
     ):
         # The mode of a new file is cut by the process's umask; scripts must stay executable.

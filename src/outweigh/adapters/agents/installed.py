@@ -7,7 +7,6 @@ the Python below it, any other file just itself. Everything has the same name in
 
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from shutil import which
+from subprocess import TimeoutExpired
+
+from outweigh.apart import run_apart
 
 SHOWN_ANYWAY = ("/usr", "/bin", "/sbin", "/lib", "/lib64")
 _PATIENCE_SECONDS = 60.0
@@ -108,16 +110,13 @@ def _seen(paths: Sequence[Path]) -> tuple[str, ...]:
 def _version(command: tuple[str, ...]) -> str | None:
     with tempfile.TemporaryDirectory(prefix="outweigh-version-") as home:
         try:
-            done = subprocess.run(
+            done = run_apart(
                 command,
-                env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, "LANG": "C.UTF-8"},
-                cwd=home,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_PATIENCE_SECONDS,
-                check=False,
+                environment={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, "LANG": "C.UTF-8"},
+                folder=Path(home),
+                timeout_seconds=_PATIENCE_SECONDS,
             )
-        except (OSError, subprocess.TimeoutExpired):
+        except (OSError, TimeoutExpired):
             return None
     said = _VERSION.search(done.stdout.decode(errors="replace"))
     return said.group().rstrip(".") if said is not None and done.returncode == 0 else None

@@ -5,13 +5,13 @@ Disk space is the host's. Limits of memory and processes hold where control grou
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
+from subprocess import TimeoutExpired
 
 from outweigh.adapters.sandboxes.bubblewrap_status import Status
 from outweigh.adapters.sandboxes.cgroups import ControlGroup, Limits, control_group, limits_missing, sweep_groups
@@ -22,6 +22,7 @@ from outweigh.adapters.sandboxes.paths import Confined
 from outweigh.adapters.sandboxes.process import Job, run
 from outweigh.adapters.sandboxes.threshold import Threshold
 from outweigh.adapters.sandboxes.walls import HOME, WORKSPACE, base_walls, own_walls
+from outweigh.apart import run_apart
 from outweigh.ports import Completed, Ending, Sandbox, SandboxError, SandboxRequest
 
 _KIND = "bubblewrap"
@@ -155,15 +156,8 @@ def _probe() -> _Probe:
 def _try(program: str, walls: Sequence[str]) -> str:
     """What goes wrong; empty when it works."""
     try:
-        done = subprocess.run(
-            [program, *walls, "/bin/sh", "-c", ":"],
-            env={},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PROBE_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as fault:
+        done = run_apart([program, *walls, "/bin/sh", "-c", ":"], environment={}, timeout_seconds=_PROBE_SECONDS)
+    except (OSError, TimeoutExpired) as fault:
         return str(fault)
     return "" if done.returncode == 0 else done.stderr.decode(errors="replace").strip() or "no reason given"
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from secrets import token_hex
 
+from outweigh.apart import births_held_back
 from outweigh.ports import SandboxError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -145,7 +146,7 @@ def _replace(folder: int, name: str, content: bytes, mode: int) -> None:
     """Write beside and rename: a link, a pipe or a half-written file in the way is replaced, never written through."""
     beside = f".{token_hex(8)}"
     try:
-        with os.fdopen(os.open(beside, _CREATE, mode, dir_fd=folder), "wb") as file:
+        with births_held_back(), os.fdopen(os.open(beside, _CREATE, mode, dir_fd=folder), "wb") as file:
             os.fchmod(file.fileno(), mode)
             file.write(content)
         os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
