@@ -1,12 +1,12 @@
 """`outweigh import`: results of other harnesses as run records."""
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from outweigh.cli.arguments import Parser
+from outweigh.cli.column_map import column_map
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.import_format import choose_importer, split_format
 from outweigh.cli.import_source import Wishes, import_source
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
     wishes = Wishes(
         arm=options.arm,
         tasks=None if options.tasks is None else _task_ids(options.tasks),
-        columns=dict(options.map),
+        columns={field: column for each in options.map for field, column in each.items()},
         skip_invalid=options.skip_invalid,
     )
     found = [import_source(choose_importer(named, path), path, target, wishes) for path in paths]
@@ -49,8 +49,8 @@ def _parser() -> Parser:
         metavar="FIELD=COLUMN",
         action="append",
         default=[],
-        type=_assignment,
-        help="where a table has a field, such as arm=config.name; repeat it",
+        type=column_map,
+        help="where a table has a field, such as arm=config.name, or a .toml file of them; repeat it",
     )
     parser.add_argument("--skip-invalid", action="store_true", help="go on without rows that cannot be read")
     return parser
@@ -71,10 +71,3 @@ def _task_ids(path: str) -> frozenset[str]:
     if not found:
         raise UsageError(f"--tasks {path} names no task.")
     return found
-
-
-def _assignment(text: str) -> tuple[str, str]:
-    field, mark, column = text.partition("=")
-    if not (field and mark and column):
-        raise argparse.ArgumentTypeError(f"{text!r} is not FIELD=COLUMN")
-    return field, column

@@ -1,0 +1,91 @@
+"""Any table with a row per run: the user says which column is what."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from outweigh.adapters.importers.imported_run import origins
+from outweigh.adapters.importers.repeats import Numbered, Sighting, number_repeats
+from outweigh.adapters.importers.source_text import head
+from outweigh.adapters.importers.table_map import Column, columns_by_field, guide
+from outweigh.adapters.importers.table_run import row_run
+from outweigh.adapters.importers.table_source import sampled_columns, table_rows
+from outweigh.errors import EvidenceError
+from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.record.run_record import RunRecord
+
+_OWN_NAMES = frozenset({"task_id", "arm", "success"})
+_LINES = frozenset({".csv", ".tsv", ".jsonl", ".ndjson"})
+_ARRAY = re.compile(rb"^(\xef\xbb\xbf)?\s*\[\s*\{")
+
+
+class Table:
+    """A row is a run. What is not mapped and bears no field's own name is kept in `extra`."""
+
+    name = "table"
+    fields: Mapping[str, FieldOrigin] = origins(
+        reported="status agent family started_at duration_seconds usage cost step_count tool_call_count checks",
+        derived="extra",
+    )
+
+    def recognises(self, path: Path) -> bool:
+        """By columns that are called task_id, arm and success; all others want a word from the user."""
+        suffix = path.suffix.lower()
+        start = head(path)
+        if suffix == ".json":
+            return _ARRAY.match(start) is not None and all(f'"{name}"'.encode() in start for name in _OWN_NAMES)
+        if suffix not in _LINES or not start:
+            return False
+        try:
+            names = sampled_columns(path).keys()
+        except EvidenceError:
+            return False
+        # JSON Lines that also count their repeats are a format of its own.
+        return names >= _OWN_NAMES and not (suffix == ".jsonl" and "repeat" in names)
+
+    def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+        """Row by row. Where repeats have no number the table is read twice, to number them in order of time."""
+        sample = sampled_columns(request.path)
+        columns = columns_by_field(request.columns, sample)
+        fields = {column.field for column in columns}
+        if "task_id" not in fields or not ("arm" in fields or request.arm):
+            raise EvidenceError(guide(str(request.path), sample, request.arm))
+        _warn(fields, notes)
+        if "repeat" in fields:
+            yield from _runs(request, columns, notes)
+            return
+        sightings = (
+            Sighting(run.run_id, run.trial.task_id, run.trial.arm, run.started_at)
+            for run in _runs(request, columns, ImportNotes())
+        )
+        numbers = number_repeats(sightings)
+        for run in _runs(request, columns, notes):
+            yield _numbered(run, numbers[run.run_id])
+
+
+def _runs(request: ImportRequest, columns: Sequence[Column], notes: ImportNotes) -> Iterator[RunRecord]:
+    free: dict[str, bool] = {}
+    for row in table_rows(request.path, notes):
+        try:
+            run = row_run(row, columns, request.arm)
+        except ValueError as fault:
+            notes.unread(row.file, row.line, str(fault))
+            continue
+        free[run.trial.arm] = free.get(run.trial.arm, True) and run.cost.usd == 0
+        yield run
+    for arm in sorted(arm for arm, nothing in free.items() if nothing):
+        notes.warn(f"every run of {arm!r} cost 0. If that means unknown, leave cost_usd out of the map.")
+
+
+def _numbered(run: RunRecord, number: Numbered) -> RunRecord:
+    trial = msgspec.structs.replace(run.trial, repeat=number.repeat)
+    return msgspec.structs.replace(run, trial=trial, extra=run.extra | number.extra())
+
+
+def _warn(fields: set[str], notes: ImportNotes) -> None:
+    if "success" not in fields:
+        notes.warn("no column says whether a run succeeded; map one as success=COLUMN.")
+    if "input_tokens_with_cache" in fields and "cache_read_tokens" not in fields:
+        notes.warn("input tokens are unknown: no column says how many of input_tokens_with_cache came from the cache.")

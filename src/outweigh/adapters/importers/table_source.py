@@ -1,0 +1,148 @@
+"""Rows of tables that people keep: CSV, TSV, JSON Lines, a JSON array, Parquet, or a folder with a JSON file a row."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from outweigh.adapters.importers.folders import files_below
+from outweigh.adapters.importers.source_text import LINE_LIMIT, as_utf8, head, json_lines, opened, read_json
+from outweigh.errors import EvidenceError
+from outweigh.ports import ImportNotes
+
+SAMPLED_ROWS = 200
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
+
+_DELIMITERS = ",;\t|"
+_PARQUET_BATCH = 10_000
+
+
+class TableRow(NamedTuple):
+    """The cells of a row by their columns, and its place; a file that is one row has no lines."""
+
+    file: Path
+    line: int
+    cells: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """What to call the row where it has no name."""
+        return f"row {self.line:07}" if self.line else f"{self.file.parent.name}/{self.file.name}"
+
+
+def table_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
+    """Row by row, as often as it is asked; a row that is none becomes a note."""
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        yield from _folder_rows(path, notes)
+    elif suffix in (".csv", ".tsv"):
+        yield from _csv_rows(path, notes)
+    elif suffix in (".jsonl", ".ndjson"):
+        yield from (TableRow(path, line.number, line.value) for line in json_lines(path, notes))
+    elif suffix == ".json":
+        yield from _array_rows(path, notes)
+    elif suffix == ".parquet":
+        yield from _parquet_rows(path)
+    else:
+        raise EvidenceError(f"{path} is no table that is known here: its name must end in {', '.join(SUFFIXES)}.")
+
+
+def sampled_columns(path: Path) -> dict[str, Any]:
+    """The columns of the first rows, each with a value where there is one; fields of an object have dotted names."""
+    found: dict[str, Any] = {}
+    for row in islice(table_rows(path, ImportNotes()), SAMPLED_ROWS):
+        for name, value in _flat(row.cells):
+            if found.get(name) in (None, ""):
+                found[name] = value
+    return found
+
+
+def _flat(cells: Mapping[str, Any], before: str = "", depth: int = 4) -> Iterator[tuple[str, Any]]:
+    for name, value in cells.items():
+        if isinstance(value, dict) and value and depth:
+            yield from _flat(value, f"{before}{name}.", depth - 1)
+        else:
+            yield before + name, value
+
+
+def _folder_rows(folder: Path, notes: ImportNotes) -> Iterator[TableRow]:
+    for file in files_below(folder, lambda name: name.lower().endswith(".json")):
+        try:
+            value = read_json(file, notes)
+        except EvidenceError as fault:
+            notes.unread(file, 0, str(fault))
+            continue
+        if isinstance(value, dict):
+            yield TableRow(file, 0, value)
+        else:
+            notes.unread(file, 0, "not a JSON object")
+
+
+def _array_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
+    rows = read_json(path, notes)
+    if not isinstance(rows, list):
+        raise EvidenceError(f"{path} is no array of rows; write the rows as a JSON array or as JSON Lines.")
+    for number, row in enumerate(rows, start=1):
+        if isinstance(row, dict):
+            yield TableRow(path, number, row)
+        else:
+            notes.unread(path, number, "not a JSON object")
+
+
+def _csv_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
+    with opened(path) as stream:
+        lines = _text_lines(stream, path, notes)
+        reader = csv.reader(lines, delimiter=_delimiter(path), strict=True)
+        try:
+            header = _header(next(reader, []), path)
+            for row in reader:
+                if not row:
+                    continue
+                if len(row) == len(header):
+                    yield TableRow(path, reader.line_num, dict(zip(header, row, strict=True)))
+                else:
+                    notes.unread(path, reader.line_num, f"{len(row)} cells under {len(header)} columns")
+        except csv.Error as fault:
+            raise EvidenceError(f"{path}:{reader.line_num} is no CSV that can be read: {fault}.") from None
+
+
+def _text_lines(stream: BinaryIO, path: Path, notes: ImportNotes) -> Iterator[str]:
+    while line := stream.readline(LINE_LIMIT):
+        if len(line) == LINE_LIMIT:
+            raise EvidenceError(f"{path} has a line of {LINE_LIMIT:,} bytes or more; is it a CSV file?")
+        yield as_utf8(line, path, notes).decode()
+
+
+def _header(names: list[str], path: Path) -> list[str]:
+    header = [name.strip() or f"column {number}" for number, name in enumerate(names, start=1)]
+    if twice := [name for name in header if header.count(name) > 1]:
+        raise EvidenceError(
+            f"{path} has more than one column {twice[0]!r}; rename one, so that it is clear which is meant."
+        )
+    return header
+
+
+def _delimiter(path: Path) -> str:
+    """What parts the first line most often."""
+    first = head(path).partition(b"\n")[0].decode("utf-8", "replace")
+    return max(_DELIMITERS, key=first.count)
+
+
+def _parquet_rows(path: Path) -> Iterator[TableRow]:
+    try:
+        from pyarrow import ArrowException  # noqa: PLC0415 - heavy, and an extra
+        from pyarrow.parquet import ParquetFile  # noqa: PLC0415
+    except ImportError:
+        raise EvidenceError(
+            f"{path} is a Parquet file; to read it, install outweigh with the extra `parquet`, or write it as CSV."
+        ) from None
+    try:
+        with ParquetFile(path) as table:
+            number = 0
+            for batch in table.iter_batches(batch_size=_PARQUET_BATCH):
+                for cells in batch.to_pylist():
+                    number += 1
+                    yield TableRow(path, number, cells)
+    except (ArrowException, OSError, UnicodeDecodeError) as fault:
+        raise EvidenceError(f"{path} is no Parquet file that can be read: {fault}.") from None
