@@ -55,9 +55,7 @@ def _say_unknown(imported: Import) -> None:
 def _say_next(tally: Tally, target: Path) -> None:
     if len(tally.arms) == 2:
         one, other = map(quote, tally.arms)
-        print(
-            f"Next: outweigh verdict {quote(str(target))} --baseline {one} --candidate {other}, or the other way round"
-        )
+        print(f"Next: outweigh verdict {quote(str(target))} --baseline {one} --candidate {other} (or the reverse)")
     elif len(tally.arms) > 2:
         print(f"Next: outweigh compare {quote(str(target))} --baseline ARM --candidate ARM")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any
 
 from outweigh.adapters.importers.harbor_failure import FailureCause, cause_of, status_of
@@ -12,7 +13,7 @@ from outweigh.record.check_result import CheckResult
 from outweigh.record.cost import reported_cost
 from outweigh.record.run_record import AgentIdentity, AgentKind
 from outweigh.record.usage import Usage
-from outweigh.transcript.foreign import amount, count, mapping, name, sequence, text
+from outweigh.transcript.foreign import amount, count, mapping, name, names, sequence, text
 from outweigh.transcript.token_counts import without
 
 Raw = Mapping[str, Any]
@@ -21,6 +22,7 @@ MAIN_REWARD = "reward"
 _NO_PART_OF_AN_ARM = frozenset({"n_concurrent", "concurrency_group"})
 _NOT_REAL = frozenset({"oracle", "nop"})
 _DETAIL_LENGTH = 500
+_SHOWN_SKILLS = 3
 
 
 class HarborTrial:
@@ -57,10 +59,11 @@ class HarborTrial:
         return fingerprint(settings) if settings else None
 
     def arm_name(self) -> str:
-        """A name that two different settings never share: agent and model, and the beginning of the hash."""
+        """A name that two different settings never share: agent, model, skills, and the beginning of the hash."""
         agent = self.identity()
-        known = [part for part in (agent.name or "agent", agent.model) if part is not None]
-        return f"{' '.join(known)} @{(self.arm_fingerprint() or 'unknown')[:7]}"[:200]
+        skills = [f"+{PurePath(each).name}" for each in names(self.arm_settings().get("skills")) or ()]
+        known = [part for part in (agent.name or "agent", agent.model, *skills[:_SHOWN_SKILLS]) if part]
+        return f"{' '.join(known)[:150]} @{(self.arm_fingerprint() or 'unknown')[:7]}"
 
     def identity(self) -> AgentIdentity:
         """Who tried; Harbor's oracle and nop are no agents."""
