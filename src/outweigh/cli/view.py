@@ -1,0 +1,78 @@
+"""`outweigh view`: the viewer, until Ctrl-C."""
+
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from ipaddress import ip_address
+from pathlib import Path
+
+from outweigh.cli.arguments import Parser
+from outweigh.cli.exit_codes import ExitCode
+from outweigh.errors import UsageError
+
+_PORTS = 65_536
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until somebody ends it."""
+    options = _parser().parse_args(arguments)
+    if missing := [name for name in ("starlette", "uvicorn") if find_spec(name) is None]:
+        raise UsageError(f"the viewer needs {' and '.join(missing)}: pip install 'outweigh[web]'.")
+    # Imported here: the parts of the extra may be missing.
+    from outweigh.web.app import viewer  # noqa: PLC0415
+    from outweigh.web.catalogue import Catalogue  # noqa: PLC0415
+    from outweigh.web.serving import bound, serve  # noqa: PLC0415
+
+    catalogue = Catalogue([Path(path) for path in options.runs])
+    token = None if _is_loopback(options.host) else secrets.token_urlsafe(24)
+    with bound(options.host, options.port) as listener:
+        for shelf in catalogue.shelves():
+            shelf.index.refresh()
+        url = _url(options.host, listener.getsockname()[1], token)
+        with suppress(KeyboardInterrupt):
+            # Flushed, because a program that waits for the address may read it through a pipe.
+            serve(viewer(catalogue, token), listener, lambda: print(f"{url}\nCtrl-C ends it.", flush=True))
+    return ExitCode.SATISFIED
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _url(host: str, port: int, token: str | None) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}/" + ("" if token is None else f"?token={token}")
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) >= _PORTS:
+        raise UsageError(f"--port {text}: a port is a number below {_PORTS}, 0 takes any that is free.")
+    return int(text)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="outweigh view",
+        description="Stores in a browser: experiments, runs, trajectories, two runs side by side. Nothing is written.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUNS",
+        help="a store, a folder with stores below it, or a .jsonl file of runs",
+    )
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="the port (default: any that is free)")
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="where to listen (default: %(default)s, this machine alone; anywhere else the address has a token)",
+    )
+    return parser

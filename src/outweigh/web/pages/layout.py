@@ -1,0 +1,117 @@
+"""What every page has: a head, a way back, the keys, and parts that several pages are made of."""
+
+from collections.abc import Iterable, Sequence
+
+from outweigh.web.markup import Child, Html, address, element, joined, link
+
+_KEYS = (
+    ("j / k", "next and previous entry"),
+    ("Enter", "open the entry"),
+    ("/", "search"),
+    ("n / p", "next and previous page"),
+    ("d", "first difference"),
+    ("u", "up"),
+    ("?", "these keys"),
+)
+
+
+def page(title: str, trail: Sequence[Html], *blocks: Child) -> Html:
+    """A whole page; `trail` leads back to where it hangs."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", f"{title} · outweigh"),
+        element("link", rel="icon", href="data:,"),
+        element("link", rel="stylesheet", href="/static/viewer.css"),
+        element("script", Html(""), src="/static/viewer.js", defer=True),
+    )
+    home = link("outweigh", "/", class_="home")
+    crumbs = element("ol", *(element("li", each) for each in (home, *trail)))
+    body = element(
+        "body",
+        element("a", "Skip to the content", class_="skip", href="#content"),
+        element("header", element("nav", crumbs, aria_label="Where you are"), _keys_button()),
+        element("main", element("h1", title), *blocks, id="content"),
+        _keys(),
+    )
+    return Html(f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n")
+
+
+def table(label: str, columns: Iterable[Child], rows: Iterable[Html], **attributes: str) -> Html:
+    """A table that scrolls by itself where it is wide, and can be reached by keyboard."""
+    heads = joined(element("th", column, scope="col") for column in columns)
+    return element(
+        "div",
+        element("table", element("thead", element("tr", heads)), element("tbody", *rows)),
+        class_="scroll",
+        role="region",
+        tabindex="0",
+        aria_label=label,
+        **attributes,
+    )
+
+
+def row(first: Child, *cells: Child, entry: bool = False) -> Html:
+    """A row that begins with what it is about; `entry` is one that the keys stop at."""
+    rest = joined(element("td", cell) for cell in cells)
+    return element("tr", element("th", first, scope="row"), rest, data_entry=entry)
+
+
+def badge(words: str) -> Html:
+    """A word that carries a tone of its own, told by its shape too."""
+    marks = {"passed": "✓", "failed": "✗", "unknown": "?", "completed": "", "running": "●"}
+    mark = marks.get(words, "")
+    tone = {"passed": "good", "failed": "bad", "completed": "plain", "running": "good"}.get(words, "unsure")
+    return element("span", f"{mark} {words}".strip(), class_=f"badge {tone}")
+
+
+def notes(title: str, items: Sequence[str]) -> Html | None:
+    """Warnings, or nothing at all."""
+    if not items:
+        return None
+    return element(
+        "section", element("h2", title), element("ul", *(element("li", item) for item in items), class_="unsure")
+    )
+
+
+def pages(number: int, last: int, at: "PageAddress") -> Html | None:
+    """Links to the pages around; nothing where there is only one."""
+    if last <= 1:
+        return None
+    near = sorted({1, *range(max(1, number - 2), min(last, number + 2) + 1), last})
+    links = [
+        element("span", str(each), aria_current="page") if each == number else element("a", str(each), href=at(each))
+        for each in near
+    ]
+    before = element("a", "‹ previous", href=at(number - 1), rel="prev") if number > 1 else None
+    after = element("a", "next ›", href=at(number + 1), rel="next") if number < last else None
+    return element("nav", before, *links, after, class_="pages", aria_label="Pages")
+
+
+class PageAddress:
+    """The address of a page of something, by its number."""
+
+    def __init__(self, path: str, query: dict[str, str | int], key: str = "page") -> None:
+        self._path, self._query, self._key = path, query, key
+
+    def __call__(self, number: int) -> str:
+        """The first page has the plain address."""
+        return address(self._path, self._query | {self._key: "" if number == 1 else number})
+
+
+def _keys_button() -> Html:
+    return element("button", "?", type="button", data_keys=True, aria_label="Keys", title="Keys")
+
+
+def _keys() -> Html:
+    rows = joined(element("tr", element("td", element("kbd", key)), element("td", words)) for key, words in _KEYS)
+    return element(
+        "dialog",
+        element("h2", "Keys", id="keys-title"),
+        element("table", element("tbody", rows)),
+        element("form", element("button", "Close"), method="dialog"),
+        id="keys",
+        aria_labelledby="keys-title",
+    )

@@ -1,0 +1,76 @@
+"""Patches with colours: what was added and removed, and a little of the language they are in."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import PurePosixPath
+
+from outweigh.web.markup import Html, element, joined, text
+
+MOST_LINES = 2_000
+MOST_OF_A_LINE = 1_000
+"""Of more, the beginning is shown; the whole is a page of its own."""
+
+_COLOURED = 400
+_KEYWORDS = (
+    "and as async await break case catch class const continue def default do done echo elif else enum esac export "
+    "extends false False fi finally fn for from func function if impl import in interface is lambda let local match "
+    "mod module new nil None not null or package pass private pub public raise return self static struct super switch "
+    "then this throw trait true True try type use var void while with yield"
+)
+_SLASHED = frozenset(
+    ".c .cc .cpp .cs .css .go .h .hpp .java .js .jsx .kt .php .rs .scala .swift .ts .tsx".split()  # noqa: SIM905 - a list of words reads better
+)
+"""Files in which two slashes begin a comment; in all others a hash does."""
+
+_REST = (
+    r"|(?P<string>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')"
+    r"|(?P<number>\b\d[\d_.]*\b)"
+    rf"|(?P<keyword>\b(?:{'|'.join(_KEYWORDS.split())})\b)"
+)
+_HASHED_TOKENS = re.compile(rf"(?P<comment>(?:^|(?<=\s))#.*$){_REST}")
+_SLASHED_TOKENS = re.compile(rf"(?P<comment>(?:^|(?<=\s))//.*$){_REST}")
+_HEADS = ("diff --git", "index ", "--- ", "+++ ", "new file", "deleted file", "old mode", "new mode", "similarity")
+
+
+def patch_markup(lines: Iterable[str]) -> Html:
+    """The beginning of a patch, line by line."""
+    shown = list(islice(lines, MOST_LINES))
+    return element("pre", element("code", *_lines(shown)), class_="patch", tabindex="0")
+
+
+def _lines(lines: Iterable[str]) -> Iterator[Html]:
+    inside, tokens = False, _HASHED_TOKENS
+    for line in lines:
+        inside = not line.startswith("diff --git") and (inside or line.startswith("@@"))
+        kind = _kind(line, inside=inside)
+        if kind == "head":
+            tokens = _SLASHED_TOKENS if PurePosixPath(line.rstrip()).suffix in _SLASHED else _HASHED_TOKENS
+        cut = line[:MOST_OF_A_LINE]
+        content = joined((text(cut[:1]), _coloured(cut[1:], tokens))) if kind in ("add", "gone", "") else text(cut)
+        rest = element("i", f" … {len(line) - len(cut):,} more characters") if len(line) > len(cut) else None
+        yield element("span", content, rest, Html("\n"), class_=kind or None)
+
+
+def _kind(line: str, *, inside: bool) -> str:
+    if line.startswith("@@"):
+        return "hunk"
+    if not inside and line.startswith(_HEADS):
+        return "head"
+    return {"+": "add", "-": "gone"}.get(line[:1], "")
+
+
+def _coloured(code: str, tokens: re.Pattern[str]) -> Html:
+    """Strings, comments, numbers and words that most languages share. A long line stays plain."""
+    if len(code) > _COLOURED:
+        return text(code)
+    parts: list[Html] = []
+    at = 0
+    for found in tokens.finditer(code):
+        parts += [_plain(code[at : found.start()]), element("span", _plain(found[0]), class_=f"t-{found.lastgroup}")]
+        at = found.end()
+    return joined([*parts, _plain(code[at:])])
+
+
+def _plain(code: str) -> Html:
+    return Html("\t".join(map(text, code.split("\t"))))

@@ -1,0 +1,74 @@
+"""What a list shows of a run: light enough to hold a hundred thousand of them."""
+
+import sys
+from typing import NamedTuple
+
+import msgspec
+
+from outweigh.record.run_record import RunRecord
+from outweigh.score.objective import passed
+from outweigh.score.tokens import total_tokens
+
+
+class Place(NamedTuple):
+    """Where a line is: the number of the file, the first byte, and how many there are."""
+
+    file: int
+    start: int
+    length: int
+
+
+class RunRow(msgspec.Struct, frozen=True, gc=False):
+    """A run in a list. `words` is what a search looks at; `passed` is None where nobody can tell."""
+
+    run_id: str
+    task_id: str
+    arm: str
+    repeat: int
+    attempt: int
+    status: str
+    passed: bool | None
+    cost_usd: float | None
+    duration_seconds: float | None
+    tokens: float | None
+    model: str | None
+    started_at: float | None
+    words: str
+    file: int
+    start: int
+    length: int
+
+    @property
+    def place(self) -> Place:
+        """Where its whole record is."""
+        return Place(self.file, self.start, self.length)
+
+    @property
+    def outcome(self) -> str:
+        """Passed, failed or unknown."""
+        return "unknown" if self.passed is None else "passed" if self.passed else "failed"
+
+
+def row_of(run: RunRecord, place: Place) -> RunRow:
+    """The light row of a record; names that occur often are held once."""
+    outcome = passed(run).value
+    model = run.agent.model or run.agent.name
+    words = " ".join(filter(None, (run.run_id, run.trial.task_id, run.trial.arm, run.status.value, model)))
+    return RunRow(
+        run_id=run.run_id,
+        task_id=sys.intern(run.trial.task_id),
+        arm=sys.intern(run.trial.arm),
+        repeat=run.trial.repeat,
+        attempt=run.attempt,
+        status=sys.intern(run.status.value),
+        passed=None if outcome is None else outcome == 1,
+        cost_usd=run.cost.usd,
+        duration_seconds=run.duration_seconds,
+        tokens=total_tokens(run.usage).value,
+        model=None if model is None else sys.intern(model),
+        started_at=None if run.started_at is None else run.started_at.timestamp(),
+        words=words.casefold(),
+        file=place.file,
+        start=place.start,
+        length=place.length,
+    )

@@ -1,0 +1,85 @@
+// Keys and live numbers. The pages work without this file; nothing here makes markup of a text.
+"use strict";
+
+const entries = () => Array.from(document.querySelectorAll("[data-entry]"));
+let current = -1;
+
+function moveTo(place) {
+  const all = entries();
+  if (!all.length) return;
+  if (all[current]) all[current].classList.remove("current");
+  current = Math.max(0, Math.min(all.length - 1, place));
+  const entry = all[current];
+  entry.classList.add("current");
+  const target = entry.querySelector("a[href]") || entry;
+  if (target === entry) entry.setAttribute("tabindex", "-1");
+  target.focus({ preventScroll: true });
+  entry.scrollIntoView({ block: "nearest" });
+}
+
+function follow(selector) {
+  const found = document.querySelector(selector);
+  if (found) window.location.assign(found.href);
+}
+
+function showKeys() {
+  const dialog = document.getElementById("keys");
+  if (dialog.open) dialog.close();
+  else dialog.showModal();
+}
+
+const keys = {
+  j: () => moveTo(current + 1),
+  k: () => moveTo(current - 1),
+  n: () => follow("a[rel=next]"),
+  p: () => follow("a[rel=prev]"),
+  d: () => {
+    const parting = document.getElementById("parting");
+    if (parting) moveTo(entries().indexOf(parting));
+  },
+  u: () => {
+    const trail = document.querySelectorAll("header nav a");
+    if (trail.length) window.location.assign(trail[trail.length - 1].href);
+  },
+  "/": () => {
+    const search = document.querySelector("[data-search]");
+    if (search) search.select();
+  },
+  "?": showKeys,
+};
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input, select, textarea");
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (typing) {
+    if (event.key === "Escape") typing.blur();
+    return;
+  }
+  const action = keys[event.key];
+  if (action) {
+    event.preventDefault();
+    action();
+  }
+});
+
+document.querySelector("[data-keys]").addEventListener("click", showKeys);
+
+const live = document.querySelector("[data-live-from]");
+
+async function look() {
+  try {
+    const answer = await fetch(live.dataset.liveFrom);
+    if (answer.ok) {
+      const state = await answer.json();
+      for (const place of live.querySelectorAll("[data-live]")) {
+        const words = String(state[place.dataset.live]);
+        if (place.textContent !== words) place.textContent = words;
+      }
+    }
+  } catch {
+    // The viewer was ended, or is busy; the next look tells.
+  }
+  window.setTimeout(look, document.hidden ? 20000 : 2000);
+}
+
+if (live) window.setTimeout(look, 2000);

@@ -1,0 +1,81 @@
+"""`outweigh view` as a process: it answers where it says, and ends when told."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import HTTPCookieProcessor, build_opener, urlopen
+
+import pytest
+from tests.conftest import Outweigh
+from tests.trajectories import store_of
+
+from outweigh.testing.builders import a_run
+
+PATIENCE_SECONDS = 60
+
+
+@contextmanager
+def viewing(*arguments: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    command = [sys.executable, "-m", "outweigh", "view", *arguments]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={"PATH": os.environ["PATH"]}
+    )
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().strip(), process
+    finally:
+        process.kill()
+        process.communicate(timeout=PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    return str(store_of(tmp_path / "store", [(a_run("fix", "plain", 1), {})]))
+
+
+def test_it_answers_where_it_says_and_ends_on_ctrl_c(store: str) -> None:
+    with viewing(store) as (url, process):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", url)
+        with urlopen(url, timeout=PATIENCE_SECONDS) as answer:
+            page = answer.read().decode()
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=PATIENCE_SECONDS)
+
+    assert ">store</a>" in page
+    assert (process.returncode, complaints) == (0, "")
+
+
+def test_beyond_loopback_the_address_has_a_token_and_nothing_is_shown_without(store: str) -> None:
+    with viewing(store, "--host", "0.0.0.0") as (url, _):
+        assert "?token=" in url
+        local = url.replace("0.0.0.0", "127.0.0.1")
+        with pytest.raises(HTTPError, match="401"):
+            urlopen(local.partition("?")[0], timeout=PATIENCE_SECONDS)
+        with build_opener(HTTPCookieProcessor()).open(local, timeout=PATIENCE_SECONDS) as answer:
+            assert ">store</a>" in answer.read().decode()
+            assert "token" not in answer.url
+
+
+def test_a_store_that_is_not_there_is_refused(outweigh: Outweigh, tmp_path: Path) -> None:
+    answer = outweigh("view", str(tmp_path / "nowhere"))
+
+    assert answer.code == 2
+    assert "there is no" in answer.err
+
+
+def test_a_taken_port_is_named(outweigh: Outweigh, store: str) -> None:
+    with viewing(store) as (url, _):
+        answer = outweigh("view", store, "--port", url.rstrip("/").rpartition(":")[2])
+
+    assert answer.code == 2
+    assert "cannot be listened on" in answer.err
+
+
+def test_a_port_that_is_none_is_refused(outweigh: Outweigh, store: str) -> None:
+    assert outweigh("view", store, "--port", "70000").code == 2
