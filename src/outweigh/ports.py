@@ -557,7 +557,11 @@ class ImportRequest:
 
 
 class Importer(Protocol):
-    """Reads what another program wrote as records, exactly. Bad input is a note or an EvidenceError, nothing else."""
+    """Reads what another program wrote as records, exactly. Bad input is a note or an EvidenceError, nothing else.
+
+    One that makes use of a request's `tasks` or `columns` has an attribute `takes`, the set of those names: what would
+    be ignored is refused before anything is read.
+    """
 
     @property
     def name(self) -> str:

@@ -165,6 +165,13 @@ def test_what_nobody_recognises_must_be_named(outweigh: Any, tmp_path: Path) -> 
     assert "is of no format that is known here" in answer.err
 
 
+def test_an_option_that_would_be_ignored_is_refused(outweigh: Any, job: Path, tmp_path: Path) -> None:
+    answer = outweigh("import", str(job), "--map", "arm=x", "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 2
+    assert "--map means nothing to harbor" in answer.err
+
+
 def test_a_file_is_no_place_for_an_import(outweigh: Any, job: Path, tmp_path: Path) -> None:
     answer = outweigh("import", str(job), "-o", str(tmp_path / "runs.jsonl"))
 

@@ -11,7 +11,7 @@ from outweigh.adapters.importers.source_fingerprint import source_sha256
 from outweigh.adapters.stores.import_folder import ImportFolder, Tally
 from outweigh.adapters.stores.import_manifest import Import, UnreadRow, remember_imports
 from outweigh.cli.import_summary import say_known, say_what_came
-from outweigh.errors import EvidenceError, name_some
+from outweigh.errors import EvidenceError, UsageError, name_some
 from outweigh.ports import FieldOrigin, Importer, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 
@@ -35,6 +35,7 @@ class Wishes:
 
 def import_source(importer: Importer, path: Path, target: Path, wishes: Wishes) -> bool:
     """Whether there are records of this source now; one that was imported before adds nothing."""
+    _refuse_what_is_ignored(importer, wishes)
     source = source_sha256(path)
     key = fingerprint({"format": importer.name, "source": source, "options": wishes.recorded()})
     with ImportFolder(target) as folder:
@@ -75,6 +76,13 @@ def import_source(importer: Importer, path: Path, target: Path, wishes: Wishes) 
             raise
     say_what_came(imported, tally, path, target)
     return bool(tally.runs or tally.judgments or tally.known_before)
+
+
+def _refuse_what_is_ignored(importer: Importer, wishes: Wishes) -> None:
+    takes: frozenset[str] = getattr(importer, "takes", frozenset())
+    for name, option, given in (("tasks", "--tasks", wishes.tasks), ("columns", "--map", wishes.columns)):
+        if given and name not in takes:
+            raise UsageError(f"{option} means nothing to {importer.name}; leave it out.")
 
 
 def _origins(importer: Importer, tally: Tally) -> dict[str, str]:

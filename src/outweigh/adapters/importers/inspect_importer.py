@@ -71,6 +71,7 @@ class InspectImporter:
     """A sample is a task, an epoch a repeat, a scorer a check; an arm is a model with its solver."""
 
     name = "inspect"
+    takes = frozenset({"columns"})
     fields: Mapping[str, FieldOrigin] = origins(
         reported="status_detail duration_seconds started_at usage cost step_count checks",
         derived="arm_fingerprint task_checksum family extra",

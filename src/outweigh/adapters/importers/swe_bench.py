@@ -37,6 +37,7 @@ class SweBench:
     """One run for each instance. What is missing of a fixed suite was failed; what the environment broke was not."""
 
     name = "swe-bench"
+    takes = frozenset({"tasks"})
 
     @property
     def fields(self) -> Mapping[str, FieldOrigin]:

@@ -25,6 +25,7 @@ class Table:
     """A row is a run. What is not mapped and bears no field's own name is kept in `extra`."""
 
     name = "table"
+    takes = frozenset({"columns"})
     fields: Mapping[str, FieldOrigin] = origins(
         reported="status agent family started_at duration_seconds usage cost step_count tool_call_count checks",
         derived="extra",
