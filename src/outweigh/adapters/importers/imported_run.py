@@ -22,43 +22,44 @@ _ALWAYS = ("run_id", "trial", "attempt", "status", "agent")
 
 def imported_run(*, run_id: str, task_id: str, arm: str, repeat: int, **known: Any) -> RunRecord:
     """A run record of a real agent. `known` are fields of RunRecord; what is not among them is unknown."""
-    unknown: dict[str, Any] = {
-        "attempt": 1,
-        "status": Status.COMPLETED,
-        "status_detail": None,
-        "agent": agent(),
-        "arm_fingerprint": None,
-        "task_checksum": None,
-        "family": None,
-        "position": None,
-        "started_at": None,
-        "duration_seconds": None,
-        "setup_seconds": None,
-        "checks_seconds": None,
-        "usage": NO_USAGE,
-        "cost": UNKNOWN_COST,
-        "step_count": None,
-        "tool_call_count": None,
-        "check_command_count": None,
-        "checks": None,
-        "steps": None,
-        "components": None,
-        "milestones": None,
-        "actions": None,
-        "metering": None,
-        "reported": None,
-        "loaded": None,
-        "warnings": (),
-        "artifacts": {},
-        "extra": {},
-    }
     trial = Trial(task_id=task_id, arm=arm, repeat=repeat, seed=known.pop("seed", None))
-    return RunRecord(run_id=run_id, trial=trial, **(unknown | known))
+    own: dict[str, Any] = {"artifacts": {}, "extra": {}}
+    return RunRecord(run_id=run_id, trial=trial, **(_UNKNOWN | own | known))
 
 
 def agent(name: str | None = None, version: str | None = None, model: str | None = None) -> AgentIdentity:
     """The agent behind an imported run: results of others' harnesses are of real agents."""
     return AgentIdentity(kind=AgentKind.REAL, name=name, version=version, model=model)
+
+
+_UNKNOWN: dict[str, Any] = {
+    "attempt": 1,
+    "status": Status.COMPLETED,
+    "status_detail": None,
+    "agent": agent(),
+    "arm_fingerprint": None,
+    "task_checksum": None,
+    "family": None,
+    "position": None,
+    "started_at": None,
+    "duration_seconds": None,
+    "setup_seconds": None,
+    "checks_seconds": None,
+    "usage": NO_USAGE,
+    "cost": UNKNOWN_COST,
+    "step_count": None,
+    "tool_call_count": None,
+    "check_command_count": None,
+    "checks": None,
+    "steps": None,
+    "components": None,
+    "milestones": None,
+    "actions": None,
+    "metering": None,
+    "reported": None,
+    "loaded": None,
+    "warnings": (),
+}
 
 
 def outcome(name: str, passed: bool | None, detail: str | None = None, *, required: bool = True) -> CheckResult:

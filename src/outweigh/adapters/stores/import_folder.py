@@ -7,7 +7,7 @@ artifacts/                what was kept beside the runs
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -61,7 +61,9 @@ class Tally:
         self.runs += 1
         self.arms[record.trial.arm] = self.arms.get(record.trial.arm, 0) + 1
         self.tasks.add(record.trial.task_id)
-        self.known_fields |= {name for name in _UNKNOWN if getattr(record, name) != _UNKNOWN[name]}
+        for name in _UNKNOWN.keys() - self.known_fields:
+            if getattr(record, name) != _UNKNOWN[name]:
+                self.known_fields.add(name)
 
 
 class ImportFolder:
@@ -128,7 +130,8 @@ class ImportFolder:
             except EvidenceError as fault:
                 on_unfit(record.run_id, str(fault))
                 continue
-            key, digest = _key(record), record_digest(record)[:_DIGEST_BYTES]
+            # A line is the record, a tab and a checksum, and JSON holds no raw tab.
+            key, digest = _key(record), sha256(line.partition(b"\t")[0]).digest()[:_DIGEST_BYTES]
             known = self._known.get(key)
             if known is None:
                 self._known[key] = digest
