@@ -112,3 +112,9 @@ def test_records_without_a_store_are_compared_and_nothing_is_kept(
     assert code == 0
     assert "the suite demands none" in capsys.readouterr().out
     assert not list(store.glob("calibration-*.json"))
+
+
+def test_calibrating_asks_nobody_so_it_goes_with_no_questions(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["judge", str(store), "--calibrate", labels(store, SCORES), "--pairwise"])
+
+    assert (code, "leave --pairwise out" in capsys.readouterr().err) == (2, True)

@@ -12,6 +12,7 @@ from outweigh.record.components import Component, ComponentTokens
 from outweigh.record.cost import UNKNOWN_COST, reported_cost
 from outweigh.record.status import Status
 from outweigh.record.usage import NO_USAGE
+from outweigh.score.jury import JudgeRule, Jury
 from outweigh.testing.builders import a_judgment, a_run, an_arm, evidence_of
 
 matrix = st.lists(st.lists(st.booleans(), min_size=2, max_size=4), min_size=1, max_size=4)
@@ -135,6 +136,28 @@ def test_the_judge_counts_only_where_both_arms_have_the_same_judges_on_every_run
     for comparison in (one_sided, different):
         assert comparison.deltas["composite_delta"].mean == 0.0
         assert "judge scores are left out" in comparison.composite_warnings[0]
+
+
+def test_judge_scores_of_different_judges_are_not_shown_side_by_side_either() -> None:
+    before, after = an_arm("baseline", [[True] * 2] * 2), an_arm("candidate", [[True] * 2] * 2)
+    judged = [a_judgment(run, 0.5) for run in before] + [a_judgment(run, 0.9) for run in after[:-1]]
+
+    comparison = between(evidence_of(before, after, judged))
+
+    # task-2 lacks an answer of the candidate, perhaps a bad one: its other run would look good alone.
+    assert comparison.deltas["judge_score_delta"].n == 2
+    assert comparison.candidate.metrics["judge_score"].count == 2
+
+
+@pytest.mark.parametrize("rule", [JudgeRule(passes=2), JudgeRule(passes=1, most_passes=3)])
+def test_passes_lost_on_both_sides_leave_the_judge_out_too(rule: JudgeRule) -> None:
+    before, after = a_run(), a_run(arm="candidate")
+    judged = [a_judgment(before, 0.2, confidence=0.1), a_judgment(after, 0.9, confidence=0.1)]
+
+    comparison = between(evidence_of(before, after, judged, jury=Jury(rules={"judge": rule})))
+
+    assert comparison.unequally_judged == ("task-1",)
+    assert comparison.deltas["composite_delta"].mean == 0.0
 
 
 def test_a_judgment_lost_on_one_side_cannot_fake_a_gain() -> None:

@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from outweigh.compare.judge_panel import judge_panel
 from outweigh.compare.pass_fact import PassFact, fact_of
@@ -41,6 +42,24 @@ def test_invalid_and_flagged_answers_are_counted_by_arm() -> None:
     assert panel is not None
     (judge,) = panel.judges
     assert (judge.answers, judge.invalid, judge.flagged) == ({"old": 2, "new": 0}, {"old": 1, "new": 0}, 1)
+
+
+def voiced(judgment: Judgment, version: str | None, **fields: object) -> Judgment:
+    return replace(judgment, judge=replace(judgment.judge, version=version), **fields)
+
+
+def test_a_judge_that_did_not_answer_is_not_another_judge() -> None:
+    answered = [voiced(a_judgment(run), "v1") for run in RUNS[:3]]
+    silent = [voiced(a_judgment(run), None, invalid_reason="timeout", criteria=()) for run in RUNS[3:5]]
+
+    panel = judge_panel(facts([*silent, *answered]), 0)
+    unclear = judge_panel(facts([*silent, *answered, voiced(a_judgment(RUNS[5]), "v2")]), 0)
+
+    assert panel is not None
+    assert unclear is not None
+    (judge,) = panel.judges
+    assert (judge.voice.version, judge.answers["old"], judge.invalid["old"]) == ("v1", 5, 2)
+    assert len(unclear.judges) == 3  # whose failures they are, nobody can say
 
 
 def test_judges_agree_with_each_other_and_with_themselves_on_a_scale_of_their_own() -> None:

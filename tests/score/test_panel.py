@@ -41,3 +41,14 @@ def test_a_pass_that_is_missing_or_of_no_use_leaves_another_seat() -> None:
     assert seat(answer(0.1, 1), answer(0.9, 2)) == 2
     assert seat(answer(0.5, 1), answer(0.6, 3)) == 2
     assert seat(answer(0.5, 1), answer(0.6, 2), answer(0.0, 3, invalid_reason="refused")) == 2
+
+
+def test_a_seat_without_all_the_answers_that_its_rule_asks_for_is_not_complete() -> None:
+    def complete(rule: JudgeRule, *answers: Judgment) -> bool:
+        (taken,) = panel_score(answers, Jury(rules={"judge": rule})).seats
+        return taken.complete
+
+    assert complete(JudgeRule(passes=2), answer(0.1, 1), answer(0.9, 2))
+    assert not complete(JudgeRule(passes=2), answer(0.1, 1), answer(0.9, 2, invalid_reason="refused"))
+    assert not complete(JudgeRule(passes=2), answer(0.1, 1), answer(0.9, 3))
+    assert not complete(JudgeRule(passes=1, most_passes=3), answer(0.1, 1), answer(0.9, 2))

@@ -34,6 +34,10 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     if not options.pairwise and (options.baseline or options.candidate):
         raise UsageError("--baseline and --candidate belong to --pairwise; else all arms are judged alike.")
+    if options.calibrate is not None and options.pairwise:
+        raise UsageError(
+            "--calibrate compares judgments with labels and asks nobody; leave --pairwise out, or run it apart."
+        )
     if options.calibrate is not None:
         return calibrate_store(options.runs, options.calibrate, options.judge, options.format)
     folder = Path(options.runs)

@@ -1,7 +1,10 @@
 """Composites that may be compared: one reference for cost, one set of judges per task."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from outweigh.compare.arm_table import ArmTable, tabulate
 from outweigh.errors import name_some
@@ -11,6 +14,7 @@ from outweigh.score.profile import EVEN, Profile
 from outweigh.score.score import Score
 
 Reference = Mapping[str, float | None]
+SeatsOf = Callable[[Score], frozenset[Seat]]
 
 
 class Composer:
@@ -20,13 +24,17 @@ class Composer:
         self._reference_arm = reference_arm
         self._profile = profile
         self._references = _references(arms[reference_arm])
-        self._judged, self._dropped = _judged_tasks(arms.values())
+        self._judged, self._dropped = _judged_tasks(arms.values(), lambda score: score.deciding_seats)
+        self._shown, self._hidden = _judged_tasks(arms.values(), lambda score: score.seats)
         self._left_out: Counter[str] = Counter()
         self._unadjusted = 0
 
     def tabulate(self, name: str, scores: Sequence[Score]) -> ArmTable:
-        """Lay one arm out with its composites."""
-        return tabulate(name, scores, composite=self._composite, composite_even=self._even)
+        """Lay one arm out with its composites, and with judge scores only where all arms have the same judges."""
+        table = tabulate(name, scores, composite=self._composite, composite_even=self._even)
+        comparable = np.array([task in self._shown for task in table.tasks], dtype=bool)[table.task_of]
+        shown = np.where(comparable, table.columns["judge_score"], np.nan)
+        return replace(table, columns={**table.columns, "judge_score": shown})
 
     @property
     def unequally_judged(self) -> tuple[str, ...]:
@@ -36,10 +44,10 @@ class Composer:
     def warnings(self) -> tuple[str, ...]:
         """What had to be left out of the composites laid out so far."""
         notes = []
-        if self._dropped:
+        if left_out := list(dict.fromkeys((*self._hidden, *self._dropped))):
             notes.append(
-                f"judge scores are left out of the composites of {name_some(self._dropped)}: not every run has the "
-                "same judges, models, prompts, rubrics and passes. Judge the missing runs to bring them back."
+                f"judge scores are left out of {name_some(left_out)} on both sides: not every run has the same judges, "
+                "models, prompts, rubrics and passes. Judge the missing runs to bring them back."
             )
         for signal, runs in sorted(self._left_out.items()):
             notes.append(f"{signal} is left out of the cost adjustment of {runs} runs: not reported on both sides.")
@@ -80,13 +88,17 @@ def _references(scores: Iterable[Score]) -> dict[str, Reference]:
     }
 
 
-def _judged_tasks(arms: Iterable[Sequence[Score]]) -> tuple[set[str], list[str]]:
-    """Tasks whose every counted run has the same judges, and tasks where some judges are missing somewhere."""
+def _judged_tasks(arms: Iterable[Sequence[Score]], seats_of: SeatsOf) -> tuple[set[str], list[str]]:
+    """Tasks whose every counted run has the same judges, all answers of them, and tasks where some are missing."""
     panels: dict[str, set[frozenset[Seat]]] = defaultdict(set)
     for scores in arms:
         for score in scores:
             if score.counted:
-                panels[score.task_id].add(score.deciding_seats)
-    judged = {task for task, seen in panels.items() if len(seen) == 1 and all(seen)}
+                panels[score.task_id].add(seats_of(score))
+    judged = {task for task, seen in panels.items() if len(seen) == 1 and all(map(_is_complete, seen))}
     dropped = [task for task, seen in panels.items() if task not in judged and any(seen)]
     return judged, dropped
+
+
+def _is_complete(seats: frozenset[Seat]) -> bool:
+    return bool(seats) and all(seat.complete for seat in seats)

@@ -52,12 +52,31 @@ def judge_panel(arms: Mapping[str, Sequence[PassFact]], seed: int) -> JudgePanel
             voices[voice_of(fact.judge)][arm].append(fact)
     if not voices:
         return None
+    _take_home(voices)
     ordered = sorted(voices.items(), key=lambda item: (item[0].name, item[0].sha256))
     return JudgePanel(
         judges=tuple(_summary(voice, by_arm, seed) for voice, by_arm in ordered),
         agreement=_agreement([_flat(by_arm) for _, by_arm in ordered], seed),
         cost_usd={arm: _cost(facts) for arm, facts in arms.items()},
     )
+
+
+def _take_home(voices: dict[Voice, dict[str, list[PassFact]]]) -> None:
+    """Give failures that nobody signed to the one voice that they can be of.
+
+    Who did not answer did not say its version, or its model; it is no judge beside itself for that.
+    """
+    for voice in [voice for voice, by_arm in voices.items() if all(fact.invalid for fact in _flat(by_arm))]:
+        kin = [other for other in voices if other != voice and _may_be(voice, other)]
+        if len(kin) == 1:
+            for arm, facts in voices.pop(voice).items():
+                voices[kin[0]][arm].extend(facts)
+
+
+def _may_be(silent: Voice, other: Voice) -> bool:
+    """Whether two voices differ in nothing but what the silent one did not say."""
+    same = silent.name == other.name and silent.prompt_sha256 == other.prompt_sha256
+    return same and silent.model in (None, other.model) and silent.version in (None, other.version)
 
 
 def _summary(voice: Voice, by_arm: Mapping[str, Sequence[PassFact]], seed: int) -> JudgeSummary:

@@ -1,5 +1,6 @@
 """What judges have said about a store's runs, in a table."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,15 +102,24 @@ def _warnings(accounts: JudgeAccounts) -> tuple[str, ...]:
         if account.set_aside is not None
     ]
     judgments = [judgment for account in accounts.accounts for judgment in account.judgments]
-    invalid = [f"{judgment.run_id}: {judgment.invalid_reason}" for judgment in judgments if judgment.invalid_reason]
+    invalid = [judgment for judgment in judgments if judgment.invalid_reason]
     if invalid:
-        shown = "; ".join(invalid[:SHOWN_REASONS]) + ("; …" if len(invalid) > SHOWN_REASONS else "")
-        found.append(f"{len(invalid)} answers could not be used; --retry-invalid asks again: {shown}")
+        found.append(f"{len(invalid)} answers could not be used; --retry-invalid asks again: {_reasons(invalid)}")
     spoken_to = [f"{judgment.run_id}: {warning}" for judgment in judgments for warning in judgment.warnings]
     if spoken_to:
         shown = "; ".join(spoken_to[:SHOWN_REASONS]) + ("; …" if len(spoken_to) > SHOWN_REASONS else "")
         found.append(f"{len(spoken_to)} times a run spoke to its judge: {shown}")
     return tuple(found)
+
+
+def _reasons(invalid: Sequence[Judgment]) -> str:
+    """Each reason once, the most common first, with a run that it happened to."""
+    runs: dict[str, list[str]] = defaultdict(list)
+    for judgment in invalid:
+        runs[(judgment.invalid_reason or "").rstrip(".")].append(judgment.run_id)
+    common = sorted(runs.items(), key=lambda item: -len(item[1]))
+    shown = (f"{why} ({len(where)}, such as {where[0]})" for why, where in common[:SHOWN_REASONS])
+    return "; ".join(shown) + ("; …" if len(common) > SHOWN_REASONS else "")
 
 
 def _payload(accounts: JudgeAccounts) -> dict[str, Any]:

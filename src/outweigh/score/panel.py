@@ -16,12 +16,14 @@ AS_OFTEN_AS_NEEDED = 0
 class Seat(NamedTuple):
     """A judge and how many of its passes count. Two runs are comparable where the same seats are taken.
 
-    A lost pass may be just the one that would have said something else, so it must not go unseen. Where a judge is
-    asked again until its answers settle, all runs that settled have the same seat.
+    A lost pass may be just the one that would have said something else, so it must not go unseen: where a rule says how
+    often the judge is to answer, a seat that has fewer answers is not `complete`, and comparable with nothing. Where a
+    judge is asked again until its answers settle, all runs that settled have the same seat.
     """
 
     judge: JudgeIdentity
     passes: int
+    complete: bool = True
 
 
 class PanelScore(NamedTuple):
@@ -46,18 +48,22 @@ def panel_score(judgments: Iterable[Judgment], jury: Jury = NO_RULES) -> PanelSc
     }
     if not opinions:
         return NOT_JUDGED
-    seats = frozenset(_seat(judge, passes[judge], jury.rule(judge)) for judge in opinions)
+    seats = frozenset(_seat(judge, passes[judge], jury.rules.get(judge.name)) for judge in opinions)
     return PanelScore(known(sum(opinions.values()) / len(opinions)), seats)
 
 
-def _seat(judge: JudgeIdentity, answers: Sequence[Judgment], rule: JudgeRule) -> Seat:
+def _seat(judge: JudgeIdentity, answers: Sequence[Judgment], rule: JudgeRule | None) -> Seat:
     valid = {answer.pass_index for answer in answers if judgment_score(answer).value is not None}
-    return Seat(judge, AS_OFTEN_AS_NEEDED if _settled(answers, valid, rule) else len(valid))
-
-
-def _settled(answers: Sequence[Judgment], valid: set[int], rule: JudgeRule) -> bool:
-    """Whether an adaptive judge was asked as often as its rule wants, and every answer could be used."""
+    if rule is None:
+        return Seat(judge, len(valid))
     if rule.most_passes is None or rule.most_passes == rule.passes:
-        return False
+        return Seat(judge, len(valid), complete=valid >= set(range(1, rule.passes + 1)))
+    if _settled(answers, valid, rule, rule.most_passes):
+        return Seat(judge, AS_OFTEN_AS_NEEDED)
+    return Seat(judge, len(valid), complete=False)
+
+
+def _settled(answers: Sequence[Judgment], valid: set[int], rule: JudgeRule, most_passes: int) -> bool:
+    """Whether an adaptive judge was asked as often as its rule wants, and every answer could be used."""
     complete = valid == set(range(1, len(answers) + 1)) and len(answers) >= rule.passes
-    return complete and (len(answers) >= rule.most_passes or not wants_another_pass(answers))
+    return complete and (len(answers) >= most_passes or not wants_another_pass(answers))
