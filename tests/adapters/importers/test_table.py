@@ -142,6 +142,17 @@ def test_units_are_said_by_the_field(tmp_path: Path) -> None:
     assert run.started_at.isoformat() == "2025-03-29T18:16:50.096000+00:00"
 
 
+def test_milliseconds_are_noticed_where_both_ends_are_known(tmp_path: Path) -> None:
+    path = lines(tmp_path / "runs.jsonl", a_row(start=1743272210096, end=1743272253383, duration=43287))
+
+    with pytest.raises(EvidenceError, match="--map duration_ms=duration"):
+        runs_of(path)
+    ends = {"started_at": "start", "finished_at": "end", "duration_seconds": "duration"}
+    _, notes = runs_of(path, columns=COLUMNS | ends)
+
+    assert any("map it as duration_ms" in warning for warning in notes.warnings)
+
+
 def test_a_duration_follows_from_both_ends(tmp_path: Path) -> None:
     run = one(tmp_path, {"started_at": "a", "finished_at": "b"}, a="2026-01-02T03:04:05Z", b="2026-01-02T03:04:09Z")
 

@@ -9,7 +9,7 @@ import msgspec
 from outweigh.adapters.importers.imported_run import origins
 from outweigh.adapters.importers.repeats import Numbered, Sighting, number_repeats
 from outweigh.adapters.importers.source_text import head
-from outweigh.adapters.importers.table_map import Column, columns_by_field, guide
+from outweigh.adapters.importers.table_map import Column, columns_by_field, guide, in_milliseconds
 from outweigh.adapters.importers.table_run import row_run
 from outweigh.adapters.importers.table_source import sampled_columns, table_rows
 from outweigh.errors import EvidenceError
@@ -54,6 +54,8 @@ class Table:
         if "task_id" not in fields or not ("arm" in fields or request.arm):
             raise EvidenceError(guide(str(request.path), sample, request.arm))
         _warn(fields, notes)
+        if in_milliseconds({column.field: column.shown for column in columns}, sample):
+            notes.warn("duration_seconds is a thousand times what lies between start and end; map it as duration_ms.")
         if "repeat" in fields:
             yield from _runs(request, columns, notes)
             return

@@ -104,7 +104,22 @@ def proposal(sample: Mapping[str, Any]) -> dict[str, str]:
         found.setdefault("input_tokens", found.pop("input_tokens_with_cache"))
     if "duration_ms" in found:
         found.pop("duration_seconds", None)
+    elif in_milliseconds(found, sample):
+        found["duration_ms"] = found.pop("duration_seconds")
     return found
+
+
+def in_milliseconds(columns: Mapping[str, str], sample: Mapping[str, Any]) -> bool:
+    """Whether what is called seconds is a thousand times what lies between both ends of a run."""
+    took, start, end = (
+        sample.get(columns.get(field, "")) for field in ("duration_seconds", "started_at", "finished_at")
+    )
+    try:
+        stated, elapsed = cell.quantity(took), cell.time(end) - cell.time(start)
+    except ValueError:
+        return False
+    seconds = elapsed.total_seconds()
+    return seconds > 0 and 500 < stated / seconds < 2000
 
 
 def guide(path: str, sample: Mapping[str, Any], arm: str | None) -> str:
