@@ -59,31 +59,6 @@ def vexp() -> Rows:
 
 
 @pytest.fixture
-def twilio() -> Rows:
-    """An agent with and without an MCP server: 3 tasks, 8 or 9 repeats."""
-    repeats: dict[tuple[int, str], int] = {}
-    rows: Rows = []
-    for run in msgspec.json.decode((_need("twilio_mcp_te") / "summary.json").read_bytes()):
-        key = (run["taskId"], run["mode"])
-        repeats[key] = repeats.get(key, 0) + 1
-        rows.append(
-            {
-                "task_id": f"task-{run['taskId']}",
-                "arm": run["mode"],
-                "repeat": repeats[key],
-                "success": run["success"],
-                "duration_seconds": run["duration"] / 1000,
-                "total_cost_usd": run["cost"],
-                "input_tokens": run["tokensIn"],
-                "output_tokens": run["tokensOut"],
-                "cache_read_tokens": run["cacheReads"],
-                "cache_write_tokens": run["cacheWrites"],
-            }
-        )
-    return rows
-
-
-@pytest.fixture
 def claude_transcripts() -> Path:
     """Session files of Claude Code."""
     return _need("claude_code_transcripts")
