@@ -1,12 +1,7 @@
 """`outweigh view` as a process: it answers where it says, and ends when told."""
 
-import os
 import re
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import HTTPCookieProcessor, build_opener, urlopen
@@ -14,24 +9,9 @@ from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 import pytest
 from tests.conftest import Outweigh
 from tests.trajectories import store_of
+from tests.web.viewing import PATIENCE_SECONDS, viewing
 
 from outweigh.testing.builders import a_run
-
-PATIENCE_SECONDS = 60
-
-
-@contextmanager
-def viewing(*arguments: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
-    command = [sys.executable, "-m", "outweigh", "view", *arguments]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={"PATH": os.environ["PATH"]}
-    )
-    assert process.stdout is not None
-    try:
-        yield process.stdout.readline().strip(), process
-    finally:
-        process.kill()
-        process.communicate(timeout=PATIENCE_SECONDS)
 
 
 @pytest.fixture

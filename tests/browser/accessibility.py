@@ -1,0 +1,19 @@
+"""What axe-core finds wrong with a page for people who do not see it, or do not use a mouse."""
+
+from importlib.resources import files
+from typing import Any
+
+from playwright.sync_api import Page
+
+_LIBRARY = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+def serious_faults(page: Page) -> list[str]:
+    """The serious and critical ones, each with its first place."""
+    page.evaluate(_LIBRARY)
+    found: dict[str, Any] = page.evaluate("axe.run()")
+    return [
+        f"{fault['id']}: {fault['help']} ({fault['nodes'][0]['html'][:200]})"
+        for fault in found["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
