@@ -43,12 +43,12 @@ class Recipe:
 RECIPES = {
     "claude-code": Recipe(
         program="claude",
-        python_packages=("claude-agent-sdk",),
+        python_packages=("claude-agent-sdk==0.2.182",),
         found_at="lib/python*/site-packages/claude_agent_sdk/_bundled/claude",
     ),
     "codex": Recipe(program="codex", npm_package="@openai/codex@0.166.0"),
     # Its own requirements leave one package out.
-    "mini-swe-agent": Recipe(program="mini", python_packages=("mini-swe-agent", "mcp")),
+    "mini-swe-agent": Recipe(program="mini", python_packages=("mini-swe-agent==2.4.6", "mcp")),
     "gemini-cli": Recipe(program="gemini", npm_package="@google/gemini-cli@0.61.0"),
     "qwen-code": Recipe(program="qwen", npm_package="@qwen-code/qwen-code@0.15.10"),
     "opencode": Recipe(program="opencode", npm_package="opencode-ai@1.18.33"),
