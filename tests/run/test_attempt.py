@@ -2,14 +2,15 @@
 
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Timer
+from threading import Thread
 from typing import Any
 
 import pytest
+from tests.cli.engines import until
 from tests.parts import require
 from tests.run.rooms import BrokenRooms
 from tests.run.shops import artifact, kept_bytes, loaded, open_shop, plan_of, shell
@@ -40,6 +41,19 @@ class Attempted:
         record = make_attempt(shop, self.plan[arm], number).record
         assert [*self.stored(arm)][-1] == record
         return record
+
+    @contextmanager
+    def cancelled_after(self, begun: Path) -> Iterator[None]:
+        """Cancel what is attempted meanwhile once there is a file at the path."""
+
+        def cancel() -> None:
+            until(begun.exists)
+            self.shop.cancel.set()
+
+        thread = Thread(target=cancel)
+        thread.start()
+        yield
+        thread.join()
 
     def stored(self, arm: str = "a") -> list[RunRecord]:
         trial = self.plan[arm].trial
@@ -256,11 +270,12 @@ class TestDifficultAgents:
         assert next_one.checks is not None
         assert next_one.checks[0].passed
 
-    def test_one_that_was_cancelled_has_not_run(self, attempting: Attempting) -> None:
-        scene = attempting("sleep 60")
-        Timer(0.3, scene.shop.cancel.set).start()
+    def test_one_that_was_cancelled_has_not_run(self, attempting: Attempting, tmp_path: Path) -> None:
+        begun = tmp_path / "begun"
+        scene = attempting(f"touch {begun}; sleep 600")
 
-        record = scene.make()
+        with scene.cancelled_after(begun):
+            record = scene.make()
 
         assert (record.status, record.checks) == (Status.NOT_RUN, None)
 
@@ -299,12 +314,15 @@ class TestChecks:
         assert record.checks is not None
         assert record.checks[0].passed
 
-    def test_a_run_that_is_cancelled_while_it_is_checked_does_not_count(self, attempting: Attempting) -> None:
-        check = {"type": "command", "name": "slow", "run": "sleep 60"}
+    def test_a_run_that_is_cancelled_while_it_is_checked_does_not_count(
+        self, attempting: Attempting, tmp_path: Path
+    ) -> None:
+        begun = tmp_path / "begun"
+        check = {"type": "command", "name": "slow", "run": f"touch {begun}; sleep 600"}
         scene = attempting(task={"checks": [check]})
-        Timer(0.5, scene.shop.cancel.set).start()
 
-        record = scene.make()
+        with scene.cancelled_after(begun):
+            record = scene.make()
 
         assert (record.status, record.checks) == (Status.INFRA_ERROR, None)
         assert "cancelled" in (record.status_detail or "")
