@@ -18,20 +18,30 @@ RUBRIC = Rubric(criteria=[BinaryCriterion(name="works", description="It works.")
 ARMS = ("--baseline", "old", "--candidate", "new")
 
 
-def a_store(folder: Path, program: str) -> Path:
+def a_store(folder: Path, program: str, **judge: Any) -> Path:
     """Three tasks in two arms; the diff of `new` says GOOD. Every call of the judge leaves a line in `calls`."""
-    script = folder / "judge.py"
-    script.write_text(f"import json, sys\nopen({str(folder / 'calls')!r}, 'a').write('x\\n')\n{program}")
+    mend(folder, program)
     with FolderRunStore.open(folder / "store") as store:
         for arm, diff in (("old", b"+BAD\n"), ("new", b"+GOOD\n")):
             digest = store.keep(diff)
             for run in an_arm(arm, [[True]] * 3, artifacts={"diff.patch": digest}):
                 store.append(run)
-    judge = JudgeSpec(name="judge", backend="command", retries=0, options={"command": [sys.executable, str(script)]})
-    task = JudgedTask(checksum="-", instruction="Do it.", rubric=RUBRIC, solution=None)
-    tasks = {f"task-{number}": task for number in (1, 2, 3)}
-    remember_judging(folder / "store", JudgingFile(judges=(judge,), tasks=tasks, tell_tales=()))
+    remember(folder / "store", folder / "judge.py", RUBRIC, **judge)
     return folder / "store"
+
+
+def mend(folder: Path, program: str) -> None:
+    """Let the judge be another program; it is the same judge to outweigh."""
+    calls = f"open({str(folder / 'calls')!r}, 'a').write('x\\n')\n"
+    (folder / "judge.py").write_text(f"import json, sys\n{calls}{program}")
+
+
+def remember(store: Path, script: Path, rubric: Rubric, **fields: Any) -> None:
+    options = {"command": [sys.executable, str(script)]}
+    judge = JudgeSpec(name="judge", backend="command", retries=0, options=options, **fields)
+    task = JudgedTask(checksum="-", instruction="Do it.", rubric=rubric, solution=None)
+    tasks = {f"task-{number}": task for number in (1, 2, 3)}
+    remember_judging(store, JudgingFile(judges=(judge,), tasks=tasks, tell_tales=()))
 
 
 def say(choice: str) -> str:
@@ -45,8 +55,8 @@ def say(choice: str) -> str:
 HONEST = say("'first' if prompt.index('GOOD') < prompt.index('BAD') else 'second'")
 
 
-def pairwise(store: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
-    code = main(["judge", str(store), "--pairwise", *ARMS, "--format", "json"])
+def pairwise(store: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, Any]:
+    code = main(["judge", str(store), "--pairwise", *ARMS, "--format", "json", *options])
     return code, json.loads(capsys.readouterr().out)
 
 
@@ -82,6 +92,59 @@ def test_answers_that_cannot_be_used_are_no_ties(tmp_path: Path, capsys: pytest.
     (judge,) = payload["judges"]
     assert code == 3
     assert (judge["pairs"], judge["incomplete"], judge["invalid"]) == (0, 3, 6)
+
+
+def test_answers_that_could_not_be_used_are_asked_for_again_only_on_demand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = a_store(tmp_path, "print('first!')\n")
+    _, failed = pairwise(store, capsys)
+    mend(tmp_path, HONEST)
+
+    code, untouched = pairwise(store, capsys)
+    again, mended = pairwise(store, capsys, "--retry-invalid")
+
+    assert "6 answers could not be used; --retry-invalid asks again: unusable answer" in failed["warnings"][0]
+    assert (code, untouched) == (3, failed)
+    assert (again, mended["warnings"]) == (0, [])
+    (judge,) = mended["judges"]
+    assert (judge["wins"], judge["incomplete"], judge["invalid"]) == (3, 0, 0)
+
+
+def test_a_judge_that_fails_now_and_then_stays_one_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = json.dumps({"answers": [{"id": "works", "evidence": "diff", "choice": "tie"}]})
+    signed = f'print(json.dumps({{"answer": {answers}, "version": "v1"}}))\n'
+    store = a_store(tmp_path, f"if open({str(tmp_path / 'calls')!r}).read().count('x') == 1: sys.exit(1)\n{signed}")
+
+    _, payload = pairwise(store, capsys, "-j", "1")
+
+    (judge,) = payload["judges"]
+    assert (judge["version"], judge["pairs"], judge["incomplete"], judge["invalid"]) == ("v1", 2, 1, 1)
+
+
+def test_answers_by_another_rubric_are_not_mixed_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = a_store(tmp_path, HONEST)
+    pairwise(store, capsys)
+    other = Rubric(criteria=[BinaryCriterion(name="works", description="It works well.")])
+    remember(store, tmp_path / "judge.py", other)
+    mend(tmp_path, say("'first' if prompt.index('GOOD') > prompt.index('BAD') else 'second'"))
+
+    _, payload = pairwise(store, capsys)
+
+    (judge,) = payload["judges"]
+    assert (judge["wins"], judge["ties"], judge["losses"]) == (0, 0, 3)
+
+
+def test_a_judge_that_cannot_go_on_is_named_with_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dear = 'print(json.dumps({"refusal": "no", "cost_usd": 1.0}))\n'
+    store = a_store(tmp_path, dear, budget_usd=0.5)
+
+    code = main(["judge", str(store), "--pairwise", *ARMS, "-j", "1"])
+
+    shown = capsys.readouterr().out
+    assert code == 3
+    assert "5 questions still open" in shown
+    assert "judge 'judge' is set aside: its budget is used up" in shown
 
 
 def test_preferences_beside_the_runs_disturb_no_other_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,15 +2,18 @@
 
 import secrets
 import sys
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from threading import Event
 
 import msgspec
 
 from outweigh.adapters.stores.judging_file import JudgedTask, JudgingFile, lowered_demands, remember_judging
+from outweigh.adapters.stores.preference_log import kept_preferences
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.progress import tell
 from outweigh.cli.trying import PREFLIGHT_FILE
@@ -18,13 +21,15 @@ from outweigh.judge.brief import Brief
 from outweigh.plugins import load
 from outweigh.ports import Judge
 from outweigh.record.check_result import CheckResult
+from outweigh.record.judgment import Judgment
+from outweigh.record.preference import Preference
 from outweigh.record.pricing import FirstKnown
 from outweigh.report.judge_view import JudgeAccount, JudgeAccounts
 from outweigh.report.wording import visible
 from outweigh.run.case import Answers, Docket, Judgments
 from outweigh.run.courtroom import Courtroom
 from outweigh.run.events import Listener
-from outweigh.run.judging import Judged, Judging, paid_for_judging
+from outweigh.run.judging import Judged, Judging
 from outweigh.run.judging_setup import judged_tasks, solution_text, tell_tales
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.preflight_findings import Preflight
@@ -111,7 +116,7 @@ def judge_store(
         store=store,
         room=courtroom_of(store, panel, sitting),
         docket=docket,
-        purse=_purse(judges, sitting.cap_usd, before),
+        purse=purse_of(judges, sitting.cap_usd, store),
         jobs=sitting.jobs,
         listen=sitting.listen,
     )
@@ -156,8 +161,13 @@ def courtroom_of(store: FolderRunStore, panel: Panel, sitting: Sitting) -> Court
     )
 
 
-def _purse(judges: Sequence[JudgeSpec], cap_usd: float | None, given: Judgments) -> Purse:
-    earlier = paid_for_judging(judgment for judgments in given.values() for judgment in judgments)
+def purse_of(judges: Sequence[JudgeSpec], cap_usd: float | None, store: FolderRunStore) -> Purse:
+    """What judges may still take: each has one budget for all that it was asked here, about one run or two."""
+    earlier: dict[str, list[float | None]] = defaultdict(list)
+    judgments = (judgment for given in store.judgments().values() for judgment in given)
+    answers: Iterable[Judgment | Preference] = chain(judgments, kept_preferences(store.folder))
+    for answer in answers:
+        earlier[answer.judge.name].append(answer.cost.usd)
     return Purse(cap_usd, {judge.name: judge.budget_usd for judge in judges}, earlier)
 
 

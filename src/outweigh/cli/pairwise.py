@@ -1,24 +1,23 @@
 """`outweigh judge --pairwise`: two arms side by side, in both orders. Only what is missing is asked."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from outweigh.adapters.stores.judging_file import JudgingFile
 from outweigh.adapters.stores.preference_log import PreferenceLog, kept_preferences
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.arguments import show
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.judging import Panel, Sitting, briefs_of, courtroom_of
+from outweigh.cli.judging import Panel, Sitting, briefs_of, courtroom_of, purse_of
+from outweigh.cli.progress import tell
 from outweigh.compare.preferences import Pairwise, compare_pairwise
 from outweigh.errors import UsageError, name_some
-from outweigh.record.preference import Preference
 from outweigh.report.pairwise_view import pairwise_report
 from outweigh.run.batch import Stop
-from outweigh.run.duels import Dueled, Duels, open_duels
-from outweigh.run.judging import paid_for_judging
-from outweigh.run.purse import Purse
+from outweigh.run.duels import Dueled, Duels
+from outweigh.run.pairs import Pairs
 from outweigh.task.judge import JudgeSpec
 
 CODES = {Stop.BUDGET: ExitCode.BUDGET_EXHAUSTED, Stop.INTERRUPTED: ExitCode.INTERRUPTED}
@@ -55,35 +54,33 @@ def duel_in_store(
     """Ask whatever is open, keep every answer, and sum up what there is now. The store must be held by the caller."""
     with closing(PreferenceLog(store.folder)) as log:
         before = kept_preferences(store.folder)
+        for repair in log.repairs:
+            tell(f"outweigh: {repair}\n", sys.stderr)
         askable = [judge for judge in judges if judge.name in panel.backends]
         arms = (sides.baseline, sides.candidate)
-        open_now = open_duels(store.finished(), arms, askable, briefs_of(store.folder, judging), before)
+        pairs = Pairs.of(store.finished(), arms, askable, briefs_of(store.folder, judging))
         duels = Duels(
             keep=log.append,
             room=courtroom_of(store, panel, sitting),
-            purse=Purse(sitting.cap_usd, {judge.name: judge.budget_usd for judge in judges}, _paid(store, before)),
+            purse=purse_of(judges, sitting.cap_usd, store),
             jobs=sitting.jobs,
             listen=sitting.listen,
         )
-        dueled = duels.run(open_now)
-    names = {judge.name for judge in judges}
-    answers = [answer for answer in kept_preferences(store.folder) if answer.judge.name in names]
-    return dueled, compare_pairwise(answers, sides.baseline, sides.candidate)
+        dueled = duels.run(pairs.open(before, retry_invalid=sitting.retry_invalid))
+    answers = pairs.answers(kept_preferences(store.folder))
+    set_aside = {**panel.missing, **dueled.set_aside}
+    return replace(dueled, set_aside=set_aside), compare_pairwise(answers, sides.baseline, sides.candidate)
 
 
 def show_pairwise(dueled: Dueled, pairwise: Pairwise, style: str) -> ExitCode:
     """Print the preferences; the exit code says whether every pair has a usable answer in both orders."""
-    show(pairwise_report(pairwise), style)
+    show(pairwise_report(pairwise, left_open=dueled.left_open, set_aside=dueled.set_aside), style)
     if dueled.stop in CODES:
         return CODES[dueled.stop]
-    lacking = dueled.left_open or not pairwise.judges or any(judge.incomplete for judge in pairwise.judges)
+    lacking = (
+        dueled.left_open
+        or dueled.set_aside
+        or not pairwise.judges
+        or any(judge.incomplete for judge in pairwise.judges)
+    )
     return ExitCode.UNUSABLE_EVIDENCE if lacking else ExitCode.SATISFIED
-
-
-def _paid(store: FolderRunStore, preferences: Iterable[Preference]) -> dict[str, list[float | None]]:
-    """All that a judge was paid in this store, for judgments and for preferences: it has one budget."""
-    judgments = (judgment for answers in store.judgments().values() for judgment in answers)
-    paid: dict[str, list[float | None]] = defaultdict(list, paid_for_judging(judgments))
-    for preference in preferences:
-        paid[preference.judge.name].append(preference.cost.usd)
-    return paid

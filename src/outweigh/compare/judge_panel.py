@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from outweigh.compare.pass_fact import PassFact
+from outweigh.compare.unsigned import homes
 from outweigh.record.voice import Voice, voice_of
 from outweigh.score.judged import NOTABLE_GAP
 from outweigh.stats.agreement import Scale, krippendorff_alpha
@@ -52,31 +53,16 @@ def judge_panel(arms: Mapping[str, Sequence[PassFact]], seed: int) -> JudgePanel
             voices[voice_of(fact.judge)][arm].append(fact)
     if not voices:
         return None
-    _take_home(voices)
+    has_answered = {voice: any(not fact.invalid for fact in _flat(by_arm)) for voice, by_arm in voices.items()}
+    for silent, voice in homes(has_answered).items():
+        for arm, facts in voices.pop(silent).items():
+            voices[voice][arm].extend(facts)
     ordered = sorted(voices.items(), key=lambda item: (item[0].name, item[0].sha256))
     return JudgePanel(
         judges=tuple(_summary(voice, by_arm, seed) for voice, by_arm in ordered),
         agreement=_agreement([_flat(by_arm) for _, by_arm in ordered], seed),
         cost_usd={arm: _cost(facts) for arm, facts in arms.items()},
     )
-
-
-def _take_home(voices: dict[Voice, dict[str, list[PassFact]]]) -> None:
-    """Give failures that nobody signed to the one voice that they can be of.
-
-    Who did not answer did not say its version, or its model; it is no judge beside itself for that.
-    """
-    for voice in [voice for voice, by_arm in voices.items() if all(fact.invalid for fact in _flat(by_arm))]:
-        kin = [other for other in voices if other != voice and _may_be(voice, other)]
-        if len(kin) == 1:
-            for arm, facts in voices.pop(voice).items():
-                voices[kin[0]][arm].extend(facts)
-
-
-def _may_be(silent: Voice, other: Voice) -> bool:
-    """Whether two voices differ in nothing but what the silent one did not say."""
-    same = silent.name == other.name and silent.prompt_sha256 == other.prompt_sha256
-    return same and silent.model in (None, other.model) and silent.version in (None, other.version)
 
 
 def _summary(voice: Voice, by_arm: Mapping[str, Sequence[PassFact]], seed: int) -> JudgeSummary:

@@ -1,12 +1,13 @@
 """Candidate against baseline, pair by pair, in both orders: who wins, and how much the place on the page decides."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from outweigh.compare.judge_panel import total_cost
+from outweigh.compare.unsigned import homes
 from outweigh.errors import EvidenceError
 from outweigh.record.digest import evidence_sha256, record_digest
 from outweigh.record.preference import Preference
@@ -20,6 +21,7 @@ from outweigh.stats.quantity import Quantity
 
 LEVEL = 0.95
 DECIMALS = 9
+SHOWN_REASONS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,9 @@ def compare_pairwise(preferences: Iterable[Preference], baseline: str, candidate
     for preference in preferences:
         if {preference.first.arm, preference.second.arm} == {baseline, candidate}:
             voices[voice_of(preference.judge)].append(preference)
+    has_answered = {voice: any(one.invalid_reason is None for one in answers) for voice, answers in voices.items()}
+    for silent, voice in homes(has_answered).items():
+        voices[voice].extend(voices.pop(silent))
     ordered = sorted(voices.items(), key=lambda item: (item[0].name, item[0].sha256))
     return Pairwise(
         baseline=baseline,
@@ -113,9 +118,19 @@ def _summary(voice: Voice, answers: Sequence[Preference], candidate: str) -> Pai
         sign_test=_sign_test(by_task),
         first_share=_first_share(by_task),
         incomplete=len(groups) - len(pairs),
-        invalid=sum(answer.invalid_reason is not None for answer in answers),
+        invalid=len(_unusable(answers)),
         cost_usd=total_cost([answer.cost.usd for answer in answers]),
     )
+
+
+def _unusable(answers: Sequence[Preference]) -> list[Preference]:
+    """Answers that could not be used, and that no later try has mended."""
+    mended = {_place(answer) for answer in answers if answer.invalid_reason is None}
+    return [answer for answer in answers if answer.invalid_reason is not None and _place(answer) not in mended]
+
+
+def _place(answer: Preference) -> tuple[str, str, int, str | None]:
+    return answer.first.run_id, answer.second.run_id, answer.pass_index, answer.judge.rubric_sha256
 
 
 def _by_pair(answers: Iterable[Preference]) -> dict[frozenset[str], list[Preference]]:
@@ -185,3 +200,7 @@ def _warnings(voices: Mapping[Voice, Sequence[Preference]]) -> Iterator[str]:
     names = [voice.name for voice in voices]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"judge {name!r} answered with different models, versions or prompts; each is counted by itself."
+    reasons = Counter(answer.invalid_reason or "" for answers in voices.values() for answer in _unusable(answers))
+    if reasons:
+        shown = "; ".join(f"{why.rstrip('.')} ({times})" for why, times in reasons.most_common(SHOWN_REASONS))
+        yield f"{reasons.total()} answers could not be used; --retry-invalid asks again: {shown}"

@@ -1,5 +1,8 @@
 """Candidate against baseline side by side, as judges prefer."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from outweigh.compare.preferences import Pairwise, PairwiseSummary
 from outweigh.report.document import Block, Report, Table, Tone, notes
 from outweigh.report.judges_contract import pairwise_payload
@@ -13,17 +16,21 @@ READING = (
 )
 
 
-def pairwise_report(pairwise: Pairwise) -> Report:
-    """The page of `outweigh judge --pairwise`."""
+def pairwise_report(
+    pairwise: Pairwise, *, left_open: int = 0, set_aside: Mapping[str, str] = MappingProxyType({})
+) -> Report:
+    """The page of `outweigh judge --pairwise`; `left_open` questions have no answer, `set_aside` says why."""
+    aside = (f"judge {name!r} is set aside: {why}" for name, why in set_aside.items())
     blocks: list[Block] = [
         _table(pairwise),
         *notes("Notes", READING),
-        *notes("Warnings", (*pairwise.warnings, *_remarks(pairwise))),
+        *notes("Warnings", (*aside, *pairwise.warnings, *_remarks(pairwise))),
     ]
     pairs = sum(judge.pairs for judge in pairwise.judges)
+    still = f", {left_open} questions still open" if left_open else ""
     return Report(
-        headline=f"{pairwise.candidate} against {pairwise.baseline}, side by side: {pairs} pairs in both orders",
-        tone=Tone.PLAIN,
+        headline=f"{pairwise.candidate} against {pairwise.baseline}, side by side: {pairs} pairs in both orders{still}",
+        tone=Tone.UNSURE if left_open or set_aside else Tone.PLAIN,
         blocks=tuple(blocks),
         payload=pairwise_payload(pairwise),
     )
@@ -72,5 +79,7 @@ def _remarks(pairwise: Pairwise) -> tuple[str, ...]:
             place = "first" if (judge.first_share.point or 0) > 0.5 else "second"
             lines.append(f"{judge.judge.name} favours what it is shown {place}, beyond chance.")
         if judge.incomplete:
-            lines.append(f"{judge.judge.name}: {judge.incomplete} pairs lack a usable answer in one order; left out.")
+            lines.append(
+                f"{judge.judge.name}: {judge.incomplete} pairs lack a usable answer in at least one order; left out."
+            )
     return tuple(lines)

@@ -1,28 +1,16 @@
-"""Candidate against baseline, pair by pair and in both orders: what is open, and many at once."""
+"""Many duels at once: bounded, within budget, resumable."""
 
-from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
-from outweigh.judge.brief import Brief
-from outweigh.judge.pair_question import pair_prompt_sha256
-from outweigh.record.digest import record_digest
 from outweigh.record.preference import Preference
-from outweigh.record.run_record import RunRecord
-from outweigh.record.status import EXCLUDED
 from outweigh.run.batch import TICK_SECONDS, Stop
 from outweigh.run.courtroom import Courtroom
 from outweigh.run.duel import Duel, Fought, fight
 from outweigh.run.events import Event, EventKind, Listener, about, note
 from outweigh.run.purse import Answer, Purse
-from outweigh.task.judge import JudgeSpec
-
-Finished = Mapping[tuple[str, str, int], Sequence[RunRecord]]
-"""Records by (task, arm, repeat), in order of attempts."""
-
-Question = tuple[str, str | None, str | None, str | None, str | None]
-"""Judge, both runs in the order of showing, rubric and prompt, by name and hashes."""
 
 OUT_OF_MONEY = "its budget is used up"
 
@@ -35,29 +23,6 @@ class Dueled:
     set_aside: Mapping[str, str]
     added: int
     left_open: int
-
-
-def open_duels(
-    finished: Finished,
-    arms: tuple[str, str],
-    judges: Sequence[JudgeSpec],
-    briefs: Mapping[str, Brief],
-    given: Iterable[Preference],
-) -> list[Duel]:
-    """Every pair of counted runs with equal task and repeat, in both orders, that a judge was not asked about yet."""
-    models: dict[Question, set[str | None]] = defaultdict(set)
-    for preference in given:
-        models[_question_of(preference)].add(preference.judge.model)
-    duels = [
-        duel
-        for judge in judges
-        for pair in _pairs(finished, arms)
-        if (brief := briefs.get(pair[0].trial.task_id)) is not None
-        for duel in _both_orders(pair, judge, brief)
-        if not _is_answered(duel, models)
-    ]
-    # Both orders of a pair one after the other: if the money runs out, few pairs are left with one.
-    return sorted(duels, key=lambda duel: (duel.first.trial.repeat, duel.first.trial.task_id, duel.judge.name))
 
 
 class Duels:
@@ -155,39 +120,3 @@ def _told(duel: Duel, preference: Preference) -> Event:
     said = preference.invalid_reason or "answered"
     event = about(duel.first.trial, EventKind.JUDGED, detail + said)
     return replace(event, run_id=duel.first.run_id, cost_usd=preference.cost.usd)
-
-
-def _pairs(finished: Finished, arms: tuple[str, str]) -> Iterator[tuple[RunRecord, RunRecord]]:
-    counted = {
-        place: attempts[-1] for place, attempts in finished.items() if attempts and attempts[-1].status not in EXCLUDED
-    }
-    for (task, arm, repeat), run in sorted(counted.items()):
-        if arm == arms[0] and (other := counted.get((task, arms[1], repeat))) is not None:
-            yield run, other
-
-
-def _both_orders(pair: tuple[RunRecord, RunRecord], judge: JudgeSpec, brief: Brief) -> Iterator[Duel]:
-    digests = [record_digest(run).hex() for run in pair]
-    for one, other in ((0, 1), (1, 0)):
-        yield Duel(
-            first=pair[one],
-            second=pair[other],
-            first_sha256=digests[one],
-            second_sha256=digests[other],
-            judge=judge,
-            prompt_sha256=pair_prompt_sha256(judge),
-            brief=brief,
-        )
-
-
-def _question_of(preference: Preference) -> Question:
-    judge = preference.judge
-    runs = preference.first.run_sha256, preference.second.run_sha256
-    return judge.name, *runs, judge.rubric_sha256, judge.prompt_sha256
-
-
-def _is_answered(duel: Duel, models: Mapping[Question, set[str | None]]) -> bool:
-    """Which version answered is not for us to ask; which model is, where the suite names one."""
-    question = duel.judge.name, duel.first_sha256, duel.second_sha256, duel.brief.rubric_sha256, duel.prompt_sha256
-    answered_by = models.get(question, set())
-    return bool(answered_by) if duel.judge.model is None else duel.judge.model in answered_by
