@@ -173,9 +173,10 @@ class TestServersAndModel:
 
         assert fault in found
 
-    def test_a_server_whose_tools_are_offered_is_there_whatever_was_said_at_the_start(self) -> None:
-        said = told(servers=(LoadedServer(name="notes", state="pending"),))
-        account = an_account(a_call(tools=("mcp__notes__add",), requested_model="claude-opus-4-5"))
+    @pytest.mark.parametrize("tool", ["mcp__notes__add", "mcp_notes_add", "notes__add", "notes_add"])
+    def test_a_server_whose_tools_are_offered_is_there_whatever_was_said_at_the_start(self, tool: str) -> None:
+        said = told(servers=(LoadedServer(name="notes", state="failed"),))
+        account = an_account(a_call(tools=(tool,), requested_model="claude-opus-4-5"))
 
         assert prove(self.ARM, watch(self.ARM), said, account).faults == ()
 

@@ -93,8 +93,8 @@ def _servers_said(sight: _Sight) -> tuple[LoadedServer, ...] | None:
 
 
 def _offers(sight: _Sight, server: str) -> bool:
-    """Tools of a server carry its name, as in mcp__server__tool."""
-    return any(f"{server}__" in tool for tool in sight.tools or ())
+    """Tools of a server carry its name: mcp__server__tool, mcp_server_tool or server_tool, as agents differ."""
+    return any(tool.removeprefix("mcp__").removeprefix("mcp_").startswith(f"{server}_") for tool in sight.tools or ())
 
 
 def _model(arm: Arm, sight: _Sight) -> Iterator[str]:
