@@ -69,10 +69,8 @@ class TestFirst(ImporterContract):
 
     def example(self, folder: Path) -> Path:
         path = folder / "tool-calling-gpt-4o.json"
-        rows = [
-            {"task_id": 3, "reward": 1.0, "info": {"user_cost": 0.1}, "traj": [], "trial": trial} for trial in (0, 1)
-        ]
-        path.write_bytes(msgspec.json.encode(rows))
+        row: dict[str, Any] = {"task_id": 3, "reward": 1.0, "info": {"user_cost": 0.1}, "traj": []}
+        path.write_bytes(msgspec.json.encode([row | {"trial": 0}, row | {"trial": 1}]))
         return path
 
 

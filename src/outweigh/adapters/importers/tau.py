@@ -18,7 +18,7 @@ from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import mapping, name, sequence
 from outweigh.transcript.json_lines import decode_json
 
-_SECOND = re.compile(rb'^\s*\{.*?"info"\s*:\s*\{.*?"num_trials".*?"(user_info|agent_info)"', re.DOTALL)
+_SECOND = (b'"info"', b'"num_trials"', b'"user_info"')
 _FIRST = re.compile(rb'^\s*\[\s*\{\s*"task_id"\s*:.{0,40}?"reward"\s*:.{0,60}?"info"\s*:', re.DOTALL)
 _SIMULATION = (b'"termination_reason"', b'"agent_cost"', b'"task_id"')
 
@@ -76,7 +76,10 @@ def _is_results(path: Path) -> bool:
     if path.suffix == ".jsonl":
         first = start.split(b"\n", 1)[0]
         return first.startswith(b"{") and all(mark in first for mark in _SIMULATION)
-    return path.suffix == ".json" and (_SECOND.match(start) is not None or _FIRST.match(start) is not None)
+    if path.suffix != ".json":
+        return False
+    second = start.lstrip().startswith(b"{") and all(mark in start for mark in _SECOND)
+    return second or _FIRST.match(start) is not None
 
 
 def _simulations(
