@@ -86,3 +86,9 @@ def promptfoo_outputs() -> Path:
 def tau2_results() -> Path:
     """The same runs as tau2-bench wrote them."""
     return _need("tau2_gpt41_vs_sft")
+
+
+@pytest.fixture
+def skill_benchmarks() -> Path:
+    """Skills evaluated by their authors, in four layouts."""
+    return _need("skill_benchmark_samples")
