@@ -1,0 +1,60 @@
+"""The folder of one run as a collected record: what the harness noted, and what OpenCode left beside it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from outweigh.adapters.importers.source_text import json_lines, read_json
+from outweigh.errors import EvidenceError
+from outweigh.ports import ImportNotes
+from outweigh.transcript.fields import amount_at, count_at, table_at, text_at
+from outweigh.transcript.foreign import mapping, sequence
+
+_EVENTS, _SESSION = "opencode.events.jsonl", "session.export.json"
+
+
+def run_row(folder: Path, meta: dict[str, Any], notes: ImportNotes) -> dict[str, Any]:
+    """The harness's own fields, with tokens and dollars of the session and counts of the events."""
+    return {**_session(folder / _SESSION, notes), **_events(folder / _EVENTS, meta.get("acceptance_command")), **meta}
+
+
+def _session(path: Path, notes: ImportNotes) -> dict[str, Any]:
+    """Sums over messages. OpenCode counts reasoning beside the output; here it is a part of it."""
+    if not path.is_file() or not path.stat().st_size:
+        return {}
+    try:
+        messages = sequence(mapping(read_json(path, notes)).get("messages"))
+    except EvidenceError as fault:
+        notes.warn(f"a session was not read, so its tokens are unknown: {fault}")
+        return {}
+    infos = [table_at(mapping(message), "info") for message in messages]
+    reasoning = _total(count_at(info, "tokens", "reasoning") for info in infos)
+    output = _total(count_at(info, "tokens", "output") for info in infos)
+    return {
+        "total_cost_usd": _total(amount_at(info, "cost") for info in infos),
+        "input_tokens": _total(count_at(info, "tokens", "input") for info in infos),
+        "output_tokens": None if output is None else output + (reasoning or 0),
+        "cache_read_tokens": _total(count_at(info, "tokens", "cache", "read") for info in infos),
+        "cache_write_tokens": _total(count_at(info, "tokens", "cache", "write") for info in infos),
+    }
+
+
+def _events(path: Path, command: object) -> dict[str, Any]:
+    """Steps, tools, and how often the agent itself ran the check."""
+    if not path.is_file() or not path.stat().st_size:
+        return {}
+    steps = tools = checks = 0
+    for line in json_lines(path, ImportNotes()):
+        kind = text_at(line.value, "type")
+        steps += kind == "step_finish"
+        if kind == "tool_use":
+            tools += 1
+            typed = text_at(line.value, "part", "state", "input", "command")
+            checks += isinstance(command, str) and typed is not None and f"{typed} ".startswith(f"{command} ")
+    known = {"step_count": steps, "tool_call_count": tools}
+    return known | {"acceptance_cmd_count": checks} if isinstance(command, str) and command else known
+
+
+def _total(values: Iterator[Any]) -> Any:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
