@@ -92,3 +92,9 @@ def tau2_results() -> Path:
 def skill_benchmarks() -> Path:
     """Skills evaluated by their authors, in four layouts."""
     return _need("skill_benchmark_samples")
+
+
+@pytest.fixture
+def aider_leaderboards() -> Path:
+    """aider's leaderboards."""
+    return _need("aider_leaderboards")
