@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import agents, appends, engine, gateway, ingest, intervals, sandboxes, scale, startup
+from benchmarks import agents, appends, engine, gateway, ingest, intervals, sandboxes, scale, startup, viewer
 from benchmarks.measure import keep_bytecode
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
@@ -22,6 +22,7 @@ GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "sandboxes": sandboxes.measure,
     "gateway": gateway.measure,
     "agents": agents.measure,
+    "viewer": viewer.measure,
 }
 """A new group is one more line here."""
 

@@ -4,6 +4,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
 
 from outweigh.web.run_row import RunRow
 from outweigh.web.store_index import StoreIndex
@@ -58,29 +59,46 @@ class RunListing:
         self._index = index
         self._views: OrderedDict[RunFilter, array[int]] = OrderedDict()
         self._version = -1
+        self._making = Lock()
 
     def view(self, wanted: RunFilter) -> "array[int]":
-        """Positions of the rows asked for."""
+        """Positions of the rows asked for. While one is made, those that are kept are at hand."""
+        if (known := self._kept(wanted)) is not None:
+            return known
+        with self._making:
+            if (known := self._kept(wanted)) is not None:
+                return known
+            with self._index.lock:
+                rows, version = self._index.rows, self._index.version
+                length = len(rows)
+            made = array("L", _chosen(rows, length, wanted))
+            with self._index.lock:
+                if version == self._version:
+                    self._views[wanted] = made
+                    if len(self._views) > _KEPT:
+                        self._views.popitem(last=False)
+            return made
+
+    def _kept(self, wanted: RunFilter) -> "array[int] | None":
         with self._index.lock:
             if self._version != self._index.version:
                 self._views.clear()
                 self._version = self._index.version
-            if wanted not in self._views:
-                self._views[wanted] = array("L", _chosen(self._index.rows, wanted))
-                if len(self._views) > _KEPT:
-                    self._views.popitem(last=False)
-            self._views.move_to_end(wanted)
-            return self._views[wanted]
+            if wanted in self._views:
+                self._views.move_to_end(wanted)
+            return self._views.get(wanted)
 
     def page(self, wanted: RunFilter, number: int) -> list[RunRow]:
         """The rows of one page, counted from 1."""
-        with self._index.lock:
-            places = self.view(wanted)[(number - 1) * PAGE : number * PAGE]
-            return [self._index.rows[place] for place in places]
+        rows = self._index.rows
+        places = self.view(wanted)[(number - 1) * PAGE : number * PAGE]
+        # A store that was replaced meanwhile may be shorter; the next look shows it.
+        return [rows[place] for place in places if place < len(rows)]
 
 
-def _chosen(rows: list[RunRow], wanted: RunFilter) -> list[int]:
-    found: list[int] = list(range(len(rows)))
+def _chosen(rows: list[RunRow], length: int, wanted: RunFilter) -> list[int]:
+    """Rows are only ever added, so the first so many can be looked at without a lock."""
+    found: list[int] = list(range(length))
     for field in ("arm", "task", "status", "outcome"):
         if value := getattr(wanted, field):
             name = "task_id" if field == "task" else field
@@ -93,7 +111,7 @@ def _chosen(rows: list[RunRow], wanted: RunFilter) -> list[int]:
 
 
 def _sorted(rows: list[RunRow], places: list[int], key: Callable[[RunRow], object], *, falling: bool) -> list[int]:
-    known = [place for place in places if key(rows[place]) is not None]
-    unknown = [place for place in places if key(rows[place]) is None]
-    known.sort(key=lambda place: key(rows[place]), reverse=falling)  # type: ignore[arg-type, return-value]
-    return known + unknown
+    keys = {place: key(rows[place]) for place in places}
+    known = [place for place in places if keys[place] is not None]
+    known.sort(key=keys.__getitem__, reverse=falling)  # type: ignore[arg-type]
+    return known + [place for place in places if keys[place] is None]

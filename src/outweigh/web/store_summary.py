@@ -1,8 +1,7 @@
 """A store in numbers: its arms, and its tasks by arm."""
 
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from math import fsum
 from statistics import median
 
@@ -50,44 +49,38 @@ class Tally:
             self.durations.append(row.duration_seconds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSummary:
-    """Everything that is counted."""
+    """Everything that is counted, run by run."""
 
-    whole: Tally
-    arms: dict[str, Tally]
-    tasks: dict[str, dict[str, Tally]]
-    statuses: tuple[str, ...]
+    def __init__(self) -> None:
+        self.whole = Tally()
+        self.arms: dict[str, Tally] = {}
+        self.tasks: dict[str, dict[str, Tally]] = {}
+        self.statuses: set[str] = set()
 
-
-def summarize(rows: Iterable[RunRow]) -> StoreSummary:
-    """Count."""
-    whole, arms, statuses = Tally(), defaultdict[str, Tally](Tally), set[str]()
-    tasks = defaultdict[str, dict[str, Tally]](lambda: defaultdict(Tally))
-    for row in rows:
-        whole.add(row)
-        arms[row.arm].add(row)
-        tasks[row.task_id][row.arm].add(row)
-        statuses.add(row.status)
-    return StoreSummary(
-        whole=whole,
-        arms=dict(sorted(arms.items())),
-        tasks={task: dict(by_arm) for task, by_arm in sorted(tasks.items())},
-        statuses=tuple(sorted(statuses)),
-    )
+    def add(self, row: RunRow) -> None:
+        """Count one more."""
+        self.whole.add(row)
+        self.arms.setdefault(row.arm, Tally()).add(row)
+        self.tasks.setdefault(row.task_id, {}).setdefault(row.arm, Tally()).add(row)
+        self.statuses.add(row.status)
 
 
 class KeptSummary:
-    """The summary of a store, made again when the store has changed."""
+    """The summary of a store; a run that was added is counted once, and all again where the store was replaced."""
 
     def __init__(self, index: StoreIndex) -> None:
         self._index = index
-        self._version = -1
-        self._summary = summarize(())
+        self._rows: list[RunRow] = []
+        self._counted = 0
+        self._summary = StoreSummary()
 
     def now(self) -> StoreSummary:
         """The current one."""
         with self._index.lock:
-            if self._version != self._index.version:
-                self._summary, self._version = summarize(self._index.rows), self._index.version
+            if self._rows is not self._index.rows:
+                self._rows, self._counted, self._summary = self._index.rows, 0, StoreSummary()
+            for row in islice(self._rows, self._counted, None):
+                self._summary.add(row)
+            self._counted = len(self._rows)
             return self._summary

@@ -28,7 +28,7 @@ def experiment_page(shelf: Shelf, number: int) -> Html:
         _progress(shelf),
         element("p", link("All runs", f"{store_path(shelf)}/runs", None, class_="button")),
         element("h2", "Arms"),
-        table("Arms", _ARM_COLUMNS, (_arm(shelf, name, tally) for name, tally in summary.arms.items())),
+        table("Arms", _ARM_COLUMNS, (_arm(shelf, name, tally) for name, tally in sorted(summary.arms.items()))),
         *_tasks(shelf, summary, number),
         notes("Notes", () if experiment is None else experiment.notes),
         notes("Lines that cannot be read", _faults(shelf)),
@@ -68,21 +68,21 @@ def _arm(shelf: Shelf, name: str, tally: Tally) -> Html:
 
 
 def _tasks(shelf: Shelf, summary: StoreSummary, number: int) -> Sequence[Child]:
-    names = list(summary.tasks)
+    names, arms = sorted(summary.tasks), sorted(summary.arms)
     last = max(1, -(-len(names) // TASKS))
     number = min(number, last)
     shown = names[(number - 1) * TASKS : number * TASKS]
-    rows = (_task(shelf, summary, name) for name in shown)
+    rows = (_task(shelf, summary, name, arms) for name in shown)
     return (
         element("h2", "Tasks"),
         element("p", "Runs passed of those that can be told, by arm.", class_="quiet"),
-        table("Tasks", ("", *summary.arms), rows),
+        table("Tasks", ("", *arms), rows),
         pages(number, last, PageAddress(store_path(shelf), {})),
     )
 
 
-def _task(shelf: Shelf, summary: StoreSummary, name: str) -> Html:
-    cells = (_cell(shelf, name, arm, summary.tasks[name].get(arm)) for arm in summary.arms)
+def _task(shelf: Shelf, summary: StoreSummary, name: str, arms: Sequence[str]) -> Html:
+    cells = (_cell(shelf, name, arm, summary.tasks[name].get(arm)) for arm in arms)
     return row(link(name, f"{store_path(shelf)}/runs", {"task": name}), *cells, entry=True)
 
 

@@ -1,5 +1,6 @@
 """The runs of a store: filtered, searched, ordered, paged."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from outweigh.report.wording import count, dollars, seconds
@@ -74,8 +75,8 @@ def _form(path: str, wanted: RunFilter, summary: StoreSummary) -> Html:
     return element(
         "form",
         search,
-        _select("task", wanted.task, tuple(summary.tasks)),
-        _select("arm", wanted.arm, tuple(summary.arms)),
+        _select("task", wanted.task, summary.tasks),
+        _select("arm", wanted.arm, summary.arms),
         _select("outcome", wanted.outcome, ("passed", "failed", "unknown")),
         _select("status", wanted.status, summary.statuses),
         _hidden("sort", wanted.sort),
@@ -88,10 +89,10 @@ def _form(path: str, wanted: RunFilter, summary: StoreSummary) -> Html:
     )
 
 
-def _select(name: str, chosen: str, choices: tuple[str, ...]) -> Html:
+def _select(name: str, chosen: str, choices: Collection[str]) -> Html:
     if len(choices) > MOST_CHOICES:
         return element("label", name, element("input", name=name, value=chosen, autocomplete="off"))
-    options = joined(element("option", each, value=each, selected=each == chosen) for each in choices)
+    options = joined(element("option", each, value=each, selected=each == chosen) for each in sorted(choices))
     return element("label", name, element("select", element("option", "any", value=""), options, name=name))
 
 
