@@ -1,5 +1,6 @@
 """`outweigh export`: Parquet, JUnit and trajectories."""
 
+import csv
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -33,6 +34,17 @@ def test_a_parquet_file_gives_the_same_evidence(outweigh: Any, tmp_path: Path) -
     arms = ("--baseline", "a", "--candidate", "b", "--format", "json")
     one, other = (outweigh("compare", path, *arms).json() for path in (str(runs), copy))
     assert one == other
+
+
+def test_no_name_becomes_a_formula_in_a_spreadsheet(outweigh: Any, tmp_path: Path) -> None:
+    runs = tmp_path / "runs.jsonl"
+    runs.write_bytes(b"".join(encode(a_run(task, arm)) + b"\n" for task in ("=1+1", "plain") for arm in ("@a", "b-c")))
+
+    outweigh("export", str(runs), "-o", str(tmp_path / "runs.csv"))
+
+    with (tmp_path / "runs.csv").open(newline="") as stream:
+        names = {(row["task_id"], row["arm"]) for row in csv.DictReader(stream)}
+    assert names == {("'=1+1", "'@a"), ("'=1+1", "b-c"), ("plain", "'@a"), ("plain", "b-c")}
 
 
 def test_junit_keeps_what_failed_and_what_broke_apart(outweigh: Any, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from outweigh.report.spreadsheet_cell import unless_formula
 from outweigh.score.score import Score
 
 COLUMNS = (
@@ -37,10 +38,12 @@ COLUMNS = (
 
 
 def run_rows(scores: Iterable[Score]) -> Iterator[tuple[object, ...]]:
-    """The values under COLUMNS; an unknown is an empty cell, never 0."""
+    """The values under COLUMNS; an unknown is an empty cell, never 0, and no name is a formula."""
     for score in scores:
         yield tuple(_cell(getattr(score, column)) for column in COLUMNS)
 
 
 def _cell(value: object) -> object:
-    return "" if value is None else value
+    if value is None:
+        return ""
+    return unless_formula(value) if isinstance(value, str) else value

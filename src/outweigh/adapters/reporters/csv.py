@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from outweigh.report.document import Report
+from outweigh.report.spreadsheet_cell import unless_formula
 
 COLUMNS = (
     "candidate",
@@ -22,8 +23,6 @@ COLUMNS = (
     "high",
     "tasks",
 )
-# A cell that begins like this is taken for a formula by spreadsheets, whoever wrote it.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class CsvReporter:
@@ -61,4 +60,4 @@ def _cell(value: Any) -> Any:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return unless_formula(value) if isinstance(value, str) else value
