@@ -14,8 +14,9 @@ from outweigh.record.run_record import RunRecord
 from outweigh.run.case import Case, Docket
 from outweigh.run.courtroom import Courtroom
 from outweigh.run.events import Event as News
-from outweigh.run.judging import Judged, Judging
+from outweigh.run.judging import Judging
 from outweigh.run.purse import Purse
+from outweigh.run.questions import Judged
 from outweigh.task.judge import JudgeSpec
 from outweigh.task.rubric import BinaryCriterion, Rubric, ScaledCriterion
 

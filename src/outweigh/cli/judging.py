@@ -29,11 +29,12 @@ from outweigh.report.wording import visible
 from outweigh.run.case import Answers, Docket, Judgments
 from outweigh.run.courtroom import Courtroom
 from outweigh.run.events import Listener
-from outweigh.run.judging import Judged, Judging
+from outweigh.run.judging import Judging
 from outweigh.run.judging_setup import judged_tasks, solution_text, tell_tales
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.preflight_findings import Preflight
 from outweigh.run.purse import Purse
+from outweigh.run.questions import Judged
 from outweigh.score.consensus import wants_another_pass
 from outweigh.task.judge import JudgeSpec
 

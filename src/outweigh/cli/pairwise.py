@@ -16,8 +16,9 @@ from outweigh.compare.preferences import Pairwise, compare_pairwise
 from outweigh.errors import UsageError, name_some
 from outweigh.report.pairwise_view import pairwise_report
 from outweigh.run.batch import Stop
-from outweigh.run.duels import Dueled, Duels
+from outweigh.run.duels import Duels
 from outweigh.run.pairs import Pairs
+from outweigh.run.questions import Judged
 from outweigh.task.judge import JudgeSpec
 
 CODES = {Stop.BUDGET: ExitCode.BUDGET_EXHAUSTED, Stop.INTERRUPTED: ExitCode.INTERRUPTED}
@@ -50,7 +51,7 @@ def duel_in_store(
     panel: Panel,
     sides: Sides,
     sitting: Sitting,
-) -> tuple[Dueled, Pairwise]:
+) -> tuple[Judged, Pairwise]:
     """Ask whatever is open, keep every answer, and sum up what there is now. The store must be held by the caller."""
     with closing(PreferenceLog(store.folder)) as log:
         before = kept_preferences(store.folder)
@@ -72,7 +73,7 @@ def duel_in_store(
     return replace(dueled, set_aside=set_aside), compare_pairwise(answers, sides.baseline, sides.candidate)
 
 
-def show_pairwise(dueled: Dueled, pairwise: Pairwise, style: str) -> ExitCode:
+def show_pairwise(dueled: Judged, pairwise: Pairwise, style: str) -> ExitCode:
     """Print the preferences; the exit code says whether every pair has a usable answer in both orders."""
     show(pairwise_report(pairwise, left_open=dueled.left_open, set_aside=dueled.set_aside), style)
     if dueled.stop in CODES:

@@ -102,23 +102,22 @@ def _warnings(accounts: JudgeAccounts) -> tuple[str, ...]:
         if account.set_aside is not None
     ]
     judgments = [judgment for account in accounts.accounts for judgment in account.judgments]
-    invalid = [judgment for judgment in judgments if judgment.invalid_reason]
+    invalid = [(judgment.invalid_reason, judgment.run_id) for judgment in judgments if judgment.invalid_reason]
     if invalid:
-        found.append(f"{len(invalid)} answers could not be used; --retry-invalid asks again: {_reasons(invalid)}")
-    spoken_to = [f"{judgment.run_id}: {warning}" for judgment in judgments for warning in judgment.warnings]
-    if spoken_to:
-        shown = "; ".join(spoken_to[:SHOWN_REASONS]) + ("; …" if len(spoken_to) > SHOWN_REASONS else "")
-        found.append(f"{len(spoken_to)} times a run spoke to its judge: {shown}")
+        found.append(f"{len(invalid)} answers could not be used; --retry-invalid asks again: {_grouped(invalid)}")
+    suspicious = [(warning, judgment.run_id) for judgment in judgments for warning in judgment.warnings]
+    if suspicious:
+        found.append(f"{len(suspicious)} times words that speak to a judge were met: {_grouped(suspicious)}")
     return tuple(found)
 
 
-def _reasons(invalid: Sequence[Judgment]) -> str:
-    """Each reason once, the most common first, with a run that it happened to."""
+def _grouped(remarks: Sequence[tuple[str, str]]) -> str:
+    """Each remark once, the most common first, with a run that it is about."""
     runs: dict[str, list[str]] = defaultdict(list)
-    for judgment in invalid:
-        runs[(judgment.invalid_reason or "").rstrip(".")].append(judgment.run_id)
+    for remark, run_id in remarks:
+        runs[remark.rstrip(".")].append(run_id)
     common = sorted(runs.items(), key=lambda item: -len(item[1]))
-    shown = (f"{why} ({len(where)}, such as {where[0]})" for why, where in common[:SHOWN_REASONS])
+    shown = (f"{remark} ({len(where)}, such as {where[0]})" for remark, where in common[:SHOWN_REASONS])
     return "; ".join(shown) + ("; …" if len(common) > SHOWN_REASONS else "")
 
 
