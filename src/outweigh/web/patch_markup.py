@@ -47,7 +47,7 @@ def _lines(lines: Iterable[str]) -> Iterator[Html]:
         if kind == "head":
             tokens = _SLASHED_TOKENS if PurePosixPath(line.rstrip()).suffix in _SLASHED else _HASHED_TOKENS
         cut = line[:MOST_OF_A_LINE]
-        content = joined((text(cut[:1]), _coloured(cut[1:], tokens))) if kind in ("add", "gone", "") else text(cut)
+        content = joined((_plain(cut[:1]), _coloured(cut[1:], tokens))) if kind in ("add", "gone", "") else _plain(cut)
         rest = element("i", f" … {len(line) - len(cut):,} more characters") if len(line) > len(cut) else None
         yield element("span", content, rest, Html("\n"), class_=kind or None)
 
@@ -63,7 +63,7 @@ def _kind(line: str, *, inside: bool) -> str:
 def _coloured(code: str, tokens: re.Pattern[str]) -> Html:
     """Strings, comments, numbers and words that most languages share. A long line stays plain."""
     if len(code) > _COLOURED:
-        return text(code)
+        return _plain(code)
     parts: list[Html] = []
     at = 0
     for found in tokens.finditer(code):
