@@ -68,6 +68,20 @@ def test_judgments_of_different_hashes_are_not_compared_and_never_mixed_silently
     assert any(words in warning for warning in comparison.composite_warnings)
 
 
+def test_a_judge_that_fails_by_a_new_rubric_does_not_pass_the_old_answers_off_as_new() -> None:
+    answered = [
+        replace(a_judgment(run, 0.5), judge=identity(rubric_sha256="a", version="1")) for run in (BEFORE, AFTER)
+    ]
+    failed = [
+        replace(a_judgment(run, invalid_reason="timeout", criteria=()), judge=identity(rubric_sha256="b"))
+        for run in (BEFORE, AFTER)
+    ]
+
+    (warning,) = compare(evidence_of(BEFORE, AFTER, answered, failed), "old", "new").composite_warnings
+
+    assert "were judged by different rubrics" in warning
+
+
 def test_a_judge_that_must_be_calibrated_is_shown_but_decides_only_with_enough_agreement() -> None:
     judged = [a_judgment(BEFORE, 0.2), a_judgment(AFTER, 0.9)]
     voice = voice_of(judged[0].judge).sha256

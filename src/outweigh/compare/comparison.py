@@ -88,7 +88,10 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
         skipped_lines=len(evidence.skipped),
         evidence_sha256=evidence.sha256(baseline, candidate),
         warnings=(*evidence.warnings, *_warnings(before, after)),
-        composite_warnings=(*voice_warnings(arms.values(), evidence.jury), *composer.warnings()),
+        composite_warnings=(
+            *voice_warnings(arms.values(), evidence.asked(arms), evidence.jury),
+            *composer.warnings(),
+        ),
         sightings={name: evidence.sightings[name] for name in arms if name in evidence.sightings},
     )
 

@@ -1,7 +1,7 @@
 """Records gathered by arm: each trial once, each judgment with its run, everything hashed."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -49,6 +49,10 @@ class Evidence:
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise UsageError(f"there is no arm {name!r}; the records hold {name_some(self.arms, 10)}.{hint}")
         return self.arms[name]
+
+    def asked(self, names: Iterable[str]) -> Iterator[PassFact]:
+        """Everything that judges were asked about these arms."""
+        return (fact for name in names for fact in self.judging.get(name, ()))
 
     def sha256(self, *names: str) -> str:
         """The fingerprint of everything recorded about these arms."""

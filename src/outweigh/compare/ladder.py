@@ -74,7 +74,12 @@ def climb(
         frontier=frontier(_offers(summaries)),
         scale=scale,
         evidence_sha256=evidence.sha256(*names),
-        warnings=(*evidence.warnings, *guessed, *voice_warnings(arms.values(), evidence.jury), *composer.warnings()),
+        warnings=(
+            *evidence.warnings,
+            *guessed,
+            *voice_warnings(arms.values(), evidence.asked(arms), evidence.jury),
+            *composer.warnings(),
+        ),
     )
 
 

@@ -1,8 +1,9 @@
 """Judgments of different voices or rubrics are never mixed in silence."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from outweigh.compare.pass_fact import PassFact
 from outweigh.errors import name_some
 from outweigh.score.jury import Jury
 from outweigh.score.score import Score
@@ -10,17 +11,24 @@ from outweigh.score.score import Score
 _PARTS = {"model": "model", "version": "version", "prompt_sha256": "prompt"}
 
 
-def voice_warnings(arms: Iterable[Sequence[Score]], jury: Jury) -> tuple[str, ...]:
-    """Judges that changed while they judged, and judges that are shown but may not decide."""
-    runs = [score for scores in arms for score in scores if score.counted and score.seats]
-    return (*_drifted(runs), *_rubrics(runs), *_objections(runs, jury))
+def voice_warnings(arms: Iterable[Sequence[Score]], asked: Iterable[PassFact], jury: Jury) -> tuple[str, ...]:
+    """Judges that changed while they judged, and judges that are shown but may not decide.
+
+    `asked` is all that judges were asked, unusable answers included: who fails by a new rubric has changed, too.
+    """
+    runs = [score for scores in arms for score in scores if score.counted]
+    tasks = {run.run_id: run.task_id for run in runs}
+    facts = [fact for fact in asked if fact.run_id in tasks]
+    return (*_drifted(facts), *_rubrics(facts, tasks), *_objections(runs, jury))
 
 
-def _drifted(runs: Sequence[Score]) -> Iterator[str]:
+def _drifted(facts: Sequence[PassFact]) -> Iterator[str]:
     seen: dict[tuple[str, str], set[str | None]] = defaultdict(set)
-    for judge in {seat.judge for run in runs for seat in run.seats}:
+    for fact in facts:
         for field in _PARTS:
-            seen[judge.name, field].add(getattr(judge, field))
+            value = getattr(fact.judge, field)
+            if value is not None or not fact.invalid:  # who did not answer did not say its version
+                seen[fact.judge.name, field].add(value)
     changed: dict[str, list[str]] = defaultdict(list)
     for (name, field), values in sorted(seen.items()):
         if len(values) > 1:
@@ -32,14 +40,16 @@ def _drifted(runs: Sequence[Score]) -> Iterator[str]:
         )
 
 
-def _rubrics(runs: Sequence[Score]) -> Iterator[str]:
+def _rubrics(facts: Sequence[PassFact], tasks: Mapping[str, str]) -> Iterator[str]:
     seen: dict[tuple[str, str], set[str | None]] = defaultdict(set)
-    for run in runs:
-        for seat in run.seats:
-            seen[run.task_id, seat.judge.name].add(seat.judge.rubric_sha256)
-    tasks = dict.fromkeys(task for (task, _), rubrics in seen.items() if len(rubrics) > 1)
-    if tasks:
-        yield f"runs of task {name_some(list(tasks))} were judged by different rubrics, which makes different judges."
+    for fact in facts:
+        seen[tasks[fact.run_id], fact.judge.name].add(fact.judge.rubric_sha256)
+    changed = dict.fromkeys(task for (task, _), rubrics in seen.items() if len(rubrics) > 1)
+    if changed:
+        yield (
+            f"runs of task {name_some(list(changed))} were judged by different rubrics, which makes different judges; "
+            "usable answers by older ones still count."
+        )
 
 
 def _objections(runs: Sequence[Score], jury: Jury) -> Iterator[str]:
