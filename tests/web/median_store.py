@@ -7,6 +7,7 @@ from tests.trajectories import Runs, a_step, a_trajectory, store_of
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.record.cost import reported_cost
 from outweigh.record.judgment import CriterionScore
+from outweigh.record.run_record import RunRecord
 from outweigh.testing.builders import a_judgment, a_run
 from outweigh.transcript.atif import AtifStep
 
@@ -57,10 +58,7 @@ def median_store(folder: Path, others: int = 30) -> Path:
         (a_run("fix-median", "plain", 1, passed=False, duration_seconds=133.0, cost=reported_cost(0.1702)), plain),
         (judged, careful),
         (a_run(HOSTILE, "plain", 1, warnings=(HOSTILE,)), hostile),
-        *(
-            (a_run(f"task-{task:02d}", arm, repeat, passed=_luck(task, repeat, arm)), {})
-            for task, arm, repeat in _grid(others)
-        ),
+        *((_plain_run(task, arm, repeat), {}) for task, arm, repeat in _grid(others)),
     ]
     store_of(folder, runs)
     seen = CriterionScore(criterion="correct", weight=2.0, score=1.0, evidence="pytest: 3 passed")
@@ -90,6 +88,18 @@ def _patch(lines: tuple[str, ...]) -> bytes:
 
 def _grid(tasks: int) -> list[tuple[int, str, int]]:
     return [(task, arm, repeat) for task in range(tasks) for arm in ("plain", "careful") for repeat in (1, 2, 3)]
+
+
+def _plain_run(task: int, arm: str, repeat: int) -> RunRecord:
+    effort = (40 + 3 * task + 11 * repeat) * (1.0 if arm == "plain" else 0.8)
+    return a_run(
+        f"task-{task:02d}",
+        arm,
+        repeat,
+        passed=_luck(task, repeat, arm),
+        duration_seconds=effort,
+        cost=reported_cost(effort / 900),
+    )
 
 
 def _luck(task: int, repeat: int, arm: str) -> bool:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from urllib.parse import urlencode
 
+import msgspec
 import pytest
 from tests.trajectories import Runs, a_patch, a_step, a_trajectory, store_of
 from tests.web.asking import Reader
@@ -11,7 +12,8 @@ from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.record.judgment import CriterionScore
 from outweigh.record.loaded import Loaded, LoadedServer
 from outweigh.record.status import Status
-from outweigh.testing.builders import a_judgment, a_run
+from outweigh.run.preflight_findings import Preflight, PreflightResult
+from outweigh.testing.builders import a_check, a_judgment, a_run
 
 LOOK = a_step("bash", {"command": "ls"}, said="I look around.", output="README.md")
 LOADED = Loaded(
@@ -136,6 +138,35 @@ def test_a_run_shows_steps_patch_checks_judgments_and_what_was_loaded(reader: Re
     assert "the cache was cold." in page
     assert 'id="step-2"' in page
     assert "$0.0100" in page
+
+
+def test_checks_are_shown_before_and_after(reader: Reader, tmp_path: Path) -> None:
+    tried = PreflightResult(
+        task_id="fix",
+        task_checksum="1" * 64,
+        sandbox="local",
+        untouched=(a_check("tests", passed=False),),
+        noop=None,
+        oracle=None,
+        findings=(),
+    )
+    file = tmp_path / "runs" / "first" / "preflight.json"
+    file.write_bytes(msgspec.json.encode(Preflight(suite="suite", tasks=(tried,))))
+    store_of(file.parent, [(a_run("fix", "plain", 2, task_checksum="1" * 64), {})])
+    then = reader.ask(query(reader.store("/run"), run="fix/plain/2")).text
+    changed_since = reader.ask(query(reader.store("/run"), run=FIRST.run_id)).text
+
+    shown = '<td>{}</td><td><span class="badge good">✓ passed</span></td><td>required</td>'
+    assert shown.format('<span class="badge bad">✗ failed</span>') in then
+    assert shown.format("") in changed_since
+
+
+def test_an_experiment_draws_how_its_runs_are_spread(reader: Reader) -> None:
+    page = reader.ask(reader.store()).text
+
+    assert page.count("<svg") == 2
+    assert "Cost of every run" in page
+    assert ".ow-chart" in reader.ask("/static/charts.css").text
 
 
 def test_a_run_leads_to_its_twins(reader: Reader) -> None:

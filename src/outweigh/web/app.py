@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from outweigh.errors import OutweighError
+from outweigh.report.charts.style import STYLE as CHART_STYLE
 from outweigh.web.catalogue import Catalogue, Shelf
 from outweigh.web.guard import Guard
 from outweigh.web.live import live_state, live_texts
@@ -27,7 +28,7 @@ from outweigh.web.run_listing import RunFilter
 from outweigh.web.run_row import RunRow
 from outweigh.web.run_texts import named_text
 
-_STATIC = {"viewer.css": "text/css", "viewer.js": "text/javascript"}
+_STATIC = {"viewer.css": "text/css", "charts.css": "text/css", "viewer.js": "text/javascript"}
 _LARGEST_NUMBER = 9
 """Numbers in addresses have at most so many digits."""
 
@@ -124,7 +125,8 @@ def _static(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in _STATIC:
         raise HTTPException(404, "There is no such file.")
-    content = (files("outweigh.web") / "static" / name).read_bytes()
+    chart_style = CHART_STYLE.encode() if name == "charts.css" else None
+    content = chart_style or (files("outweigh.web") / "static" / name).read_bytes()
     return Response(content, media_type=_STATIC[name], headers={"Cache-Control": "no-cache"})
 
 

@@ -11,6 +11,7 @@ from outweigh.report.run_diff.run_diff import RunSide
 from outweigh.web.kept_sides import KeptSides
 from outweigh.web.run_listing import RunListing
 from outweigh.web.run_row import RunRow
+from outweigh.web.spread import KeptSpread
 from outweigh.web.store_index import StoreIndex
 from outweigh.web.store_summary import KeptSummary
 
@@ -29,6 +30,7 @@ class Shelf:
         self.index = StoreIndex(path)
         self.listing = RunListing(self.index)
         self.summary = KeptSummary(self.index)
+        self.spread = KeptSpread(self.index, self.summary)
         self._sides = sides
 
     def side(self, row: RunRow) -> RunSide:

@@ -29,6 +29,7 @@ def experiment_page(shelf: Shelf, number: int) -> Html:
         element("p", link("All runs", f"{store_path(shelf)}/runs", None, class_="button")),
         element("h2", "Arms"),
         table("Arms", _ARM_COLUMNS, (_arm(shelf, name, tally) for name, tally in sorted(summary.arms.items()))),
+        *_spread(shelf),
         *_tasks(shelf, summary, number),
         notes("Notes", () if experiment is None else experiment.notes),
         notes("Lines that cannot be read", _faults(shelf)),
@@ -65,6 +66,15 @@ def _arm(shelf: Shelf, name: str, tally: Tally) -> Html:
         seconds(tally.median_seconds),
         entry=True,
     )
+
+
+def _spread(shelf: Shelf) -> Sequence[Child]:
+    drawn = shelf.spread.now()
+    if not drawn:
+        return ()
+    figures = element("div", *(element("figure", drawing) for drawing in drawn), class_="pictures")
+    told = "Every run by arm: time and cost. Bars are runs, the box is their middle half, the upright line the median."
+    return element("h2", "Spread"), element("p", told, class_="quiet"), figures
 
 
 def _tasks(shelf: Shelf, summary: StoreSummary, number: int) -> Sequence[Child]:

@@ -25,6 +25,7 @@ def page(title: str, trail: Sequence[Html], *blocks: Child) -> Html:
         element("title", f"{title} · outweigh"),
         element("link", rel="icon", href="data:,"),
         element("link", rel="stylesheet", href="/static/viewer.css"),
+        element("link", rel="stylesheet", href="/static/charts.css"),
         element("script", Html(""), src="/static/viewer.js", defer=True),
     )
     home = link("outweigh", "/", class_="home")

@@ -1,6 +1,6 @@
 """One run: how it ended, what it did step by step, what it changed, what checks and judges say."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from outweigh.record.judgment import CriterionScore, Judgment
 from outweigh.record.loaded import Loaded
@@ -9,6 +9,7 @@ from outweigh.report.run_diff.run_diff import RunSide
 from outweigh.report.run_steps import ShownStep
 from outweigh.report.wording import UNKNOWN, count, dollars, score, seconds
 from outweigh.score.judged import judgment_score
+from outweigh.web.before import checks_before
 from outweigh.web.catalogue import Shelf
 from outweigh.web.markup import Child, Html, address, element, joined
 from outweigh.web.pages.layout import PageAddress, badge, notes, page, pages, row, table
@@ -35,7 +36,7 @@ def run_page(shelf: Shelf, each: RunRow, number: int) -> Html:
         element("p", run.status_detail) if run.status_detail else None,
         _twins(shelf, each),
         notes("Warnings", (*run.warnings, *side.warnings)),
-        *_checks(run),
+        *_checks(run, checks_before(shelf.index.folder, run)),
         *_judgments(shelf.index.judgments(each.run_id)),
         *_patch(side, text_address(shelf, each)),
         *_steps(shelf, each, side, number),
@@ -85,7 +86,7 @@ def _twin(shelf: Shelf, each: RunRow, other: RunRow) -> Html:
     return joined((element("a", words, href=diff_address(shelf, each, other)), " ", badge(other.outcome)))
 
 
-def _checks(run: RunRecord) -> Iterator[Child]:
+def _checks(run: RunRecord, before: Mapping[str, bool | None]) -> Iterator[Child]:
     yield element("h2", "Checks")
     if run.checks is None:
         yield element("p", "The checks were not evaluated.")
@@ -96,6 +97,7 @@ def _checks(run: RunRecord) -> Iterator[Child]:
         rows = (
             row(
                 check.name,
+                badge(words[before[check.name]]) if check.name in before else "",
                 badge(words[check.passed]),
                 "required" if check.required else "optional",
                 "" if check.cases_total is None else f"{check.cases_passed} of {check.cases_total}",
@@ -103,7 +105,7 @@ def _checks(run: RunRecord) -> Iterator[Child]:
             )
             for check in run.checks
         )
-        yield table("Checks", ("", "outcome", "kind", "cases", "detail"), rows, data_wrap="yes")
+        yield table("Checks", ("", "before", "after", "kind", "cases", "detail"), rows, data_wrap="yes")
 
 
 def _judgments(judgments: Sequence[Judgment]) -> Iterator[Child]:
