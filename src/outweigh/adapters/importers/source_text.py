@@ -73,23 +73,30 @@ def read_text(path: Path, notes: ImportNotes) -> str:
 def json_lines(path: Path, notes: ImportNotes) -> Iterator[Line]:
     """The objects of a JSON Lines file, one by one; a line that holds none becomes a note with its place."""
     with opened(path) as stream:
-        for number, line in enumerate(_lines(stream), start=1):
-            text = line.strip()
-            if not text:
-                continue
-            if len(line) >= LINE_LIMIT:
-                notes.unread(path, number, f"the line is {LINE_LIMIT:,} bytes or longer")
-                continue
-            try:
-                value = decode_json(as_utf8(text, path, notes))
-            except ValueError:
-                torn = not line.endswith(b"\n")
-                notes.unread(path, number, "the file ends in the middle of a line" if torn else "not valid JSON")
-                continue
-            if isinstance(value, dict):
-                yield Line(number, value)
-            else:
-                notes.unread(path, number, "not a JSON object")
+        for number, line in enumerate(bounded_lines(stream), start=1):
+            found = decoded_line(line, number, path, notes)
+            if found is not None:
+                yield found
+
+
+def decoded_line(line: bytes, number: int, path: Path, notes: ImportNotes) -> Line | None:
+    """The object in a line; nothing in an empty one, and a note for one that holds something else."""
+    text = line.strip()
+    if not text:
+        return None
+    if len(line) >= LINE_LIMIT:
+        notes.unread(path, number, f"the line is {LINE_LIMIT:,} bytes or longer")
+        return None
+    try:
+        value = decode_json(as_utf8(text, path, notes))
+    except ValueError:
+        torn = not line.endswith(b"\n")
+        notes.unread(path, number, "the file ends in the middle of a line" if torn else "not valid JSON")
+        return None
+    if isinstance(value, dict):
+        return Line(number, value)
+    notes.unread(path, number, "not a JSON object")
+    return None
 
 
 def as_utf8(content: bytes, path: Path, notes: ImportNotes) -> bytes:
@@ -103,8 +110,8 @@ def as_utf8(content: bytes, path: Path, notes: ImportNotes) -> bytes:
     return content
 
 
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Of an endless line only as much is kept as it takes to refuse it."""
+def bounded_lines(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; of an endless line only as much is kept as it takes to refuse it."""
     while line := stream.readline(LINE_LIMIT):
         yield line
         while len(line) == LINE_LIMIT and not line.endswith(b"\n"):

@@ -8,16 +8,18 @@ import msgspec
 
 from outweigh.adapters.importers.imported_run import origins
 from outweigh.adapters.importers.repeats import Numbered, Sighting, number_repeats
-from outweigh.adapters.importers.source_text import head
+from outweigh.adapters.importers.source_text import bounded_lines, decoded_line, head, opened
+from outweigh.adapters.importers.table_lines import line_reader
 from outweigh.adapters.importers.table_map import Column, columns_by_field, guide, in_milliseconds
 from outweigh.adapters.importers.table_run import row_run
-from outweigh.adapters.importers.table_source import sampled_columns, table_rows
+from outweigh.adapters.importers.table_source import TableRow, sampled_columns, table_rows
 from outweigh.errors import EvidenceError
 from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 
 _OWN_NAMES = frozenset({"task_id", "arm", "success"})
-_LINES = frozenset({".csv", ".tsv", ".jsonl", ".ndjson"})
+_JSON_LINES = frozenset({".jsonl", ".ndjson"})
+_LINES = _JSON_LINES | {".csv", ".tsv"}
 _ARRAY = re.compile(rb"^(\xef\xbb\xbf)?\s*\[\s*\{")
 
 
@@ -69,17 +71,39 @@ class Table:
 
 
 def _runs(request: ImportRequest, columns: Sequence[Column], notes: ImportNotes) -> Iterator[RunRecord]:
-    free: dict[str, bool] = {}
-    for row in table_rows(request.path, notes):
-        try:
-            run = row_run(row, columns, request.arm)
-        except ValueError as fault:
-            notes.unread(row.file, row.line, str(fault))
-            continue
-        free[run.trial.arm] = free.get(run.trial.arm, True) and run.cost.usd == 0
+    free: set[str] = set()
+    paid: set[str] = set()
+    for run in _rows_as_runs(request, columns, notes):
+        (free if run.cost.usd == 0 else paid).add(run.trial.arm)
         yield run
-    for arm in sorted(arm for arm, nothing in free.items() if nothing):
+    for arm in sorted(free - paid):
         notes.warn(f"every run of {arm!r} cost 0. If that means unknown, leave cost_usd out of the map.")
+
+
+def _rows_as_runs(request: ImportRequest, columns: Sequence[Column], notes: ImportNotes) -> Iterator[RunRecord]:
+    """The quick way where there is one, and cell by cell for every row that wants a closer look."""
+    path, quick = request.path, None
+    if path.suffix.lower() in _JSON_LINES and path.is_file():
+        names = {name.partition(".")[0] for name in sampled_columns(path)}
+        quick = line_reader(columns, names, request.arm)
+    if quick is None:
+        for row in table_rows(path, notes):
+            yield from _closer_look(row, columns, request.arm, notes)
+        return
+    with opened(path) as stream:
+        for number, line in enumerate(bounded_lines(stream), start=1):
+            run = quick(line, number)
+            if run is not None:
+                yield run
+            elif (found := decoded_line(line, number, path, notes)) is not None:
+                yield from _closer_look(TableRow(path, number, found.value), columns, request.arm, notes)
+
+
+def _closer_look(row: TableRow, columns: Sequence[Column], arm: str | None, notes: ImportNotes) -> Iterator[RunRecord]:
+    try:
+        yield row_run(row, columns, arm)
+    except ValueError as fault:
+        notes.unread(row.file, row.line, str(fault))
 
 
 def _numbered(run: RunRecord, number: Numbered) -> RunRecord:
