@@ -1,7 +1,6 @@
 """A store in numbers: its arms, and its tasks by arm."""
 
 from dataclasses import dataclass, field
-from itertools import islice
 from math import fsum
 from statistics import median
 
@@ -80,7 +79,7 @@ class KeptSummary:
         with self._index.lock:
             if self._rows is not self._index.rows:
                 self._rows, self._counted, self._summary = self._index.rows, 0, StoreSummary()
-            for row in islice(self._rows, self._counted, None):
-                self._summary.add(row)
-            self._counted = len(self._rows)
+            while self._counted < len(self._rows):
+                self._summary.add(self._rows[self._counted])
+                self._counted += 1
             return self._summary
