@@ -215,8 +215,10 @@ def test_a_request_that_was_turned_away_costs_nothing_and_a_lost_one_nobody_know
     turned_away = judgment(FakeJudge(failure(FailureKind.RATE_LIMITED, "HTTP 429")))
     lost = judgment(FakeJudge(failure(FailureKind.TIMEOUT, "no answer in time")))
 
+    declined = judgment(FakeJudge(failure(FailureKind.REFUSAL, "no")))
+
     assert turned_away.cost.usd == 0.0
-    assert lost.cost.usd is None
+    assert lost.cost.usd is declined.cost.usd is None
 
 
 def test_an_answer_from_nowhere_is_no_answer() -> None:

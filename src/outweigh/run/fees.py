@@ -9,8 +9,10 @@ from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.transcript.failure import FailureKind
 from outweigh.transcript.foreign import total_usage
 
-_MAY_HAVE_COST = frozenset({FailureKind.TIMEOUT, FailureKind.CUT_STREAM, FailureKind.CRASH, FailureKind.NO_RESULT})
-"""Failures after which somebody may have worked without telling; a refused request is free."""
+_MAY_HAVE_COST = frozenset(
+    {FailureKind.TIMEOUT, FailureKind.CUT_STREAM, FailureKind.CRASH, FailureKind.NO_RESULT, FailureKind.REFUSAL}
+)
+"""Failures after which somebody may have worked without telling; a request that was turned away is free."""
 
 
 class Fees:
