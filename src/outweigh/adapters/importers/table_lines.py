@@ -137,4 +137,4 @@ def _row_type(mapped: dict[str, str], others: Sequence[str]) -> type[msgspec.Str
     called |= {f"other_{number}": name for number, name in enumerate(others)}
     if len(set(called.values())) < len(called) or any(_UNUSUAL.search(name) for name in called.values()):
         return None
-    return msgspec.defstruct("Row", fields, rename=called, forbid_unknown_fields=True, frozen=True)
+    return msgspec.defstruct("Row", fields, rename=called, forbid_unknown_fields=True, frozen=True, gc=False)
