@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.run.accounts import a_call, a_failed_call, an_account, tokens
@@ -44,6 +45,24 @@ class TestFigures:
         assert found.outcome.cost.usd == pytest.approx(0.03)
         assert (found.outcome.cost.provenance, found.outcome.cost.price_table) == (CostProvenance.METERED, "list@1")
         assert found.reported.cost_usd == 9.0
+
+    @pytest.mark.parametrize("known", [{"usage": tokens(900, 50)}, {"cost": reported_cost(9.0)}])
+    def test_an_agent_that_used_a_model_without_the_gateway_has_unknown_figures_not_zeros(
+        self, known: dict[str, Any]
+    ) -> None:
+        found = measured(said(**known), an_account())
+
+        assert found.outcome.usage == tokens(None, None, None, None)
+        assert found.outcome.cost == UNKNOWN_COST
+        assert found.outcome.warnings == (
+            "the agent reports use of a model, and no request came through the gateway; tokens and cost are unknown",
+        )
+
+    def test_an_agent_that_asked_no_model_took_nothing(self) -> None:
+        found = measured(said(usage=tokens(0, 0)), an_account())
+
+        assert (found.outcome.usage, found.outcome.cost.usd) == (tokens(0, 0), 0.0)
+        assert found.outcome.warnings == ()
 
     def test_one_request_without_a_price_makes_the_cost_unknown(self) -> None:
         found = measured(said(cost=reported_cost(9.0)), an_account(a_call(), a_call(cost_usd=None)))

@@ -10,7 +10,7 @@ from outweigh.record.components import Component, ComponentTokens
 from outweigh.record.cost import UNKNOWN_COST, Cost, CostProvenance
 from outweigh.record.metering import Metering, Reported
 from outweigh.record.status import Status
-from outweigh.record.usage import Usage
+from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.transcript.failure import Failure, FailureKind
 from outweigh.transcript.model_call import Account, ModelCall
 
@@ -31,8 +31,10 @@ class Measured:
 
 def measured(said: AttemptOutcome, account: Account) -> Measured:
     """Put the account of a run in the place of what its agent said about tokens, dollars and failures."""
-    usage = _usage(account.calls)
+    went_around = _went_around(said, account.calls)
+    usage = NO_USAGE if went_around else _usage(account.calls)
     status, detail, failure = _settled(said, account.calls)
+    doubts = (*went_around, *_disagreements(said, usage, len(account.calls)), *_doubts(account.calls))
     outcome = replace(
         said,
         status=status,
@@ -40,12 +42,20 @@ def measured(said: AttemptOutcome, account: Account) -> Measured:
         failure=failure,
         retry_after_seconds=said.retry_after_seconds if failure is None else failure.retry_after_seconds,
         usage=usage,
-        cost=_cost(account),
+        cost=UNKNOWN_COST if went_around else _cost(account),
         components=_components(account.calls) or said.components,
-        warnings=(*said.warnings, *_disagreements(said, usage, len(account.calls)), *_doubts(account.calls)),
+        warnings=(*said.warnings, *doubts),
     )
     reported = Reported(usage=said.usage, cost_usd=said.cost.usd, requests=said.request_count)
     return Measured(outcome=outcome, metering=_metering(account.calls), reported=reported)
+
+
+def _went_around(said: AttemptOutcome, calls: Sequence[ModelCall]) -> list[str]:
+    """Words about an agent that used a model and sent the gateway nothing: what nobody measured is unknown, not 0."""
+    spoken = [said.cost.usd, *(getattr(said.usage, part) for part in PARTS)]
+    if calls or not any(spoken):
+        return []
+    return ["the agent reports use of a model, and no request came through the gateway; tokens and cost are unknown"]
 
 
 def _usage(calls: Sequence[ModelCall]) -> Usage:
