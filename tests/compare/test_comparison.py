@@ -249,3 +249,14 @@ def test_the_components_of_an_arm_are_added_up_over_its_runs() -> None:
         (Component.SKILL_PROMPT, 200, 0.25),
         (Component.TOOL_SCHEMA, 600, 0.75),
     ]
+
+
+def test_runs_that_carry_warnings_of_their_own_are_told_with_the_commonest() -> None:
+    doubts = ("the agent reports 5 input tokens against 9 metered", "its model was guessed")
+    runs = [a_run(arm="candidate", repeat=1, warnings=doubts), a_run(arm="candidate", repeat=2, warnings=doubts[1:])]
+
+    comparison = between(evidence_of(an_arm("baseline", [[True, True]]), [*runs, a_run(arm="candidate", repeat=3)]))
+
+    assert [warning for warning in comparison.warnings if "have warnings" in warning] == [
+        "2 of 3 runs of candidate have warnings, which `outweigh report` lists: its model was guessed"
+    ]

@@ -70,6 +70,7 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
     composer = Composer(baseline, arms, profile)
     before, after = (composer.tabulate(name, scores) for name, scores in arms.items())
     pairing = pair_runs(before, after)
+    sightings = {name: evidence.sightings[name] for name in arms if name in evidence.sightings}
     return Comparison(
         baseline=summarise(before, evidence.changes.get(baseline, ()), evidence.components.get(baseline, ())),
         candidate=summarise(after, evidence.changes.get(candidate, ()), evidence.components.get(candidate, ())),
@@ -87,12 +88,12 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
         judging={name: evidence.judging.get(name, ()) for name in arms},
         skipped_lines=len(evidence.skipped),
         evidence_sha256=evidence.sha256(baseline, candidate),
-        warnings=(*evidence.warnings, *_warnings(before, after)),
+        warnings=(*evidence.warnings, *_warnings(before, after), *_warned(sightings)),
         composite_warnings=(
             *voice_warnings(arms.values(), evidence.asked(arms), evidence.jury),
             *composer.warnings(),
         ),
-        sightings={name: evidence.sightings[name] for name in arms if name in evidence.sightings},
+        sightings=sightings,
     )
 
 
@@ -134,3 +135,12 @@ def _warnings(baseline: ArmTable, candidate: ArmTable) -> Iterator[str]:
     )
     if ours and theirs and ours != theirs:
         yield "the arms' costs come from different sources (metered, reported, priced); compare them with care."
+
+
+def _warned(sightings: Mapping[str, Sighting]) -> Iterator[str]:
+    """Which arm's runs carry warnings of their own, with the commonest: a verdict must not look cleaner than they."""
+    for arm, sighting in sightings.items():
+        if sighting.warned:
+            words, _ = min(sighting.warnings.items(), key=lambda item: (-item[1], item[0]))
+            runs = sum(sighting.agents.values())
+            yield f"{sighting.warned} of {runs} runs of {arm} have warnings, which `outweigh report` lists: {words}"

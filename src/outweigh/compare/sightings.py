@@ -33,13 +33,15 @@ class Setback(NamedTuple):
 class Sighting:
     """Of counted runs: how many each agent made, how many have a proof of what was loaded, and what that names.
 
-    `warnings` are those of the runs themselves. `setbacks` are attempts that do not count, the first of many.
+    `warnings` are those of the runs themselves; `warned` runs have some. `setbacks` are attempts that do not count, the
+    first of many.
     """
 
     agents: Mapping[AgentIdentity, int]
     proven: int
     pieces: Mapping[Piece, int]
     warnings: Mapping[str, int]
+    warned: int
     setbacks: tuple[Setback, ...]
 
 
@@ -51,6 +53,7 @@ class Watcher:
         self._pieces: Counter[Piece] = Counter()
         self._warnings: Counter[str] = Counter()
         self._setbacks: list[Setback] = []
+        self._warned = 0
         self._proven = 0
 
     def see(self, run: RunRecord) -> None:
@@ -61,7 +64,8 @@ class Watcher:
                 self._setbacks.append(Setback(trial.task_id, trial.repeat, run.attempt, run.status, run.status_detail))
             return
         self._agents[run.agent] += 1
-        self._warnings.update(run.warnings)
+        self._warnings.update(set(run.warnings))
+        self._warned += bool(run.warnings)
         if run.loaded is not None:
             self._proven += 1
             self._pieces.update(_pieces(run.loaded))
@@ -73,6 +77,7 @@ class Watcher:
             proven=self._proven,
             pieces=self._pieces,
             warnings=self._warnings,
+            warned=self._warned,
             setbacks=tuple(self._setbacks),
         )
 
