@@ -179,6 +179,18 @@ def test_an_unknown_cost_is_left_out_of_the_default_gates_and_told() -> None:
     assert any("cost is not gated" in warning for warning in verdict.warnings)
 
 
+@pytest.mark.parametrize("silent", ["old", "new"])
+def test_a_cost_that_only_one_arm_knows_does_not_escape_its_gate(silent: str) -> None:
+    records = experiment(0.3, speed=0.9)
+    hidden = [_changed(record, cost=UNKNOWN_COST) if _arm(record) == silent else record for record in records]
+
+    verdict = decide(hidden)
+
+    assert verdict.decision is Decision.INCONCLUSIVE
+    assert [(gate.name, gate.state) for gate in verdict.gates][-1] == ("cost", GateState.UNKNOWN)
+    assert not may_promote(verdict, verdict.evidence_sha256)
+
+
 def test_a_named_cost_gate_on_an_unknown_cost_is_unknown() -> None:
     records = [_changed(record, cost=UNKNOWN_COST) for record in experiment(0.3, speed=0.9)]
 

@@ -158,7 +158,7 @@ def _notices(comparison: Comparison, weighed: Weighed, settings: EvidenceSetting
     if lost:
         yield f"tasks that lost checks, none of which alone can be told from chance: {len(lost)} ({name_some(lost)})."
     if settings.gates is None and all(gate.gated.name != "cost" for gate in weighed.gates):
-        yield "cost is not gated: it is not known in both arms."
+        yield "cost is not gated: neither arm knows it."
     for gate in weighed.gates:
         if dropped := dropped_tasks(gate, comparison):
             yield f"{gate.gated.name} cannot be compared on task {name_some(dropped)}: it is missing or 0 there."

@@ -56,7 +56,7 @@ def evidence_settings(
     planned_tasks: int | None = None,
     seed: int = 0,
 ) -> EvidenceSettings:
-    """Check what the user asked for. No gates means the default: all, cost only where both arms know it."""
+    """Check what the user asked for. No gates means the default: all, cost only where an arm knows it."""
     for name in (*(gates or ()), *(margins or {})):
         if name not in GATED:
             near = get_close_matches(name, GATED, n=1)

@@ -75,10 +75,13 @@ def dropped_tasks(gate: GateSample, comparison: Comparison) -> tuple[str, ...]:
 
 
 def _gate_names(comparison: Comparison, settings: EvidenceSettings) -> tuple[str, ...]:
-    """Without a wish: all gates, but cost only where both arms know any. Knowing a part of it is no way out."""
+    """Without a wish: all gates, but cost only where an arm knows any.
+
+    A candidate that hides its cost from a baseline that states its own must not escape the gate by it.
+    """
     if settings.gates is not None:
         return settings.gates
-    known = all(arm.known_per_task("cost_usd").sum() > 0 for arm in _tables(comparison))
+    known = any(arm.known_per_task("cost_usd").sum() > 0 for arm in _tables(comparison))
     return tuple(name for name in GATED if name != "cost" or known)
 
 
