@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from outweigh.report.charts.scale import fitting, is_wide, linear, logarithmic
 
 AMOUNTS = st.floats(1e-9, 1e12)
-VALUES = st.floats(-1e9, 1e9)
+VALUES = st.floats(-1e9, 1e9, allow_subnormal=False)
 
 
 @given(st.lists(VALUES, min_size=1, max_size=8))
