@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,30 +87,38 @@ class InspectImporter:
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         """Headers first, so that arms of one name and different configurations are told apart; then the samples."""
-        logs = _latest(_headers(request.path, notes), notes)
-        arms = (
-            _arms(logs, notes)
-            if request.arm is None
-            else dict.fromkeys((log.configuration for log in logs), request.arm)
+        if not request.path.is_dir():
+            with inspect_log(request.path, notes) as opened:
+                yield from _all_runs([_Log(path=request.path, header=opened.header)], opened, request, notes)
+            return
+        yield from _all_runs(_latest(_headers(request.path, notes), notes), None, request, notes)
+
+
+def _all_runs(
+    logs: list[_Log], opened: InspectLog | None, request: ImportRequest, notes: ImportNotes
+) -> Iterator[RunRecord]:
+    """Log by log; one that stands alone is open already, and opened once."""
+    arms = (
+        _arms(logs, notes) if request.arm is None else dict.fromkeys((log.configuration for log in logs), request.arm)
+    )
+    repeats: Counter[tuple[str, str]] = Counter()
+    again = Counter((log.task, arms[log.configuration]) for log in logs)
+    for log in sorted(logs, key=lambda each: str(each.spec.get("created"))):
+        key = (log.task, arms[log.configuration])
+        evaluation = Evaluation(
+            task=log.task,
+            arm=arms[log.configuration],
+            repeats_before=repeats[key] if again[key] > 1 else None,
+            arm_fingerprint=log.configuration,
+            run=log.run,
+            solver=name(log.spec.get("solver")),
+            model=name(log.spec.get("model")),
+            scorer=_scorer(log, request, notes),
         )
-        repeats: Counter[tuple[str, str]] = Counter()
-        again = Counter((log.task, arms[log.configuration]) for log in logs)
-        for log in sorted(logs, key=lambda each: str(each.spec.get("created"))):
-            key = (log.task, arms[log.configuration])
-            evaluation = Evaluation(
-                task=log.task,
-                arm=arms[log.configuration],
-                repeats_before=repeats[key] if again[key] > 1 else None,
-                arm_fingerprint=log.configuration,
-                run=log.run,
-                solver=name(log.spec.get("solver")),
-                model=name(log.spec.get("model")),
-                scorer=_scorer(log, request, notes),
-            )
-            with inspect_log(log.path, notes) as opened:
-                read = yield from _runs(opened, evaluation, notes)
-            repeats[key] += count(mapping(log.spec.get("config")).get("epochs")) or 1
-            _tell(log, opened, evaluation, read, notes)
+        with nullcontext(opened) if opened is not None else inspect_log(log.path, notes) as source:
+            read = yield from _runs(source, evaluation, notes)
+        repeats[key] += count(mapping(log.spec.get("config")).get("epochs")) or 1
+        _tell(log, source, evaluation, read, notes)
 
 
 def _may_be_log(file_name: str) -> bool:
