@@ -1,9 +1,6 @@
 """The engine's own cost: what a trial takes when the agent does nothing, beside inspect_ai's no-op sample."""
 
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +10,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from benchmarks.measure import OUTWEIGH, PYTHON, run
+from benchmarks.inspect_here import installed_inspect
+from benchmarks.measure import OUTWEIGH, run
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 
@@ -59,7 +57,7 @@ Trials = Callable[[int], None]
 
 def measure(setting: Setting) -> list[Ratio]:
     """Overhead per trial of each kind of sandbox, and of inspect_ai where it can be installed; then all in memory."""
-    inspect = _installed_inspect(setting.folder)
+    inspect = installed_inspect(setting.folder)
     rows = _rows("disk", setting.folder / "engine", inspect)
     if not MEMORY.is_dir():
         return rows
@@ -129,21 +127,6 @@ def _ours(folder: Path, kind: str) -> Trials:
 
 def _theirs(python: Path, logs: Path, number: int) -> None:
     run((str(python), str(_INSPECT), str(number), str(logs)))
-
-
-def _installed_inspect(folder: Path) -> Path | None:
-    """Its interpreter, in a folder of its own for the occasion; None where it cannot be had."""
-    uv = shutil.which("uv", path=str(Path(sys.executable).parent))
-    home = folder / "inspect"
-    python = home / "bin" / "python"
-    if uv is None:
-        return None
-    try:
-        run((*PYTHON, "-m", "venv", "--without-pip", str(home)))
-        run((uv, "pip", "install", "--quiet", "--python", str(python), "inspect_ai"))
-    except subprocess.CalledProcessError:
-        return None
-    return python
 
 
 @contextmanager
