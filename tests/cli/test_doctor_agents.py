@@ -88,6 +88,7 @@ def test_a_suite_whose_gateway_has_no_key_at_all_is_not_ready(
     assert (without.code, parts(without)["key ANTHROPIC_API_KEY"]["required"]) == (1, True)
     assert parts(without)["arm plain"]["detail"] == "agent claude-code 2.1.0"
     assert with_one.code == 0
+    assert parts(with_one)["key ANTHROPIC_API_KEY"]["detail"] == "set, not tried"
     assert parts(with_one)["key OPENAI_API_KEY"]["missing"] is not None
     assert not parts(with_one)["key OPENAI_API_KEY"]["required"]
 

@@ -121,7 +121,7 @@ class TestRunning:
 
         assert (ended.code, ended.err) == (0, "")
         assert "3 tasks × 2 arms, 24 runs in local sandboxes" in ended.out
-        assert "at most $12.00" in ended.out
+        assert "cost: at most $12.00, without failed attempts\n" in ended.out
         assert "… and 14 more" in ended.out
         assert sorted(desk.folder.rglob("*")) == before
 

@@ -59,3 +59,14 @@ def test_nothing_to_compare_is_not_offered(outweigh: Any, suite: str, store: str
 
     assert "budget: 1 of 8 trials have a result" in poor.err
     assert commands(poor.err) == []
+
+
+def test_a_cost_that_nobody_told_is_unknown_and_not_zero_dollars(outweigh: Any, tmp_path: Path, store: str) -> None:
+    silent = shell("echo 42 >answer.txt")
+    both, one = {"plain": silent, "new": shell(": new")}, {"plain": silent, "new": ARMS["new"]}
+
+    nobody = outweigh("run", "-c", str(write_suite(tmp_path / "s1", both, tasks=2, repeats=1)), "-o", store)
+    half = outweigh("run", "-c", str(write_suite(tmp_path / "s2", one, tasks=2, repeats=1)), "-o", f"{store} 2")
+
+    assert "done: 4 of 4 trials have a result, 4 attempts have an unknown cost\n" in nobody.err
+    assert "done: 4 of 4 trials have a result, $0.0200 spent, and 2 attempts have an unknown cost\n" in half.err

@@ -90,4 +90,5 @@ def _keys(suite: LoadedSuite) -> Iterator[Part]:
     is_needed = all(way.key is None for way in ways)
     for variable in dict.fromkeys(way.variable for way in ways if way.variable):
         missing = None if os.environ.get(variable) else "it is not in the environment; export it for arms that need it."
-        yield Part(kind="key", name=variable, missing=missing, required=is_needed, detail="")
+        detail = "set, not tried" if missing is None else ""
+        yield Part(kind="key", name=variable, missing=missing, required=is_needed, detail=detail)

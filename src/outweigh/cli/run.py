@@ -148,7 +148,8 @@ def _describe(plan: Sequence[PlannedRun], suite: LoadedSuite, equipment: Equipme
     print(f"{suite.spec.name}: {shape}, {len(plan)} runs in {rooms} sandboxes, to be kept in {folder}")
     cap = suite.spec.limits.budget_usd
     worst = None if cap is None else cap * len(plan)
-    print("cost: unknown; [limits] budget_usd would cap a run" if worst is None else f"cost: at most ${worst:,.2f}")
+    capped = f"cost: at most ${worst or 0:,.2f}, without {'judges and ' if suite.spec.judges else ''}failed attempts"
+    print("cost: unknown; [limits] budget_usd would cap a run" if worst is None else capped)
     for judge in suite.spec.judges:
         print(f"judged by {judge.name} ({judge.backend}, {judge.model or 'its own model'}), {judge.passes} times a run")
     for run in plan[:SHOWN_RUNS]:

@@ -22,15 +22,23 @@ _BLIND = "nobody says what a run costs; set budget_usd under [limits], the most 
 
 def say_how_it_ended(stop: Stop, plan: Sequence[PlannedRun], progress: Progress, budget: Budget, store: Path) -> None:
     """Of the whole experiment, earlier engines included."""
-    unknown = progress.paid.count(None)
-    spent = f"${progress.spent_usd:,.4f}" + (f" and {unknown} unknown" if unknown else "")
     done = len(plan) - len(progress.left)
-    tell(f"{stop.value}: {done} of {len(plan)} trials have a result, {spent} spent\n", sys.stderr)
+    tell(f"{stop.value}: {done} of {len(plan)} trials have a result, {_spent(progress)}\n", sys.stderr)
     if stop in _WAYS_ON:
         way = _BLIND if stop is Stop.BUDGET and budget.is_blind else _WAYS_ON[stop]
         tell(f"to go on: {way}\n", sys.stderr)
     if _can_be_compared(plan, progress):
         tell("".join(f"next: {visible(command)}\n" for command in _next_commands(store)), sys.stderr)
+
+
+def _spent(progress: Progress) -> str:
+    """Dollars that somebody told, and how many attempts nobody told of: an unknown cost is not $0."""
+    unknown = progress.paid.count(None)
+    if not unknown:
+        return f"${progress.spent_usd:,.4f} spent"
+    attempts = "1 attempt has" if unknown == 1 else f"{unknown} attempts have"
+    known = "" if unknown == len(progress.paid) else f"${progress.spent_usd:,.4f} spent, and "
+    return f"{known}{attempts} an unknown cost"
 
 
 def _can_be_compared(plan: Sequence[PlannedRun], progress: Progress) -> bool:
