@@ -70,3 +70,15 @@ def test_a_cost_that_nobody_told_is_unknown_and_not_zero_dollars(outweigh: Any, 
 
     assert "done: 4 of 4 trials have a result, 4 attempts have an unknown cost\n" in nobody.err
     assert "done: 4 of 4 trials have a result, $0.0200 spent, and 2 attempts have an unknown cost\n" in half.err
+
+
+def test_trials_without_a_result_are_told_with_the_arm_and_the_reason(
+    outweigh: Any, tmp_path: Path, store: str
+) -> None:
+    arms = {"plain": ARMS["plain"], "new": shell("exit 127")}
+    suite = write_suite(tmp_path / "broken", arms, tasks=2, repeats=1, limits={"retries": 0})
+
+    ended = outweigh("run", "-c", str(suite), "-o", store)
+
+    assert "incomplete: 2 of 4 trials have a result" in ended.err
+    assert "no result: new, 2 trials: infra_error, " in ended.err

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from outweigh.cli.progress import tell
@@ -12,10 +12,12 @@ from outweigh.run.budget import Budget
 from outweigh.run.experiment import Progress
 from outweigh.run.plan import PlannedRun
 
+MOST_REASONS = 5
 _WAYS_ON = {
     Stop.BUDGET: "raise the budget with --budget and run the same command again",
     Stop.INTERRUPTED: "run the same command again; nothing that finished is repeated",
-    Stop.INCOMPLETE: "mend what failed and run the same command again; nothing that finished is repeated",
+    Stop.INCOMPLETE: "mend what failed and run the same command again; nothing that finished is repeated. "
+    "An arm or a task that was changed needs another store",
 }
 _BLIND = "nobody says what a run costs; set budget_usd under [limits], the most that one run may cost"
 
@@ -24,11 +26,22 @@ def say_how_it_ended(stop: Stop, plan: Sequence[PlannedRun], progress: Progress,
     """Of the whole experiment, earlier engines included."""
     done = len(plan) - len(progress.left)
     tell(f"{stop.value}: {done} of {len(plan)} trials have a result, {_spent(progress)}\n", sys.stderr)
+    if stop is Stop.INCOMPLETE:
+        tell("".join(f"no result: {visible(reason)}\n" for reason in _reasons(progress)), sys.stderr)
     if stop in _WAYS_ON:
         way = _BLIND if stop is Stop.BUDGET and budget.is_blind else _WAYS_ON[stop]
         tell(f"to go on: {way}\n", sys.stderr)
     if _can_be_compared(plan, progress):
         tell("".join(f"next: {visible(command)}\n" for command in _next_commands(store)), sys.stderr)
+
+
+def _reasons(progress: Progress) -> Iterator[str]:
+    """Why trials have no result, the commonest first."""
+    found = sorted(progress.lost.items(), key=lambda item: (-item[1], item[0]))
+    for (arm, why), trials in found[:MOST_REASONS]:
+        yield f"{arm}, {trials} {'trial' if trials == 1 else 'trials'}: {why}"
+    if len(found) > MOST_REASONS:
+        yield f"and {len(found) - MOST_REASONS} more reasons"
 
 
 def _spent(progress: Progress) -> str:

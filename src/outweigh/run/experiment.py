@@ -11,6 +11,7 @@ from outweigh.ports import RunStore
 from outweigh.record.attempt import Attempt
 from outweigh.record.codec import Located
 from outweigh.record.pricing import FirstKnown
+from outweigh.record.run_record import RunRecord
 from outweigh.record.status import EXCLUDED
 from outweigh.run.attempt import Workshop, close_abandoned, make_attempt
 from outweigh.run.batch import Batch, Decided, Pace, Stop
@@ -32,12 +33,14 @@ class Progress:
     """Where an experiment stands: planned trials that count already, and those that are still to do.
 
     `left` has the number of each trial's next attempt; `paid` is what every attempt came to, None where nobody knows.
+    `lost` counts the arms and reasons of trials that were attempted and have no result.
     """
 
     done: Mapping[str, int]
     passed: Mapping[str, int]
     left: tuple[tuple[PlannedRun, int], ...]
     paid: tuple[float | None, ...]
+    lost: Mapping[tuple[str, str], int]
 
     @property
     def spent_usd(self) -> float:
@@ -59,17 +62,23 @@ def progress_of(plan: Sequence[PlannedRun], store: RunStore) -> Progress:
     """What is there, and what is left: trials without a record that counts."""
     finished = store.finished()
     done, passes = Counter[str](), Counter[str]()
+    lost = Counter[tuple[str, str]]()
     left: list[tuple[PlannedRun, int]] = []
     for run in plan:
         attempts = finished.get(_key(run), ())
         counted = next((record for record in attempts if record.status not in EXCLUDED), None)
         if counted is None:
             left.append((run, max((record.attempt for record in attempts), default=0) + 1))
+            lost.update((run.trial.arm, _why(record)) for record in attempts[-1:])
         else:
             done[run.trial.arm] += 1
             passes[run.trial.arm] += passed(counted).value == 1
     paid = tuple(paid_for(record) for attempts in finished.values() for record in attempts)
-    return Progress(done=done, passed=passes, left=tuple(left), paid=paid)
+    return Progress(done=done, passed=passes, left=tuple(left), paid=paid, lost=lost)
+
+
+def _why(record: RunRecord) -> str:
+    return record.status.value if record.status_detail is None else f"{record.status.value}, {record.status_detail}"
 
 
 def conduct(
