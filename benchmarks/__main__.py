@@ -6,7 +6,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import agents, appends, engine, gateway, ingest, intervals, sandboxes, scale, startup, tables, viewer
+from benchmarks import (
+    agents,
+    appends,
+    engine,
+    gateway,
+    imports,
+    ingest,
+    intervals,
+    sandboxes,
+    scale,
+    startup,
+    tables,
+    viewer,
+)
 from benchmarks.measure import keep_bytecode
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
@@ -15,6 +28,7 @@ from benchmarks.table import render
 GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "startup": startup.measure,
     "ingest": ingest.measure,
+    "imports": imports.measure,
     "tables": tables.measure,
     "scale": scale.measure,
     "intervals": intervals.measure,

@@ -29,6 +29,6 @@ VERBS = {
     "comment": Verb("outweigh.cli.comment", "put what `ci` wrote on a pull request, in place of what was there"),
     "baseline": Verb("outweigh.cli.baseline", "pinned runs of a baseline: pin, list, check for drift"),
     "model-server": Verb("outweigh.cli.model_server", "a scripted model: real agents offline, without a key"),
-    "export": Verb("outweigh.cli.export", "the records as .jsonl or .parquet, scores as .csv, runs as .xml, trajectories"),
+    "export": Verb("outweigh.cli.export", "records as .jsonl or .parquet, scores as .csv, runs as .xml, trajectories"),
     "promote": Verb("outweigh.cli.promote", "open the pull request that a verdict allows; a plan unless --execute"),
 }

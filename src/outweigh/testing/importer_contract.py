@@ -57,11 +57,18 @@ class ImporterContract(ABC):
     def test_recognises_nothing_strange(self, tmp_path: Path) -> None:
         """Neither what is not there, nor what is empty, nor noise."""
         (tmp_path / "empty").mkdir()
-        for name, content in {"none": b"", "noise": bytes(range(256)), "a.json": b"{}", "b.jsonl": b"[]\n"}.items():
+        strange = {
+            "none": b"",
+            "noise": bytes(range(256)),
+            "cut": b"PK\x03\x04a\rb\0,\n",
+            "a.json": b"{}",
+            "b.jsonl": b"[]\n",
+        }
+        for name, content in strange.items():
             (tmp_path / name).write_bytes(content)
         (tmp_path / "loop").symlink_to(tmp_path / "loop")
 
-        for name in ("empty", "none", "noise", "a.json", "b.jsonl", "loop", "missing"):
+        for name in ("empty", *strange, "loop", "missing"):
             assert not self.importer().recognises(tmp_path / name), name
 
     def test_says_of_known_fields_where_they_come_from(self) -> None:

@@ -60,7 +60,10 @@ class Scylla:
     def recognises(self, path: Path) -> bool:
         """By the columns that tie the tables together."""
         start = head(_runs_table(path), 4096).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-        columns = next(csv.reader(io.StringIO(start.partition("\n")[0])), [])
+        try:
+            columns = next(csv.reader(io.StringIO(start.partition("\n")[0])), [])
+        except csv.Error:  # not a table at all
+            return False
         return {*RUN_COLUMNS, *_READINGS} <= set(columns)
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord | Judgment]:
