@@ -5,13 +5,16 @@ from urllib.parse import urlencode
 
 import msgspec
 import pytest
+from tests.run.shops import shell, write_suite
 from tests.trajectories import Runs, a_patch, a_step, a_trajectory, store_of
 from tests.web.asking import Reader
 
+from outweigh.adapters.stores.experiment_file import remember_suite
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.record.judgment import CriterionScore
 from outweigh.record.loaded import Loaded, LoadedServer
 from outweigh.record.status import Status
+from outweigh.run.loading import load_suite
 from outweigh.run.preflight_findings import Preflight, PreflightResult
 from outweigh.testing.builders import a_check, a_judgment, a_run
 
@@ -167,6 +170,19 @@ def test_an_experiment_draws_how_its_runs_are_spread(reader: Reader) -> None:
     assert page.count("<svg") == 2
     assert "Cost of every run" in page
     assert ".ow-chart" in reader.ask("/static/charts.css").text
+
+
+def test_the_baseline_comes_first_whatever_its_name(tmp_path: Path) -> None:
+    suite = load_suite(write_suite(tmp_path / "suite", {"zero": shell("true"), "alpha": shell("exit 0")}))
+    folder = tmp_path / "runs" / "first"
+    store_of(folder, [(a_run("task-1", "alpha", 1), {}), (a_run("task-1", "zero", 1), {})])
+    remember_suite(folder, suite.spec, suite.tasks, suite.arms, until_decided=False)
+
+    reader = Reader(tmp_path / "runs")
+    page = reader.ask(reader.store()).text
+
+    assert page.index("arm=zero") < page.index("arm=alpha")
+    assert page.index(">zero</text>") < page.index(">alpha</text>")
 
 
 def test_a_run_leads_to_its_twins(reader: Reader) -> None:

@@ -27,12 +27,13 @@ class KeptSpread:
         with self._drawing:
             if self._version != self._index.version:
                 self._version = self._index.version
-                self._drawn = tuple(_drawings(self._summary.now()))
+                self._drawn = tuple(_drawings(self._summary.now(), self._index.baseline()))
             return self._drawn
 
 
-def _drawings(summary: StoreSummary) -> list[Html]:
-    arms = sorted(summary.arms.items())
+def _drawings(summary: StoreSummary, baseline: str | None) -> list[Html]:
+    """The baseline first, for that is what charts show in grey."""
+    arms = sorted(summary.arms.items(), key=lambda arm: (arm[0] != baseline, arm[0]))
     if not 0 < len(arms) <= MOST_ARMS:
         return []
     times = [

@@ -94,6 +94,11 @@ class StoreIndex:
         except EvidenceError:
             return None
 
+    def baseline(self) -> str | None:
+        """The arm that others are compared with, where that is known."""
+        experiment = self.experiment()
+        return None if experiment is None else experiment.baseline
+
     def _clear(self) -> None:
         self.rows, self.faults, self.fault_count = [], [], 0
         self._tails: list[LogTail] = []

@@ -28,12 +28,18 @@ def experiment_page(shelf: Shelf, number: int) -> Html:
         _progress(shelf),
         element("p", link("All runs", f"{store_path(shelf)}/runs", None, class_="button")),
         element("h2", "Arms"),
-        table("Arms", _ARM_COLUMNS, (_arm(shelf, name, tally) for name, tally in sorted(summary.arms.items()))),
+        table("Arms", _ARM_COLUMNS, (_arm(shelf, name, summary.arms[name]) for name in _ordered(shelf, summary))),
         *_spread(shelf),
         *_tasks(shelf, summary, number),
         notes("Notes", () if experiment is None else experiment.notes),
         notes("Lines that cannot be read", _faults(shelf)),
     )
+
+
+def _ordered(shelf: Shelf, summary: StoreSummary) -> list[str]:
+    """The arms by name, after the baseline."""
+    baseline = shelf.index.baseline()
+    return sorted(summary.arms, key=lambda name: (name != baseline, name))
 
 
 def _about(experiment: Experiment) -> str:
@@ -78,7 +84,7 @@ def _spread(shelf: Shelf) -> Sequence[Child]:
 
 
 def _tasks(shelf: Shelf, summary: StoreSummary, number: int) -> Sequence[Child]:
-    names, arms = sorted(summary.tasks), sorted(summary.arms)
+    names, arms = sorted(summary.tasks), _ordered(shelf, summary)
     last = max(1, -(-len(names) // TASKS))
     number = min(number, last)
     shown = names[(number - 1) * TASKS : number * TASKS]
