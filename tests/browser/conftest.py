@@ -1,4 +1,4 @@
-"""One browser for all tests of pages."""
+"""One browser for all tests of a file: as long as it is open, no other event loop can be in its thread."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from tests.browser.chromium import chromium, missing_chromium
 from tests.parts import require
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The system's Chromium, or a reason to skip."""
     require(missing_chromium())

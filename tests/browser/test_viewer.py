@@ -79,6 +79,7 @@ def test_a_run_is_found_with_the_keyboard_alone(browser: Browser, viewer: Viewer
         seen.page.keyboard.type("median careful")
         seen.page.keyboard.press("Enter")
         expect(seen.page.get_by_role("status")).to_have_text("1 of 183 runs", timeout=PATIENCE_MILLISECONDS)
+        seen.page.wait_for_load_state(timeout=PATIENCE_MILLISECONDS)
         seen.page.keyboard.press("j")
         seen.page.keyboard.press("Enter")
 
@@ -89,9 +90,10 @@ def test_two_runs_are_put_side_by_side_from_one_of_them(browser: Browser, viewer
     with visit(browser, viewer.page("run")) as seen:
         seen.page.get_by_role("link", name="plain, repeat 1").click()
         seen.page.locator("#parting").wait_for(timeout=PATIENCE_MILLISECONDS)
+        seen.page.wait_for_load_state(timeout=PATIENCE_MILLISECONDS)  # keys are heard when the script is there
         seen.page.keyboard.press("d")
 
-        expect(seen.page.locator("#parting")).to_have_class(re.compile("current"))
+        expect(seen.page.locator("#parting")).to_have_class(re.compile("current"), timeout=PATIENCE_MILLISECONDS)
         expect(seen.page.locator("#parting")).to_contain_text("here they part")
 
 
@@ -111,9 +113,9 @@ def test_the_keys_are_explained_and_go_away(browser: Browser, viewer: Viewer) ->
     with visit(browser, viewer.page("experiments")) as seen:
         keys = seen.page.get_by_role("dialog", name="Keys")
         seen.page.keyboard.press("?")
-        expect(keys).to_be_visible()
+        expect(keys).to_be_visible(timeout=PATIENCE_MILLISECONDS)
         seen.page.keyboard.press("Escape")
-        expect(keys).to_be_hidden()
+        expect(keys).to_be_hidden(timeout=PATIENCE_MILLISECONDS)
 
 
 def test_numbers_grow_on_an_open_page(browser: Browser, tmp_path: Path) -> None:
