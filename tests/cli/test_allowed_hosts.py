@@ -17,7 +17,7 @@ from outweigh.adapters.stores.run_store import FolderRunStore
 def suite(tmp_path: Path) -> Path:
     require(BubblewrapSandboxes().missing())
     arms = {"a": shell(f"{FETCH} fetch http://elsewhere.example/; echo 42 >answer.txt")}
-    return write_suite(tmp_path / "suite", arms, sandbox={"kind": "bubblewrap", "allow_hosts": ["pypi.org"]}, repeats=1)
+    return write_suite(tmp_path / "suite", arms, sandbox={"kind": "bubblewrap", "allow_hosts": ["hub.test"]}, repeats=1)
 
 
 def test_a_run_keeps_whom_it_asked_for_in_vain(outweigh: Any, suite: Path, tmp_path: Path) -> None:
@@ -42,12 +42,12 @@ def test_doctor_opens_the_door_that_the_suite_asks_for(outweigh: Any, suite: Pat
 
 
 def test_an_entry_that_is_no_host_is_refused_before_anything_is_written(outweigh: Any, tmp_path: Path) -> None:
-    sandbox = {"kind": "local", "allow_hosts": ["https://pypi.org/simple"]}
+    sandbox = {"kind": "local", "allow_hosts": ["https://hub.test/simple"]}
     suite = str(write_suite(tmp_path / "suite", {"a": shell("true")}, sandbox=sandbox))
     run = outweigh("run", "-c", suite, "-o", str(tmp_path / "store"))
     doctor = outweigh("doctor", "-c", suite)
 
     assert (run.code, doctor.code) == (2, 1)
-    assert "https://pypi.org/simple" in run.err
-    assert "https://pypi.org/simple" in doctor.out
+    assert "https://hub.test/simple" in run.err
+    assert "https://hub.test/simple" in doctor.out
     assert not (tmp_path / "store").exists()

@@ -147,7 +147,7 @@ def test_what_one_side_has_said_last_is_told_to_the_other_which_may_go_on(backgr
 
 
 def test_a_host_that_is_not_listed_is_refused_and_remembered_once(background: Background, upstream: int) -> None:
-    egress = Egress(["pypi.org"], background)
+    egress = Egress(["hub.test"], background)
     with proxy(egress) as port:
         for _ in range(2):
             with pytest.raises(urllib.error.HTTPError) as refusal:
@@ -212,12 +212,12 @@ def test_the_next_address_is_tried_when_one_does_not_answer(background: Backgrou
     ("head", "status", "said"),
     [
         (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 400, b"this is a proxy"),
-        (b"GET https://pypi.org/ HTTP/1.1\r\n\r\n", 400, b"CONNECT"),
-        (b"GET http://user@pypi.org/ HTTP/1.1\r\n\r\n", 400, b"no host"),
-        (b"CONNECT pypi.org:https HTTP/1.1\r\n\r\n", 400, b"no host"),
+        (b"GET https://hub.test/ HTTP/1.1\r\n\r\n", 400, b"CONNECT"),
+        (b"GET http://user@hub.test/ HTTP/1.1\r\n\r\n", 400, b"no host"),
+        (b"CONNECT hub.test:https HTTP/1.1\r\n\r\n", 400, b"no host"),
         (b"GET http://127.0.0.1:9/ HTTP/1.1\r\nX: y\nHost: other\r\n\r\n", 400, b"header"),
         (b"\x16\x03\x01\x02\x00\r\n\r\n", 400, b"no HTTP/1 request"),
-        (b"GET http://pypi.org/" + b"x" * 40_000 + b" HTTP/1.1\r\n\r\n", 431, b"too long"),
+        (b"GET http://hub.test/" + b"x" * 40_000 + b" HTTP/1.1\r\n\r\n", 431, b"too long"),
         (b"CONNECT " + b"a" * 80 + b".example:443 HTTP/1.1\r\n\r\n", 502, b"cannot be reached"),
         (b"CONNECT 127.0.0.1:9 HTTP/1.1\r\n\r\n", 502, b"cannot be reached"),
     ],
@@ -307,7 +307,7 @@ def test_connections_are_bounded_and_those_that_end_make_room(background: Backgr
 
 def _turned_away(port: int) -> bool:
     try:
-        return raw(port, b"CONNECT pypi.org:443 HTTP/1.1\r\n\r\n") == b""
+        return raw(port, b"CONNECT hub.test:443 HTTP/1.1\r\n\r\n") == b""
     except ConnectionError:
         return True
 

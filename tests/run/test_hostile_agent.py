@@ -79,7 +79,7 @@ def test_every_attack_fails_and_is_in_the_record(
         background = held.enter_context(Background())
         shop, store = held.enter_context(open_shop(suite, tmp_path / "store", tmp_path / "scratch"))
         planned = next(run for run in plan_of(suite) if run.trial.arm == "a")
-        record = make_attempt(replace(shop, hosts=lambda: Egress(["pypi.org"], background), **walls), planned, 1).record
+        record = make_attempt(replace(shop, hosts=lambda: Egress(["hub.test"], background), **walls), planned, 1).record
         told = artifact(store, record, "stdout.txt").decode()
         refused = artifact(store, record, "refused-hosts.txt").decode()
 
