@@ -62,6 +62,7 @@ def _false_decisions(study: Study) -> Iterator[Claim]:
     for decision, limit in ((Decision.IMPROVED, MOST_FALSE_IMPROVED), (Decision.REGRESSED, MOST_FALSE_REGRESSED)):
         cells = [Measured(where=_place(cell), share=cell.of(decision), draws=cell.draws) for cell in study.nulls]
         yield _at_most(f"identical arms are called {decision.value} in at most {_percent(limit)}", cells, limit)
+    yield from _wider(study)
     cells = [Measured(where=_place(cell), share=cell.of(Decision.IMPROVED), draws=cell.draws) for cell in study.margins]
     yield _at_most(
         f"worse by the whole margin, but cheaper, is called improved in at most {_percent(MOST_ON_THE_MARGIN)}",
@@ -79,6 +80,23 @@ def _false_decisions(study: Study) -> Iterator[Claim]:
         cells,
         MOST_AFTER_LOOKS,
     )
+
+
+def _wider(study: Study) -> Iterator[Claim]:
+    asked = [cell for cell in study.wider if cell.question.promised]
+    for what, share, limit in (
+        ("any of several equal candidates is called improved", "any_improved", MOST_FALSE_IMPROVED),
+        ("each of them is called regressed", "regressed", MOST_FALSE_REGRESSED),
+    ):
+        cells = [
+            Measured(
+                where=f"{cell.question.name}, T = {cell.tasks}, R = {cell.repeats}",
+                share=getattr(cell, share),
+                draws=cell.draws,
+            )
+            for cell in asked
+        ]
+        yield _at_most(f"with a fourth gate, families or company, {what} in at most {_percent(limit)}", cells, limit)
 
 
 def _coverage(study: Study) -> Iterator[Claim]:

@@ -45,10 +45,11 @@ def rates(world: World, tasks: int, repeats: int, draws: int, seed: int, promise
 def decide(experiment: Draw, promised: ErrorRates = PROMISED) -> Decision:
     """The evidence policy's decision, hard per-task drops included."""
     (finding,) = find([[examine(gate) for gate in experiment.gates()]], promised)
-    return Decision.REGRESSED if _supported_drop(experiment) else finding.decision
+    return Decision.REGRESSED if supported_drop(experiment) else finding.decision
 
 
-def _supported_drop(experiment: Draw) -> bool:
+def supported_drop(experiment: Draw) -> bool:
+    """Whether a single task got worse beyond chance, which no gate has to agree with."""
     before, after = experiment.passes
     repeats = len(before)
     if repeats < MINIMUM_RUNS:

@@ -11,6 +11,7 @@ from calibration.looks import Looks, looks_rates
 from calibration.pitfalls import Rejections, RuleRates, rejections, rule_rates
 from calibration.power import PUBLISHED, Power, power
 from calibration.rates import Rates, rates
+from calibration.wider import QUESTIONS, Answer, answer
 from calibration.worlds import MIXED_EFFECTS, NULLS, ON_THE_MARGIN, SMALL_WIN, TRAP, WIN
 
 SEED = 20_000
@@ -21,6 +22,7 @@ COVERAGE_REPEATS = (1, 5)
 ORDINARY = (NULLS[0], SMALL_WIN, WIN, TRAP)
 """Worlds in which a good share of tasks passes and a good share fails."""
 NEAR_THE_EDGE = (NULLS[3], NULLS[5])
+WIDER_SIZES = ((15, 5), (20, 1), (30, 5), (60, 5), (100, 5))
 PLANNED_TASKS = 100
 LOOKS = 20
 
@@ -37,6 +39,7 @@ class Study:
     looks: tuple[Looks, ...]
     rules: tuple[RuleRates, ...]
     units: tuple[Rejections, ...]
+    wider: tuple[Answer, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +94,7 @@ def _cells() -> Iterator[_Cell]:
         for size in sizes
     )
     yield from (("units", rejections, (MIXED_EFFECTS, 20, repeats), 4_000) for repeats in (1, 5, 10))
+    yield from (("wider", answer, (question, *size), 4_000) for question in QUESTIONS for size in WIDER_SIZES)
 
 
 def _rule_cells() -> Iterator[_Cell]:

@@ -12,7 +12,9 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(200)
 def pass_rates(world: World) -> tuple[float, float]:
     """The pass rates of baseline and candidate over all tasks that the world could offer."""
     before = _mean_of_logistic(world.logit_mean, world.logit_deviation)
-    after = _mean_of_logistic(world.logit_mean + world.effect, hypot(world.logit_deviation, world.effect_deviation))
+    after = _mean_of_logistic(
+        world.logit_mean + world.effect, hypot(world.logit_deviation, world.effect_deviation, world.family_deviation)
+    )
     return before, (1 - world.lost) * after
 
 

@@ -9,6 +9,7 @@ from calibration.pitfalls import Rejections, RuleRates
 from calibration.power import PUBLISHED, Power
 from calibration.rates import Rates
 from calibration.study import Study
+from calibration.wider import QUESTIONS, Answer
 from calibration.worlds import NULLS, ON_THE_MARGIN, WIN
 
 from outweigh.verdict.verdict import Decision
@@ -40,6 +41,10 @@ def coverage_of(statistic: str) -> Coverage:
     )
 
 
+def answer_of(any_improved: float) -> Answer:
+    return Answer(question=QUESTIONS[0], tasks=30, repeats=5, draws=1000, any_improved=any_improved, regressed=0.055)
+
+
 def good_study() -> Study:
     line = PUBLISHED[5]
     rules = ("sequential", "ordinary", "once")
@@ -62,6 +67,7 @@ def good_study() -> Study:
                 world="mixed", tasks=20, repeats=5, draws=1000, mcnemar_on_runs=0.2, t_on_runs=0.2, t_on_tasks=0.05
             ),
         ),
+        wider=(answer_of(0.012),),
     )
 
 
@@ -71,6 +77,7 @@ def test_the_page_shows_every_measurement() -> None:
     assert "1.1 / 6.1" in page
     assert "| 95.1 |" in page
     assert "| 13.1 | 12.9 | 26.0 |" in page
+    assert "| 1.2 / 5.5 |" in page
 
 
 def test_a_study_that_keeps_its_promises_says_so() -> None:
@@ -83,6 +90,20 @@ def test_a_broken_promise_is_shown_as_broken() -> None:
 
     assert [claim.holds for claim in claims(study)].count(False) == 1
     assert "**broken**" in outcomes(render(study))
+
+
+def test_a_promise_about_company_that_is_broken_is_shown_as_broken() -> None:
+    study = replace(good_study(), wider=(answer_of(0.05),))
+
+    assert [claim.holds for claim in claims(study)].count(False) == 1
+
+
+def test_the_known_limit_of_the_rule_is_shown_and_promises_nothing() -> None:
+    limit = replace(answer_of(0.12), question=QUESTIONS[-1])
+    study = replace(good_study(), wider=(answer_of(0.012), limit))
+
+    assert all(claim.holds for claim in claims(study))
+    assert "| 12.0 / 5.5 |" in render(study)
 
 
 def test_a_promise_that_chance_may_have_missed_says_by_how_much() -> None:
