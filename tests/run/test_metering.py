@@ -58,6 +58,29 @@ class TestFigures:
             "the agent reports use of a model, and no request came through the gateway; tokens and cost are unknown",
         )
 
+    @pytest.mark.parametrize(
+        ("known", "words"),
+        [
+            ({"usage": tokens(90, 10, 11)}, "101 tokens of prompts where 100 came through the gateway"),
+            ({"usage": tokens(100, 11)}, "11 output tokens where 10 came through the gateway"),
+            ({"usage": tokens(None, None, None, None), "request_count": 2}, "2 requests where 1 came through the"),
+        ],
+    )
+    def test_an_agent_that_used_a_model_partly_without_the_gateway_has_unknown_figures_too(
+        self, known: dict[str, Any], words: str
+    ) -> None:
+        found = measured(said(**known), an_account(a_call()))
+
+        assert found.outcome.usage == tokens(None, None, None, None)
+        assert found.outcome.cost == UNKNOWN_COST
+        assert [words in warning for warning in found.outcome.warnings] == [True]
+        assert found.metering.models == {"model-1": tokens(100, 10)}
+
+    def test_cached_tokens_that_an_agent_takes_for_fresh_ones_went_around_nothing(self) -> None:
+        found = measured(said(usage=tokens(100, 10)), an_account(a_call(usage=tokens(20, 10, 80))))
+
+        assert found.outcome.usage == tokens(20, 10, 80)
+
     def test_an_agent_that_asked_no_model_took_nothing(self) -> None:
         found = measured(said(usage=tokens(0, 0)), an_account())
 

@@ -1,11 +1,14 @@
 from math import inf
 
 import pytest
+from msgspec.structs import replace
 
 from outweigh.record.cost import UNKNOWN_COST, CostProvenance
+from outweigh.record.metering import Metering, Reported
 from outweigh.record.pricing import FirstKnown, ListedPrices, ModelPrices
 from outweigh.record.run_record import AgentIdentity, AgentKind
-from outweigh.score.cost import cost_of_pass, run_cost
+from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.score.cost import cache_normalised_cost, cost_of_pass, run_cost
 from outweigh.testing.builders import a_run
 
 LIST = ListedPrices(
@@ -48,3 +51,24 @@ def test_a_pass_costs_its_run_and_a_failure_never_passes() -> None:
     assert cost_of_pass(0.5, 0).value == inf
     assert cost_of_pass(None, 1).value is None
     assert cost_of_pass(0.5, None).value is None
+
+
+def test_what_came_through_the_gateway_is_not_priced_as_the_whole_when_the_agent_knows_of_more() -> None:
+    metered = Usage(input_tokens=100, output_tokens=10, cache_read_tokens=0, cache_write_tokens=0)
+    run = a_run(
+        agent=AGENT,
+        metering=Metering(
+            requests=1,
+            failed_requests=0,
+            models={"m": metered},
+            time_to_first_token_seconds=None,
+            model_seconds=1.0,
+        ),
+        reported=Reported(usage=replace(metered, output_tokens=11), cost_usd=None, requests=None),
+    )
+
+    for recorded in (run, replace(run, cost=UNKNOWN_COST, usage=NO_USAGE)):
+        cost, reason = run_cost(recorded, FirstKnown(LIST))
+        assert cost.usd is None
+        assert "11 output tokens where 10 came through the gateway" in reason
+        assert cache_normalised_cost(recorded, FirstKnown(LIST)).value is None

@@ -1,10 +1,13 @@
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
 from outweigh.compare.comparison import compare
+from outweigh.record.metering import Metering, Reported
 from outweigh.record.run_record import AgentIdentity, AgentKind
 from outweigh.record.status import Status
+from outweigh.record.usage import NO_USAGE
 from outweigh.testing.builders import a_run, an_arm, evidence_of
 from outweigh.verdict.blockers import blockers
 from outweigh.verdict.promotion import may_promote
@@ -49,6 +52,17 @@ def blocked(*candidate: object, baseline: list[object] | None = None) -> str:
 
 def test_complete_real_evidence_has_nothing_in_its_way() -> None:
     assert blocked(*an_arm("new", [[True] * 20])) == ""
+
+
+def test_a_single_run_that_used_a_model_past_the_gateway_stands_in_the_way() -> None:
+    metering = Metering(requests=1, failed_requests=0, models={}, time_to_first_token_seconds=None, model_seconds=1.0)
+    knows_of_more = Reported(usage=NO_USAGE, cost_usd=None, requests=2)
+    *clean, last = an_arm("new", [[True] * 20])
+
+    assert "runs of new (1) used a model past the gateway" in blocked(
+        *clean, replace(last, metering=metering, reported=knows_of_more)
+    )
+    assert blocked(*clean, replace(last, metering=metering, reported=replace(knows_of_more, requests=1))) == ""
 
 
 @pytest.mark.parametrize("kind", [AgentKind.SCRIPTED, AgentKind.REPLAYED])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from outweigh.record.loaded import Loaded
+from outweigh.record.past_gateway import past_gateway
 from outweigh.record.run_record import AgentIdentity, RunRecord
 from outweigh.record.status import EXCLUDED, Status
 
@@ -33,8 +34,8 @@ class Setback(NamedTuple):
 class Sighting:
     """Of counted runs: how many each agent made, how many have a proof of what was loaded, and what that names.
 
-    `warnings` are those of the runs themselves; `warned` runs have some. `setbacks` are attempts that do not count, the
-    first of many.
+    `warnings` are those of the runs themselves; `warned` runs have some. `past_gateway` runs used a model where nobody
+    measured it. `setbacks` are attempts that do not count, the first of many.
     """
 
     agents: Mapping[AgentIdentity, int]
@@ -42,6 +43,7 @@ class Sighting:
     pieces: Mapping[Piece, int]
     warnings: Mapping[str, int]
     warned: int
+    past_gateway: int
     setbacks: tuple[Setback, ...]
 
 
@@ -54,6 +56,7 @@ class Watcher:
         self._warnings: Counter[str] = Counter()
         self._setbacks: list[Setback] = []
         self._warned = 0
+        self._past_gateway = 0
         self._proven = 0
 
     def see(self, run: RunRecord) -> None:
@@ -66,6 +69,7 @@ class Watcher:
         self._agents[run.agent] += 1
         self._warnings.update(set(run.warnings))
         self._warned += bool(run.warnings)
+        self._past_gateway += past_gateway(run.metering, run.reported) is not None
         if run.loaded is not None:
             self._proven += 1
             self._pieces.update(_pieces(run.loaded))
@@ -78,6 +82,7 @@ class Watcher:
             pieces=self._pieces,
             warnings=self._warnings,
             warned=self._warned,
+            past_gateway=self._past_gateway,
             setbacks=tuple(self._setbacks),
         )
 

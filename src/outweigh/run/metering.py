@@ -9,6 +9,7 @@ from outweigh.ports import AttemptOutcome
 from outweigh.record.components import Component, ComponentTokens
 from outweigh.record.cost import UNKNOWN_COST, Cost, CostProvenance
 from outweigh.record.metering import Metering, Reported
+from outweigh.record.past_gateway import past_gateway
 from outweigh.record.status import Status
 from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.transcript.failure import Failure, FailureKind
@@ -31,10 +32,13 @@ class Measured:
 
 def measured(said: AttemptOutcome, account: Account) -> Measured:
     """Put the account of a run in the place of what its agent said about tokens, dollars and failures."""
-    went_around = _went_around(said, account.calls)
-    usage = NO_USAGE if went_around else _usage(account.calls)
+    metering = _metering(account.calls)
+    reported = Reported(usage=said.usage, cost_usd=said.cost.usd, requests=said.request_count)
+    beyond = past_gateway(metering, reported)
+    usage = _usage(account.calls) if beyond is None else NO_USAGE
     status, detail, failure = _settled(said, account.calls)
-    doubts = (*went_around, *_disagreements(said, usage, len(account.calls)), *_doubts(account.calls))
+    went_around = beyond and f"the agent reports {beyond}; tokens and cost are unknown"
+    doubts = (went_around, _disagreement(said, usage, len(account.calls)), _broken_off(account.calls))
     outcome = replace(
         said,
         status=status,
@@ -42,20 +46,11 @@ def measured(said: AttemptOutcome, account: Account) -> Measured:
         failure=failure,
         retry_after_seconds=said.retry_after_seconds if failure is None else failure.retry_after_seconds,
         usage=usage,
-        cost=UNKNOWN_COST if went_around else _cost(account),
+        cost=_cost(account) if beyond is None else UNKNOWN_COST,
         components=_components(account.calls) or said.components,
-        warnings=(*said.warnings, *doubts),
+        warnings=(*said.warnings, *filter(None, doubts)),
     )
-    reported = Reported(usage=said.usage, cost_usd=said.cost.usd, requests=said.request_count)
-    return Measured(outcome=outcome, metering=_metering(account.calls), reported=reported)
-
-
-def _went_around(said: AttemptOutcome, calls: Sequence[ModelCall]) -> list[str]:
-    """Words about an agent that used a model and sent the gateway nothing: what nobody measured is unknown, not 0."""
-    spoken = [said.cost.usd, *(getattr(said.usage, part) for part in PARTS)]
-    if calls or not any(spoken):
-        return []
-    return ["the agent reports use of a model, and no request came through the gateway; tokens and cost are unknown"]
+    return Measured(outcome=outcome, metering=metering, reported=reported)
 
 
 def _usage(calls: Sequence[ModelCall]) -> Usage:
@@ -145,7 +140,7 @@ def _last_word(calls: Sequence[ModelCall]) -> Failure | None:
     return max(working, key=lambda call: call.started_at_seconds).failure if working else None
 
 
-def _disagreements(said: AttemptOutcome, usage: Usage, requests: int) -> list[str]:
+def _disagreement(said: AttemptOutcome, usage: Usage, requests: int) -> str | None:
     """What the agent says otherwise than was measured."""
     pairs = [(part, getattr(said.usage, part), getattr(usage, part)) for part in PARTS]
     wrong = [
@@ -154,13 +149,13 @@ def _disagreements(said: AttemptOutcome, usage: Usage, requests: int) -> list[st
         if theirs is not None and ours is not None and theirs != ours
     ]
     if not wrong:
-        return []
+        return None
     counted = (
         "" if said.request_count in (None, requests) else f" (it counts {said.request_count} of {requests} requests)"
     )
-    return [f"the agent reports {' and '.join(wrong)} metered{counted}; the metered figures are used"]
+    return f"the agent reports {' and '.join(wrong)} metered{counted}; the metered figures are used"
 
 
-def _doubts(calls: Sequence[ModelCall]) -> list[str]:
+def _broken_off(calls: Sequence[ModelCall]) -> str | None:
     cut = sum(call.failure is not None and call.failure.kind is FailureKind.CUT_STREAM for call in calls)
-    return [f"{cut} answers broke off before their usage was told, so the run's tokens are unknown"] if cut else []
+    return f"{cut} answers broke off before their usage was told, so the run's tokens are unknown" if cut else None

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from math import inf
 
-from outweigh.record.cost import Cost, CostProvenance
+from outweigh.record.cost import UNKNOWN_COST, Cost, CostProvenance
+from outweigh.record.past_gateway import past_gateway
 from outweigh.record.pricing import PER_MILLION, FirstKnown
 from outweigh.record.run_record import RunRecord
 from outweigh.record.usage import Usage
@@ -12,6 +13,8 @@ from outweigh.stats.quantity import Quantity, known, unknown
 
 def run_cost(run: RunRecord, prices: FirstKnown) -> tuple[Cost, str]:
     """The recorded cost where there is one, else tokens times prices; the reason is empty when it is known."""
+    if (beyond := past_gateway(run.metering, run.reported)) is not None:
+        return UNKNOWN_COST, _not_the_whole(beyond)
     if run.cost.usd is not None:
         return run.cost, ""
     total, reason = 0.0, ""
@@ -29,6 +32,8 @@ def cache_normalised_cost(run: RunRecord, prices: FirstKnown) -> Quantity:
     """What a metered run would have cost without a prompt cache: every prompt token at the price of fresh input."""
     if run.metering is None:
         return unknown("the run was not metered, so what each model read from its cache is not known")
+    if (beyond := past_gateway(run.metering, run.reported)) is not None:
+        return unknown(_not_the_whole(beyond))
     total = 0.0
     for model, usage in run.metering.models.items():
         listed = prices.prices(model)
@@ -40,6 +45,10 @@ def cache_normalised_cost(run: RunRecord, prices: FirstKnown) -> Quantity:
             prompt * listed.input_usd_per_million + usage.output_tokens * listed.output_usd_per_million
         ) * PER_MILLION
     return known(total)
+
+
+def _not_the_whole(beyond: str) -> str:
+    return f"the agent reports {beyond}, so nobody measured the whole run"
 
 
 def _usage_by_model(run: RunRecord) -> Mapping[str | None, Usage]:

@@ -40,6 +40,13 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
             f"runs of {' and '.join(misapplied)} did not have what their arm declares, or had what another arm does "
             "(arm_not_applied). Mend the set-up and run them again in a new store."
         )
+    if unmeasured := [
+        f"{arm} ({sight.past_gateway})" for arm, sight in comparison.sightings.items() if sight.past_gateway
+    ]:
+        yield (
+            f"runs of {' and '.join(unmeasured)} used a model past the gateway, so nobody measured what they took, or "
+            'saw what they sent. Close that way (docs/gateway.md), or measure no arm (mode = "direct"), and run again.'
+        )
     if unreal := sorted(kind.value for kind in comparison.agent_kinds - {AgentKind.REAL}):
         yield f"the runs come from {' and '.join(unreal)} agents. Only real agents can earn a promotion."
     yield from _unequal_losses(comparison)
