@@ -12,6 +12,7 @@ GROUPS = {
     "importer": "outweigh.importers",
     "judge": "outweigh.judges",
     "sandbox": "outweigh.sandboxes",
+    "suite reader": "outweigh.suite_readers",
 }
 
 

@@ -23,6 +23,7 @@ from outweigh.record.usage import Usage
 from outweigh.report.document import Report
 from outweigh.task.arm import Arm
 from outweigh.task.judge import JudgeSpec
+from outweigh.task.suite_draft import SuiteDraft, SuiteFile, TaskDraft
 from outweigh.task.task import Task
 from outweigh.transcript.failure import Failure
 from outweigh.transcript.model_call import Account, Marker
@@ -63,6 +64,11 @@ __all__ = [
     "SandboxProvider",
     "SandboxRequest",
     "Store",
+    "SuiteDraft",
+    "SuiteFile",
+    "SuiteReader",
+    "SuiteWishes",
+    "TaskDraft",
     "Upstream",
     "Workspaces",
 ]
@@ -576,3 +582,32 @@ class Importer(Protocol):
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord | Judgment]:
         """Record by record, in memory that does not grow with the source. The same source gives the same records."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteWishes:
+    """What the user says about a suite that is read: who works on it, where its own format names nobody."""
+
+    agent: str
+    model: str | None
+
+
+class SuiteReader(Protocol):
+    """Reads a suite that was written for another program. Bad input is a UsageError, nothing else.
+
+    What cannot be carried over is a note of the draft, never dropped in silence. Nothing is fetched and nothing run.
+    """
+
+    @property
+    def name(self) -> str:
+        """The format."""
+
+    @property
+    def looks_for(self) -> str:
+        """What a path must be for this format, in a few words, e.g. "a folder with a test.yaml"."""
+
+    def recognises(self, path: Path) -> bool:
+        """Whether this looks like its format, by a short look that never raises and is never wrong about others'."""
+
+    def read(self, path: Path, wishes: SuiteWishes) -> SuiteDraft:
+        """The whole suite. The same source gives the same draft."""

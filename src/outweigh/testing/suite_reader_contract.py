@@ -1,0 +1,113 @@
+"""Claims about every SuiteReader. Subclass the contract, write a small example, and pytest runs them."""
+
+import random
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+from outweigh.adapters.suites.writing import suite_files
+from outweigh.errors import UsageError
+from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes
+from outweigh.run.loading import LoadedSuite, load_suite
+
+WISHES = SuiteWishes(agent="claude-code", model=None)
+_VALUES = (b"null", b"-1", b'"x"', b'""', b"[]", b"{}", b"1e400", b"true", b"\xff", b"NaN", b'"../x"', b'"\\ud800"')
+
+
+def written(draft: SuiteDraft, folder: Path) -> LoadedSuite:
+    """The draft as files below a folder, read again as any suite is."""
+    for path, file in suite_files(draft).items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.content)
+        if file.executable:
+            place.chmod(0o755)
+    return load_suite(folder)
+
+
+class SuiteReaderContract(ABC):
+    """What somebody wrote is up to them; that a suite comes of it, or a sentence, is up to the reader."""
+
+    mutations = 60
+
+    @abstractmethod
+    def reader(self) -> SuiteReader:
+        """The reader under test."""
+
+    @abstractmethod
+    def example(self, folder: Path) -> Path:
+        """Write a small valid source below a folder and return the path that a user would name."""
+
+    def wishes(self) -> SuiteWishes:
+        """What a user says about the example."""
+        return WISHES
+
+    def test_recognises_its_own(self, tmp_path: Path) -> None:
+        """A user need not name the format."""
+        assert self.reader().recognises(self.example(tmp_path))
+
+    def test_recognises_nothing_strange(self, tmp_path: Path) -> None:
+        """Neither what is not there, nor what is empty, nor noise."""
+        (tmp_path / "empty").mkdir()
+        strange = {"none": b"", "noise": bytes(range(256)), "a.json": b"{}", "b.json": b"[]", "c.yaml": b"a: *b\n"}
+        for name, content in strange.items():
+            (tmp_path / name).write_bytes(content)
+        (tmp_path / "loop").symlink_to(tmp_path / "loop")
+
+        for name in ("empty", *strange, "loop", "missing"):
+            assert not self.reader().recognises(tmp_path / name), name
+
+    def test_says_what_it_looks_for(self) -> None:
+        """For the list that somebody is shown who named something else."""
+        assert self.reader().name
+        assert self.reader().looks_for
+
+    def test_gives_a_suite_that_can_be_loaded(self, tmp_path: Path) -> None:
+        """By the strict reader of all suites, with every task that was drafted."""
+        draft = self.reader().read(self.example(tmp_path / "source"), self.wishes())
+
+        suite = written(draft, tmp_path / "suite")
+
+        assert [task.id for task in suite.tasks] == sorted(task.name for task in draft.tasks)
+        assert suite.spec.baseline == draft.spec.baseline
+
+    def test_reads_the_same_twice(self, tmp_path: Path) -> None:
+        """So that a suite can be made again."""
+        path = self.example(tmp_path)
+
+        assert self.reader().read(path, self.wishes()) == self.reader().read(path, self.wishes())
+
+    def test_never_breaks_on_what_is_broken(self, tmp_path: Path) -> None:
+        """Damaged files are a UsageError, or a suite that can be written and loaded all the same."""
+        path = self.example(tmp_path / "source")
+        files = [each for each in sorted(path.rglob("*")) if each.is_file()] if path.is_dir() else [path]
+        chance = random.Random(0)
+        for number in range(self.mutations):
+            file = chance.choice(files)
+            whole = file.read_bytes()
+            file.write_bytes(_damaged(whole, chance))
+            self.reader().recognises(path)
+            try:
+                draft = self.reader().read(path, self.wishes())
+                suite_files(draft)
+            except UsageError:
+                continue
+            finally:
+                file.write_bytes(whole)
+            # What the reader lets pass must not be left for the loader to stumble over.
+            assert written(draft, tmp_path / f"suite-{number}").tasks
+
+
+def _damaged(content: bytes, chance: random.Random) -> bytes:
+    """A file with one thing wrong: torn, a value that is something else, a part left out, bits that are no text."""
+    place = chance.randrange(len(content) + 1)
+    match chance.randrange(4):
+        case 0:
+            return content[:place]
+        case 1:
+            start = content.find(b":", place)
+            ends = (found for mark in b",}\n" if (found := content.find(mark, start + 1)) > 0)
+            return content[: start + 1] + b" " + chance.choice(_VALUES) + content[min(ends, default=len(content)) :]
+        case 2:
+            return content[:place] + chance.choice(_VALUES) + content[place + chance.randrange(8) :]
+        case _:
+            return content[:place] + content[place + chance.randrange(1, 40) :]
