@@ -300,7 +300,7 @@ def test_money_for_judging_has_an_end(store: Path, outweigh: Outweigh) -> None:
 
 def test_invalid_answers_are_asked_for_again_on_demand(store: Path, outweigh: Outweigh) -> None:
     with ModelServer(Script(turn=[Turn(text="no JSON")])) as server:
-        judge(outweigh, store, by_http(server, retries=0))
+        silent = judge(outweigh, store, by_http(server, retries=0), options=("--format", "json"))
         port = server.port
     with ModelServer(Script(turn=[answering(answers())]), port=port) as server:
         idle = outweigh("judge", str(store), "--format", "json")
@@ -308,7 +308,12 @@ def test_invalid_answers_are_asked_for_again_on_demand(store: Path, outweigh: Ou
 
         assert len(server.ledger) == RUNS
     assert (idle.json()["added"], again.json()["added"]) == (0, RUNS)
-    assert again.json()["judges"][0]["valid"] == RUNS
+    assert (silent.json()["judges"][0]["passed"], silent.json()["judges"][0]["known_cost_usd"]) == (None, None)
+    assert again.json()["judges"][0]["valid"] == again.json()["judges"][0]["passed"] == RUNS
+    (shown,) = outweigh(
+        "compare", str(store), "--baseline", "plain", "--candidate", "chatty", "--format", "json"
+    ).json()["judges"]["judges"]
+    assert (sum(shown["answers"].values()), sum(shown["invalid"].values())) == (RUNS, 0)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@ import pytest
 from msgspec.structs import replace
 
 from outweigh.compare.comparison import compare
+from outweigh.compare.judge_panel import judge_panel
 from outweigh.errors import EvidenceError
+from outweigh.record.cost import reported_cost
 from outweigh.record.digest import record_digest
 from outweigh.record.judgment import JudgeIdentity
 from outweigh.record.voice import voice_of
@@ -35,6 +37,41 @@ def test_an_answer_that_could_not_be_used_may_be_followed_by_one_that_can() -> N
 
     assert in_order.arm("old")[0].judge_score == out_of_order.arm("old")[0].judge_score == 0.7
     assert len(in_order.judging["old"]) == 2  # both were paid for
+
+
+@pytest.mark.parametrize("signed", [None, "v1"])
+def test_a_try_that_was_replaced_is_paid_for_and_counted_nowhere_else(signed: str | None) -> None:
+    """Who did not answer did not say its version either, and is replaced by the same judge's signed answer."""
+    refused = a_judgment(BEFORE, invalid_reason="refused", criteria=(), cost=reported_cost(0.5))
+    answer = a_judgment(BEFORE, 0.7, cost=reported_cost(0.5))
+    answer = replace(answer, judge=replace(answer.judge, version=signed))
+
+    for tries in ((refused, answer), (refused, refused, answer), (answer, refused)):
+        panel = judge_panel(evidence_of(BEFORE, *tries).judging, 0)
+        assert panel is not None
+        (judge,) = panel.judges
+        assert (judge.answers, judge.invalid) == ({"old": 1}, {"old": 0})
+        assert judge.cost_usd["old"].value == 0.5 * len(tries)
+
+
+def test_an_unusable_answer_stays_counted_where_only_another_pass_or_rubric_was_answered() -> None:
+    refused = a_judgment(BEFORE, invalid_reason="refused", criteria=())
+    other_pass = a_judgment(BEFORE, 0.7, pass_index=2)
+    other_rubric = a_judgment(BEFORE, 0.7, judge="judge")
+    other_rubric = replace(other_rubric, judge=replace(other_rubric.judge, rubric_sha256="r2"))
+
+    for other in (other_pass, other_rubric):
+        assert [fact.replaced for fact in evidence_of(BEFORE, refused, other).judging["old"]] == [False, False]
+
+
+def test_a_judge_that_gave_no_usable_answer_is_among_the_warnings_of_every_policy() -> None:
+    refused = [a_judgment(run, invalid_reason="refused", criteria=()) for run in (BEFORE, AFTER)]
+
+    silent = compare(evidence_of(BEFORE, AFTER, refused), "old", "new")
+    retried = compare(evidence_of(BEFORE, AFTER, refused, a_judgment(AFTER)), "old", "new")
+
+    assert any("judge 'judge' says nothing: none of its 2 answers can be used" in words for words in silent.warnings)
+    assert not any("says nothing" in words for words in retried.warnings)
 
 
 def test_a_usable_answer_is_never_replaced() -> None:

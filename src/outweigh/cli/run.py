@@ -151,7 +151,8 @@ def _describe(plan: Sequence[PlannedRun], suite: LoadedSuite, equipment: Equipme
     capped = f"cost: at most ${worst or 0:,.2f}, without {'judges and ' if suite.spec.judges else ''}failed attempts"
     print("cost: unknown; [limits] budget_usd would cap a run" if worst is None else capped)
     for judge in suite.spec.judges:
-        print(f"judged by {judge.name} ({judge.backend}, {judge.model or 'its own model'}), {judge.passes} times a run")
+        often = "once" if judge.passes == 1 else f"{judge.passes} times"
+        print(f"judged by {judge.name} ({judge.backend}, {judge.model or 'its own model'}), {often} a run")
     for run in plan[:SHOWN_RUNS]:
         print(f"  {run.position + 1}. {run.trial.task_id}, {run.trial.arm}, repeat {run.trial.repeat}")
     if len(plan) > SHOWN_RUNS:

@@ -14,7 +14,7 @@ from outweigh.compare.pairing import Pairing, pair_runs
 from outweigh.compare.pass_fact import PassFact
 from outweigh.compare.sightings import Sighting
 from outweigh.compare.task_comparison import TaskComparison, compare_tasks
-from outweigh.compare.voices import voice_warnings
+from outweigh.compare.voices import silence_warnings, voice_warnings
 from outweigh.errors import UsageError, name_some
 from outweigh.record.run_record import AgentKind
 from outweigh.score.profile import OBJECTIVE_FIRST, Profile
@@ -88,7 +88,12 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
         judging={name: evidence.judging.get(name, ()) for name in arms},
         skipped_lines=len(evidence.skipped),
         evidence_sha256=evidence.sha256(baseline, candidate),
-        warnings=(*evidence.warnings, *_warnings(before, after), *_warned(sightings)),
+        warnings=(
+            *evidence.warnings,
+            *_warnings(before, after),
+            *_warned(sightings),
+            *silence_warnings(evidence.asked(arms)),
+        ),
         composite_warnings=(
             *voice_warnings(arms.values(), evidence.asked(arms), evidence.jury),
             *composer.warnings(),

@@ -1,14 +1,16 @@
 """Judgments find their runs: each answer once, and only about the very record it was given for."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from outweigh.compare.pass_fact import PassFact, fact_of
+from outweigh.compare.unsigned import may_be
 from outweigh.errors import EvidenceError
 from outweigh.record.digest import record_digest
 from outweigh.record.judgment import Judgment
+from outweigh.record.voice import voice_of
 from outweigh.score.jury import Jury
 from outweigh.score.score import Score, with_judgments
 
@@ -68,9 +70,22 @@ def join_judgments(
         if answers:
             joined.scores[key] = with_judgments(scores[key], answers, jury)
             joined.digests[key[1]].extend(map(record_digest, answers))
-            # Tries that another one replaced were paid for all the same.
-            joined.facts[key[1]].extend(fact_of(one.judgment) for one in fresh)
+            joined.facts[key[1]].extend(_facts([one.judgment for one in fresh]))
     return joined
+
+
+def _facts(tries: Sequence[Judgment]) -> Iterator[PassFact]:
+    """All tries, as all were paid for; an unusable one is replaced by any later one and by any that could be used."""
+    for place, one in enumerate(tries):
+        others = (other for later, other in enumerate(tries) if later > place or other.invalid_reason is None)
+        replaced = one.invalid_reason is not None and any(_same_question(one, other) for other in others)
+        yield fact_of(one, replaced=replaced)
+
+
+def _same_question(one: Judgment, other: Judgment) -> bool:
+    same = (one.pass_index, one.judge.rubric_sha256) == (other.pass_index, other.judge.rubric_sha256)
+    ours, theirs = voice_of(one.judge), voice_of(other.judge)
+    return same and (may_be(ours, theirs) or may_be(theirs, ours))
 
 
 def _keys(

@@ -21,6 +21,7 @@ LEVEL = 0.95
 class JudgeSummary:
     """One voice: how many answers it gave for each arm, how many could not be used, and how it adds up.
 
+    Tries that another one replaced are in its cost and in nothing else.
     `notable_gaps` of `stated_totals` are further than .02 from the sum of their parts. `retest` is the agreement
     between its own passes over the same runs.
     """
@@ -66,12 +67,13 @@ def judge_panel(arms: Mapping[str, Sequence[PassFact]], seed: int) -> JudgePanel
 
 
 def _summary(voice: Voice, by_arm: Mapping[str, Sequence[PassFact]], seed: int) -> JudgeSummary:
-    facts = _flat(by_arm)
+    standing = {arm: [fact for fact in of_arm if not fact.replaced] for arm, of_arm in by_arm.items()}
+    facts = _flat(standing)
     gaps = [abs(fact.gap) for fact in facts if fact.gap is not None]
     return JudgeSummary(
         voice=voice,
-        answers={arm: len(of_arm) for arm, of_arm in by_arm.items()},
-        invalid={arm: sum(fact.invalid for fact in of_arm) for arm, of_arm in by_arm.items()},
+        answers={arm: len(of_arm) for arm, of_arm in standing.items()},
+        invalid={arm: sum(fact.invalid for fact in of_arm) for arm, of_arm in standing.items()},
         flagged=sum(fact.flagged for fact in facts),
         stated_totals=len(gaps),
         notable_gaps=sum(round(gap, 9) > NOTABLE_GAP for gap in gaps),

@@ -7,7 +7,10 @@ from outweigh.score.judged import judgment_score, stated_gap
 
 
 class PassFact(NamedTuple):
-    """One pass of one judge over one run, without its words. `score` is None where it could not be used."""
+    """One pass of one judge over one run, without its words. `score` is None where it could not be used.
+
+    `replaced` marks a try that another one took the place of: it was paid for, and says nothing any more.
+    """
 
     run_id: str
     judge: JudgeIdentity
@@ -17,9 +20,10 @@ class PassFact(NamedTuple):
     gap: float | None
     cost_usd: float | None
     flagged: bool
+    replaced: bool
 
 
-def fact_of(judgment: Judgment) -> PassFact:
+def fact_of(judgment: Judgment, *, replaced: bool = False) -> PassFact:
     """Keep the figures, leave the words."""
     return PassFact(
         run_id=judgment.run_id,
@@ -30,4 +34,5 @@ def fact_of(judgment: Judgment) -> PassFact:
         gap=stated_gap(judgment).value,
         cost_usd=judgment.cost.usd,
         flagged=bool(judgment.warnings),
+        replaced=replaced,
     )

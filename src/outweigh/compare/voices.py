@@ -22,6 +22,22 @@ def voice_warnings(arms: Iterable[Sequence[Score]], asked: Iterable[PassFact], j
     return (*_drifted(facts), *_rubrics(facts, tasks), *_objections(runs, jury))
 
 
+def silence_warnings(asked: Iterable[PassFact]) -> Iterator[str]:
+    """Judges none of whose answers can be used: their rows in a table look like opinions, and there is none."""
+    usable: dict[str, list[bool]] = defaultdict(list)
+    for fact in asked:
+        if not fact.replaced:
+            usable[fact.judge.name].append(not fact.invalid)
+    for name, answers in sorted(usable.items()):
+        if not any(answers):
+            count = "its only answer" if len(answers) == 1 else f"none of its {len(answers)} answers"
+            can = "cannot" if len(answers) == 1 else "can"
+            yield (
+                f"judge {name!r} says nothing: {count} {can} be used. `outweigh judge RUNS` tells why, and with "
+                "--retry-invalid it asks again."
+            )
+
+
 def _drifted(facts: Sequence[PassFact]) -> Iterator[str]:
     seen: dict[tuple[str, str], set[str | None]] = defaultdict(set)
     for fact in facts:

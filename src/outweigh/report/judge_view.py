@@ -46,9 +46,10 @@ def judge_report(accounts: JudgeAccounts) -> Report:
 def judging_words(accounts: JudgeAccounts) -> tuple[str, ...]:
     """The same in a few lines, for the end of a run."""
     figures = [_figures(account) for account in accounts.accounts]
-    spent, unknown = sum(each["known_cost_usd"] for each in figures), sum(each["unknown_costs"] for each in figures)
-    cost = f"${spent:,.4f}" + (f" and {unknown} unknown" if unknown else "")
-    return (f"judges: {_headline(accounts)}, {cost} spent on judging", *_warnings(accounts))
+    known = [each["known_cost_usd"] for each in figures if each["known_cost_usd"] is not None]
+    unknown = sum(each["unknown_costs"] for each in figures)
+    cost = f"{_spent(sum(known), unknown)} spent on judging" if known else "what judging cost is unknown"
+    return (f"judges: {_headline(accounts)}, {cost}", *_warnings(accounts))
 
 
 def _headline(accounts: JudgeAccounts) -> str:
@@ -62,6 +63,7 @@ def _tone(accounts: JudgeAccounts) -> Tone:
 
 def _figures(account: JudgeAccount) -> dict[str, Any]:
     outcomes = [judged_outcome(judgment) for judgment in account.judgments]
+    passed = [outcome.passed for outcome in outcomes if outcome.passed is not None]
     scores = [outcome.score.value for outcome in outcomes if outcome.score.value is not None]
     paid = (*account.judgments, *account.replaced)
     costs = [judgment.cost.usd for judgment in paid]
@@ -73,26 +75,32 @@ def _figures(account: JudgeAccount) -> dict[str, Any]:
         "valid": sum(judgment.invalid_reason is None for judgment in account.judgments),
         "invalid": sum(judgment.invalid_reason is not None for judgment in account.judgments),
         "mean_score": sum(scores) / len(scores) if scores else None,
-        "passed": sum(outcome.passed is True for outcome in outcomes),
+        "passed": sum(passed) if passed else None,
         "attempts": sum(judgment.attempts or 1 for judgment in paid),
-        "known_cost_usd": sum(known),
+        "known_cost_usd": sum(known) if known or not costs else None,
         "unknown_costs": len(costs) - len(known),
         "set_aside": account.set_aside,
     }
 
 
 def _row(figures: dict[str, Any]) -> tuple[str, ...]:
-    unknown = figures["unknown_costs"]
     return (
         figures["name"],
         figures["model"] or UNKNOWN,
         str(figures["valid"]),
         str(figures["invalid"]),
         UNKNOWN if figures["mean_score"] is None else f"{figures['mean_score']:.3f}",
-        str(figures["passed"]),
+        UNKNOWN if figures["passed"] is None else str(figures["passed"]),
         str(figures["attempts"]),
-        f"${figures['known_cost_usd']:,.4f}" + (f" and {unknown} unknown" if unknown else ""),
+        _spent(figures["known_cost_usd"], figures["unknown_costs"]),
     )
+
+
+def _spent(known_usd: float | None, unknown: int) -> str:
+    """What was paid; where no answer has a known cost, no sum pretends that there is one."""
+    if known_usd is None:
+        return UNKNOWN
+    return f"${known_usd:,.4f}" + (f" and {unknown} unknown" if unknown else "")
 
 
 def _warnings(accounts: JudgeAccounts) -> tuple[str, ...]:
