@@ -20,13 +20,20 @@ from outweigh.report.run_rows import COLUMNS, run_rows
 
 def main(arguments: Sequence[str]) -> int:
     """Write one file, whole or not at all, or a folder of trajectories."""
-    parser = reading_parser("export", "Write the records, every run's scores, or the trajectories.")
+    parser = reading_parser("export", "Write the records, every run's scores, the trajectories, or logs.")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help=f"ends in one of {', '.join(_CONTENT)}")
-    parser.add_argument("--trajectories", action="store_true", help="write trajectories (ATIF) into a folder instead")
+    folders = parser.add_mutually_exclusive_group()
+    folders.add_argument("--trajectories", action="store_true", help="write trajectories (ATIF) into a folder instead")
+    folders.add_argument("--inspect", action="store_true", help="write a log of Inspect for every arm into a folder")
+    parser.add_argument("-c", "--suite", metavar="SUITE", help="with --inspect: where the tasks' instructions are")
     options = parser.parse_intermixed_args(arguments)
     target = Path(options.output)
+    if options.suite is not None and not options.inspect:
+        raise UsageError("-c goes with --inspect, whose samples have the instructions of their tasks.")
     if options.trajectories:
         return _trajectories(options, target)
+    if options.inspect:
+        return _inspect(options, target)
     content = _CONTENT.get(target.suffix)
     if content is None:
         raise UsageError(f"-o {target}: the name must end in one of {', '.join(_CONTENT)}.")
@@ -85,6 +92,14 @@ def _trajectories(options: argparse.Namespace, target: Path) -> int:
     if written < runs:
         print(f"outweigh: {runs - written:,} of {runs:,} runs have no trajectory.", file=sys.stderr)
     return ExitCode.SATISFIED
+
+
+def _inspect(options: argparse.Namespace, target: Path) -> int:
+    """A log for every arm."""
+    from outweigh.cli.export_inspect import export_inspect  # noqa: PLC0415 - rarely used
+
+    _refuse_gaps(options)
+    return export_inspect(options, target)
 
 
 def _evidence(options: argparse.Namespace) -> Evidence:

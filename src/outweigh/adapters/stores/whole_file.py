@@ -1,19 +1,27 @@
 """Files that are there whole or not at all."""
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from outweigh.errors import UsageError
 
 
 def write_whole(target: Path, chunks: Iterable[bytes]) -> None:
     """Write beside the target and rename, so that a failure leaves what was there before."""
+    with open_whole(target) as stream:
+        stream.writelines(chunks)
+
+
+@contextmanager
+def open_whole(target: Path) -> Iterator[BinaryIO]:
+    """The same for who writes as it goes: the target appears when the context ends without a fault."""
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with unfinished.open("xb") as stream:
-            stream.writelines(chunks)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         unfinished.replace(target)
