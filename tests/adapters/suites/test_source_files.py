@@ -24,7 +24,7 @@ def test_what_is_no_json_is_a_sentence(tmp_path: Path, content: bytes) -> None:
     assert not looks_like_json(tmp_path / "a.json", lambda _: True)
 
 
-@pytest.mark.parametrize("content", ["a: [", "a: &x [1]\nb: *x\n", "!!python/object:os.system {}", "[" * 5000])
+@pytest.mark.parametrize("content", ["a: [", "a: &x [1]\nb: *x\n", "!!python/object:os.system {}", "[" * 1_000_000])
 def test_yaml_that_refers_to_itself_or_builds_things_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "a.yaml").write_text(content)
 

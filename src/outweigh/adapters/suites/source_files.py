@@ -14,6 +14,8 @@ from outweigh.transcript.json_lines import decode_json
 
 DOCUMENT_LIMIT = 16 * 2**20
 """A suite is written by people; a larger document is something else."""
+YAML_LIMIT = 2 * 2**20
+YAML_DEPTH = 50
 TREE_LIMIT = 256 * 2**20
 TREE_FILES = 10_000
 DEPTH_LIMIT = 24
@@ -37,9 +39,13 @@ def read_bytes(path: Path, limit: int = DOCUMENT_LIMIT) -> bytes:
 
 def read_text(path: Path) -> str:
     """A text in UTF-8, with or without a mark, or in Windows' Latin."""
-    content = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    return decoded(read_bytes(path))
+
+
+def decoded(content: bytes) -> str:
+    """The text that these bytes are, likewise."""
     try:
-        return content.decode()
+        return content.removeprefix(b"\xef\xbb\xbf").decode()
     except UnicodeDecodeError:
         return content.decode("cp1252", "replace")
 
@@ -56,10 +62,16 @@ def read_yaml(path: Path) -> Any:
     """The value in a YAML file, which may not refer to itself: a few lines of references make a whole library."""
     import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import, and few need it
 
-    text = read_text(path)
+    text = decoded(read_bytes(path, YAML_LIMIT))
     try:
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            raise UsageError(f"{path} uses references (*name), which are not followed; write out what they stand for.")
+        depth = 0
+        # Event by event: on brackets without end the parser itself would take its time.
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if isinstance(event, yaml.AliasEvent):
+                raise UsageError(f"{path} uses references (*name), which are not followed; write out what they mean.")
+            if depth > YAML_DEPTH:
+                raise UsageError(f"{path} nests more than {YAML_DEPTH} lists and tables; no suite does.")
         return msgspec.yaml.decode(text)
     except (yaml.YAMLError, msgspec.DecodeError, ValueError, RecursionError) as fault:
         raise UsageError(f"{path} is not valid YAML: {' '.join(str(fault).split())}.") from None
