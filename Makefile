@@ -19,10 +19,11 @@ $(READY): pyproject.toml
 parts:
 	@sh scripts/install_parts.sh $(PARTS)
 
-# Coding agents that tests start, in a folder of their own; `make agents AGENTS=codex` for fewer.
+# Coding agents that tests start, and programs that read exports, in a folder of their own; `make agents AGENTS=codex` for fewer.
 AGENTS := claude-code codex mini-swe-agent gemini-cli qwen-code opencode goose aider
+READERS := inspect
 agents: setup
-	@$(BIN)/python -m scripts.install_agents .agents $(AGENTS)
+	@$(BIN)/python -m scripts.install_agents .agents $(AGENTS) $(READERS)
 
 demo: setup
 	@rm -rf build/demo

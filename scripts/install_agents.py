@@ -1,8 +1,9 @@
-"""Installs the agents that tests and benchmarks start, into a folder of the project: without root or a system's Node.
+"""Installs the agents that tests and benchmarks start, and programs that read exports, into a folder of the project.
 
     python -m scripts.install_agents FOLDER NAME...
 
-What is there already is left alone. An agent that cannot be had must not stop a build: tests that need it say so.
+It takes neither root nor a system's Node. What is there already is left alone. A program that cannot be had must not
+stop a build: tests that need it say so.
 """
 
 import json
@@ -56,6 +57,11 @@ RECIPES = {
     "aider": Recipe(program="aider", python_packages=("aider-chat==0.86.2",)),
 }
 
+READERS = {
+    "inspect": Recipe(program="inspect", python_packages=("inspect_ai==0.3.285", "pandas", "pyarrow")),
+}
+"""No agents: programs that must be able to read what is exported."""
+
 
 class Workbench:
     """The folder everything goes into, and the programs that install."""
@@ -66,7 +72,7 @@ class Workbench:
 
     def install(self, name: str) -> str:
         """Install one agent and say what became of it in a line."""
-        recipe, home, began = RECIPES[name], self._folder / name, monotonic()
+        recipe, home, began = (RECIPES | READERS)[name], self._folder / name, monotonic()
         stamp = home / ".installed"
         if stamp.is_file() and stamp.read_text() == recipe.stamp and (self._folder / "bin" / recipe.program).exists():
             return f"agents: {name} is there"
@@ -122,7 +128,7 @@ def main(arguments: Sequence[str]) -> int:
     folder, *names = arguments
     bench = Workbench(Path(folder))
     try:
-        if any(RECIPES[name].npm_package for name in names):
+        if any(name in RECIPES and RECIPES[name].npm_package for name in names):
             bench.prepare_node()
     except _FAULTS as fault:
         print(f"agents: Node could not be installed: {_reason(fault)}")

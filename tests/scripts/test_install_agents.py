@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from scripts.install_agents import RECIPES, Workbench
+from scripts.install_agents import READERS, RECIPES, Recipe, Workbench
 
 from outweigh.plugins import load
 
@@ -15,10 +15,11 @@ def test_every_recipe_is_for_an_adapter_and_links_its_program(name: str) -> None
     assert load("agent", name).program == RECIPES[name].program
 
 
-def test_make_installs_every_one_of_them() -> None:
-    (line,) = [line for line in MAKEFILE.read_text().splitlines() if line.startswith("AGENTS :=")]
+@pytest.mark.parametrize(("variable", "recipes"), [("AGENTS", RECIPES), ("READERS", READERS)])
+def test_make_installs_every_one_of_them(variable: str, recipes: dict[str, Recipe]) -> None:
+    (line,) = [line for line in MAKEFILE.read_text().splitlines() if line.startswith(f"{variable} :=")]
 
-    assert set(line.removeprefix("AGENTS :=").split()) == RECIPES.keys()
+    assert set(line.removeprefix(f"{variable} :=").split()) == recipes.keys()
 
 
 def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
