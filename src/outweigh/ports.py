@@ -52,6 +52,8 @@ __all__ = [
     "Meter",
     "MeterRequest",
     "ModelAccess",
+    "OutsideJob",
+    "OutsideJobs",
     "PriceTable",
     "PullRequest",
     "PullRequestDraft",
@@ -611,3 +613,41 @@ class SuiteReader(Protocol):
 
     def read(self, path: Path, wishes: SuiteWishes) -> SuiteDraft:
         """The whole suite. The same source gives the same draft."""
+
+
+class OutsideJob(Protocol):
+    """Trials of one arm that another harness makes by itself; the job may outlive whoever started it."""
+
+    @property
+    def name(self) -> str:
+        """What the job is called; no other of the store is called so."""
+
+    @property
+    def trials(self) -> Sequence[Trial]:
+        """What it is to make."""
+
+    def start(self) -> None:
+        """Begin; what the job is for is written down before."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether there may be further results."""
+
+    def new_results(self) -> Sequence[RunRecord]:
+        """Every trial that has ended, once, as the harness tells it; which repeat it stands for is not its business."""
+
+    def stop(self, *, at_once: bool) -> None:
+        """Ask the job to end in order, or end it and all it started."""
+
+    def last_words(self) -> str:
+        """What the harness said last, for whoever must find out why a trial has no result."""
+
+
+class OutsideJobs(Protocol):
+    """Another harness that runs an arm's trials as a job of its own."""
+
+    def earlier(self) -> Sequence[OutsideJob]:
+        """All jobs that were ever started for this store; some may still be running."""
+
+    def prepare(self, trials: Sequence[Trial]) -> OutsideJob:
+        """A job for trials of one arm, not started yet; one that the harness would refuse is refused here."""

@@ -30,6 +30,7 @@ from outweigh.run.budget import Budget
 from outweigh.run.experiment import clear_up, conduct, decided_by, progress_of
 from outweigh.run.loading import LoadedSuite, usual_repeats
 from outweigh.run.plan import PlannedRun, plan_runs
+from outweigh.task.suite import Executor
 
 SHOWN_RUNS = 10
 
@@ -55,8 +56,10 @@ def main(arguments: Sequence[str]) -> int:
 def run_suite(suite: LoadedSuite, options: argparse.Namespace) -> int:
     """Everything that is left to do of a suite, as the options of `outweigh run` say."""
     plan = _plan(suite, options)
-    equipment = equip(suite)
     folder = Path(options.output or Path("outweigh-runs") / suite.spec.name)
+    if suite.spec.executor is Executor.HARBOR:
+        return _through_harbor(suite, options, plan, folder)
+    equipment = equip(suite)
     if options.dry_run:
         return _describe(plan, suite, equipment, folder)
     with FolderRunStore.open(folder) as store:
@@ -81,6 +84,21 @@ def run_suite(suite: LoadedSuite, options: argparse.Namespace) -> int:
                 hosts=hosts,
             )
             stop = _run(options, suite, plan, shop, store)
+        if suite.spec.judges and stop in BEFORE_JUDGING:
+            stop = _judge(options, suite, plan, store) or stop
+    return CODES[stop]
+
+
+def _through_harbor(suite: LoadedSuite, options: argparse.Namespace, plan: Sequence[PlannedRun], folder: Path) -> int:
+    """The same suite and the same store; the runs are made elsewhere."""
+    from outweigh.cli.harbor_run import describe_jobs, harbor_work  # noqa: PLC0415 - only where Harbor is asked for
+
+    if options.dry_run:
+        return describe_jobs(suite, options, plan, folder)
+    work = harbor_work(suite, options)
+    with FolderRunStore.open(folder) as store:
+        prepare_judges(folder, suite)
+        stop = work.run(options, plan, store)
         if suite.spec.judges and stop in BEFORE_JUDGING:
             stop = _judge(options, suite, plan, store) or stop
     return CODES[stop]
@@ -170,6 +188,12 @@ def run_parser() -> Parser:
         "-o", "--output", metavar="DIR", help="the store (default: outweigh-runs/NAME); resumed if it exists"
     )
     parser.add_argument("--budget", type=dollars, metavar="USD", help="stop before the run that could exceed it")
+    parser.add_argument(
+        "--executor",
+        choices=[each.value for each in Executor],
+        metavar="NAME",
+        help="who makes the runs: engine or harbor (default: the suite's, else engine)",
+    )
     add_reuse_options(parser)
     parser.add_argument("--until-decided", action="store_true", help="stop as soon as the evidence decides")
     parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")

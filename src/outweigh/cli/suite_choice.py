@@ -7,12 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
+
 from outweigh.adapters.workspaces.revisions import GitRevisions
 from outweigh.cli.arguments import Parser
 from outweigh.errors import UsageError, name_some
 from outweigh.run.loading import LoadedSuite, load_sides, load_suite, suite_file
 from outweigh.run.task_globs import task_folders
 from outweigh.task.configuration import configuration_kind
+from outweigh.task.suite import Executor
 
 BASE, HEAD = "base", "head"
 SHOWN = 5
@@ -40,10 +43,10 @@ def chosen_suite(options: argparse.Namespace) -> Iterator[LoadedSuite]:
     if options.base is None:
         if options.head is not None:
             raise UsageError("--head needs a --base to be compared with.")
-        yield read_suite(options.suite, options.repo)
+        yield _executed(read_suite(options.suite, options.repo), options)
         return
     with sides(Path(options.suite), options.base, options.head, options.repo) as suite:
-        yield suite
+        yield _executed(suite, options)
 
 
 @contextmanager
@@ -71,6 +74,14 @@ def sides(path: Path, base: str, head: str | None, repository: str | None) -> It
         suite = load_sides(place, revisions, refs)
         edited = _edited(suite, root, revisions, commits) if head is not None else []
         yield replace(suite, notes=_edits_noted(edited, head or ""))
+
+
+def _executed(suite: LoadedSuite, options: argparse.Namespace) -> LoadedSuite:
+    """The suite with the executor that the command line names, if it names one."""
+    named = getattr(options, "executor", None)
+    if named is None:
+        return suite
+    return replace(suite, spec=msgspec.structs.replace(suite.spec, executor=Executor(named)))
 
 
 def nothing_to_compare(suite: LoadedSuite, options: argparse.Namespace) -> str | None:

@@ -56,6 +56,11 @@ def load_task(folder: Path) -> Task:
     )
 
 
+def scored_by_script(task: Task) -> bool:
+    """Whether tests/test.sh is the task's one and only check, as it is in Harbor."""
+    return len(task.checks) == 1 and isinstance(task.checks[0], RewardCheck) and task.checks[0].run == _RUN_SCRIPT
+
+
 def _rubric(folder: Path, settings: TaskSettings, source: Path) -> Rubric | None:
     if settings.rubric_file is None:
         return settings.rubric

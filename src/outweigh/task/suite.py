@@ -1,5 +1,6 @@
 """An experiment as a person writes it: tasks × arms × repeats, with its rules and its purse."""
 
+from enum import StrEnum
 from hashlib import sha256
 from typing import Annotated, Literal
 
@@ -7,11 +8,19 @@ import msgspec
 from msgspec import Meta
 
 from outweigh.task.arm import ArmSpec
+from outweigh.task.harbor import HarborSpec
 from outweigh.task.judge import JudgeSpec
 from outweigh.task.spec import Dollars, Name, Repeats, Seconds, Spec
 
 DEFAULT_REPEATS = 5
 LADDER_REPEATS = 10
+
+
+class Executor(StrEnum):
+    """Who makes the runs: outweigh's own engine, or a harness that is installed beside it."""
+
+    ENGINE = "engine"
+    HARBOR = "harbor"
 
 
 class PolicySpec(Spec, frozen=True, kw_only=True):
@@ -77,6 +86,8 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     limits: LimitsSpec = LimitsSpec()
     gateway: GatewaySpec = GatewaySpec()
     judges: list[JudgeSpec] = []  # noqa: RUF012
+    executor: Executor = Executor.ENGINE
+    harbor: HarborSpec = HarborSpec()
 
 
 def settings_fingerprint(spec: SuiteSpec) -> str:
@@ -85,9 +96,11 @@ def settings_fingerprint(spec: SuiteSpec) -> str:
     How often infrastructure is tried again, and which variable holds a key, make no difference to a run.
     """
     limits, gateway = spec.limits, spec.gateway
-    identity = {
+    identity: dict[str, object] = {
         "sandbox": spec.sandbox,
         "limits": (limits.timeout_seconds, limits.budget_usd, limits.tokens),
         "gateway": (gateway.mode, gateway.anthropic.url, gateway.openai.url, gateway.gemini.url),
     }
+    if spec.executor is Executor.HARBOR:
+        identity["harbor"] = (spec.harbor.environment, spec.harbor.job)
     return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()

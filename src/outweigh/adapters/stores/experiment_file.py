@@ -10,7 +10,7 @@ import msgspec
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.task.arm import Arm, ArmOrigin, OverlayFile
-from outweigh.task.suite import PolicySpec, SuiteSpec, settings_fingerprint
+from outweigh.task.suite import Executor, PolicySpec, SuiteSpec, settings_fingerprint
 from outweigh.task.task import Task
 
 EXPERIMENT_FILE = "experiment.json"
@@ -23,7 +23,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     a sequential verdict keeps its error rates. None where nobody looked.
     `overlays` are the files that each arm lays, `origins` the revisions that they come from where they come from git,
     `settings` is a hash of what else makes a run what it is, None where runs were made under several. `notes` is what a
-    reader of results must know.
+    reader of results must know, `executor` who made the runs.
     """
 
     schema: Literal["outweigh.experiment/1"]
@@ -40,6 +40,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     overlays: dict[str, tuple[OverlayFile, ...]] = {}
     origins: dict[str, ArmOrigin] = {}
     notes: tuple[str, ...] = ()
+    executor: Executor = Executor.ENGINE
 
 
 def remember_suite(
@@ -73,6 +74,7 @@ def remember_suite(
         overlays={name: arm.overlay for name, arm in arms.items()},
         origins=dict(origins),
         notes=tuple(dict.fromkeys((*(known.notes if known else ()), *notes))),
+        executor=spec.executor,
     )
     if known is not None:
         _refuse_changes(folder, known, experiment)
@@ -94,7 +96,7 @@ def recall_suite(folder: Path) -> Experiment | None:
 
 
 def _refuse_changes(folder: Path, known: Experiment, now: Experiment) -> None:
-    runs = _different(("suite", "baseline", "seed", "arms", "tasks"), known, now)
+    runs = _different(("suite", "baseline", "seed", "arms", "tasks", "executor"), known, now)
     if runs:
         raise UsageError(
             f"{folder} holds another experiment: {runs} differ from what was run there. Name another folder by -o, "

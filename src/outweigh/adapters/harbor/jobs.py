@@ -1,0 +1,199 @@
+"""The jobs that Harbor runs for a store: one for each arm that has trials to make, kept beside the records.
+
+harbor/0001-NAME.json     the job file, as `harbor run -c` takes it
+harbor/0001-NAME.ticket   which trials of ours it stands for; only a job that was started has one
+harbor/0001-NAME.log      what Harbor said
+harbor/jobs/0001-NAME/    what Harbor left behind
+harbor/tasks/             tasks with the files of an arm laid over them
+"""
+
+import re
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from outweigh.adapters.harbor.job_file import job_file, job_text
+from outweigh.adapters.harbor.laid_task import laid_folder, lay
+from outweigh.adapters.harbor.program import HarborProgram, is_running, last_words, log_file, stop
+from outweigh.adapters.harbor.task_fit import HarborTask
+from outweigh.errors import EvidenceError, UsageError
+from outweigh.record.run_record import RunRecord
+from outweigh.record.trial import Trial
+from outweigh.task.arm import Arm
+from outweigh.task.harbor import HarborSpec
+
+FOLDER = "harbor"
+_TICKET = ".ticket"
+_JOB_NAME = re.compile(r"(\d{4,})-.*\.json")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._]+")
+_READ_LOG_BYTES = 20_000
+
+ReadResult = Callable[[Path], RunRecord]
+"""A trial's `result.json` as a record; EvidenceError where it cannot be read."""
+
+
+class Ticket(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a job stands for."""
+
+    arm: str
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarborSetting:
+    """What all jobs of a suite share."""
+
+    spec: HarborSpec
+    arms: Mapping[str, Arm]
+    tasks: Mapping[str, HarborTask]
+    overlays: Mapping[str, bytes]
+    at_once: int
+    timeout_seconds: float | None
+
+
+class HarborJob:
+    """One job: started by us now, or found as an earlier engine left it."""
+
+    def __init__(self, file: Path, ticket: Ticket, start: Callable[[], None], read: ReadResult) -> None:
+        self.name = file.stem
+        self.trials = ticket.trials
+        self._file = file
+        self._ticket = ticket
+        self._begin = start
+        self._read = read
+        self._seen: set[Path] = set()
+        self._unread: list[str] = []
+
+    def start(self) -> None:
+        """Begin; a job that was started is found again by its ticket."""
+        # Whole or not at all: half a ticket would be in the way of every later engine.
+        unfinished = self._file.with_suffix(".unfinished")
+        unfinished.write_bytes(msgspec.json.encode(self._ticket) + b"\n")
+        unfinished.replace(self._file.with_suffix(_TICKET))
+        self._begin()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its process is alive."""
+        return is_running(self._file)
+
+    def new_results(self) -> Sequence[RunRecord]:
+        """Results in the order in which they were written; one that is being written is left for the next time."""
+        final = not self.is_running  # asked first: what cannot be read after the end never can
+        found = []
+        for file in self._result_files():
+            try:
+                found.append(self._read(file))
+            except EvidenceError as fault:
+                if not final:
+                    continue
+                self._unread.append(str(fault))
+            self._seen.add(file)
+        return found
+
+    def stop(self, *, at_once: bool) -> None:
+        """End it."""
+        stop(self._file, at_once=at_once)
+
+    def last_words(self) -> str:
+        """What could not be read, and the end of the log."""
+        try:
+            log = log_file(self._file).read_bytes()[-_READ_LOG_BYTES:]
+        except OSError:
+            log = b""
+        return " ".join([*self._unread, last_words(log), f"(All of it is in {log_file(self._file)}.)"])
+
+    def _result_files(self) -> list[Path]:
+        left = self._file.parent / "jobs" / self.name
+        found = [file for file in left.glob("*/result.json") if file not in self._seen]
+        return sorted(found, key=lambda file: (file.stat().st_mtime_ns, file))
+
+
+class HarborJobs:
+    """Makes jobs of trials, in a folder of the store."""
+
+    def __init__(
+        self,
+        store: Path,
+        setting: HarborSetting,
+        program: HarborProgram,
+        environments: Mapping[str, Mapping[str, str]],
+        read: ReadResult,
+    ) -> None:
+        self._folder = store.resolve() / FOLDER
+        self._setting = setting
+        self._program = program
+        self._environments = environments
+        self._read = read
+        self._processes: list[subprocess.Popen[bytes]] = []
+
+    def earlier(self) -> Sequence[HarborJob]:
+        """Every job that has a ticket, oldest first."""
+        return [
+            HarborJob(path.with_suffix(".json"), _ticket(path), lambda: None, self._read)
+            for path in sorted(self._folder.glob(f"*{_TICKET}"))
+        ]
+
+    def prepare(self, trials: Sequence[Trial]) -> HarborJob:
+        """Write the job file and what it names, and let Harbor look at it."""
+        arm = self._setting.arms[trials[0].arm]
+        try:
+            (self._folder / "jobs").mkdir(parents=True, exist_ok=True)
+            for task_id in dict.fromkeys(trial.task_id for trial in trials):
+                task = self._setting.tasks[task_id]
+                lay(laid_folder(self._folder / "tasks", arm, task), arm, task, self._setting.overlays)
+            number = self._next_number()
+            file = self._folder / f"{_job_name(number, arm)}.json"
+            file.write_bytes(job_text(described(self._setting, self._folder, number, trials)))
+        except OSError as fault:
+            raise UsageError(f"{fault.filename} cannot be written: {fault.strerror}. Name a store by -o.") from fault
+        environment = self._environments[arm.name]
+        self._program.refuse_impossible(file, environment)
+        ticket = Ticket(arm=arm.name, trials=tuple(trials))
+        return HarborJob(file, ticket, lambda: self._start(file, environment), self._read)
+
+    def close(self) -> None:
+        """Reap what has ended. What has not ends by itself, and the next engine finds its results."""
+        for process in self._processes:
+            process.poll()
+
+    def _start(self, file: Path, environment: Mapping[str, str]) -> None:
+        process = self._program.start(file, environment)
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:  # what it says goes to its log
+                stream.close()
+        self._processes.append(process)
+
+    def _next_number(self) -> int:
+        taken = (_JOB_NAME.fullmatch(path.name) for path in self._folder.glob("*.json"))
+        return max((int(match[1]) for match in taken if match), default=0) + 1
+
+
+def described(setting: HarborSetting, folder: Path, number: int, trials: Sequence[Trial]) -> dict[str, object]:
+    """The job file for some trials of one arm, as it will stand in `folder`."""
+    arm = setting.arms[trials[0].arm]
+    return job_file(
+        name=_job_name(number, arm),
+        jobs_folder=folder / "jobs",
+        arm=arm,
+        task_folders=[laid_folder(folder / "tasks", arm, setting.tasks[trial.task_id]) for trial in trials],
+        at_once=setting.at_once,
+        timeout_seconds=setting.timeout_seconds,
+        spec=setting.spec,
+    )
+
+
+def _job_name(number: int, arm: Arm) -> str:
+    return f"{number:04}-{_UNSAFE.sub('-', arm.name)[:60]}"
+
+
+def _ticket(path: Path) -> Ticket:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Ticket)
+    except (OSError, msgspec.MsgspecError) as fault:
+        raise EvidenceError(
+            f"{path} cannot be read: {fault}. Remove it, and import what Harbor left by `outweigh import`."
+        ) from fault

@@ -1,0 +1,127 @@
+"""Harbor's own program: found, asked whether a job would work, started, and ended."""
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from outweigh.apart import run_apart, start_apart
+from outweigh.errors import UsageError
+
+CHECK_SECONDS = 600.0
+ALWAYS_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "HARBOR_TELEMETRY")
+_PLAIN_WORDS = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}
+_SHOWN_LINES = 6
+_SHOWN_LENGTH = 800
+# The shell notes its number, which stays the number of the program that takes its place.
+_START = 'echo $$ >"$1" && exec >"$2" 2>&1 && shift 2 && exec "$@"'
+
+
+def find_program(named: str) -> str:
+    """The program that the suite names, or the first on the path."""
+    found = shutil.which(named)
+    if found is None:
+        raise UsageError(
+            f"there is no program {named!r}. Install Harbor with `uv tool install harbor` or `pip install harbor` "
+            "(Python 3.12), or name it by `program` under [harbor]."
+        )
+    return str(Path(found).absolute())
+
+
+def environment_for(names: Sequence[str], host: Mapping[str, str]) -> dict[str, str]:
+    """What the program gets of the caller's environment: what every program needs, and what is named."""
+    missing = [name for name in names if name not in host]
+    if missing:
+        raise UsageError(
+            f"the suite names the variable {missing[0]}, which is not in the environment; export it first."
+        )
+    return {name: host[name] for name in (*ALWAYS_PASSED, *names) if name in host} | _PLAIN_WORDS
+
+
+class HarborProgram:
+    """Starts jobs; every one in a session of its own, with a clean environment and no input."""
+
+    def __init__(self, program: str, *, agrees: bool) -> None:
+        self._program = program
+        self._agrees = ("--yes",) if agrees else ()
+
+    def refuse_impossible(self, job: Path, environment: Mapping[str, str]) -> None:
+        """Let Harbor look at a job without running it: its agents, its environment, its tasks, its keys."""
+        try:
+            done = run_apart(
+                [self._program, "run", "-c", str(job), "--dry-run"],
+                environment=environment,
+                timeout_seconds=CHECK_SECONDS,
+            )
+        except (OSError, subprocess.SubprocessError) as fault:
+            raise UsageError(f"{self._program} cannot be asked: {fault}.") from fault
+        if done.returncode:
+            raise UsageError(f"Harbor refuses {job}: {last_words(done.stdout + done.stderr)}")
+
+    def start(self, job: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+        """Start a job. Its lock is Harbor's from now on, and is let go when that process ends, however it ends."""
+        lock = os.open(lock_file(job), os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return start_apart(
+                ["sh", "-c", _START, "sh", str(number_file(job)), str(log_file(job)), *self._words(job)],
+                environment=environment,
+                descriptors=(lock,),
+            )
+        finally:
+            os.close(lock)
+
+    def _words(self, job: Path) -> tuple[str, ...]:
+        return (self._program, "run", "-c", str(job), "--quiet", *self._agrees)
+
+
+def is_running(job: Path) -> bool:
+    """Whether a process of this job is alive, whoever started it."""
+    try:
+        with lock_file(job).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def stop(job: Path, *, at_once: bool) -> None:
+    """Ask Harbor to end a job, which takes its environments away; or end it and all it started at once."""
+    try:
+        process = int(number_file(job).read_text())
+    except (OSError, ValueError):
+        return
+    if is_running(job):  # so the number is still that of the process
+        with suppress(ProcessLookupError):
+            if at_once:
+                os.killpg(process, signal.SIGKILL)
+            else:
+                os.kill(process, signal.SIGTERM)
+
+
+def last_words(output: bytes) -> str:
+    """The end of what Harbor said, on one line."""
+    lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
+    said = " ".join(lines[-_SHOWN_LINES:])
+    return said if len(said) <= _SHOWN_LENGTH else f"… {said[-_SHOWN_LENGTH:]}"
+
+
+def lock_file(job: Path) -> Path:
+    """Held as long as the job's process lives."""
+    return job.with_suffix(".lock")
+
+
+def number_file(job: Path) -> Path:
+    """The number of the job's process."""
+    return job.with_suffix(".pid")
+
+
+def log_file(job: Path) -> Path:
+    """Everything that the job's process says."""
+    return job.with_suffix(".log")
