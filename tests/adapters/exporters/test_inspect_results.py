@@ -1,5 +1,6 @@
 """The figures of a log: epochs are averaged first, then samples, and a part of the tokens is no sum."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -71,3 +72,12 @@ def test_a_cost_that_one_sample_does_not_know_is_no_part_of_the_sum() -> None:
     costless = a_sample("two", "C") | {"model_usage": {"model": {"input_tokens": 1}}}
 
     assert figures_of(a_sample("one", "C"), costless).usage == {"model": {"input_tokens": 11}}
+
+
+def test_the_end_is_that_of_the_last_sample_where_all_ends_are_known() -> None:
+    early = a_sample("one", "C", started_at="2026-05-01T10:00:00+00:00", total_time=3600.0)
+    late = a_sample("two", "C", started_at="2026-05-01T10:30:00+00:00", total_time=60.0)
+
+    assert figures_of(early, late).completed_at == datetime(2026, 5, 1, 11, tzinfo=UTC)
+    assert figures_of(early, a_sample("three", "C")).completed_at is None
+    assert figures_of(early, a_sample("three", None, metadata={"status": "not_run"})).completed_at is not None

@@ -130,9 +130,11 @@ def test_judges_have_a_score_of_their_own() -> None:
 def test_the_whole_time_is_known_where_all_of_its_parts_are() -> None:
     whole = a_sample(a_run(setup_seconds=1.0, checks_seconds=2.5))
     part = a_sample(a_run(setup_seconds=1.0))
+    unchecked = a_sample(a_run(setup_seconds=1.0, checks=None))
 
     assert (whole["working_time"], whole["total_time"]) == (60.0, 63.5)
     assert (part["working_time"], part.get("total_time")) == (60.0, None)
+    assert unchecked["total_time"] == 61.0
 
 
 def test_an_instruction_is_the_input_and_a_missing_one_is_said_to_be_missing() -> None:

@@ -68,15 +68,23 @@ def write_log(stream: BinaryIO, evaluation: Evaluation, samples: Iterable[Sample
 
 
 def _header(evaluation: Evaluation, figures: Figures) -> dict[str, Any]:
-    began = "" if evaluation.began_at is None else evaluation.began_at.isoformat()
     return {
         "version": LOG_VERSION,
         "status": "success",
         "eval": _spec(evaluation),
         "plan": _plan(evaluation),
         "results": figures.results(),
-        "stats": {"started_at": began, "completed_at": "", "model_usage": figures.usage},
+        "stats": {
+            "started_at": _moment(evaluation.began_at),
+            "completed_at": _moment(figures.completed_at),
+            "model_usage": figures.usage,
+        },
     }
+
+
+def _moment(moment: datetime | None) -> str:
+    """The format's word for an unknown moment is an empty one."""
+    return "" if moment is None else moment.isoformat()
 
 
 def _spec(evaluation: Evaluation) -> dict[str, Any]:

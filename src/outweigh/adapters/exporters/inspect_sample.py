@@ -133,7 +133,9 @@ def _conversation(trajectory: AtifTrajectory, mark: str, model: str | None) -> S
 
 
 def _total_seconds(run: RunRecord) -> float | None:
-    parts = (run.setup_seconds, run.duration_seconds, run.checks_seconds)
+    """Set-up, agent and checks together; checks that were not evaluated took no time."""
+    checks = 0.0 if run.checks is None and run.checks_seconds is None else run.checks_seconds
+    parts = (run.setup_seconds, run.duration_seconds, checks)
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
 
