@@ -1,0 +1,130 @@
+"""The database that MLflow 3 keeps by default (`mlflow.db`): its runs, and the traces that evaluations scored."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from outweigh.adapters.importers.mlflow_case import Case, EvaluationRun
+from outweigh.adapters.importers.mlflow_trace import COST, TOKENS, root_inputs, trace_cases
+from outweigh.adapters.importers.source_text import head
+from outweigh.adapters.importers.source_time import moment
+from outweigh.errors import EvidenceError
+from outweigh.transcript.json_lines import decode_json
+
+SUFFIXES = (".db", ".sqlite", ".sqlite3")
+_MAGIC = b"SQLite format 3\0"
+_NEEDED = {"runs", "params", "trace_info", "trace_request_metadata", "assessments"}
+
+Row = dict[str, Any]
+
+
+def is_mlflow_database(path: Path) -> bool:
+    """By its tables; a database of an older MLflow has no scores of single inputs."""
+    if path.suffix not in SUFFIXES or not head(path, 16).startswith(_MAGIC):
+        return False
+    with suppress(EvidenceError), _opened(path) as database:
+        return _tables(database) >= _NEEDED
+    return False
+
+
+def database_runs(path: Path) -> Iterator[EvaluationRun]:
+    """Every run, deleted ones as such."""
+    with _opened(path) as database:
+        metrics = "latest_metrics" in _tables(database)
+        for run in _rows(database, "SELECT * FROM runs ORDER BY start_time, run_uuid"):
+            key = (run["run_uuid"],)
+            yield EvaluationRun(
+                run_id=str(run["run_uuid"]),
+                name=str(run.get("name") or run["run_uuid"]),
+                params=_pairs(database, "SELECT key, value FROM params WHERE run_uuid = ?", key),
+                metrics=_pairs(database, "SELECT key, value FROM latest_metrics WHERE run_uuid = ?", key)
+                if metrics
+                else {},
+                status=str(run.get("status")),
+                deleted=run.get("lifecycle_stage") == "deleted",
+                started_at=moment(run.get("start_time")),
+            )
+
+
+def database_cases(path: Path) -> Iterator[list[Case]]:
+    """Trace by trace, in order of time."""
+    with _opened(path) as database:
+        spans = "spans" in _tables(database)
+        for info in _rows(database, "SELECT * FROM trace_info ORDER BY timestamp_ms, request_id"):
+            inputs, failure = root_inputs(_spans(database, info["request_id"])) if spans else (None, None)
+            yield trace_cases(_trace(database, info), inputs=inputs, failure=failure)
+
+
+def _trace(database: sqlite3.Connection, info: Row) -> Row:
+    """A trace in the shape in which MLflow itself hands it out."""
+    key = (info["request_id"],)
+    metadata = _pairs(database, "SELECT key, value FROM trace_request_metadata WHERE request_id = ?", key)
+    said = _rows(
+        database, "SELECT * FROM assessments WHERE trace_id = ? ORDER BY created_timestamp, assessment_id", key
+    )
+    return {
+        "trace_id": info["request_id"],
+        "state": info.get("status"),
+        "request_time": info.get("timestamp_ms"),
+        "execution_duration_ms": info.get("execution_time_ms"),
+        "trace_metadata": _figures(info) | metadata,
+        "assessments": [_assessment(each) for each in said],
+    }
+
+
+def _figures(info: Row) -> Row:
+    """Tokens and cost have columns of their own since they can be searched; before, they were metadata."""
+    tokens = {column: count for column, count in info.items() if column.endswith("_tokens") and count is not None}
+    cost = {"total_cost": info["total_cost"]} if info.get("total_cost") is not None else {}
+    return {TOKENS: tokens, COST: cost}
+
+
+def _assessment(row: Row) -> Row:
+    kind = "expectation" if row.get("assessment_type") == "expectation" else "feedback"
+    return {
+        "assessment_name": row.get("name"),
+        "rationale": row.get("rationale"),
+        "metadata": _json(row.get("assessment_metadata")),
+        "valid": bool(row.get("valid", True)),
+        kind: {"value": _json(row.get("value")), "error": _json(row.get("error"))},
+    }
+
+
+def _spans(database: sqlite3.Connection, trace_id: Any) -> list[Any]:
+    found = _rows(database, "SELECT content FROM spans WHERE trace_id = ? AND parent_span_id IS NULL", (trace_id,))
+    return [_json(row["content"]) for row in found]
+
+
+def _json(value: Any) -> Any:
+    try:
+        return decode_json(value.encode("utf-8", "replace")) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """To read only; what the database cannot make sense of is an EvidenceError."""
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)) as database:
+            database.row_factory = sqlite3.Row
+            database.text_factory = lambda content: content.decode("utf-8", "replace")
+            yield database
+    except (sqlite3.Error, OverflowError) as fault:
+        raise EvidenceError(f"{path} cannot be read as a database of MLflow: {fault}.") from fault
+
+
+def _tables(database: sqlite3.Connection) -> set[str]:
+    return {str(row["name"]) for row in _rows(database, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def _rows(database: sqlite3.Connection, query: str, values: tuple[Any, ...] = ()) -> Iterator[Row]:
+    for row in database.execute(query, values):
+        yield dict(row)
+
+
+def _pairs(database: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> dict[str, Any]:
+    return {str(row["key"]): row["value"] for row in _rows(database, query, values)}
