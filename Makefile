@@ -19,11 +19,12 @@ $(READY): pyproject.toml
 parts:
 	@sh scripts/install_parts.sh $(PARTS)
 
-# Coding agents that tests start, and programs that read exports, in a folder of their own; `make agents AGENTS=codex` for fewer.
+# Agents and harnesses that tests start, and programs that read exports, in a folder of their own; `make agents AGENTS=codex` for fewer.
 AGENTS := claude-code codex mini-swe-agent gemini-cli qwen-code opencode goose aider
 READERS := inspect
+HARNESSES := harbor
 agents: setup
-	@$(BIN)/python -m scripts.install_agents .agents $(AGENTS) $(READERS)
+	@$(BIN)/python -m scripts.install_agents .agents $(AGENTS) $(READERS) $(HARNESSES)
 
 demo: setup
 	@rm -rf build/demo

