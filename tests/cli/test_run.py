@@ -366,3 +366,8 @@ class TestBadInput:
         desk.write(policy={"name": "gates"})
 
         refused(desk.run("--until-decided"), "--until-decided", "'gates'")
+
+    def test_stopping_early_cannot_wait_for_judges(self, desk: Desk) -> None:
+        desk.write(policy={"gates": ["judge_score"]})
+
+        refused(desk.run("--until-decided"), "judges are asked when all trials have ended")

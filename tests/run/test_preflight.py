@@ -38,8 +38,11 @@ class Trial:
         solution: str | None = None,
         rooms: SandboxProvider | None = None,
         solution_timeout_seconds: float = PATIENCE_SECONDS,
+        *,
+        rubric: str = "",
+        judged: bool = False,
     ) -> PreflightResult:
-        self.write("task/task.toml", f"[metadata.outweigh]\nchecks = [{checks}]")
+        self.write("task/task.toml", f"[metadata.outweigh]\nchecks = [{checks}]\n{rubric}")
         if solution is not None:
             self.write("task/solution/solve.sh", solution)
         (task,) = load_suite(self.folder).tasks
@@ -51,6 +54,7 @@ class Trial:
             label="engine",
             solution_timeout_seconds=solution_timeout_seconds,
             cancel=Event(),
+            judged=judged,
         )
         return preflight(task, premises)
 
@@ -89,6 +93,23 @@ def test_a_task_without_a_required_check_is_vacuous(trial: Trial, checks: str) -
 
     assert kinds(result) == [FindingKind.NO_REQUIRED_CHECK]
     assert result.vacuous
+
+
+RUBRIC = '[[metadata.outweigh.rubric.criteria]]\ntype = "binary"\nname = "right"\ndescription = "It is 42."\n'
+
+
+def test_a_task_may_leave_it_all_to_the_judges_of_its_suite(trial: Trial) -> None:
+    result = trial.run("", rubric=RUBRIC, judged=True)
+
+    assert kinds(result) == [FindingKind.ONLY_JUDGED, FindingKind.NO_SOLUTION]
+    assert result.fit
+
+
+def test_a_rubric_that_nobody_goes_by_tells_no_runs_apart(trial: Trial) -> None:
+    result = trial.run("", rubric=RUBRIC, judged=False)
+
+    assert not result.fit
+    assert "name [[judges]] in the suite" in result.findings[0].message
 
 
 def test_a_check_that_passes_early_is_noted_but_a_guard_is_not(trial: Trial) -> None:

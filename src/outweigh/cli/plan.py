@@ -16,7 +16,7 @@ from outweigh.run.loading import usual_repeats
 from outweigh.stats.design import Prices
 from outweigh.stats.variance import VarianceComponents
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS
-from outweigh.verdict.gated_metric import GATED, Scale
+from outweigh.verdict.gated_metric import GATED, PASS_RATE, Scale
 
 MOST_SIZES = 20
 # What two passes or failures, or two tasks' deltas, can vary at most; for logs, runs that differ by a factor of e^10.
@@ -59,16 +59,16 @@ def _parser() -> Parser:
         "--components",
         metavar="true=X,runs=Y",
         help="known variances instead of RUNS: of true task deltas, and of single runs in each arm "
-        "(or true=X,candidate=Y,baseline=Z); of logs for all metrics but pass_rate",
+        "(or true=X,candidate=Y,baseline=Z); of logs for time, tokens and cost",
     )
     parser.add_argument(
-        "--metric", choices=tuple(GATED), default="pass_rate", help="what to measure (default: %(default)s)"
+        "--metric", choices=tuple(GATED), default=PASS_RATE, help="what to measure (default: %(default)s)"
     )
     parser.add_argument(
         "--effect",
         type=_between(0.0001, 1.0),
         metavar="X",
-        help="the effect to see: points, or a relative change for all metrics but pass_rate (default: 0.05)",
+        help="the effect to see: points, or a relative change for time, tokens and cost (default: 0.05)",
     )
     parser.add_argument(
         "--power",
@@ -135,7 +135,7 @@ def _from_suite(options: argparse.Namespace) -> Plan:
     """Before the first run: the suite's own size and caps, and variances as public benchmarks of agents show them."""
     if given := [option for option, value in _about_a_pilot(options).items() if value]:
         raise UsageError(f"-c plans a suite that has not run; leave out {', '.join(given)}.")
-    if GATED[options.metric].scale is not Scale.POINTS and options.components is None:
+    if options.metric != PASS_RATE and options.components is None:
         raise UsageError(f"nothing is known yet about {options.metric}; state its variances with --components.")
     suite = read_suite(options.suite)
     offer = Sizes(

@@ -31,6 +31,7 @@ from outweigh.run.experiment import clear_up, conduct, decided_by, progress_of
 from outweigh.run.loading import LoadedSuite, usual_repeats
 from outweigh.run.plan import PlannedRun, plan_runs
 from outweigh.task.suite import Executor
+from outweigh.verdict.gated_metric import JUDGE_SCORE
 
 SHOWN_RUNS = 10
 
@@ -108,6 +109,11 @@ def _plan(suite: LoadedSuite, options: argparse.Namespace) -> tuple[PlannedRun, 
     if options.until_decided and suite.spec.policy.name != "evidence":
         raise UsageError(
             f"--until-decided goes by the policy evidence, and the suite has {suite.spec.policy.name!r}; leave out one."
+        )
+    if options.until_decided and JUDGE_SCORE in (suite.spec.policy.gates or ()):
+        raise UsageError(
+            "--until-decided: judges are asked when all trials have ended, so their gate cannot decide before. "
+            "Leave it out, or take judge_score out of the gates."
         )
     repeats = options.repeats or usual_repeats(suite)
     tasks = [task.id for task in suite.tasks]

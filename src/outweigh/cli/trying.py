@@ -93,6 +93,7 @@ def _premises(suite: LoadedSuite, scratch: Path, label: str, way_out: WayOut) ->
         solution_timeout_seconds=suite.spec.limits.timeout_seconds,
         cancel=Event(),
         way_out=way_out,
+        judged=bool(suite.spec.judges),
     )
 
 

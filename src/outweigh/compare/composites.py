@@ -1,12 +1,12 @@
 """Composites that may be compared: one reference for cost, one set of judges per task."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
 
-from outweigh.compare.arm_table import ArmTable, tabulate
+from outweigh.compare.arm_table import ArmTable, Column, tabulate
 from outweigh.errors import name_some
 from outweigh.score.composite import NEUTRAL, SIGNALS, CostAdjustment, composite, cost_adjustment
 from outweigh.score.panel import Seat
@@ -30,11 +30,17 @@ class Composer:
         self._unadjusted = 0
 
     def tabulate(self, name: str, scores: Sequence[Score]) -> ArmTable:
-        """Lay one arm out with its composites, and with judge scores only where all arms have the same judges."""
+        """Lay one arm out with its composites, and with judge scores only where all arms have the same judges.
+
+        `deciding_judge_score` is a column, and no metric: it is `judge_score` without judges who may not decide.
+        """
         table = tabulate(name, scores, composite=self._composite, composite_even=self._even)
-        comparable = np.array([task in self._shown for task in table.tasks], dtype=bool)[table.task_of]
-        shown = np.where(comparable, table.columns["judge_score"], np.nan)
-        return replace(table, columns={**table.columns, "judge_score": shown})
+        decisive = np.array([_or_nan(run.deciding_judge_score) for run in table.runs], dtype=np.float64)
+        scores_of_judges = {
+            "judge_score": _where_judged(table, table.columns["judge_score"], self._shown),
+            "deciding_judge_score": _where_judged(table, decisive, self._judged),
+        }
+        return replace(table, columns={**table.columns, **scores_of_judges})
 
     @property
     def unequally_judged(self) -> tuple[str, ...]:
@@ -71,6 +77,15 @@ class Composer:
         self._left_out.update(adjustment.left_out)
         self._unadjusted += len(adjustment.left_out) == len(SIGNALS)
         return adjustment
+
+
+def _where_judged(table: ArmTable, column: Column, tasks: Set[str]) -> Column:
+    judged = np.array([task in tasks for task in table.tasks], dtype=bool)[table.task_of]
+    return np.where(judged, column, np.nan)
+
+
+def _or_nan(value: float | None) -> float:
+    return np.nan if value is None else value
 
 
 def _references(scores: Iterable[Score]) -> dict[str, Reference]:

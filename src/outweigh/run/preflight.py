@@ -35,7 +35,10 @@ _SHOWN_OUTPUT = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Premises:
-    """Where preflight happens: sandboxes, workspaces, a folder to work in, and what suite and engine set."""
+    """Where preflight happens: sandboxes, workspaces, a folder to work in, and what suite and engine set.
+
+    `judged` says that the suite has judges, to whom a task may leave it all.
+    """
 
     sandboxes: SandboxProvider
     workspaces: Workspaces
@@ -46,6 +49,7 @@ class Premises:
     cancel: Event
     environment: Mapping[str, str] = field(default_factory=lambda: CHECK_ENVIRONMENT)
     way_out: WayOut = field(default_factory=lambda: WayOut(None))
+    judged: bool = False
 
     def environment_in(self, sandbox: Sandbox) -> dict[str, str]:
         """What solution and checks are given, in a sandbox with this way out."""
@@ -68,7 +72,7 @@ def preflight(task: Task, premises: Premises) -> PreflightResult:
         untouched=untouched,
         noop=noop,
         oracle=oracle,
-        findings=(*judge_untouched(task, untouched, noop), *judge_solved(oracle, trouble)),
+        findings=(*judge_untouched(task, untouched, noop, judged=premises.judged), *judge_solved(oracle, trouble)),
     )
 
 

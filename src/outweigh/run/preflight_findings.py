@@ -16,6 +16,7 @@ class FindingKind(StrEnum):
     """What can be wrong with a task."""
 
     NO_REQUIRED_CHECK = "no_required_check"
+    ONLY_JUDGED = "only_judged"
     PASSES_UNTOUCHED = "passes_untouched"
     CHECK_PASSES_UNTOUCHED = "check_passes_untouched"
     UNSTABLE = "unstable"
@@ -25,7 +26,14 @@ class FindingKind(StrEnum):
     SANDBOX_FAILED = "sandbox_failed"
 
 
-_NOTES = frozenset({FindingKind.CHECK_PASSES_UNTOUCHED, FindingKind.NOT_EVALUATED, FindingKind.NO_SOLUTION})
+_NOTES = frozenset(
+    {
+        FindingKind.ONLY_JUDGED,
+        FindingKind.CHECK_PASSES_UNTOUCHED,
+        FindingKind.NOT_EVALUATED,
+        FindingKind.NO_SOLUTION,
+    }
+)
 
 
 class Finding(Stored, frozen=True):
@@ -75,10 +83,10 @@ def found(kind: FindingKind, message: str) -> Finding:
     return Finding(kind=kind, blocking=kind not in _NOTES, message=message)
 
 
-def judge_untouched(task: Task, untouched: Checked, noop: Checked) -> Iterator[Finding]:
-    """What the checks said although nobody had done anything, twice."""
+def judge_untouched(task: Task, untouched: Checked, noop: Checked, *, judged: bool) -> Iterator[Finding]:
+    """What the checks said although nobody had done anything, twice; `judged` says that the suite has judges."""
     if not any(check.required for check in task.checks):
-        yield found(FindingKind.NO_REQUIRED_CHECK, "No check is required, so no run can pass or fail; declare one.")
+        yield _without_check(task, judged=judged)
         return
     passing = [name for name, result in _by_name(untouched).items() if result.passed]
     if passes(untouched) or passes(noop):
@@ -116,6 +124,22 @@ def passes(checks: Checked) -> bool:
     """Whether every required check passed, and there was one."""
     required = [check.passed for check in checks if check.required]
     return bool(required) and all(required)
+
+
+def _without_check(task: Task, *, judged: bool) -> Finding:
+    if task.rubric is None:
+        return found(FindingKind.NO_REQUIRED_CHECK, "No check is required, so no run can pass or fail; declare one.")
+    if not judged:
+        return found(
+            FindingKind.NO_REQUIRED_CHECK,
+            "No check is required, so no run can pass or fail, and nobody goes by its rubric; declare a check, or name "
+            "[[judges]] in the suite.",
+        )
+    return found(
+        FindingKind.ONLY_JUDGED,
+        "No check is required, so no run passes or fails, and only judges tell its runs apart: the gate judge_score "
+        "decides by what they say, and nothing ships by that alone.",
+    )
 
 
 def _early_passes(task: Task, passing: Sequence[str]) -> Iterator[Finding]:

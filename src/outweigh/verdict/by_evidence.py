@@ -11,7 +11,7 @@ from outweigh.verdict.evidence_rule import Finding, GateTest, alarms_of, examine
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS, PROMISED, EvidenceSettings
 from outweigh.verdict.gate_account import account_for, describe_gate
 from outweigh.verdict.gate_sample import GateSample
-from outweigh.verdict.gated_metric import GATED, Scale
+from outweigh.verdict.gated_metric import GATED, JUDGE_SCORE, PASS_RATE
 from outweigh.verdict.needs import needs
 from outweigh.verdict.sensitivity import sensitivity
 from outweigh.verdict.task_drops import TaskDrops, task_drops
@@ -80,7 +80,7 @@ def _weighed(
     drops = task_drops(comparison.baseline_table, comparison.candidate_table, PROMISED.task_alarm)
     # Looking again and again at single tasks would spend their error rate many times over.
     hard_drops = () if settings.planned_tasks is not None else drops.supported
-    gated = any(gate.gated.scale is Scale.POINTS for gate in gates)
+    gated = any(gate.gated.name == PASS_RATE for gate in gates)
     watched = None if gated else _examine(watched_pass_rate(comparison, settings), settings)
     return Weighed(
         decision=_decision(finding, watched, hard_drops, obstacles),
@@ -171,7 +171,9 @@ def _notices(comparison: Comparison, weighed: Weighed, settings: EvidenceSetting
 def _blind_spots(comparison: Comparison, weighed: Weighed) -> Iterator[str]:
     """What the gates did not look at, which is no ground for a promotion."""
     if weighed.watched is not None:
-        yield "pass_rate is not among the gates. Gate on it too."
+        judged = any(gate.gated.name == JUDGE_SCORE for gate in weighed.gates)
+        alone = " What judges say decides, and never ships, by itself." if judged else ""
+        yield f"pass_rate is not among the gates.{alone} Gate on it too."
     for gate in weighed.gates:
         if dropped := dropped_tasks(gate, comparison):
             yield f"gate {gate.gated.name} leaves out task {name_some(dropped)}. Measure it there."

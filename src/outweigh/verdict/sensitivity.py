@@ -31,7 +31,8 @@ def sensitivity(
     candidate: ArmTable,
 ) -> Sensitivity:
     """Ask the whole rule again with the evidence bent in every direction; `suspects` are left out in any case."""
-    missing = _missing(baseline, candidate) + _missing(candidate, baseline)
+    rates = [gate.gated.metric for gate in gates if gate.gated.scale is Scale.POINTS] or ["passed"]
+    missing = max(_missing(baseline, candidate, rate) + _missing(candidate, baseline, rate) for rate in rates)
     hurt, helped = (
         decide([_with_missing(gate, baseline, candidate, outcome) for gate in gates], None) if missing else decision
         for outcome in (0.0, 1.0)
@@ -45,17 +46,17 @@ def sensitivity(
     )
 
 
-def _missing(arm: ArmTable, other: ArmTable) -> int:
-    return losses_of(arm, other).missing + int(np.isnan(arm.columns["passed"]).sum())
+def _missing(arm: ArmTable, other: ArmTable, rate: str) -> int:
+    return losses_of(arm, other).missing + sum(getattr(run, rate) is None for run in arm.runs)
 
 
 def _with_missing(gate: GateSample, baseline: ArmTable, candidate: ArmTable, outcome: float) -> GateSample:
-    """The pass-rate gate had every missing run of the candidate this outcome, and of the baseline the other."""
+    """The gate of a rate had every missing run of the candidate this outcome, and of the baseline the other."""
     if gate.gated.scale is not Scale.POINTS:
         return gate
     tasks = tuple(task for task in recorded_runs(baseline) if task in recorded_runs(candidate))
-    before = _filled(baseline, candidate, tasks, 1.0 - outcome)
-    after = _filled(candidate, baseline, tasks, outcome)
+    before = _filled(baseline, candidate, tasks, gate.gated.metric, 1.0 - outcome)
+    after = _filled(candidate, baseline, tasks, gate.gated.metric, outcome)
     benefits = after.means - before.means
     labels = _families(baseline, candidate) if gate.families is not None else None
     return replace(
@@ -67,11 +68,11 @@ def _with_missing(gate: GateSample, baseline: ArmTable, candidate: ArmTable, out
     )
 
 
-def _filled(arm: ArmTable, other: ArmTable, tasks: Sequence[str], outcome: float) -> TaskMoments:
-    """The arm's passes with every run that is missing from either list filled in."""
+def _filled(arm: ArmTable, other: ArmTable, tasks: Sequence[str], rate: str, outcome: float) -> TaskMoments:
+    """The arm's passes, or scores, with every run that is missing from either list filled in."""
     places = {task: place for place, task in enumerate(tasks)}
     known = [
-        (places[run.task_id], outcome if run.passed is None else run.passed)
+        (places[run.task_id], outcome if (value := getattr(run, rate)) is None else value)
         for run in (*arm.runs, *arm.excluded)
         if run.task_id in places
     ]

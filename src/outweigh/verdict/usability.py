@@ -18,7 +18,7 @@ from outweigh.verdict.evidence_settings import (
     EvidenceSettings,
 )
 from outweigh.verdict.gate_sample import GateSample, sample_gate
-from outweigh.verdict.gated_metric import GATED, Scale
+from outweigh.verdict.gated_metric import GATED, JUDGE_SCORE, PASS_RATE, Scale
 
 MINIMUM_FAMILIES = 5
 
@@ -57,8 +57,8 @@ def watched_pass_rate(comparison: Comparison, settings: EvidenceSettings) -> Gat
     """The pass rate as a gate, whether or not it was asked for: a loss of passes is never out of sight."""
     families = None if settings.fixed_suite else families_of(comparison.baseline_table, comparison.candidate_table)
     sample = sample_gate(
-        GATED["pass_rate"],
-        settings.margin("pass_rate"),
+        GATED[PASS_RATE],
+        settings.margin(PASS_RATE),
         comparison.baseline_table,
         comparison.candidate_table,
         families,
@@ -75,14 +75,14 @@ def dropped_tasks(gate: GateSample, comparison: Comparison) -> tuple[str, ...]:
 
 
 def _gate_names(comparison: Comparison, settings: EvidenceSettings) -> tuple[str, ...]:
-    """Without a wish: all gates, but cost only where an arm knows any.
+    """Without a wish: all gates but those for wishes, and cost only where an arm knows any.
 
     A candidate that hides its cost from a baseline that states its own must not escape the gate by it.
     """
     if settings.gates is not None:
         return settings.gates
     known = any(arm.known_per_task("cost_usd").sum() > 0 for arm in _tables(comparison))
-    return tuple(name for name in GATED if name != "cost" or known)
+    return tuple(name for name, gated in GATED.items() if not gated.only_when_named and (name != "cost" or known))
 
 
 def _tables(comparison: Comparison) -> tuple[ArmTable, ArmTable]:
@@ -97,19 +97,35 @@ def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSet
     baseline, candidate = comparison.baseline_table, comparison.candidate_table
     ignorant = [arm.name for arm in (baseline, candidate) if _too_unknown(arm, gate.gated.metric)]
     if ignorant:
-        others = ",".join(name for name in GATED if name not in (gate.gated.name, "cost"))
-        return (
-            f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(ignorant)} do not know "
-            f"{gate.gated.metric}; leave it out with --gates {others}"
-        )
+        return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(ignorant)} {_way_out(gate, comparison)}"
     shared = len(align_tasks(baseline, candidate))
     if shared - len(gate.benefits) > UNPAIRED_TOLERANCE * shared:
-        return f"{shared - len(gate.benefits)} of {shared} tasks have no {gate.gated.metric} to compare (missing or 0)"
+        metric = JUDGE_SCORE if gate.gated.name == JUDGE_SCORE else gate.gated.metric
+        return f"{shared - len(gate.benefits)} of {shared} tasks have no {metric} to compare (missing or 0)"
     if settings.fixed_suite:
         return _why_no_run_noise(gate)
     if gate.gated.scale is Scale.RATIO and len(gate.benefits) > 1 and has_no_spread(gate.benefits, 1.0):
         return "every task shows the very same ratio, so the data do not show how far it could be off"
     return cost_confounded(baseline, candidate) if gate.gated.name == "cost" else None
+
+
+def _way_out(gate: GateSample, comparison: Comparison) -> str:
+    """What they lack, and what can be done about it."""
+    if gate.gated.name == JUDGE_SCORE:
+        return (
+            "have no score of judges that may decide and have scored every run of the task; ask them with "
+            "`outweigh judge`, or see the warnings"
+        )
+    others = [
+        name for name, gated in GATED.items() if not gated.only_when_named and name not in (gate.gated.name, "cost")
+    ]
+    lacking = f"do not know {gate.gated.metric}; leave it out with --gates {','.join(others)}"
+    judged = any(arm.known_per_task("deciding_judge_score").sum() > 0 for arm in _tables(comparison))
+    return (
+        f"{lacking}, or go by what judges say with --gates {JUDGE_SCORE}"
+        if judged and gate.gated.name == PASS_RATE
+        else lacking
+    )
 
 
 def _why_no_run_noise(gate: GateSample) -> str | None:

@@ -1,0 +1,124 @@
+"""The gate on what judges say: only for those who ask, as careful as the others, and never enough to ship."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from outweigh.compare.comparison import compare
+from outweigh.record.judgment import Judgment
+from outweigh.record.run_record import RunRecord
+from outweigh.score.jury import JudgeRule, Jury
+from outweigh.testing.builders import a_judgment, a_run, evidence_of
+from outweigh.verdict.by_evidence import decide_by_evidence
+from outweigh.verdict.evidence_settings import evidence_settings
+from outweigh.verdict.promotion import may_promote
+from outweigh.verdict.verdict import Decision, GateState, Verdict
+
+ALONE = ("judge_score",)
+
+
+def judged(gain: float, *, tasks: int = 12, seed: int = 1, **fields: Any) -> tuple[list[RunRecord], list[Judgment]]:
+    """Two arms without any check, whose runs a judge scores around 0.5 and 0.5 + gain."""
+    dice = np.random.default_rng(seed)
+    runs: list[RunRecord] = []
+    answers: list[Judgment] = []
+    for task in range(tasks):
+        for repeat in range(1, 6):
+            for arm, centre in (("old", 0.5), ("new", 0.5 + gain)):
+                run = a_run(f"task-{task}", arm, repeat, **({"checks": ()} | fields))
+                runs.append(run)
+                answers.append(a_judgment(run, float(np.clip(dice.normal(centre, 0.1), 0, 1))))
+    return runs, answers
+
+
+def decide(
+    runs: list[RunRecord], answers: list[Judgment], gates: tuple[str, ...] | None = ALONE, jury: Jury | None = None
+) -> Verdict:
+    evidence = evidence_of(runs, answers) if jury is None else evidence_of(runs, answers, jury=jury)
+    return decide_by_evidence([compare(evidence, "old", "new")], evidence_settings(gates=gates))[0]
+
+
+@pytest.mark.parametrize(
+    ("gain", "decision"), [(0.2, Decision.IMPROVED), (-0.2, Decision.REGRESSED), (0.0, Decision.NEUTRAL)]
+)
+def test_it_decides_where_no_check_can(gain: float, decision: Decision) -> None:
+    verdict = decide(*judged(gain))
+
+    assert verdict.decision is decision
+    (gate,) = verdict.gates
+    assert gate.name == "judge_score"
+    assert gate.baseline == pytest.approx(0.5, abs=0.05)
+    assert gate.candidate == pytest.approx(0.5 + gain, abs=0.05)
+
+
+def test_what_judges_say_never_ships() -> None:
+    verdict = decide(*judged(0.3))
+
+    assert verdict.decision is Decision.IMPROVED
+    assert not may_promote(verdict, verdict.evidence_sha256)
+    assert any("decides, and never ships, by itself" in reason for reason in verdict.blockers)
+
+
+def test_nobody_gets_it_without_asking() -> None:
+    verdict = decide(*judged(0.3), gates=None)
+
+    assert "judge_score" not in [gate.name for gate in verdict.gates]
+    assert verdict.decision is Decision.INCONCLUSIVE
+    assert any("go by what judges say with --gates judge_score" in reason for reason in verdict.reasons)
+
+
+def test_without_an_answer_it_is_unknown_and_says_whom_to_ask() -> None:
+    verdict = decide(judged(0.3)[0], [])
+
+    assert verdict.decision is Decision.INCONCLUSIVE
+    assert verdict.gates[0].state is GateState.UNKNOWN
+    assert any("ask them with `outweigh judge`" in reason for reason in verdict.reasons)
+    assert not any("--gates judge_score" in reason for reason in verdict.reasons)
+
+
+def test_a_judge_that_may_not_decide_does_not() -> None:
+    runs, answers = judged(0.3)
+    strict = Jury(rules={"judge": JudgeRule(passes=1, minimum_alpha=0.667)})
+
+    verdict = decide(runs, answers, jury=strict)
+
+    assert verdict.decision is Decision.INCONCLUSIVE
+    assert verdict.gates[0].state is GateState.UNKNOWN
+
+
+def test_a_lost_answer_takes_its_task_out_on_both_sides() -> None:
+    runs, answers = judged(0.3)
+    lost = answers[0].run_id
+    kept = [answer for answer in answers if answer.run_id != lost]
+
+    verdict = decide(runs, kept)
+
+    assert verdict.decision is Decision.INCONCLUSIVE, "one of twelve tasks is more than the tolerance"
+    assert any("have no score of judges that may decide" in reason for reason in verdict.reasons)
+
+
+def test_a_task_in_twenty_may_lack_an_answer() -> None:
+    runs, answers = judged(0.3, tasks=25)
+    kept = [answer for answer in answers if answer.run_id != answers[0].run_id]
+
+    verdict = decide(runs, kept)
+
+    assert verdict.decision is Decision.IMPROVED
+    assert any("judge_score cannot be compared on task 'task-0'" in warning for warning in verdict.warnings)
+
+
+def test_a_loss_of_passes_is_seen_though_only_judges_are_asked() -> None:
+    runs, answers = judged(0.3, checks=a_run().checks)
+    failing = a_run(passed=False).checks
+    runs = [msgspec.structs.replace(run, checks=failing) if run.trial.arm == "new" else run for run in runs]
+
+    assert decide(runs, answers).decision is Decision.REGRESSED
+
+
+def test_runs_without_a_check_are_not_counted_as_missing() -> None:
+    verdict = decide(*judged(0.2))
+
+    assert verdict.sensitivity is not None
+    assert verdict.sensitivity.missing_runs == 0
