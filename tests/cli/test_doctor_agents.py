@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.adapters.agents.programs import PROGRAMS, a_program
 from tests.parts import require
 
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
+from outweigh.cli.agents_here import plain_arm
+from outweigh.plugins import load
 
 SKILL = "---\nname: greeting\ndescription: Says hello in the way of the house.\n---\nA very good day to you.\n"
 SUITE = """
@@ -74,23 +77,66 @@ def test_an_agent_that_is_not_here_is_told_with_the_way_out_and_blocks_nothing(
     assert not found["required"]
 
 
-def test_a_suite_whose_gateway_has_no_key_at_all_is_not_ready(
+def test_a_suite_whose_arms_lack_the_key_of_their_own_provider_is_not_ready(
     outweigh_process: Any, suite: Path, tmp_path: Path
 ) -> None:
     a_program(tmp_path / "bin" / "claude", "echo 2.1.0")
     path = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "HOME": str(tmp_path)}
 
     without = outweigh_process("doctor", "-c", str(suite), "--format", "json", environment=path)
-    with_one = outweigh_process(
-        "doctor", "-c", str(suite), "--format", "json", environment=path | {"ANTHROPIC_API_KEY": "sk-1"}
+    with_one, with_other = (
+        outweigh_process("doctor", "-c", str(suite), "--format", "json", environment=path | {variable: "sk-1"})
+        for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
     )
 
+    assert "'plain', 'skilled' cannot ask anthropic without it" in parts(without)["key ANTHROPIC_API_KEY"]["missing"]
     assert (without.code, parts(without)["key ANTHROPIC_API_KEY"]["required"]) == (1, True)
     assert parts(without)["arm plain"]["detail"] == "agent claude-code 2.1.0"
     assert with_one.code == 0
     assert parts(with_one)["key ANTHROPIC_API_KEY"]["detail"] == "set, not tried"
-    assert parts(with_one)["key OPENAI_API_KEY"]["missing"] is not None
+    assert "key OPENAI_API_KEY" not in parts(with_one)
+    assert with_other.code == 1
+    assert parts(with_other)["key ANTHROPIC_API_KEY"]["required"]
+
+
+def test_an_arm_whose_provider_nobody_knows_needs_any_key_and_says_which_there_could_be(
+    outweigh_process: Any, suite: Path, tmp_path: Path
+) -> None:
+    shell = 'agent = "shell"\noptions = { command = "true", model_access = true }'
+    (suite / "suite.toml").write_text(
+        SUITE.replace('agent = "claude-code"', shell).replace('skills = ["greeting"]', 'extra_prompt = "Again."')
+    )
+    path = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+
+    without = outweigh_process("doctor", "-c", str(suite), "--format", "json", environment=path)
+    with_one = outweigh_process(
+        "doctor", "-c", str(suite), "--format", "json", environment=path | {"GEMINI_API_KEY": "sk-1"}
+    )
+
+    assert (without.code, with_one.code) == (1, 0), without.err
+    assert "may need it" in parts(with_one)["key OPENAI_API_KEY"]["missing"]
     assert not parts(with_one)["key OPENAI_API_KEY"]["required"]
+
+
+@pytest.mark.parametrize(
+    ("agent", "model", "provider"),
+    [
+        ("claude-code", None, "anthropic"),
+        ("codex", None, "openai"),
+        ("gemini-cli", None, "gemini"),
+        ("qwen-code", "qwen3", "openai"),
+        ("goose", "google/gemini-2.5-pro", "gemini"),
+        ("goose", "mistral/large", "openai"),
+        ("opencode", "anthropic/claude-sonnet-4-5", "anthropic"),
+        ("aider", "claude-sonnet-4-5", "anthropic"),
+        ("mini-swe-agent", "openrouter/anthropic/claude-sonnet-4-5", "openai"),
+        ("acp", None, None),
+    ],
+)
+def test_an_agent_says_whose_api_it_speaks_through_the_gateway(
+    agent: str, model: str | None, provider: str | None
+) -> None:
+    assert load("agent", agent).provider(replace(plain_arm(agent), model=model)) == provider
 
 
 @pytest.fixture

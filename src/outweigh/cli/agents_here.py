@@ -1,9 +1,11 @@
 """Which agents are installed here, in which version, and whether anybody could pay for their models."""
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+from outweigh.errors import name_some
 from outweigh.gateway.upstream import upstreams
 from outweigh.plugins import load, names
 from outweigh.ports import Agent
@@ -83,12 +85,35 @@ def _version(agent: Agent, arm: Arm) -> str | None:
 
 
 def _keys(suite: LoadedSuite) -> Iterator[Part]:
-    """The keys that the gateway would use; which provider an arm will ask, only its agent knows, so one will do."""
-    if suite.spec.gateway.mode == "direct" or not arms_to_try(suite):
+    """The keys that the gateway would use for the arms; of those whose provider nobody knows, any one will do."""
+    if suite.spec.gateway.mode == "direct":
         return
-    ways = upstreams(suite.spec.gateway, os.environ).values()
-    is_needed = all(way.key is None for way in ways)
-    for variable in dict.fromkeys(way.variable for way in ways if way.variable):
-        missing = None if os.environ.get(variable) else "it is not in the environment; export it for arms that need it."
-        detail = "set, not tried" if missing is None else ""
-        yield Part(kind="key", name=variable, missing=missing, required=is_needed, detail=detail)
+    askers: dict[str | None, list[str]] = defaultdict(list)
+    for arm in arms_to_try(suite):
+        askers[_provider(arm)].append(arm.name)
+    ways = upstreams(suite.spec.gateway, os.environ)
+    for provider, way in ways.items():
+        if provider in askers and way.variable:
+            yield _key(
+                way.variable,
+                f"{name_some(askers[provider])} cannot ask {provider} without it; export it.",
+                required=True,
+            )
+    if None in askers:
+        is_needed = all(way.key is None for way in ways.values())
+        for variable in dict.fromkeys(way.variable for name, way in ways.items() if name not in askers):
+            if variable:
+                yield _key(variable, f"{name_some(askers[None])} may need it; export it if so.", required=is_needed)
+
+
+def _provider(arm: Arm) -> str | None:
+    """Some can tell whom they ask."""
+    tell = getattr(load("agent", arm.agent), "provider", None)
+    found: str | None = None if tell is None else tell(arm)
+    return found
+
+
+def _key(variable: str, without: str, *, required: bool) -> Part:
+    missing = None if os.environ.get(variable) else f"it is not in the environment. {without}"
+    detail = "set, not tried" if missing is None else ""
+    return Part(kind="key", name=variable, missing=missing, required=required, detail=detail)

@@ -2,7 +2,7 @@
 
 from outweigh.adapters.agents.command_line import CommandLineAgent, ProgramOptions
 from outweigh.adapters.agents.launch import Launch, Left, read_whole
-from outweigh.adapters.agents.litellm_route import KEYS, OWN_WAYS, litellm_route
+from outweigh.adapters.agents.litellm_route import KEYS, OWN_WAYS, litellm_route, spoken_provider
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.ports import AttemptRequest
 from outweigh.task.arm import Arm
@@ -34,6 +34,10 @@ class Aider(CommandLineAgent):
     needs_model = True
     own_ways = OWN_WAYS
     keys = KEYS
+
+    def provider(self, arm: Arm) -> str | None:
+        """That of the model, which is named with it."""
+        return spoken_provider(arm.model)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`aider` with the prompt in a file, and its own log as its word."""

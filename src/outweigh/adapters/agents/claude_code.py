@@ -29,8 +29,13 @@ class ClaudeCode(CommandLineAgent):
         "CLAUDE_CODE_USE_FOUNDRY",
         "CLAUDE_CODE_USE_VERTEX",
     )
-    keys = ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN")
+    keys = ("ANTHROPIC_API_KEY",)
+    direct_keys = ("CLAUDE_CODE_OAUTH_TOKEN",)
     logins = (".claude/.credentials.json",)
+
+    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
+        """Always the same."""
+        return "anthropic"
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`claude -p` with the prompt on standard input and events on standard output."""

@@ -31,8 +31,13 @@ class Codex(CommandLineAgent):
     program = "codex"
     install = "npm install -g @openai/codex"
     own_ways = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY", "OPENAI_BASE_URL")
-    keys = ("OPENAI_API_KEY", "CODEX_API_KEY")
+    keys = ("OPENAI_API_KEY",)
+    direct_keys = ("CODEX_API_KEY",)
     logins = (".codex/auth.json",)
+
+    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
+        """Always the same."""
+        return "openai"
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`codex exec` with the prompt on standard input and events on standard output."""

@@ -59,7 +59,9 @@ class CommandLineAgent(ABC):
     own_ways: ClassVar[tuple[str, ...]] = ()
     """Variables that would lead it past the gateway; they are left out where there is one."""
     keys: ClassVar[tuple[str, ...]]
-    """Variables of the caller that may hold the key for its model, the usual one first."""
+    """Variables of the caller that the gateway takes the key for its model from, unless a suite names others."""
+    direct_keys: ClassVar[tuple[str, ...]] = ()
+    """Variables that it understands itself, and that the gateway does not look at."""
     logins: ClassVar[tuple[str, ...]] = ()
     """Files of the caller's home that a login leaves."""
 
@@ -117,9 +119,13 @@ class CommandLineAgent(ABC):
         found = self.installed(arm)
         return None if found is None else found.version(self.version_question)
 
+    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - some go by the arm's model
+        """Whose API it speaks through the gateway, as `[gateway]` calls it; None where nobody knows beforehand."""
+        return None
+
     def sign_in(self) -> str:
         """Whether the caller has a key for its model, in words that give nothing away."""
-        return sign_in(self.keys, self.logins, os.environ, Path.home())
+        return sign_in(self.keys, self.direct_keys, self.logins, os.environ, Path.home())
 
     def options_of(self, arm: Arm) -> Any:
         """The arm's options, checked."""

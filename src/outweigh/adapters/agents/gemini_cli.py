@@ -9,6 +9,7 @@ from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.adapters.agents.tool_servers import tool_servers
 from outweigh.ports import AttemptRequest
+from outweigh.task.arm import Arm
 from outweigh.transcript.failure import FailureKind
 from outweigh.transcript.gemini_cli import GeminiCliReader
 
@@ -24,8 +25,13 @@ class GeminiCli(CommandLineAgent):
     install = "npm install -g @google/gemini-cli"
     options = TurnOptions
     own_ways = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_GCA", "GOOGLE_GENAI_USE_VERTEXAI")
-    keys = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+    keys = ("GEMINI_API_KEY",)
+    direct_keys = ("GOOGLE_API_KEY",)
     logins = (".gemini/oauth_creds.json",)
+
+    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
+        """Always the same."""
+        return "gemini"
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`gemini` with the prompt on standard input and events on standard output."""

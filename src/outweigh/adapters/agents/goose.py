@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from outweigh.adapters.agents.asked_provider import asked_provider
 from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
@@ -28,7 +29,8 @@ class Goose(CommandLineAgent):
     options = TurnOptions
     needs_model = True
     own_ways = tuple(variable for pair in _ACCESS.values() for variable in pair)
-    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY")
+    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+    direct_keys = ("GOOGLE_API_KEY",)
     logins = (".config/goose/secrets.yaml",)
 
     def missing(self, arm: Arm) -> str | None:
@@ -36,6 +38,10 @@ class Goose(CommandLineAgent):
         if arm.model is not None and "/" not in arm.model:
             return f"arms.{arm.name}.model: {self.name} wants a provider before the name, as in openai/{arm.model}."
         return super().missing(arm)
+
+    def provider(self, arm: Arm) -> str | None:
+        """That of the model, which is named with it."""
+        return asked_provider(arm.model)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the driver's signature
         """`goose run` with the prompt on standard input and events on standard output."""

@@ -26,11 +26,16 @@ def litellm_route(request: AttemptRequest) -> LitellmRoute:
     access, named = request.model_access, request.arm.model or ""
     if access is None:
         return LitellmRoute(named, {})
-    provider, slash, model = named.partition("/")
-    if not slash:
-        provider, model = next((by for start, by in _FAMILIES.items() if named.startswith(start)), "openai"), named
-    spoken = provider if provider in _FAMILIES.values() else "openai"
+    spoken, model = spoken_provider(named), named.partition("/")[2] or named
     return LitellmRoute(f"{spoken}/{model}", _variables(spoken, access))
+
+
+def spoken_provider(model: str | None) -> str:
+    """Whose API is spoken to reach a model: by the provider in its name, or by its family where it has none."""
+    named, slash, _ = (model or "").partition("/")
+    if not slash:
+        return next((by for start, by in _FAMILIES.items() if named.startswith(start)), "openai")
+    return named if named in _FAMILIES.values() else "openai"
 
 
 def _variables(provider: str, access: ModelAccess) -> dict[str, str]:

@@ -6,9 +6,10 @@ import msgspec
 
 from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
 from outweigh.adapters.agents.launch import Launch, read_whole
-from outweigh.adapters.agents.litellm_route import KEYS, OWN_WAYS, litellm_route
+from outweigh.adapters.agents.litellm_route import KEYS, OWN_WAYS, litellm_route, spoken_provider
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.ports import AttemptRequest
+from outweigh.task.arm import Arm
 from outweigh.transcript.mini_swe_agent import MiniSweAgentReader
 
 _SETTINGS, _TRAJECTORY = "mini-settings.yaml", "mini-trajectory.json"
@@ -26,6 +27,10 @@ class MiniSweAgent(CommandLineAgent):
     version_question = "--help"
     own_ways = OWN_WAYS
     keys = KEYS
+
+    def provider(self, arm: Arm) -> str | None:
+        """That of the model, which is named with it."""
+        return spoken_provider(arm.model)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
         """`mini` with everything in a settings file, and the trajectory file as its word."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from outweigh.adapters.agents.asked_provider import asked_provider
 from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
@@ -32,6 +33,10 @@ class OpenCode(CommandLineAgent):
         if arm.model is not None and "/" not in arm.model:
             return f"arms.{arm.name}.model: {self.name} wants a provider before the name, as in openai/{arm.model}."
         return super().missing(arm)
+
+    def provider(self, arm: Arm) -> str | None:
+        """That of the model, which is named with it."""
+        return asked_provider(arm.model)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the driver's signature
         """`opencode run` with the prompt on standard input and events on standard output."""

@@ -10,6 +10,7 @@ from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.adapters.agents.tool_servers import tool_servers
 from outweigh.ports import AttemptRequest
+from outweigh.task.arm import Arm
 from outweigh.transcript.qwen_code import QwenCodeReader
 
 
@@ -24,6 +25,10 @@ class QwenCode(CommandLineAgent):
     own_ways = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
     keys = ("OPENAI_API_KEY",)
     logins = (".qwen/oauth_creds.json",)
+
+    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
+        """Always the same."""
+        return "openai"
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the driver's signature
         """`qwen` with the prompt on standard input and events on standard output."""
