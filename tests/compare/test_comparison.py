@@ -260,3 +260,16 @@ def test_runs_that_carry_warnings_of_their_own_are_told_with_the_commonest() -> 
     assert [warning for warning in comparison.warnings if "have warnings" in warning] == [
         "2 of 3 runs of candidate have warnings, which `outweigh report` lists: its model was guessed"
     ]
+
+
+def test_attempts_that_do_not_count_are_told_by_arm_and_status_with_the_commonest_reason() -> None:
+    lost = [
+        a_run("task-1", "new", repeat, status=Status.INFRA_ERROR, status_detail=detail)
+        for repeat, detail in enumerate(("the disk is full", "rate_limited: busy", "rate_limited: busy"), start=2)
+    ]
+    silent = a_run("task-1", "old", 2, status=Status.ARM_NOT_APPLIED)
+
+    comparison = compare(evidence_of(a_run("task-1", "old"), a_run("task-1", "new"), lost, silent), "old", "new")
+
+    assert "attempts of new that do not count: 3 (infra_error), such as: rate_limited: busy" in comparison.warnings
+    assert "attempts of old that do not count: 1 (arm_not_applied)" in comparison.warnings

@@ -54,6 +54,18 @@ def test_complete_real_evidence_has_nothing_in_its_way() -> None:
     assert blocked(*an_arm("new", [[True] * 20])) == ""
 
 
+def test_runs_that_were_not_their_arms_stand_in_the_way_with_the_commonest_reason() -> None:
+    rare, common = "the model 'm' is declared and 'n' was asked", "the skill 's' is declared and was not loaded"
+    lost = [
+        a_run("task-1", "new", 20 + place, status=Status.ARM_NOT_APPLIED, status_detail=detail)
+        for place, detail in enumerate((rare, common, common, None), start=1)
+    ]
+
+    assert f"runs of new (4, such as: {common}) did not have what their arm declares" in blocked(
+        *an_arm("new", [[True] * 20]), *lost
+    )
+
+
 def test_a_single_run_that_used_a_model_past_the_gateway_stands_in_the_way() -> None:
     metering = Metering(requests=1, failed_requests=0, models={}, time_to_first_token_seconds=None, model_seconds=1.0)
     knows_of_more = Reported(usage=NO_USAGE, cost_usd=None, requests=2)

@@ -1,5 +1,6 @@
 """Everything two arms say about each other."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ from outweigh.compare.delta import Delta, deltas
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.pairing import Pairing, pair_runs
 from outweigh.compare.pass_fact import PassFact
-from outweigh.compare.sightings import Sighting
+from outweigh.compare.sightings import MOST_SETBACKS, Sighting
 from outweigh.compare.task_comparison import TaskComparison, compare_tasks
 from outweigh.compare.voices import silence_warnings, voice_warnings
 from outweigh.errors import UsageError, name_some
@@ -91,6 +92,7 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
         warnings=(
             *evidence.warnings,
             *_warnings(before, after),
+            *_set_back(sightings),
             *_warned(sightings),
             *silence_warnings(evidence.asked(arms)),
         ),
@@ -140,6 +142,16 @@ def _warnings(baseline: ArmTable, candidate: ArmTable) -> Iterator[str]:
     )
     if ours and theirs and ours != theirs:
         yield "the arms' costs come from different sources (metered, reported, priced); compare them with care."
+
+
+def _set_back(sightings: Mapping[str, Sighting]) -> Iterator[str]:
+    """Which arm lost attempts, by what, with the commonest reason: a bare count of excluded runs mends nothing."""
+    for arm, sighting in sightings.items():
+        for status, number in Counter(setback.status for setback in sighting.setbacks).most_common():
+            detail = sighting.commonest_detail(status)
+            why = "" if detail is None else f", such as: {detail}"
+            most = " or more" if len(sighting.setbacks) == MOST_SETBACKS else ""
+            yield f"attempts of {arm} that do not count: {number}{most} ({status.value}){why}"
 
 
 def _warned(sightings: Mapping[str, Sighting]) -> Iterator[str]:

@@ -46,6 +46,11 @@ class Sighting:
     past_gateway: int
     setbacks: tuple[Setback, ...]
 
+    def commonest_detail(self, status: Status) -> str | None:
+        """Why most attempts that ended so say nothing; None where nobody said why."""
+        details = Counter(setback.detail for setback in self.setbacks if setback.status is status and setback.detail)
+        return min(details, key=lambda detail: (-details[detail], detail), default=None)
+
 
 class Watcher:
     """Looks at the runs of one arm as they are read."""

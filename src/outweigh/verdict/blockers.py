@@ -32,7 +32,7 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
     if vacuous := [task.task_id for task in comparison.tasks if task.baseline.vacuous or task.candidate.vacuous]:
         yield f"task {name_some(vacuous)} asserts nothing (no checks), so it supports no promotion. Give it a check."
     if misapplied := [
-        f"{table.name} ({count})"
+        f"{table.name} ({count}{_why(comparison, table.name)})"
         for table in (comparison.baseline_table, comparison.candidate_table)
         if (count := sum(run.status is Status.ARM_NOT_APPLIED for run in table.excluded))
     ]:
@@ -58,6 +58,13 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
         yield f"task {name_some(comparison.changed_tasks)} changed between runs (its checksum did). Run it again."
     if comparison.skipped_lines:
         yield f"{comparison.skipped_lines} lines of the records could not be read. Mend them and decide again."
+
+
+def _why(comparison: Comparison, arm: str) -> str:
+    """What was wrong with most runs that were not their arm's: the blocker must say what there is to mend."""
+    sighting = comparison.sightings.get(arm)
+    detail = None if sighting is None else sighting.commonest_detail(Status.ARM_NOT_APPLIED)
+    return "" if detail is None else f", such as: {detail}"
 
 
 def _unequal_losses(comparison: Comparison) -> Iterator[str]:
