@@ -1,12 +1,13 @@
-"""Tables in another program's files, held to their form: what does not fit is a sentence with the file and a way out."""
+"""Tables in files of other programs, held to their form: what does not fit is a sentence with a way out."""
 
 import re
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, inspect
 
 from outweigh.errors import UsageError
 
@@ -37,14 +38,22 @@ def _way_out(fault: str, kind: type[ForeignTable]) -> str:
     unknown = _UNKNOWN_KEY.search(fault)
     if unknown is None:
         return " Mend it there, and read the suite again."
-    known = {field.encode_name for each in (kind, *_beside(kind)) for field in msgspec.structs.fields(each)}
-    near = get_close_matches(unknown[1], known, n=1)
+    near = get_close_matches(unknown[1], set(_keys(inspect.type_info(kind))), n=1)
     return f" Did you mean `{near[0]}`?" if near else " Nothing would be done with it here: take it out."
 
 
-def _beside(kind: type[ForeignTable]) -> list[type[ForeignTable]]:
-    """The other tables of the same format, one of which may stand within this one."""
-    return [each for each in ForeignTable.__subclasses__() if each.__module__ == kind.__module__]
+def _keys(kind: inspect.Type) -> Iterator[str]:
+    """Those of the table and of all tables that may stand in it."""
+    match kind:
+        case inspect.StructType(fields=fields):
+            yield from (field.encode_name for field in fields)
+            for field in fields:
+                yield from _keys(field.type)
+        case inspect.ListType(item_type=item):
+            yield from _keys(item)
+        case inspect.UnionType(types=types):
+            for each in types:
+                yield from _keys(each)
 
 
 def is_table_with(value: Any, *keys: str) -> bool:
