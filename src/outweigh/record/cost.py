@@ -15,6 +15,10 @@ class CostProvenance(StrEnum):
     UNKNOWN = "unknown"
 
 
+# Every cost that is read asks for these, and to find a member of an enumeration by its name is slow.
+_METERED, _PRICED, _UNKNOWN = CostProvenance.METERED, CostProvenance.PRICED, CostProvenance.UNKNOWN
+
+
 class Cost(Stored, frozen=True):
     """An amount and its source; `price_table` names the table that priced it, or that priced metered tokens."""
 
@@ -26,11 +30,9 @@ class Cost(Stored, frozen=True):
         """An unknown cost has no amount, and only an unknown one."""
         if not isfinite(self.usd or 0.0):
             require_finite("cost", usd=self.usd)
-        if (self.usd is None) != (self.provenance is CostProvenance.UNKNOWN):
+        if (self.usd is None) != (self.provenance is _UNKNOWN):
             raise ValueError("cost.usd is null exactly when cost.provenance is 'unknown'")
-        if self.provenance is not CostProvenance.METERED and (
-            (self.price_table is None) == (self.provenance is CostProvenance.PRICED)
-        ):
+        if self.provenance is not _METERED and ((self.price_table is None) == (self.provenance is _PRICED)):
             raise ValueError(
                 "cost.price_table is given when cost.provenance is 'priced', and else only when it is 'metered'"
             )

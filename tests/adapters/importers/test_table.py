@@ -283,3 +283,30 @@ def test_parquet_is_read_where_its_reader_is_installed(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(EvidenceError, match="no Parquet file"):
         runs_of(path)
+
+
+def test_a_header_of_nothing_but_commas_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "commas.csv"
+    path.write_bytes(b"," * 2**20 + b"\n")
+
+    with pytest.raises(EvidenceError, match="1,048,577 columns"):
+        read_all(Table(), path, arm="mine")
+
+
+def test_a_key_that_one_of_the_first_rows_states_twice_is_looked_for_in_all(tmp_path: Path) -> None:
+    path = tmp_path / "twice.jsonl"
+    once, twice = b'{"task_id": "a", "arm": "b", "cost_usd": 1}\n', b'{"task_id": "a", "cost_usd": 2, "cost_usd": 3}\n'
+    path.write_bytes(once + twice + 300 * once + twice)
+
+    runs, notes = read_all(Table(), path)
+
+    assert len(runs) == 301
+    assert [row.line for row in notes.unreadable] == [2, 303]
+
+
+def test_a_table_of_which_nothing_can_be_read_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "broken.jsonl"
+    path.write_bytes(b"{'task_id': 'a'}\n" * 3)
+
+    with pytest.raises(EvidenceError, match=r"broken\.jsonl:1: not valid JSON"):
+        read_all(Table(), path)

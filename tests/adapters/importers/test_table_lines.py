@@ -1,16 +1,18 @@
-"""Reading a row in one go gives what reading it cell by cell gives, or nothing."""
+"""Reading many rows in one go gives what reading them cell by cell gives, or leaves them to that."""
 
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 
-from outweigh.adapters.importers.table_lines import LONGEST_LINE, ReadLine, line_reader
+from outweigh.adapters.importers.table_lines import LONGEST_LINE, line_reader
 from outweigh.adapters.importers.table_map import Column, columns_by_field
 from outweigh.adapters.importers.table_run import row_run
 from outweigh.adapters.importers.table_source import TableRow
+from outweigh.record.run_record import RunRecord
+from outweigh.testing.builders import a_run
 
 PLAIN: dict[str, Any] = {
     "task_id": "greets",
@@ -36,44 +38,102 @@ PLAIN: dict[str, Any] = {
 ODD: tuple[Any, ...] = (None, "", " padded ", "nan", 0, 1, -1, 1.0, 2.5, 10**16, True, False, [], [1], {}, "x" * 600)
 
 
-def columns_of(row: dict[str, Any], **asked: str) -> list[Column]:
-    return columns_by_field(asked, row)
+def encoded(*rows: dict[str, Any]) -> list[bytes]:
+    return [msgspec.json.encode(row) + b"\n" for row in rows]
 
 
-def quick_reader(row: dict[str, Any], **asked: str) -> ReadLine:
-    found = line_reader(columns_of(row, **asked), row.keys(), None)
-    assert found is not None
-    return found
+class Quickly(NamedTuple):
+    """What came of some lines: a run, or the line's number for one that was left to a closer look."""
+
+    columns: list[Column]
+    found: list[Any]
+
+    def as_cell_by_cell(self, rows: list[dict[str, Any]], arm: str | None = None) -> list[Any]:
+        """The same, a row at a time."""
+        return [
+            number if number in self.found else row_run(TableRow(Path("t.jsonl"), number, row), self.columns, arm)
+            for number, row in enumerate(rows, start=1)
+        ]
 
 
-def test_a_plain_row_is_read_in_one_go() -> None:
-    run = quick_reader(PLAIN)(msgspec.json.encode(PLAIN) + b"\n", 1)
+def quickly(lines: list[bytes], names: dict[str, Any], arm: str | None = None, **asked: str) -> Quickly:
+    columns = columns_by_field(asked, names)
+    reader = line_reader(columns, names.keys(), arm)
+    assert reader is not None
+    left: dict[str, int] = {}
 
-    assert run is not None
-    assert run == row_run(TableRow(Path("t.jsonl"), 1, PLAIN), columns_of(PLAIN), None)
+    def closer_look(_: bytes, number: int) -> list[RunRecord]:
+        mark = a_run(run_id=f"left {number}")
+        left[mark.run_id] = number
+        return [mark]
+
+    blocks = [lines[start : start + 150] for start in range(0, len(lines), 150)]
+    runs = [run for block in reader.read(blocks, closer_look) for run in block]
+    return Quickly(columns, [left.get(run.run_id, run) for run in runs])
+
+
+def test_plain_rows_are_read_in_one_go() -> None:
+    rows = [PLAIN | {"run_id": f"run {number}", "repeat": number} for number in range(400)]
+
+    quick = quickly(encoded(*rows), PLAIN)
+
+    assert not any(isinstance(found, int) for found in quick.found)
+    assert quick.found == quick.as_cell_by_cell(rows)
 
 
 def test_odd_cells_are_read_alike_or_left_to_a_closer_look() -> None:
-    chance, read, columns = random.Random(0), quick_reader(PLAIN), columns_of(PLAIN)
-    agreed = 0
-    for number in range(1, 3001):
+    chance = random.Random(0)
+    rows = []
+    for _ in range(3000):
         row = dict(PLAIN)
-        for name in chance.sample(sorted(PLAIN), 2):
+        for name in chance.sample(sorted(PLAIN), chance.choice((0, 1, 1, 2))):
             if chance.random() < 0.2:
                 del row[name]
             else:
                 row[name] = chance.choice(ODD)
-        run = read(msgspec.json.encode(row) + b"\n", number)
-        if run is not None:
-            assert run == row_run(TableRow(Path("t.jsonl"), number, row), columns, None), row
-            agreed += 1
-    assert agreed > 300
+        rows.append(row)
+
+    quick = quickly(encoded(*rows), PLAIN)
+
+    assert quick.found == quick.as_cell_by_cell(rows)
+    left = sum(isinstance(found, int) for found in quick.found)
+    assert 300 < left < 2000
+
+
+@pytest.mark.parametrize("names", [{"class": 1, "note": 2}, {"_private": 1}, {"__own": 1}, {"two words": 1}, {"é": 1}])
+def test_other_columns_are_kept_under_their_names_whatever_they_are(names: dict[str, Any]) -> None:
+    plain = {"task_id": "greets", "arm": "plain"} | names
+    rows = [plain, plain | dict.fromkeys(names), plain | dict.fromkeys(names, "")]
+
+    for batch in (rows[:1], rows):
+        quick = quickly(encoded(*batch), plain)
+        assert quick.found == quick.as_cell_by_cell(batch)
+    assert quick.found[0].extra == names
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "2026-01-02T03:04:05Z",
+        "2026-01-02T03:04:05.1234567+05:30",
+        "2026-01-02 03:04:05",
+        "20260102T030405Z",
+        1.7e9,
+        17e11,
+    ],
+)
+def test_a_moment_is_the_same_alone_and_among_others(moment: object) -> None:
+    rows = [PLAIN, PLAIN | {"started_at": moment}, PLAIN | {"started_at": None}]
+
+    for batch in (rows[1:2], rows):
+        quick = quickly(encoded(*batch), PLAIN)
+        assert quick.found == quick.as_cell_by_cell(batch)
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        b"",
+        b"\n",
         b"{",
         b"[]",
         b'{"task_id": "a", "arm": "b", "repeat": 1, "unseen": 1}',
@@ -81,20 +141,38 @@ def test_odd_cells_are_read_alike_or_left_to_a_closer_look() -> None:
         b'{"task_id": "a", "repeat": 1}',
         b'{"task_id": "a", "arm": "b", "repeat": NaN}',
         b'{"task_id": "\xff", "arm": "b", "repeat": 1}',
+        b'{"task_id": "a", "arm": "b", "repeat": 1, "started_at": "soon"}',
+        b'{"task_id": "a", "arm": "b", "repeat": 1, "model": "padded "}',
+        b'{"task_id": "a", "arm": "b", "repeat": 1}{}',
         msgspec.json.encode(PLAIN | {"note": "x" * LONGEST_LINE}),
+        msgspec.json.encode(PLAIN | {"task_id": "x" * 300, "arm": "y" * 300, "run_id": None}),
     ],
 )
 def test_every_other_row_is_left_to_a_closer_look(line: bytes) -> None:
-    assert quick_reader(PLAIN)(line, 1) is None
+    (plain,) = encoded(PLAIN)
+
+    assert quickly([line], PLAIN).found == [1]
+    assert [isinstance(found, int) for found in quickly([plain, plain, line, plain], PLAIN).found] == [0, 0, 1, 0]
 
 
 def test_a_row_without_a_number_or_an_id_is_called_by_its_line() -> None:
-    row = {"case": "greets", "arm": "plain"}
+    rows = [{"case": "greets", "arm": "plain"}] * 200
 
-    run = quick_reader(row, task_id="case")(msgspec.json.encode(row), 12)
+    quick = quickly(encoded(*rows), rows[0], task_id="case")
 
-    assert run is not None
-    assert run == row_run(TableRow(Path("t.jsonl"), 12, row), columns_of(row, task_id="case"), None)
+    assert quick.found == quick.as_cell_by_cell(rows)
+    assert quick.found[170].run_id == "greets/plain/row 0000171"
+
+
+@pytest.mark.parametrize("arm", ["mine", "m" * 700])
+def test_a_row_without_an_arm_gets_the_one_that_was_named(arm: str) -> None:
+    names: dict[str, Any] = {"task_id": "greets", "arm": "plain"}
+    rows: list[dict[str, Any]] = [{"task_id": "greets"}, names, names | {"arm": None}]
+
+    quick = quickly(encoded(*rows), names, arm)
+
+    assert quick.found == quick.as_cell_by_cell(rows, arm)
+    assert quickly(encoded(rows[0]), rows[0], arm).found == quick.found[:1]
 
 
 @pytest.mark.parametrize(

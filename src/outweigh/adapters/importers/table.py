@@ -3,13 +3,15 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from outweigh.adapters.importers.imported_run import origins
+from outweigh.adapters.importers.line_blocks import line_blocks
 from outweigh.adapters.importers.repeats import Numbered, Sighting, number_repeats
-from outweigh.adapters.importers.source_text import bounded_lines, decoded_line, head, opened
-from outweigh.adapters.importers.table_lines import line_reader
+from outweigh.adapters.importers.source_text import decoded_line, head, opened
+from outweigh.adapters.importers.table_lines import LineReader, line_reader
 from outweigh.adapters.importers.table_map import Column, columns_by_field, guide, in_milliseconds
 from outweigh.adapters.importers.table_run import row_run
 from outweigh.adapters.importers.table_source import TableRow, sampled_columns, table_rows
@@ -50,7 +52,10 @@ class Table:
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         """Row by row. Where repeats have no number the table is read twice, to number them in order of time."""
-        sample = sampled_columns(request.path)
+        first_rows = ImportNotes()
+        sample = sampled_columns(request.path, first_rows)
+        if first_rows.unreadable and not sample:
+            raise EvidenceError(f"{first_rows.unreadable[0]}. None of the first rows can be read; is it a table?")
         columns = columns_by_field(request.columns, sample)
         fields = {column.field for column in columns}
         if "task_id" not in fields or not ("arm" in fields or request.arm):
@@ -58,52 +63,64 @@ class Table:
         _warn(fields, notes)
         if in_milliseconds({column.field: column.shown for column in columns}, sample):
             notes.warn("duration_seconds is a thousand times what lies between start and end; map it as duration_ms.")
+        quick = None
+        if request.path.suffix.lower() in _JSON_LINES and request.path.is_file() and not first_rows.unreadable:
+            quick = line_reader(columns, {name.partition(".")[0] for name in sample}, request.arm)
+        source = _Source(request, columns, quick)
         if "repeat" in fields:
-            yield from _runs(request, columns, notes)
+            yield from _runs(source, notes)
             return
         sightings = (
             Sighting(run.run_id, run.trial.task_id, run.trial.arm, run.started_at)
-            for run in _runs(request, columns, ImportNotes())
+            for run in _runs(source, ImportNotes())
         )
         numbers = number_repeats(sightings)
-        for run in _runs(request, columns, notes):
+        for run in _runs(source, notes):
             yield _numbered(run, numbers[run.run_id])
 
 
-def _runs(request: ImportRequest, columns: Sequence[Column], notes: ImportNotes) -> Iterator[RunRecord]:
+class _Source(NamedTuple):
+    """A table, and the columns that are fields. `quick` reads it where there is a quick way.
+
+    There is none where one of the first rows cannot be read: whoever states a key twice in a row does so in most, and
+    only a closer look finds out.
+    """
+
+    request: ImportRequest
+    columns: Sequence[Column]
+    quick: LineReader | None
+
+    def blocks(self, notes: ImportNotes) -> Iterator[Sequence[RunRecord]]:
+        """The quick way where there is one, and cell by cell for every row that wants a closer look."""
+        path = self.request.path
+        if self.quick is None:
+            yield from (self._closer_look(row, notes) for row in table_rows(path, notes))
+            return
+
+        def closer_look(line: bytes, number: int) -> Sequence[RunRecord]:
+            found = decoded_line(line, number, path, notes)
+            return () if found is None else self._closer_look(TableRow(path, number, found.value), notes)
+
+        with opened(path) as stream:
+            yield from self.quick.read(line_blocks(stream), closer_look)
+
+    def _closer_look(self, row: TableRow, notes: ImportNotes) -> Sequence[RunRecord]:
+        try:
+            return (row_run(row, self.columns, self.request.arm),)
+        except ValueError as fault:
+            notes.unread(row.file, row.line, str(fault))
+            return ()
+
+
+def _runs(source: _Source, notes: ImportNotes) -> Iterator[RunRecord]:
     free: set[str] = set()
     paid: set[str] = set()
-    for run in _rows_as_runs(request, columns, notes):
-        (free if run.cost.usd == 0 else paid).add(run.trial.arm)
-        yield run
+    for runs in source.blocks(notes):
+        for run in runs:
+            (free if run.cost.usd == 0 else paid).add(run.trial.arm)
+        yield from runs
     for arm in sorted(free - paid):
         notes.warn(f"every run of {arm!r} cost 0. If that means unknown, leave cost_usd out of the map.")
-
-
-def _rows_as_runs(request: ImportRequest, columns: Sequence[Column], notes: ImportNotes) -> Iterator[RunRecord]:
-    """The quick way where there is one, and cell by cell for every row that wants a closer look."""
-    path, quick = request.path, None
-    if path.suffix.lower() in _JSON_LINES and path.is_file():
-        names = {name.partition(".")[0] for name in sampled_columns(path)}
-        quick = line_reader(columns, names, request.arm)
-    if quick is None:
-        for row in table_rows(path, notes):
-            yield from _closer_look(row, columns, request.arm, notes)
-        return
-    with opened(path) as stream:
-        for number, line in enumerate(bounded_lines(stream), start=1):
-            run = quick(line, number)
-            if run is not None:
-                yield run
-            elif (found := decoded_line(line, number, path, notes)) is not None:
-                yield from _closer_look(TableRow(path, number, found.value), columns, request.arm, notes)
-
-
-def _closer_look(row: TableRow, columns: Sequence[Column], arm: str | None, notes: ImportNotes) -> Iterator[RunRecord]:
-    try:
-        yield row_run(row, columns, arm)
-    except ValueError as fault:
-        notes.unread(row.file, row.line, str(fault))
 
 
 def _numbered(run: RunRecord, number: Numbered) -> RunRecord:

@@ -1,6 +1,7 @@
 """Rows of tables that people keep: CSV, TSV, JSON Lines, a JSON array, Parquet, or a folder with a JSON file a row."""
 
 import csv
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -12,6 +13,7 @@ from outweigh.errors import EvidenceError
 from outweigh.ports import ImportNotes
 
 SAMPLED_ROWS = 200
+MOST_COLUMNS = 10_000
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 
 _DELIMITERS = ",;\t|"
@@ -48,10 +50,13 @@ def table_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
         raise EvidenceError(f"{path} is no table that is known here: its name must end in {', '.join(SUFFIXES)}.")
 
 
-def sampled_columns(path: Path) -> dict[str, Any]:
-    """The columns of the first rows, each with a value where there is one; fields of an object have dotted names."""
+def sampled_columns(path: Path, notes: ImportNotes | None = None) -> dict[str, Any]:
+    """The columns of the first rows, each with a value where there is one; fields of an object have dotted names.
+
+    `notes` get to know which of them cannot be read.
+    """
     found: dict[str, Any] = {}
-    for row in islice(table_rows(path, ImportNotes()), SAMPLED_ROWS):
+    for row in islice(table_rows(path, notes or ImportNotes()), SAMPLED_ROWS):
         for name, value in _flat(row.cells):
             if found.get(name) in (None, ""):
                 found[name] = value
@@ -115,10 +120,13 @@ def _text_lines(stream: BinaryIO, path: Path, notes: ImportNotes) -> Iterator[st
 
 
 def _header(names: list[str], path: Path) -> list[str]:
+    if len(names) > MOST_COLUMNS:
+        raise EvidenceError(f"{path} has {len(names):,} columns, which is more than {MOST_COLUMNS:,}; is it a table?")
     header = [name.strip() or f"column {number}" for number, name in enumerate(names, start=1)]
-    if twice := [name for name in header if header.count(name) > 1]:
+    name, times = Counter(header).most_common(1)[0] if header else ("", 0)
+    if times > 1:
         raise EvidenceError(
-            f"{path} has more than one column {twice[0]!r}; rename one, so that it is clear which is meant."
+            f"{path} has more than one column {name!r}; rename one, so that it is clear which is meant."
         )
     return header
 

@@ -1,0 +1,155 @@
+"""Many rows of a table as runs, column by column: a step for a whole column costs little more than one for a row."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import repeat
+from operator import attrgetter
+from typing import Any, TypeVar
+
+import msgspec
+
+from outweigh.adapters.importers.imported_run import agent, imported_run, outcome
+from outweigh.adapters.importers.source_time import moment
+from outweigh.record.cost import Cost, CostProvenance, reported_cost
+from outweigh.record.run_record import AgentIdentity, RunRecord
+from outweigh.record.stored import Json
+from outweigh.record.trial import Trial
+from outweigh.record.usage import Usage
+from outweigh.transcript.foreign import LONGEST_NAME
+
+Cells = Mapping[str, Sequence[Any]]
+"""Cells by their fields, those of a row at the same place everywhere. What the table does not have is absent."""
+
+_Kind = TypeVar("_Kind", bound=msgspec.Struct)
+
+_AS_THEY_ARE = ("family", "duration_seconds", "step_count", "tool_call_count")
+_IDENTITY = ("agent", "agent_version", "model")
+_CHECKS = {passed: (outcome("success", passed),) for passed in (True, False, None)}
+_zone = attrgetter("tzinfo")
+
+
+class TableBlocks:
+    """Makes runs of rows that have been decoded. `fields` are what a row holds, the last of them its `others`."""
+
+    def __init__(self, fields: Sequence[str], others: Sequence[str], arm: str | None) -> None:
+        self._fields = fields
+        self._others = _Others(others)
+        self._own = len(fields) - len(others)
+        self._arm = arm
+        template = imported_run(run_id="-", task_id="-", arm="-", repeat=0)
+        self._unknown = {name: repeat(getattr(template, name)) for name in RunRecord.__struct_fields__}
+
+    def runs(self, rows: Sequence[msgspec.Struct], first: int) -> list[RunRecord]:
+        """A run for every row; a ValueError where one of them wants a closer look."""
+        columns = [*zip(*map(msgspec.structs.astuple, rows), strict=True)]
+        cells: dict[str, Sequence[Any]] = dict(zip(self._fields, columns, strict=True))
+        if self._arm is not None:
+            cells["arm"] = [named or self._arm for named in cells.get("arm", (None,) * len(rows))]
+        known = {
+            "run_id": _run_ids(cells, first),
+            "trial": _trials(cells),
+            "artifacts": [{} for _ in rows],
+            "extra": self._others.extras(columns[self._own :], len(rows)),
+        }
+        return _built(RunRecord, self._unknown | dict(_figures(cells)) | known)
+
+
+def _figures(cells: Cells) -> Iterator[tuple[str, Iterable[Any]]]:
+    """The fields of a run that a table may have."""
+    for name in _AS_THEY_ARE:
+        if name in cells:
+            yield name, cells[name]
+    if any(name in cells for name in Usage.__struct_fields__):
+        yield "usage", _built(Usage, {name: cells.get(name, repeat(None)) for name in Usage.__struct_fields__})
+    if any(name in cells for name in _IDENTITY):
+        yield "agent", map(_agent, *(cells.get(name, repeat(None)) for name in _IDENTITY))
+    if "started_at" in cells:
+        yield "started_at", _moments(cells["started_at"])
+    if "cost_usd" in cells:
+        yield "cost", _costs(cells["cost_usd"])
+    if "success" in cells:
+        yield "checks", map(_CHECKS.__getitem__, cells["success"])
+    if "family" in cells:
+        _require_trimmed(cells["family"])
+
+
+def _trials(cells: Cells) -> list[Trial]:
+    _require_trimmed({*cells["task_id"]})
+    _require_trimmed({*cells["arm"]})
+    repeats = cells.get("repeat", repeat(0))
+    return _built(Trial, {"task_id": cells["task_id"], "arm": cells["arm"], "repeat": repeats, "seed": repeat(None)})
+
+
+def _run_ids(cells: Cells, first: int) -> Sequence[str]:
+    """The rows' own, or their places."""
+    given = cells.get("run_id")
+    if given is not None and None not in given:
+        _require_trimmed(given)
+        return given
+    tasks, arms, repeats = cells["task_id"], cells["arm"], cells.get("repeat")
+    places = [f"row {number:07}" for number in range(first, first + len(tasks))] if repeats is None else repeats
+    made = [f"{task}/{arm}/{place}" for task, arm, place in zip(tasks, arms, places, strict=True)]
+    if max(map(len, made)) > LONGEST_NAME:
+        raise ValueError("a name that has to be cut")
+    if given is None:
+        return made
+    _require_trimmed(given)
+    return [own or place for own, place in zip(given, made, strict=True)]
+
+
+def _moments(column: Sequence[Any]) -> Sequence[datetime | None]:
+    try:
+        found = [*map(datetime.fromisoformat, column)]
+        if {*map(_zone, found)} == {UTC}:
+            return found
+    except (TypeError, ValueError):
+        pass
+    moments = [*map(moment, column)]
+    if any(value is not None and read is None for value, read in zip(column, moments, strict=True)):
+        raise ValueError("no moment")
+    return moments
+
+
+def _costs(column: Sequence[float | None]) -> list[Cost]:
+    if None in column:
+        return [*map(reported_cost, column)]
+    return _built(Cost, {"usd": column, "provenance": repeat(CostProvenance.REPORTED), "price_table": repeat(None)})
+
+
+class _Others:
+    """The columns that no field has taken."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        plain = all(name.isidentifier() and not name.startswith("_") for name in names)
+        self._kind = msgspec.defstruct("Others", names) if names and plain else None
+
+    def extras(self, columns: Sequence[Sequence[Any]], size: int) -> list[Json]:
+        """What each of so many rows says in them, where it says anything."""
+        if not columns:
+            return [{} for _ in range(size)]
+        if self._kind is not None and not any(None in column or "" in column for column in columns):
+            return [*map(msgspec.structs.asdict, map(self._kind, *columns))]
+        return [
+            {name: cell for name, cell in zip(self._names, row, strict=True) if cell is not None and cell != ""}
+            for row in zip(*columns, strict=True)
+        ]
+
+
+def _require_trimmed(labels: Iterable[str | None]) -> None:
+    given = [*filter(None, labels)]
+    if [*map(str.strip, given)] != given:
+        raise ValueError("a name that has to be trimmed")
+
+
+@lru_cache(maxsize=1000)
+def _agent(name: str | None, version: str | None, model: str | None) -> AgentIdentity:
+    """Who ran; there are few, and each is looked at once."""
+    _require_trimmed((name, version, model))
+    return agent(name, version, model)
+
+
+def _built(kind: type[_Kind], columns: Mapping[str, Iterable[Any]]) -> list[_Kind]:
+    """A structure of each row; what is given by its place costs half of what is given by its name."""
+    return [*map(kind, *(columns[name] for name in kind.__struct_fields__))]
