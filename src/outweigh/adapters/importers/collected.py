@@ -9,6 +9,7 @@ import msgspec
 from outweigh.adapters.importers.collected_run import run_row
 from outweigh.adapters.importers.folders import files_below
 from outweigh.adapters.importers.imported_run import kept_fields, origins
+from outweigh.adapters.importers.repeated_keys import RepeatedKeyError, decode_once
 from outweigh.adapters.importers.source_text import LINE_LIMIT, as_utf8, head, opened, read_json
 from outweigh.adapters.importers.source_time import moment
 from outweigh.errors import EvidenceError
@@ -17,7 +18,6 @@ from outweigh.record.collected import from_collected, looks_collected
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.transcript.foreign import count, mapping, sequence, text
-from outweigh.transcript.json_lines import decode_json
 
 _RECORDS, _META, _ANALYSIS = "collected.jsonl", "run_meta.json", "analysis.json"
 _REQUIRED = (b'"task_id"', b'"arm"', b'"repeat"')
@@ -99,9 +99,9 @@ def _lines(path: Path, notes: ImportNotes) -> Iterator[Row]:
 
 def _decoded(path: Path, line: int, content: bytes, notes: ImportNotes) -> Iterator[Row]:
     try:
-        value = decode_json(as_utf8(content, path, notes))
-    except ValueError:
-        notes.unread(path, line, "not valid JSON")
+        value = decode_once(as_utf8(content, path, notes))
+    except ValueError as fault:
+        notes.unread(path, line, str(fault) if isinstance(fault, RepeatedKeyError) else "not valid JSON")
         return
     if isinstance(value, dict):
         yield Row(path, line, value)

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from outweigh.adapters.importers.repeated_keys import RepeatedKeyError, decode_once
 from outweigh.errors import EvidenceError
 from outweigh.ports import ImportNotes
-from outweigh.transcript.json_lines import decode_json
 
 WHOLE_LIMIT = 512 * 2**20
 """A JSON document has to be held whole; a larger one is refused. Lines are read one by one from files of any size."""
@@ -58,9 +58,15 @@ def read_bytes(path: Path, limit: int = WHOLE_LIMIT) -> bytes:
 
 def read_json(path: Path, notes: ImportNotes) -> Any:
     """A JSON document in UTF-8, with or without a mark, or in Windows' Latin; anything else is an EvidenceError."""
-    content = read_bytes(path)
+    return json_document(read_bytes(path), path, notes)
+
+
+def json_document(content: bytes, path: Path, notes: ImportNotes) -> Any:
+    """The same for what was read already."""
     try:
-        return decode_json(as_utf8(content, path, notes))
+        return decode_once(as_utf8(content, path, notes))
+    except RepeatedKeyError as fault:
+        raise EvidenceError(f"{path}: {fault}.") from None
     except ValueError as fault:
         raise EvidenceError(f"{path} is not valid JSON: {fault}.") from None
 
@@ -88,7 +94,10 @@ def decoded_line(line: bytes, number: int, path: Path, notes: ImportNotes) -> Li
         notes.unread(path, number, f"the line is {LINE_LIMIT:,} bytes or longer")
         return None
     try:
-        value = decode_json(as_utf8(text, path, notes))
+        value = decode_once(as_utf8(text, path, notes))
+    except RepeatedKeyError as fault:
+        notes.unread(path, number, str(fault))
+        return None
     except ValueError:
         torn = not line.endswith(b"\n")
         notes.unread(path, number, "the file ends in the middle of a line" if torn else "not valid JSON")

@@ -10,13 +10,13 @@ import msgspec
 from outweigh.adapters.importers.folders import files_below
 from outweigh.adapters.importers.identity import fingerprint
 from outweigh.adapters.importers.imported_run import origins
-from outweigh.adapters.importers.source_text import as_utf8, head, json_lines, read_bytes
+from outweigh.adapters.importers.repeated_keys import decode_once
+from outweigh.adapters.importers.source_text import as_utf8, head, json_document, json_lines, read_bytes
 from outweigh.adapters.importers.tau_simulation import Experiment, simulation_run
 from outweigh.errors import EvidenceError
 from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import mapping, name, sequence
-from outweigh.transcript.json_lines import decode_json
 
 _SECOND = (b'"info"', b'"num_trials"', b'"user_info"')
 _FIRST = re.compile(rb'^\s*\[\s*\{\s*"task_id"\s*:.{0,40}?"reward"\s*:.{0,60}?"info"\s*:', re.DOTALL)
@@ -93,7 +93,7 @@ def _simulations(
     content = as_utf8(read_bytes(path), path, notes)
     if content.lstrip().startswith(b"["):
         experiment = Experiment(arm=request.arm or path.stem, domain=None)
-        rows = sequence(_decoded(content, path))
+        rows = sequence(json_document(content, path, notes))
         if request.arm is None and rows:
             notes.warn(f"{path.name} does not say which model acted; the arm has the file's name. --arm gives another.")
         yield from ((mapping(row), experiment, 0) for row in rows)
@@ -109,7 +109,7 @@ def _second(
         texts = [bytes(each) for each in results.simulations or []]
         info, tasks = mapping(results.info), sequence(results.tasks)
     except (ValueError, RecursionError):
-        whole = mapping(_decoded(content, path))
+        whole = mapping(json_document(content, path, notes))
         texts = [msgspec.json.encode(each) for each in sequence(whole.get("simulations"))]
         info, tasks = mapping(whole.get("info")), sequence(whole.get("tasks"))
     if not info:
@@ -125,13 +125,6 @@ def _second(
     )
     for number, text in enumerate(texts, start=1):
         try:
-            yield mapping(decode_json(text)), experiment, 0
+            yield mapping(decode_once(text)), experiment, 0
         except ValueError as fault:
-            notes.unread(path, 0, f"simulation {number} is not valid JSON: {fault}")
-
-
-def _decoded(content: bytes, path: Path) -> Any:
-    try:
-        return decode_json(content)
-    except ValueError as fault:
-        raise EvidenceError(f"{path} is not valid JSON: {fault}.") from None
+            notes.unread(path, 0, f"simulation {number} cannot be read: {fault}")
