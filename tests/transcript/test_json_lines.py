@@ -34,7 +34,7 @@ def test_a_torn_last_line_is_told_and_can_still_be_completed() -> None:
 
 
 @pytest.mark.parametrize(
-    "noise", [b"Loading...", b"17", b'"text"', b"[1, 2]", b'{"a": 1e999}', b"{}{}", b"[1%s]" % (b"0" * 5000), NESTED]
+    "noise", [b"Loading...", b"17", b'"text"', b"[1, 2]", b'{"a": 1e', b"{}{}", b"[1%s]" % (b"0" * 5000), NESTED]
 )
 def test_a_line_that_is_no_object_is_counted_and_skipped(noise: bytes) -> None:
     lines = JsonLines()

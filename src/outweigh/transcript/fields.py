@@ -69,9 +69,9 @@ def tables_at(value: Any, *keys: str) -> list[dict[str, Any]]:
 
 
 def moment_at(value: Any, *keys: str, units_per_second: int = 1) -> str | None:
-    """A moment, counted from the epoch, as ISO 8601 in UTC."""
+    """A moment, counted from the epoch, as ISO 8601 in UTC; no agent ran before it."""
     found = at(value, *keys)
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    if isinstance(found, bool) or not isinstance(found, int | float) or found <= 0:
         return None
     try:
         stamp = datetime.fromtimestamp(found / units_per_second, UTC)

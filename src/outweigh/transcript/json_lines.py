@@ -2,6 +2,7 @@
 
 import json
 import re
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -114,7 +115,8 @@ def decode_json(content: bytes) -> Any:
     """The value in a JSON text, or ValueError; what it gives can be encoded again.
 
     Programs in JavaScript cut strings in half and Python ones write NaN and numbers without end: half a character
-    becomes a question mark, NaN null, and a whole number that fits no 64 bits a rounded one.
+    becomes a question mark, NaN and what is beyond all numbers null, and a whole number that fits no 64 bits a rounded
+    one.
     """
     if _MANY_DIGITS.search(content) is None:
         try:
@@ -126,15 +128,21 @@ def decode_json(content: bytes) -> Any:
 
 def _decode_leniently(content: bytes) -> Any:
     try:
-        value = json.loads(content.decode("utf-8-sig", "replace"), parse_constant=lambda _: None, parse_int=_whole)
+        text = content.decode("utf-8-sig", "replace")
+        value = json.loads(text, parse_constant=lambda _: None, parse_int=_whole, parse_float=_finite)
         return msgspec.json.decode(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
-def _whole(digits: str) -> float:
+def _whole(digits: str) -> float | None:
     value = int(digits) if len(digits) <= 20 else float(digits)
-    return value if _SMALLEST <= value <= _LARGEST else float(value)
+    return value if _SMALLEST <= value <= _LARGEST else _finite(digits)
+
+
+def _finite(digits: str) -> float | None:
+    value = float(digits)
+    return value if isfinite(value) else None
 
 
 def _objects(line: bytes) -> list[Event] | None:

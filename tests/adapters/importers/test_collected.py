@@ -46,7 +46,11 @@ def a_folder(results: Path, **more: Any) -> Path:
     events = [an_event("tool_use", f"{CHECK} -v"), an_event("tool_use", "ls"), an_event("step_finish")]
     (folder / "opencode.events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
     tokens = {"input": 10, "output": 20, "reasoning": 5, "cache": {"read": 300, "write": 40}}
-    messages = [{"info": {"role": "user"}}, {"info": {"cost": 0.25, "tokens": tokens}}, {"info": {"tokens": tokens}}]
+    messages = [
+        {"info": {"role": "user"}},
+        {"info": {"cost": 0.15, "tokens": tokens}},
+        {"info": {"cost": 0.1, "tokens": tokens}},
+    ]
     (folder / "session.export.json").write_text(json.dumps({"messages": messages}))
     return results
 

@@ -125,6 +125,9 @@ class TestClaudeCodeImporter(ImporterContract):
 
 
 class TestCodexImporter(ImporterContract):
+    # Stated, else what lies between the first and the last event.
+    alternatives = frozenset({"duration_seconds"})
+
     def importer(self) -> Importer:
         return Codex()
 
@@ -133,6 +136,9 @@ class TestCodexImporter(ImporterContract):
 
 
 class TestMiniSweAgentImporter(ImporterContract):
+    # Providers leave out what is nought of the cache.
+    alternatives = frozenset({"input_tokens", "cache_read_tokens", "cache_write_tokens"})
+
     def importer(self) -> Importer:
         return MiniSweAgent()
 
@@ -141,6 +147,9 @@ class TestMiniSweAgentImporter(ImporterContract):
 
 
 class TestAtifImporter(ImporterContract):
+    # Where nobody speaks of writing to a cache, nothing was written.
+    alternatives = frozenset({"input_tokens"})
+
     def importer(self) -> Importer:
         return Atif()
 
@@ -242,7 +251,8 @@ def test_a_continued_trajectory_is_one_run_with_its_last_totals(tmp_path: Path) 
     first = TRAJECTORY | {"continued_trajectory_ref": "trajectory.cont-1.json"}
     steps = [{"step_id": 1, "source": "agent", "message": "again", "is_copied_context": True}]
     steps.append({"step_id": 2, "source": "agent", "message": "more"})
-    last = TRAJECTORY | {"steps": steps, "final_metrics": {"total_prompt_tokens": 3000, "total_completion_tokens": 90}}
+    totals = {"total_prompt_tokens": 3000, "total_completion_tokens": 90, "total_cached_tokens": 0}
+    last = TRAJECTORY | {"steps": steps, "final_metrics": totals}
     write_document(tmp_path / "one" / "trajectory.json", first)
     write_document(tmp_path / "one" / "trajectory.cont-1.json", last)
 

@@ -11,6 +11,7 @@ from outweigh.adapters.importers.transcript_place import all_look_right, place_o
 from outweigh.adapters.importers.transcript_run import (
     Originals,
     first_events,
+    is_whole,
     pass_by,
     transcript_origins,
     transcript_run,
@@ -56,14 +57,20 @@ def _runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         elif kind == "output":
             content = read_bytes(file)
             if (run_id := originals.run_id("claude-code", file, content)) is not None:
-                yield _run(run_id, file, read_claude_code(content), request)
+                report = read_claude_code(content)
+                if is_whole(file, content, report, notes):
+                    yield _run(run_id, file, report, request)
         else:
             sessions[kind].append(file)
     for session, files in sessions.items():
         # The session's own file first: the sub-agents' are found beside it or below it.
         ordered = sorted(files, key=lambda file: (file.name.startswith(_SUB_AGENT), len(file.parts), file))
-        report = read_claude_session(*map(read_bytes, ordered))
-        yield _run(stable_id("claude-code", session), ordered[0], report, request)
+        contents = list(map(read_bytes, ordered))
+        report = read_claude_session(*contents)
+        # Every file is looked at, so that every damaged one is named.
+        whole = [is_whole(file, content, report, notes) for file, content in zip(ordered, contents, strict=True)]
+        if all(whole):
+            yield _run(stable_id("claude-code", session), ordered[0], report, request)
 
 
 def _run(run_id: str, file: Path, report: AgentReport, request: ImportRequest) -> RunRecord:

@@ -9,6 +9,7 @@ from outweigh.adapters.importers.transcript_place import all_look_right, place_o
 from outweigh.adapters.importers.transcript_run import (
     Originals,
     first_events,
+    is_whole,
     pass_by,
     transcript_origins,
     transcript_run,
@@ -54,7 +55,9 @@ def _runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         if run_id is not None:
             reader = _READERS[kind]()
             reader.feed(content)
-            yield transcript_run("codex", run_id, place_of(file, request.path), reader.report(), request)
+            report = reader.report()
+            if is_whole(file, content, report, notes):
+                yield transcript_run("codex", run_id, place_of(file, request.path), report, request)
 
 
 def _kind(file: Path) -> str | None:

@@ -32,7 +32,7 @@ class _Walk:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in self._passed_by:
                     yield from self.below(Path(entry.path), depth - 1)
-            elif entry.is_file() and self._wanted(entry.name):
+            elif self._wanted(entry.name) and _is_file(entry):
                 yield Path(entry.path)
 
     def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
@@ -44,3 +44,11 @@ class _Walk:
         if self._room < 0:
             raise EvidenceError(f"there are more than {ENTRY_LIMIT:,} files; name the folder with the results itself.")
         return entries
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """A link that leads nowhere, or in a circle, is none."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False

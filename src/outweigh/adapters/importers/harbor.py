@@ -7,6 +7,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from outweigh.adapters.importers.folders import files_below
 from outweigh.adapters.importers.harbor_trial import HarborTrial
 from outweigh.adapters.importers.identity import fingerprint
@@ -19,7 +21,7 @@ from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.atif import AtifTrajectory
 from outweigh.transcript.atif_file import read_trajectory
-from outweigh.transcript.foreign import count, mapping, sequence
+from outweigh.transcript.foreign import count, mapping, sequence, text
 
 RESULT = "result.json"
 _CHILDREN_LOOKED_AT = 50
@@ -84,7 +86,7 @@ class _Survey:
         self._notes = notes
         self._contents: dict[str, list[str]] = {}
         self._fingerprints: dict[str, set[str | None]] = {}
-        self._checksums: dict[str, set[object]] = {}
+        self._checksums: dict[str, set[str | None]] = {}
         self._unclassified: Counter[str] = Counter()
         self._doubled = 0
         self._unfinished = 0
@@ -146,7 +148,7 @@ class _Survey:
             return
         arm = self._arm or trial.arm_name()
         self._fingerprints.setdefault(arm, set()).add(trial.arm_fingerprint())
-        self._checksums.setdefault(trial.task, set()).add(raw.get("task_checksum"))
+        self._checksums.setdefault(trial.task, set()).add(text(raw.get("task_checksum")))
         self._unclassified.update(trial.unclassified())
         run_id = f"harbor/{trial.trial_id}"
         sighting = Sighting(run_id, trial.task, arm, trial.started_at)
@@ -172,6 +174,9 @@ def _run(place: _Place, number: Numbered, request: ImportRequest, notes: ImportN
     fields = HarborTrial(raw).fields(None if usage is None else usage.cache_write_tokens)
     if usage is not None and fields["usage"].output_tokens is None:
         fields["usage"] = usage
+    if "unreadable" in told:
+        # It would have said what was written to the cache, which Harbor counts as input.
+        fields["usage"] = msgspec.structs.replace(fields["usage"], input_tokens=None)
     if "cost" in told and fields["cost"].usd is None:
         fields["cost"] = told["cost"]
     fields["extra"] |= number.extra()
@@ -198,7 +203,7 @@ def _trajectory(trial: Path, request: ImportRequest, notes: ImportNotes) -> tupl
         chain = [read_trajectory(content, str(file)), *_continuations(file.parent)]
     except EvidenceError as fault:
         notes.warn(str(fault))
-        return {}, {}
+        return {"unreadable": True}, {}
     return trajectory_facts(chain), {TRAJECTORY: request.keep(content)}
 
 

@@ -4,15 +4,18 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
+import msgspec
+
 from outweigh.adapters.importers.folders import files_below
 from outweigh.adapters.importers.repeats import numbered
-from outweigh.adapters.importers.source_text import read_bytes
+from outweigh.adapters.importers.source_text import json_document, read_bytes
 from outweigh.adapters.importers.transcript_place import place_of
 from outweigh.adapters.importers.transcript_run import Originals, transcript_origins, transcript_run, without_outcome
-from outweigh.errors import OutweighError
+from outweigh.errors import EvidenceError, OutweighError
 from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.foreign import mapping
 from outweigh.transcript.mini_swe_agent import MiniSweAgentReader
 
 ENDING = ".traj.json"
@@ -44,10 +47,13 @@ class MiniSweAgent:
         return without_outcome(numbered(_runs(request, notes)), notes)
 
 
-def read_mini_swe_trajectory(content: bytes) -> AgentReport:
-    """The report of one trajectory."""
+def read_mini_swe_trajectory(content: bytes, file: Path, notes: ImportNotes) -> AgentReport:
+    """The report of one trajectory; a file without messages is an EvidenceError, not a run without steps."""
+    document = mapping(json_document(content, file, notes))
+    if not isinstance(document.get("messages"), list):
+        raise EvidenceError(f"{file} has no messages; is it a trajectory of mini-swe-agent?")
     reader = MiniSweAgentReader()
-    reader.feed(content)
+    reader.feed(msgspec.json.encode(document))
     return reader.report()
 
 
@@ -79,5 +85,11 @@ def _runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
             place = place._replace(arm=None)
         content = read_bytes(file)
         run_id = originals.run_id("mini-swe-agent", file, content)
-        if run_id is not None:
-            yield transcript_run("mini-swe-agent", run_id, place, read_mini_swe_trajectory(content), request)
+        if run_id is None:
+            continue
+        try:
+            report = read_mini_swe_trajectory(content, file, notes)
+        except EvidenceError as fault:
+            notes.unread(file, 0, str(fault))
+        else:
+            yield transcript_run("mini-swe-agent", run_id, place, report, request)

@@ -27,8 +27,9 @@ def benchmark_runs(document: Mapping[str, Any]) -> Iterator[SkillRun | None]:
 def stated_summaries(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What a file says about each arm as a whole."""
     found = {arm: mapping(each) for arm, each in mapping(document.get("run_summary")).items() if arm != "delta"}
-    configured = {mapping(each).get("name"): each for each in sequence(document.get("configs"))}
-    found |= {arm: mapping(mapping(each).get("summary")) for arm, each in configured.items() if isinstance(arm, str)}
+    for each in map(mapping, sequence(document.get("configs"))):
+        if (arm := name(each.get("name"))) is not None:
+            found[arm] = mapping(each.get("summary"))
     return {arm: each for arm, each in found.items() if each}
 
 

@@ -140,7 +140,7 @@ def _runs(found: Iterator[Outcome], arm: str, folder: Path, notes: ImportNotes) 
     missing = 0
     for each in found:
         missing += each.detail == "no prediction"
-        yield _run(each, arm, folder)
+        yield _run(each, arm, _beside(folder, each.instance, notes))
     if missing:
         notes.warn(
             f"{missing:,} instances of the suite have no prediction and count as failed, as SWE-bench counts them; "
@@ -148,7 +148,7 @@ def _runs(found: Iterator[Outcome], arm: str, folder: Path, notes: ImportNotes) 
         )
 
 
-def _run(told: Outcome, arm: str, folder: Path | None = None) -> RunRecord:
+def _run(told: Outcome, arm: str, beside: Mapping[str, Any] | None = None) -> RunRecord:
     return imported_run(
         run_id=stable_id("swe-bench", arm, told.instance),
         task_id=told.instance,
@@ -158,16 +158,20 @@ def _run(told: Outcome, arm: str, folder: Path | None = None) -> RunRecord:
         status_detail=told.detail,
         family=repository_of(told.instance),
         checks=(outcome("resolved", told.resolved, told.detail),),
-        **({} if folder is None else _beside(folder, told.instance)),
+        **(beside or {}),
     )
 
 
-def _beside(folder: Path, instance: str) -> dict[str, Any]:
+def _beside(folder: Path, instance: str, notes: ImportNotes) -> dict[str, Any]:
     """What the trajectory of mini-swe-agent adds, where the batch that made the predictions left one."""
     file = folder / instance / f"{instance}.traj.json"
-    if "/" in instance or not file.is_file() or not is_mini_swe_trajectory(file):
+    if "/" in instance or not is_mini_swe_trajectory(file):
         return {}
-    report = read_mini_swe_trajectory(read_bytes(file))
+    try:
+        report = read_mini_swe_trajectory(read_bytes(file), file, notes)
+    except EvidenceError as fault:
+        notes.warn(f"a trajectory was not read, so that its figures are unknown: {fault}")
+        return {}
     return {
         "agent": agent("mini-swe-agent", report.version, report.model),
         "usage": unless_empty(report.usage),

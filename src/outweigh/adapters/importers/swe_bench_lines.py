@@ -23,7 +23,7 @@ def is_result_line(raw: Raw) -> bool:
 def line_run(raw: Raw, arm: str | None) -> RunRecord:
     """The run of a line; input tokens are without cache where the cache has fields of its own."""
     instance, who, model = _instance(raw) or "", name(raw.get("agent")), name(raw.get("model"))
-    named = arm or " ".join(part for part in (who, model) if part) or "agent"
+    named = stable_id(arm or " ".join(part for part in (who, model) if part) or "agent")
     calls = [count(times) for times in mapping(raw.get("toolCalls")).values()]
     known = [times for times in calls if times is not None]
     return imported_run(

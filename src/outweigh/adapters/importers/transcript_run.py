@@ -16,7 +16,7 @@ from outweigh.record.status import Status
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.atif_file import trajectory_json
 from outweigh.transcript.foreign import amount
-from outweigh.transcript.json_lines import JsonLines
+from outweigh.transcript.json_lines import JsonLines, decode_json
 from outweigh.transcript.record_steps import record_steps
 from outweigh.transcript.token_counts import unless_empty
 
@@ -93,6 +93,30 @@ class Originals:
             self._notes.warn(f"{file} is a copy of {first} and was not counted again.")
             return None
         return f"{agent_name}/{digest[:16]}"
+
+
+def is_whole(file: Path, content: bytes, report: AgentReport, notes: ImportNotes) -> bool:
+    """Whether every event can be read; a note where not, since every count would be too low without one.
+
+    What a program prints between its events is no damage, nor is a last line that breaks off: it was still running, or
+    was ended.
+    """
+    number = _damaged_line(content) if report.warnings else None
+    if number is not None:
+        notes.unread(file, number, "not valid JSON, so that the run's figures would be too low")
+    return number is None
+
+
+def _damaged_line(content: bytes) -> int | None:
+    *lines, _ = content.split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        # A bracket alone begins a value that is spread over lines.
+        if line.startswith(b"{") and len(line.rstrip()) > 1:
+            try:
+                decode_json(line)
+            except ValueError:
+                return number
+    return None
 
 
 def pass_by(file: Path, what: str, notes: ImportNotes) -> None:

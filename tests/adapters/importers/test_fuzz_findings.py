@@ -1,0 +1,230 @@
+"""What fuzzing found, each as the smallest source that shows it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.adapters.importers.harbor_jobs import TRAJECTORY, a_job, a_trial, leave_trajectory
+
+from outweigh.adapters.importers.atif import Atif
+from outweigh.adapters.importers.claude_code import ClaudeCode
+from outweigh.adapters.importers.codex import Codex
+from outweigh.adapters.importers.collected import Collected
+from outweigh.adapters.importers.folders import files_below
+from outweigh.adapters.importers.harbor import Harbor
+from outweigh.adapters.importers.mini_swe_agent import MiniSweAgent
+from outweigh.adapters.importers.repeated_keys import RepeatedKeyError, decode_once
+from outweigh.adapters.importers.skill_creator import SkillCreator
+from outweigh.adapters.importers.source_text import json_lines, read_json
+from outweigh.adapters.importers.swe_bench import SweBench
+from outweigh.errors import EvidenceError
+from outweigh.ports import Importer, ImportNotes
+from outweigh.record.run_record import RunRecord
+from outweigh.testing.importer_contract import read_all
+
+
+def write(path: Path, document: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(document if isinstance(document, bytes) else msgspec.json.encode(document))
+    return path
+
+
+def the_run(importer: Importer, path: Path) -> RunRecord:
+    (run,) = read_all(importer, path)[0]
+    assert isinstance(run, RunRecord)
+    return run
+
+
+def answers(*usages: dict[str, Any], **extra: Any) -> dict[str, Any]:
+    """A trajectory of mini-swe-agent with one answer for each usage."""
+    messages = [
+        {"role": "assistant", "content": "ls", "extra": {"response": {"usage": usage}} | extra} for usage in usages
+    ]
+    return {"trajectory_format": "mini-swe-agent-1.1", "info": {"exit_status": "Submitted"}, "messages": messages}
+
+
+def test_a_link_that_leads_in_a_circle_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "circle.json").symlink_to("circle.json")
+    write(tmp_path / "one.json", {})
+
+    assert [file.name for file in files_below(tmp_path)] == ["one.json"]
+
+
+def test_a_checksum_that_is_no_text_says_nothing_about_a_task(tmp_path: Path) -> None:
+    run = the_run(Harbor(), a_job(tmp_path / "job", [a_trial(1, "one", task_checksum=[1])]))
+
+    assert run.task_checksum is None
+
+
+def test_a_trajectory_that_cannot_be_read_leaves_the_input_unknown(tmp_path: Path) -> None:
+    trial = a_trial(1, "one")
+    job = a_job(tmp_path / "job", [trial])
+    leave_trajectory(job, trial)
+    known = the_run(Harbor(), job).usage.input_tokens
+    file = next(job.rglob("trajectory.json"))
+    file.write_bytes(file.read_bytes()[:-1])
+
+    assert known is not None
+    assert the_run(Harbor(), job).usage.input_tokens is None
+
+
+def test_a_configuration_whose_name_is_no_text_has_no_summary(tmp_path: Path) -> None:
+    document = {"with_skill": 1, "configs": [{"name": ["with_skill"], "summary": {"pass_rate": 1}}]}
+
+    with pytest.raises(EvidenceError, match="neither runs with and without a skill nor a summary"):
+        read_all(SkillCreator(), write(tmp_path / "benchmark.json", document))
+
+
+@pytest.mark.parametrize("broken", [None, -1, "x", True, []])
+def test_a_sum_of_which_a_part_is_unknown_is_unknown(tmp_path: Path, broken: object) -> None:
+    folder = tmp_path / "runs" / "one"
+    write(folder / "run_meta.json", {"task_id": "t", "arm": "a", "repeat": 1})
+    infos = [{"role": "assistant", "cost": 0.5, "tokens": {"input": 7}}, {"cost": broken, "tokens": {"input": broken}}]
+    write(folder / "session.export.json", {"messages": [{"info": info} for info in infos]})
+
+    run = the_run(Collected(), tmp_path)
+
+    assert (run.cost.usd, run.usage.input_tokens) == (None, None)
+
+
+def test_events_of_which_one_cannot_be_read_are_not_counted(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "one"
+    write(folder / "run_meta.json", {"task_id": "t", "arm": "a", "repeat": 1})
+    write(folder / "opencode.events.jsonl", b'{"type":"step_finish"}\n{"type":"step_fin\n{"type":"step_finish"}\n')
+
+    (run,), notes = read_all(Collected(), tmp_path)
+
+    assert isinstance(run, RunRecord)
+    assert (run.step_count, run.tool_call_count) == (None, None)
+    assert "steps and tool calls are unknown" in next(iter(notes.warnings))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'{"trajectory_format": "mini-swe-agent-1.1", "messages": [}', "is not valid JSON"),
+        (b'{"trajectory_format": "mini-swe-agent-1.1", "messages": {}}', "has no messages"),
+    ],
+)
+def test_a_trajectory_without_messages_is_no_run_without_steps(tmp_path: Path, content: bytes, reason: str) -> None:
+    found, notes = read_all(MiniSweAgent(), write(tmp_path / "a.traj.json", content))
+
+    assert found == []
+    assert reason in notes.unreadable[0].reason
+
+
+@pytest.mark.parametrize("cached", [-1, "x", 1.5, {}])
+def test_a_cache_that_cannot_be_counted_leaves_the_input_unknown(tmp_path: Path, cached: object) -> None:
+    usage = {"prompt_tokens": 900, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": cached}}
+
+    run = the_run(MiniSweAgent(), write(tmp_path / "a.traj.json", answers(usage)))
+
+    assert (run.usage.input_tokens, run.usage.cache_read_tokens, run.usage.output_tokens) == (None, None, 5)
+
+
+def test_a_moment_before_1970_is_none(tmp_path: Path) -> None:
+    document = answers({}, {}, timestamp=1794728321.5)
+    document["messages"][0]["extra"]["timestamp"] = -1
+
+    assert the_run(MiniSweAgent(), write(tmp_path / "a.traj.json", document)).duration_seconds is None
+
+
+def test_a_prompt_of_which_nobody_says_how_much_was_cached_is_no_input(tmp_path: Path) -> None:
+    totals = {"total_prompt_tokens": 1000, "total_completion_tokens": 50}
+
+    run = the_run(Atif(), write(tmp_path / "one.json", TRAJECTORY | {"final_metrics": totals}))
+
+    assert (run.usage.input_tokens, run.usage.output_tokens) == (None, 50)
+
+
+def test_a_stated_total_stays_where_another_is_missing(tmp_path: Path) -> None:
+    totals = {"total_completion_tokens": 50, "total_cached_tokens": 700}
+
+    run = the_run(Atif(), write(tmp_path / "one.json", TRAJECTORY | {"final_metrics": totals}))
+
+    assert (run.usage.input_tokens, run.usage.output_tokens, run.usage.cache_read_tokens) == (None, 50, 700)
+
+
+@pytest.mark.parametrize(
+    ("importer", "first", "second"),
+    [
+        (ClaudeCode(), {"type": "user", "sessionId": "s", "message": {"role": "user"}}, {"type": "assistant"}),
+        (Codex(), {"type": "thread.started", "thread_id": "t"}, {"type": "turn.completed"}),
+    ],
+    ids=["claude-code", "codex"],
+)
+def test_a_transcript_with_a_damaged_event_is_not_counted_without_it(
+    tmp_path: Path, importer: Importer, first: object, second: object
+) -> None:
+    lines = (msgspec.json.encode(first), msgspec.json.encode(second)[:-1], msgspec.json.encode(second))
+
+    found, notes = read_all(importer, write(tmp_path / "one.jsonl", b"\n".join(lines) + b"\n"))
+
+    assert found == []
+    assert [(row.line, row.reason) for row in notes.unreadable] == [
+        (2, "not valid JSON, so that the run's figures would be too low")
+    ]
+
+
+def test_a_transcript_that_breaks_off_and_one_with_noise_are_read(tmp_path: Path) -> None:
+    start = b'npm warn old\n{"type":"thread.started","thread_id":"t"}\nreading stdin\n{"type":"turn.comp'
+
+    run = the_run(Codex(), write(tmp_path / "one.jsonl", start))
+
+    assert "the agent's output breaks off in the middle of a line" in run.warnings
+
+
+def test_a_long_name_of_an_agent_and_its_model_is_cut(tmp_path: Path) -> None:
+    line = {"instanceId": "a__a-1", "resolved": True, "agent": "a" * 400, "model": "m" * 400}
+
+    run = the_run(SweBench(), write(tmp_path / "results.jsonl", msgspec.json.encode(line) + b"\n"))
+
+    assert len(run.trial.arm) == 500
+
+
+def test_a_number_beyond_all_numbers_is_unknown(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.json", b'{"cost": 1e400, "debt": -1e400, "tokens": %s}' % (b"9" * 400))
+
+    assert read_json(path, ImportNotes()) == {"cost": None, "debt": None, "tokens": None}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"cost": 1, "cost": 2}',
+        '{"cost" : 1, "cost" : 2}',
+        '{"a": [{"b": {"cost": null, "other": 1, "cost": 2}}]}',
+        '{"a": "say \\"cost\\": 1", "cost": 1, "cost": 1}',
+        '{"cost": NaN, "cost": 2}',
+        '{"c\\u006fst": 1, "cost": 2}',
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(tmp_path: Path, text: str) -> None:
+    notes = ImportNotes()
+    sentence = "'cost' stands twice in one object, so it is not clear which is meant"
+
+    with pytest.raises(RepeatedKeyError, match="'cost' stands twice"):
+        decode_once(text.encode())
+    with pytest.raises(EvidenceError, match=sentence):
+        read_json(write(tmp_path / "a.json", text.encode()), notes)
+    assert list(json_lines(write(tmp_path / "a.jsonl", text.encode() + b"\n"), notes)) == []
+    assert [(row.line, row.reason) for row in notes.unreadable] == [(1, sentence)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 1}]},
+        {"text": 'he said "a": 1 and "a": 2', '"a":': '"a" :'},
+        {"é": "\u2028", "\\": '\\":', "": "", " ": '"'},
+        [],
+        "a",
+    ],
+)
+def test_a_text_in_which_keys_only_seem_to_repeat_is_read(value: object) -> None:
+    for ascii_only in (True, False):
+        for separators in ((",", ":"), (", ", " : "), (",\n", "\t:\n")):
+            text = json.dumps(value, ensure_ascii=ascii_only, separators=separators)
+            assert decode_once(text.encode()) == value
