@@ -1,17 +1,19 @@
 """Claims about every Importer. Subclass the contract, write a small example, and pytest runs them."""
 
-import random
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from outweigh.errors import EvidenceError
+from outweigh.errors import OutweighError
 from outweigh.ports import Importer, ImportNotes, ImportRequest
 from outweigh.record.codec import decode, encode
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
+from outweigh.testing.damage.source_damage import broken, source_at, without_figure
+from outweigh.testing.import_claims import bounded_work, is_kept, lost_in_silence, made_up
 
 FIELDS = frozenset(RunRecord.__struct_fields__)
 
@@ -34,9 +36,14 @@ def read_all(importer: Importer, path: Path, **wishes: object) -> tuple[list[Run
 
 
 class ImporterContract(ABC):
-    """What a folder of results may hold is up to others; what comes of it is up to the importer."""
+    """What a folder of results may hold is up to others; what comes of it is up to the importer.
 
-    mutations = 60
+    `alternatives` are figures that the format states in two places, or as a sum of which a part may be left out: where
+    one is taken away, another may come in its place.
+    """
+
+    mutations = 40
+    alternatives: frozenset[str] = frozenset()
 
     @abstractmethod
     def importer(self) -> Importer:
@@ -91,39 +98,33 @@ class ImporterContract(ABC):
         assert read_all(self.importer(), path, **self.wishes()) == read_all(self.importer(), path, **self.wishes())
 
     def test_never_breaks_on_what_is_broken(self, tmp_path: Path) -> None:
-        """Damaged files are notes or an EvidenceError, and what is read of them can still be kept."""
-        path = self.example(tmp_path)
-        files = [each for each in sorted(path.rglob("*")) if each.is_file()] if path.is_dir() else [path]
-        chance = random.Random(0)
-        for _ in range(self.mutations):
-            file = chance.choice(files)
-            whole = file.read_bytes()
-            file.write_bytes(_damaged(whole, chance))
-            self.importer().recognises(path)
-            with suppress(EvidenceError):
-                found, _ = read_all(self.importer(), path, **self.wishes())
-                assert [decode(encode(record)) for record in found] == found
-            file.write_bytes(whole)
+        """Damaged files are notes or an error for the user, and what is read of them can still be kept."""
+        source = source_at(self.example(_fresh(tmp_path / "example")))
+        for number in range(self.mutations):
+            path = broken(source, Random(number)).write(tmp_path / str(number))
+            assert self.importer().recognises(path) in (True, False)
+            with suppress(OutweighError), bounded_work():
+                self._read(path)
+
+    def test_makes_no_figure_up(self, tmp_path: Path) -> None:
+        """Where a number is taken away, figures stay as they were or become unknown, and no run is lost in silence."""
+        source = source_at(self.example(_fresh(tmp_path / "example")))
+        before, said = self._read(source.write(tmp_path / "whole"))
+        for number in range(self.mutations):
+            changed = without_figure(source, Random(number))
+            if changed is None:
+                continue
+            with suppress(OutweighError):
+                after, told = self._read(changed.write(tmp_path / str(number)))
+                assert made_up(before, after, self.alternatives) == []
+                assert not lost_in_silence(len(before), len(after), said, told)
+
+    def _read(self, path: Path) -> tuple[list[RunRecord | Judgment], ImportNotes]:
+        """What can be kept of a source; the rest of it is refused by whoever keeps it."""
+        found, notes = read_all(self.importer(), path, **self.wishes())
+        return [record for record in found if is_kept(record, notes)], notes
 
 
-def _hashed(content: bytes) -> str:
-    return sha256(content).hexdigest()
-
-
-def _damaged(content: bytes, chance: random.Random) -> bytes:
-    """A file with one thing wrong: torn, doubled, a value that is something else, bits that are not text."""
-    values = (b"null", b"-1", b'"x"', b"[]", b"{}", b"1e400", b"99999999999999999999", b"true", b"\xff", b"NaN", b"0.5")
-    place = chance.randrange(len(content) + 1)
-    match chance.randrange(5):
-        case 0:
-            return content[:place]
-        case 1:
-            return content[:place] + chance.choice(values) + content[place + chance.randrange(8) :]
-        case 2:
-            return content + content[:place]
-        case 3:
-            start = content.find(b":", place)
-            end = min((found for mark in b",}\n" if (found := content.find(mark, start + 1)) > 0), default=len(content))
-            return content[: start + 1] + chance.choice(values) + content[end:] if start > 0 else b""
-        case _:
-            return content[:place] + content[place + chance.randrange(1, 40) :]
+def _fresh(folder: Path) -> Path:
+    folder.mkdir()
+    return folder

@@ -27,6 +27,9 @@ def one(tmp_path: Path, **sample: Any) -> RunRecord:
 
 
 class TestArchives(ImporterContract):
+    # The time of work, else the whole time.
+    alternatives = frozenset({"duration_seconds"})
+
     def importer(self) -> InspectImporter:
         return InspectImporter()
 
@@ -35,6 +38,9 @@ class TestArchives(ImporterContract):
 
 
 class TestDocuments(ImporterContract):
+    # The time of work, else the whole time.
+    alternatives = frozenset({"duration_seconds"})
+
     def importer(self) -> InspectImporter:
         return InspectImporter()
 

@@ -1,0 +1,83 @@
+"""Whatever is done to a source, it is refused in a sentence or read: no other error, no hang, no number made up.
+
+The steady profile looks at the same few examples every time; HYPOTHESIS_PROFILE=search looks for new ones.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.adapters.importers.fuzz_sources import Sample, samples
+
+from outweigh.errors import EvidenceError, UsageError
+from outweigh.plugins import load, names
+from outweigh.ports import ImportNotes
+from outweigh.record.judgment import Judgment
+from outweigh.record.run_record import RunRecord
+from outweigh.testing.damage.source_damage import broken, without_figure
+from outweigh.testing.import_claims import bounded_work, is_kept, lost_in_silence, made_up
+from outweigh.testing.importer_contract import read_all
+
+SEARCHING = os.environ.get("HYPOTHESIS_PROFILE") == "search"
+fuzzed = settings(
+    max_examples=3000 if SEARCHING else 25,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+)
+chances = st.randoms(use_true_random=False)
+importers = pytest.mark.parametrize("name", names("importer"))
+
+
+def read(sample: Sample, path: Path) -> tuple[list[RunRecord | Judgment], ImportNotes]:
+    with bounded_work():
+        found, notes = read_all(sample.importer, path, **sample.wishes)
+    return [record for record in found if is_kept(record, notes)], notes
+
+
+@importers
+def test_there_is_something_to_fuzz(name: str) -> None:
+    assert samples()[name], f"write a test of the contract for {name}; its example is what is fuzzed"
+
+
+@importers
+@fuzzed
+@given(chance=chances)
+def test_a_broken_source_is_refused_in_a_sentence_or_read(name: str, chance: Random) -> None:
+    sample = chance.choice(samples()[name])
+    with TemporaryDirectory() as folder:
+        path = broken(broken(sample.source, chance), chance).write(Path(folder))
+        with bounded_work():
+            assert sample.importer.recognises(path) in (True, False)
+        with suppress(EvidenceError, UsageError):
+            read(sample, path)
+
+
+@importers
+@fuzzed
+@given(chance=chances)
+def test_where_a_number_is_taken_away_none_is_made_up(name: str, chance: Random) -> None:
+    sample = chance.choice(samples()[name])
+    changed = without_figure(sample.source, chance)
+    with TemporaryDirectory() as folder, suppress(EvidenceError, UsageError):
+        before, said = read(sample, sample.source.write(Path(folder) / "before"))
+        if changed is not None:
+            after, told = read(sample, changed.write(Path(folder) / "after"))
+            assert made_up(before, after, sample.alternatives) == []
+            assert not lost_in_silence(len(before), len(after), said, told)
+
+
+@importers
+@settings(fuzzed, max_examples=1000 if SEARCHING else 5)
+@given(chance=chances)
+def test_what_is_meant_for_another_is_refused_in_a_sentence_or_read(name: str, chance: Random) -> None:
+    other = chance.choice(samples()[chance.choice(names("importer"))])
+    sample = Sample(label=other.label, importer=load("importer", name), source=other.source, wishes={})
+    with TemporaryDirectory() as folder:
+        path = broken(sample.source, chance).write(Path(folder))
+        with bounded_work(), suppress(EvidenceError, UsageError):
+            sample.importer.recognises(path)
+            read(sample, path)
