@@ -1,17 +1,20 @@
 """Parquet: what goes in comes out, and a data frame finds its columns."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow
 import pyarrow.parquet
 import pytest
 
 from outweigh.adapters.stores.jsonl import JsonLines
 from outweigh.adapters.stores.parquet import parquet_chunks, parquet_records
 from outweigh.errors import EvidenceError
-from outweigh.record.codec import Record, refuse
+from outweigh.record.codec import Record, encode, refuse
 from outweigh.record.cost import UNKNOWN_COST
-from outweigh.testing.builders import a_judgment, a_run
+from outweigh.record.usage import NO_USAGE
+from outweigh.testing.builders import a_check, a_judgment, a_run
 
 
 def written(path: Path, records: Sequence[Record]) -> Path:
@@ -38,18 +41,45 @@ def test_a_file_of_many_batches_is_whole(tmp_path: Path) -> None:
     assert pyarrow.parquet.ParquetFile(path).num_row_groups == 3
 
 
-def test_the_columns_hold_the_figures_and_names_are_dictionaries(tmp_path: Path) -> None:
-    path = written(tmp_path / "runs.parquet", [a_run(), a_run(repeat=2, passed=False, cost=UNKNOWN_COST)])
+def test_the_columns_hold_the_figures_and_what_is_unknown_is_null(tmp_path: Path) -> None:
+    began = datetime(2026, 5, 1, 10, 30, tzinfo=UTC)
+    run = a_run(started_at=began, checks=(a_check(cases_passed=1, cases_total=2, passed=False), a_check("lint")))
+    others: list[Record] = [a_run(repeat=2, checks=None, cost=UNKNOWN_COST, usage=NO_USAGE), a_judgment(run)]
 
-    table = pyarrow.parquet.read_table(path).to_pydict()
-    column = pyarrow.parquet.ParquetFile(path).metadata.row_group(0)
+    table = pyarrow.parquet.read_table(written(tmp_path / "runs.parquet", [run, *others])).to_pydict()
 
-    assert table["arm"] == ["baseline", "baseline"]
-    assert table["passed"] == [1.0, 0.0]
-    assert table["cost_usd"] == [0.10, None]
-    encodings = {column.column(n).path_in_schema: column.column(n).encodings for n in range(column.num_columns)}
-    assert any("DICTIONARY" in encoding for encoding in encodings["arm"])
-    assert not any("DICTIONARY" in encoding for encoding in encodings["record"])
+    assert table["kind"] == ["run", "run", "judgment"]
+    assert table["arm"] == ["baseline", "baseline", None]
+    assert table["passed"] == [0.0, None, None]
+    assert table["cost_usd"] == [0.10, None, None]
+    assert table["input_tokens"] == [1000, None, None]
+    assert table["started_at"] == [began, None, None]
+    assert table["judge"] == [None, None, "judge"]
+    assert table["checks"][1:] == [None, None]
+    assert [(each["name"], each["passed"], each["cases_total"]) for each in table["checks"][0]] == [
+        ("tests", False, 2),
+        ("lint", True, None),
+    ]
+
+
+def test_all_texts_but_the_records_are_dictionaries(tmp_path: Path) -> None:
+    file = pyarrow.parquet.ParquetFile(written(tmp_path / "runs.parquet", [a_run(), a_run(repeat=2)]))
+    group = file.metadata.row_group(0)
+    columns = [group.column(number) for number in range(group.num_columns)]
+
+    encoded = {column.path_in_schema for column in columns if any("DICTIONARY" in name for name in column.encodings)}
+
+    texts = {name for name in file.schema_arrow.names if file.schema_arrow.field(name).type == pyarrow.string()}
+    assert encoded == texts | {"checks.list.element.name"}
+    assert "arm" in texts
+    assert file.schema_arrow.field("record").type == pyarrow.large_string()
+
+
+def test_records_that_were_kept_as_bytes_are_read(tmp_path: Path) -> None:
+    earlier = pyarrow.table({"record": pyarrow.array([encode(a_run())], pyarrow.binary())})
+    pyarrow.parquet.write_table(earlier, tmp_path / "runs.parquet")
+
+    assert [located.record for located in parquet_records(tmp_path / "runs.parquet", refuse)] == [a_run()]
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"x" * 100 + b"PAR1"])

@@ -1,6 +1,7 @@
-"""`outweigh export`: Parquet, JUnit and trajectories."""
+"""`outweigh export`: records, Parquet, JUnit and trajectories."""
 
 import csv
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -8,9 +9,10 @@ from xml.etree import ElementTree
 import pytest
 from tests.adapters.importers.harbor_jobs import a_job, a_trial, leave_trajectory
 
-from outweigh.record.codec import encode
+from outweigh.record.codec import Record, decode, encode
+from outweigh.record.cost import UNKNOWN_COST
 from outweigh.record.status import Status
-from outweigh.testing.builders import a_run
+from outweigh.testing.builders import a_judgment, a_preference, a_run
 from outweigh.transcript.atif_file import read_trajectory
 
 
@@ -22,6 +24,36 @@ def store(outweigh: Any, tmp_path: Path) -> Path:
     leave_trajectory(job, trials[0])
     assert outweigh("import", str(job), "--arm", "a/b", "-o", str(tmp_path / "runs")).code == 0
     return tmp_path / "runs"
+
+
+def test_records_that_went_out_and_came_back_are_the_same(outweigh: Any, tmp_path: Path) -> None:
+    run = a_run("täsk\n=1", cost=UNKNOWN_COST, warnings=("odd",))
+    records: list[Record] = [run, a_run(repeat=2, attempt=3), a_judgment(run), a_preference(run, a_run(arm="other"))]
+    (tmp_path / "runs.jsonl").write_bytes(b"".join(encode(record) + b"\n" for record in records))
+
+    files = [str(tmp_path / name) for name in ("runs.jsonl", "out.jsonl", "out.parquet", "again.jsonl")]
+    for source, target in pairwise(files):
+        assert outweigh("export", source, "-o", target).code == 0
+
+    lines = (tmp_path / "again.jsonl").read_bytes().splitlines(keepends=True)
+    assert [decode(line) for line in lines] == records
+    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
+
+
+def test_records_are_not_written_among_those_they_are_made_of(outweigh: Any, store: Path) -> None:
+    answer = outweigh("export", str(store), "-o", str(store / "all.jsonl"))
+
+    assert answer.code == 2
+    assert "would stand among the records it is made of" in answer.err
+    assert not (store / "all.jsonl").exists()
+    assert outweigh("export", str(store), "-o", str(store / "all.csv")).code == 0
+
+
+def test_a_name_without_an_ending_is_asked_for_one(outweigh: Any, store: Path) -> None:
+    answer = outweigh("export", str(store), "-o", "-")
+
+    assert answer.code == 2
+    assert "must end in one of .jsonl, .csv, .parquet, .xml" in answer.err
 
 
 def test_a_parquet_file_gives_the_same_evidence(outweigh: Any, tmp_path: Path) -> None:
@@ -54,16 +86,19 @@ def test_junit_keeps_what_failed_and_what_broke_apart(outweigh: Any, tmp_path: P
         a_run("times-out", status=Status.TIMEOUT),
         a_run("broke", status=Status.INFRA_ERROR),
         a_run("nobody-knows", passed=None, duration_seconds=None),
+        a_run("not-there", status=Status.NOT_RUN, checks=None, duration_seconds=None),
     ]
     (tmp_path / "runs.jsonl").write_bytes(b"".join(encode(run) + b"\n" for run in runs))
 
     outweigh("export", str(tmp_path / "runs.jsonl"), "-o", str(tmp_path / "runs.xml"))
 
     root = ElementTree.parse(tmp_path / "runs.xml").getroot()
-    assert {name: root.get(name) for name in ("tests", "failures", "errors")} == {
-        "tests": "5",
+    (suite,) = root
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "6",
         "failures": "2",
         "errors": "2",
+        "skipped": "1",
     }
     faults = {case.get("name"): [child.tag for child in case] for case in root.iter("testcase")}
     assert faults == {
@@ -72,9 +107,29 @@ def test_junit_keeps_what_failed_and_what_broke_apart(outweigh: Any, tmp_path: P
         "times-out #1": ["failure"],
         "broke #1": ["error"],
         "nobody-knows #1": ["error"],
+        "not-there #1": ["skipped"],
     }
     times = {case.get("name"): case.get("time") for case in root.iter("testcase")}
-    assert (times["passes #1"], times["nobody-knows #1"]) == ("1.5", None)
+    assert (times["passes #1"], times["nobody-knows #1"]) == ("1.500", None)
+
+
+def test_junit_says_nothing_that_a_reader_with_a_schema_refuses(outweigh: Any, tmp_path: Path) -> None:
+    # The schema of Jenkins allows these attributes and no others; times are digits, however long a run took.
+    runs = [a_run(arm=arm, duration_seconds=1234567.891) for arm in ("a", "b\x00")]
+    (tmp_path / "runs.jsonl").write_bytes(b"".join(encode(run) + b"\n" for run in runs))
+    arms = ("--baseline", "a", "--candidate", "b\x00")
+
+    outweigh("export", str(tmp_path / "runs.jsonl"), "-o", str(tmp_path / "runs.xml"))
+    outweigh("report", str(tmp_path / "runs.jsonl"), *arms, "-o", str(tmp_path / "report.xml"))
+
+    for name in ("runs.xml", "report.xml"):
+        root = ElementTree.parse(tmp_path / name).getroot()
+        assert root.attrib.keys() <= {"name", "time", "tests", "failures", "errors"}
+        for suite in root:
+            assert suite.attrib.keys() == {"name", "tests", "failures", "errors", "skipped"}
+        for case in root.iter("testcase"):
+            assert case.attrib.keys() <= {"name", "classname", "time"}
+            assert case.get("time") in {"0", "1234567.891"}
 
 
 def test_trajectories_are_written_where_no_name_leads_out(outweigh: Any, store: Path, tmp_path: Path) -> None:

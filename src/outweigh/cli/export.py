@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from outweigh.adapters.stores.jsonl import STANDARD_INPUT
+from outweigh.adapters.stores.jsonl import STANDARD_INPUT, SUFFIX
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.cli.arguments import gather_evidence, read_records, reading_parser
 from outweigh.cli.exit_codes import ExitCode
@@ -37,6 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     content = _CONTENT.get(target.suffix)
     if content is None:
         raise UsageError(f"-o {target}: the name must end in one of {', '.join(_CONTENT)}.")
+    _refuse_doubling(options, target)
     write_whole(target, content(options))
     return ExitCode.SATISFIED
 
@@ -109,6 +110,15 @@ def _evidence(options: argparse.Namespace) -> Evidence:
     return evidence
 
 
+def _refuse_doubling(options: argparse.Namespace, target: Path) -> None:
+    """A folder of records stands for every file of them in it, an export among them."""
+    read = {Path(path).resolve() for path in options.runs if path != STANDARD_INPUT and Path(path).is_dir()}
+    if target.suffix == SUFFIX and target.resolve().parent in read:
+        raise UsageError(
+            f"-o {target} would stand among the records it is made of, and be read with them; name another folder."
+        )
+
+
 def _refuse_gaps(options: argparse.Namespace) -> None:
     if options.skip_invalid:
         raise UsageError(
@@ -116,4 +126,4 @@ def _refuse_gaps(options: argparse.Namespace) -> None:
         )
 
 
-_CONTENT = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet, ".xml": _junit}
+_CONTENT = {SUFFIX: _jsonl, ".csv": _csv, ".parquet": _parquet, ".xml": _junit}

@@ -1,4 +1,4 @@
-"""Records in Parquet: columns for data frames, and beside them each record whole, so that nothing is lost."""
+"""Records in Parquet: columns for data frames, and beside them each record whole, as JSON, so that nothing is lost."""
 
 import io
 from collections.abc import Iterable, Iterator
@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from outweigh.errors import EvidenceError, UsageError
+from outweigh.record.check_result import CheckResult
 from outweigh.record.codec import Located, OnInvalid, Record, decode_lines, encode
-from outweigh.record.run_record import RunRecord
+from outweigh.record.judgment import Judgment
+from outweigh.record.preference import Preference
 from outweigh.score.objective import passed
 
 SUFFIX = ".parquet"
 RECORD = "record"
 BATCH_ROWS = 10_000
-_NAMES = ("kind", "run_id", "task_id", "arm", "status", "agent", "agent_version", "model", "cost_provenance")
+CHECKS = "checks"
+_NAMES = ("kind", "run_id", "task_id", "arm", "status", "agent", "agent_version", "model", "cost_provenance", "judge")
 _COUNTS = ("repeat", "attempt", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _MORE_COUNTS = ("step_count", "tool_call_count")
 _AMOUNTS = ("passed", "duration_seconds", "cost_usd")
+_DICTIONARIES = (*_NAMES, f"{CHECKS}.list.element.name")
 
 
 def parquet_chunks(records: Iterable[Record]) -> Iterator[bytes]:
@@ -26,7 +30,7 @@ def parquet_chunks(records: Iterable[Record]) -> Iterator[bytes]:
     sink = _Sink()
     schema = _schema(pyarrow)
     with parquet.ParquetWriter(
-        pyarrow.PythonFile(sink, mode="w"), schema, use_dictionary=list(_NAMES), compression="zstd"
+        pyarrow.PythonFile(sink, mode="w"), schema, use_dictionary=list(_DICTIONARIES), compression="zstd"
     ) as writer:
         rest = iter(records)
         while batch := list(islice(rest, BATCH_ROWS)):
@@ -64,16 +68,28 @@ def _schema(pyarrow: Any) -> Any:
             *((name, pyarrow.int64()) for name in (*_COUNTS, *_MORE_COUNTS)),
             *((name, pyarrow.float64()) for name in _AMOUNTS),
             ("started_at", pyarrow.timestamp("us", tz="UTC")),
-            (RECORD, pyarrow.binary()),
+            (CHECKS, pyarrow.list_(pyarrow.struct(_check_fields(pyarrow)))),
+            # Large, because the records of a batch together may be longer than a short offset reaches.
+            (RECORD, pyarrow.large_string()),
         ]
     )
 
 
+def _check_fields(pyarrow: Any) -> list[tuple[str, Any]]:
+    counts = [("cases_passed", pyarrow.int64()), ("cases_total", pyarrow.int64())]
+    return [("name", pyarrow.string()), ("required", pyarrow.bool_()), ("passed", pyarrow.bool_()), *counts]
+
+
 def _row(record: Record) -> dict[str, Any]:
     """What is unknown, or no part of a record of this kind, is null."""
-    row: dict[str, Any] = {"kind": type(record).__name__.removesuffix("Record").lower(), RECORD: encode(record)}
-    if not isinstance(record, RunRecord):
-        return row | {"run_id": getattr(record, "run_id", None)}
+    row: dict[str, Any] = {
+        "kind": type(record).__name__.removesuffix("Record").lower(),
+        RECORD: encode(record).decode(),
+    }
+    if isinstance(record, Judgment):
+        return row | {"run_id": record.run_id, "judge": record.judge.name}
+    if isinstance(record, Preference):
+        return row | {"task_id": record.task_id, "repeat": record.repeat, "judge": record.judge.name}
     usage = record.usage
     return row | {
         "run_id": record.run_id,
@@ -96,6 +112,17 @@ def _row(record: Record) -> dict[str, Any]:
         "cost_provenance": record.cost.provenance.value,
         "step_count": record.step_count,
         "tool_call_count": record.tool_call_count,
+        CHECKS: None if record.checks is None else [_check(check) for check in record.checks],
+    }
+
+
+def _check(check: CheckResult) -> dict[str, Any]:
+    return {
+        "name": check.name,
+        "required": check.required,
+        "passed": check.passed,
+        "cases_passed": check.cases_passed,
+        "cases_total": check.cases_total,
     }
 
 
