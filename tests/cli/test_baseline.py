@@ -15,8 +15,8 @@ from outweigh.adapters.stores.experiment_file import recall_suite
 from outweigh.adapters.stores.pins import pins_in, read_check, read_pin
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.main import main
+from outweigh.record.payment import REUSED
 from outweigh.record.run_record import RunRecord
-from outweigh.run.budget import REUSED
 
 COSTS = 'echo \'{"cost_usd": 0.5, "version": "1.0"}\' >"$OUTWEIGH_USAGE"; '
 SOLVES = {"CLAUDE.md": "The answer is 42.\n"}

@@ -1,13 +1,8 @@
 """Claims about the purse."""
 
-from datetime import UTC, datetime
-
 import pytest
 
-from outweigh.record.cost import UNKNOWN_COST
-from outweigh.record.status import Status
-from outweigh.run.budget import Budget, paid_for
-from outweigh.testing.builders import a_run
+from outweigh.run.budget import Budget
 
 
 def affordable(budget: Budget, most: int = 50) -> int:
@@ -85,13 +80,3 @@ def test_a_first_run_may_try_when_nothing_is_known() -> None:
 
 def test_what_earlier_engines_spent_counts() -> None:
     assert affordable(Budget(10.0, 3.0, [4.0, None])) == 1
-
-
-def test_a_run_that_never_got_to_its_agent_cost_nothing() -> None:
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    broken = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=now, setup_seconds=None)
-    asked = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=now, setup_seconds=0.1)
-    abandoned = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=None, setup_seconds=None)
-
-    assert paid_for(broken) == 0.0
-    assert (paid_for(asked), paid_for(abandoned)) == (None, None)

@@ -20,11 +20,11 @@ from outweigh.cli.suite_choice import chosen_suite, nothing_to_compare
 from outweigh.cli.verdict import REQUIREMENTS
 from outweigh.errors import UsageError
 from outweigh.plugins import load
+from outweigh.record.payment import REUSED, paid_for
 from outweigh.report.ci_outcome import CiOutcome, NotJudged, judged, not_judged, outputs
 from outweigh.report.comment_text import comment_text
 from outweigh.report.document import Block, Bullets, Report, Tone
 from outweigh.report.wording import visible
-from outweigh.run.budget import REUSED, paid_for
 from outweigh.run.loading import LoadedSuite
 from outweigh.verdict.verdict import Decision
 

@@ -13,8 +13,8 @@ from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.arguments import Parser
 from outweigh.cli.progress import tell
 from outweigh.errors import EvidenceError, UsageError
+from outweigh.record.payment import REUSED
 from outweigh.report.wording import visible
-from outweigh.run.budget import REUSED
 from outweigh.run.experiment import progress_of
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.plan import PlannedRun

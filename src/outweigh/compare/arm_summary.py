@@ -20,7 +20,10 @@ from outweigh.stats.reliability import reliability_curves
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmSummary:
-    """Counts, totals, medians and reliability of an arm's counted runs; a total needs every run to know its part."""
+    """Counts, totals, medians and reliability of an arm's counted runs; a total needs every run to know its part.
+
+    `paid_usd` is of all attempts, excluded and superseded ones too: what to look for on a bill.
+    """
 
     name: str
     runs: int
@@ -30,6 +33,8 @@ class ArmSummary:
     pass_rate: Quantity
     total_cost_usd: Quantity
     known_cost_usd: float
+    paid_usd: Quantity
+    known_paid_usd: float
     solved_per_dollar: Quantity
     cost_of_pass_usd: Quantity
     pass_at_k: Mapping[int, float]
@@ -51,6 +56,7 @@ def summarise(
     known_cost = float(np.nansum(table.columns["cost_usd"]))
     successes = int(np.nansum(table.columns["passed"]))
     total_cost = _total(cost, known_cost)
+    paid = [attempt.paid_usd for attempt in table.attempts]
     at_k, hat_k = _reliability(table)
     return ArmSummary(
         name=table.name,
@@ -61,6 +67,8 @@ def summarise(
         pass_rate=unknown("no counted run knows whether it passed") if passed.mean is None else known(passed.mean),
         total_cost_usd=total_cost,
         known_cost_usd=known_cost,
+        paid_usd=_paid(paid),
+        known_paid_usd=sum(usd for usd in paid if usd is not None),
         solved_per_dollar=_solved_per_dollar(successes, passed, total_cost),
         cost_of_pass_usd=_arm_cost_of_pass(passed, cost, total_cost),
         pass_at_k=at_k,
@@ -92,6 +100,13 @@ def _total(cost: Description, known_sum: float) -> Quantity:
     if cost.unknown:
         return unknown(f"{cost.unknown} of {cost.unknown + cost.count} runs do not know their cost")
     return known(known_sum)
+
+
+def _paid(attempts: Sequence[float | None]) -> Quantity:
+    silent = sum(usd is None for usd in attempts)
+    if silent:
+        return unknown(f"{silent} of {len(attempts)} attempts do not know their cost")
+    return known(sum(usd for usd in attempts if usd is not None))
 
 
 def _solved_per_dollar(successes: int, passed: Description, total_cost: Quantity) -> Quantity:

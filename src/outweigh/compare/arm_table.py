@@ -1,7 +1,8 @@
 """One arm's counted runs as columns, composites included."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ class ArmTable:
     """`columns[metric][i]` belongs to `runs[i]`; NaN stands for unknown, which is safe because records are finite.
 
     `tasks` are those with a counted run, and `task_of[i]` is the place of run i's task among them. Excluded runs are
-    kept apart and in no column.
+    kept apart and in no column; so are attempts that a later one superseded.
     """
 
     name: str
@@ -28,6 +29,12 @@ class ArmTable:
     tasks: tuple[str, ...]
     task_of: Index
     columns: Mapping[str, Column]
+    superseded: Sequence[Score] = ()
+
+    @property
+    def attempts(self) -> Iterator[Score]:
+        """Everything that was paid for, whatever became of it."""
+        return chain(self.runs, self.excluded, self.superseded)
 
     def known_per_task(self, metric: str) -> Index:
         """How many runs of each task know the metric."""

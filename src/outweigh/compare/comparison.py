@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -69,7 +69,10 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
     if baseline == candidate:
         raise UsageError(f"baseline and candidate are both {baseline!r}; name two different arms.")
     composer = Composer(baseline, arms, profile)
-    before, after = (composer.tabulate(name, scores) for name, scores in arms.items())
+    before, after = (
+        replace(composer.tabulate(name, scores), superseded=evidence.superseded.get(name, ()))
+        for name, scores in arms.items()
+    )
     pairing = pair_runs(before, after)
     sightings = {name: evidence.sightings[name] for name in arms if name in evidence.sightings}
     return Comparison(

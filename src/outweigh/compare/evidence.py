@@ -30,7 +30,10 @@ ARBITRARY_REPEATS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Scores by arm in order of first appearance, with what was set aside on the way."""
+    """Scores by arm in order of first appearance, with what was set aside on the way.
+
+    `superseded` are attempts in whose place a later one stands: they count for nothing, and were paid for.
+    """
 
     arms: Mapping[str, Sequence[Score]]
     digests: Mapping[str, Sequence[bytes]]
@@ -41,6 +44,7 @@ class Evidence:
     skipped: Sequence[InvalidLine]
     warnings: tuple[str, ...]
     sightings: Mapping[str, Sighting] = field(default_factory=dict)
+    superseded: Mapping[str, Sequence[Score]] = field(default_factory=dict)
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
@@ -90,11 +94,12 @@ def gather(
         # `skipped` fills while the records are read, so it is copied only now.
         skipped=tuple(skipped),
         warnings=(
-            *_warnings(trials.retried, skipped, changed.keys() - arms.keys()),
+            *_warnings(sum(map(len, trials.superseded.values())), skipped, changed.keys() - arms.keys()),
             *((ARBITRARY_REPEATS,) if trials.arbitrary_repeats else ()),
             *joined.warnings(),
         ),
         sightings=trials.sightings(),
+        superseded=trials.superseded,
     )
 
 
@@ -105,7 +110,7 @@ class _Trials:
         self.scores: dict[tuple[str, str, int], Score] = {}
         self.digests: dict[str, list[bytes]] = defaultdict(list)
         self.digest_of: dict[tuple[str, str, int], bytes] = {}
-        self.retried = 0
+        self.superseded: dict[str, list[Score]] = defaultdict(list)
         self.arbitrary_repeats = False
         self._watchers: dict[str, Watcher] = defaultdict(Watcher)
         self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
@@ -155,7 +160,7 @@ class _Trials:
                 f"task {one.task_id!r}, arm {one.arm!r}, repeat {one.repeat} is recorded twice: {one.place} and "
                 f"{other.place}. Remove one, or number the repeats; only an infrastructure failure may be retried."
             )
-        self.retried += 1
+        self.superseded[one.arm].append(first)
         return last
 
     def take(self, joined: Joined) -> None:

@@ -62,6 +62,8 @@ def _arm(arm: ArmSummary, inference: Inference) -> Payload:
         "pass_rate_interval": _interval(inference.pass_rates[arm.name].interval),
         "total_cost_usd": arm.total_cost_usd.value,
         "known_cost_usd": arm.known_cost_usd,
+        "paid_usd": arm.paid_usd.value,
+        "known_paid_usd": arm.known_paid_usd,
         "mean_cost_usd": metrics["cost_usd"].mean,
         "median_cost_usd": metrics["cost_usd"].median,
         "median_duration_seconds": metrics["duration_seconds"].median,
@@ -134,6 +136,7 @@ def _null_reasons(arm: ArmSummary) -> Iterator[str]:
     named: tuple[tuple[str, Quantity], ...] = (
         ("pass_rate", arm.pass_rate),
         ("total_cost_usd", arm.total_cost_usd),
+        ("paid_usd", arm.paid_usd),
         ("solved_per_dollar", arm.solved_per_dollar),
         ("cost_of_pass_usd", arm.cost_of_pass_usd),
         ("change_fail_percentage", arm.change_fail_percentage),

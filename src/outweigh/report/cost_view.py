@@ -29,11 +29,21 @@ def _sources(_: ArmSummary, table: ArmTable) -> str:
     return ", ".join(f"{source} {number}" for source, number in found.most_common())
 
 
+def _bill(arm: ArmSummary, table: ArmTable) -> str:
+    """What to look for on a bill; the part that is known where some attempts do not know theirs."""
+    attempts = [attempt.paid_usd for attempt in table.attempts]
+    silent = attempts.count(None)
+    if silent == len(attempts):
+        return UNKNOWN
+    return dollars(arm.known_paid_usd) + (f" and {silent} of unknown cost" if silent else "")
+
+
 _ROWS: tuple[Row, ...] = (
     ("cost of a run, mean", lambda arm, _: dollars(arm.metrics["cost_usd"].mean)),
     ("without a prompt cache, mean", lambda arm, _: dollars(arm.metrics["cache_normalised_cost_usd"].mean)),
     ("share of the prompt read from a cache", lambda arm, _: percent(arm.metrics["cache_read_share"].mean)),
-    ("cost, total", lambda arm, _: dollars(arm.total_cost_usd.value)),
+    ("cost, total of counted runs", lambda arm, _: dollars(arm.total_cost_usd.value)),
+    ("paid for all attempts", _bill),
     ("who says so, runs", _sources),
     ("runs of unknown cost", lambda arm, _: str(arm.metrics["cost_usd"].unknown)),
 )

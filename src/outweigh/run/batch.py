@@ -9,9 +9,10 @@ from enum import StrEnum
 from threading import Event as Signal
 from time import monotonic
 
+from outweigh.record.payment import paid_for
 from outweigh.record.status import EXCLUDED, Status
 from outweigh.run.attempt import Made
-from outweigh.run.budget import Budget, paid_for
+from outweigh.run.budget import Budget
 from outweigh.run.events import EventKind, Listener, about, finished, note
 from outweigh.run.plan import PlannedRun
 

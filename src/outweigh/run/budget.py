@@ -2,10 +2,6 @@
 
 from collections.abc import Iterable
 
-from outweigh.record.run_record import RunRecord
-
-REUSED = "reused"
-"""Where a record says that it is a copy of one from an earlier experiment."""
 _ROUNDING = 1e-9
 """Sums of cents are not exact; a difference this small is nobody's money."""
 
@@ -61,12 +57,3 @@ class Budget:
             return
         self._known += cost_usd
         self._dearest = max(self._dearest or 0.0, cost_usd) or None
-
-
-def paid_for(record: RunRecord) -> float | None:
-    """What an attempt came to: nothing when it broke before the agent was asked, unknown when nobody says.
-
-    A run that was taken over from an earlier experiment was paid for there.
-    """
-    never_asked = record.started_at is not None and record.setup_seconds is None
-    return 0.0 if never_asked or REUSED in record.extra else record.cost.usd

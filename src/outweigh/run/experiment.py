@@ -10,12 +10,13 @@ from outweigh.compare.evidence import Evidence, gather
 from outweigh.ports import RunStore
 from outweigh.record.attempt import Attempt
 from outweigh.record.codec import Located
+from outweigh.record.payment import paid_for
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import EXCLUDED
 from outweigh.run.attempt import Workshop, close_abandoned, make_attempt
 from outweigh.run.batch import Batch, Decided, Pace, Stop
-from outweigh.run.budget import Budget, paid_for
+from outweigh.run.budget import Budget
 from outweigh.run.events import Listener, note
 from outweigh.run.plan import PlannedRun
 from outweigh.score.objective import passed

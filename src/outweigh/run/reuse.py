@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 import msgspec
 
 from outweigh.record.digest import record_digest
+from outweigh.record.payment import REUSED
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import EXCLUDED
-from outweigh.run.budget import REUSED
 from outweigh.run.plan import PlannedRun
 from outweigh.task.arm import Arm
 from outweigh.task.task import Task

@@ -10,6 +10,7 @@ import msgspec
 from outweigh.record.codec import Located
 from outweigh.record.cost import CostProvenance
 from outweigh.record.judgment import Judgment
+from outweigh.record.payment import was_paid_here
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.run_record import AgentKind, RunRecord
 from outweigh.record.status import EXCLUDED, Status
@@ -47,6 +48,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     deciding_seats: frozenset[Seat]
     deciding_judge_score: float | None
     cost_provenance: CostProvenance
+    paid_usd: float | None
     passed: float | None
     objective: float | None
     checks_passed: float | None
@@ -143,6 +145,7 @@ def score_run(located: Located, run: RunRecord, prices: FirstKnown) -> Score:
         deciding_seats=NOT_JUDGED.seats,
         deciding_judge_score=None,
         cost_provenance=cost.provenance,
+        paid_usd=cost.usd if was_paid_here(run) else 0.0,
         reasons=_shared_reasons(tuple((name, m.reason) for name, m in measures.items() if m.reason is not None)),
         **{name: measure.value for name, measure in measures.items()},
     )

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.report.charts.drawings import marks, titles, written
 
 from outweigh.compare.comparison import Comparison, compare
@@ -15,6 +16,7 @@ from outweigh.compare.ladder import climb
 from outweigh.record.components import Component, ComponentTokens
 from outweigh.record.cost import UNKNOWN_COST, reported_cost
 from outweigh.record.run_record import RunRecord
+from outweigh.record.status import Status
 from outweigh.report.document import Block, Picture
 from outweigh.report.pictures.arms import frontier_pictures, heat_pictures
 from outweigh.report.pictures.components import component_pictures
@@ -152,8 +154,21 @@ def test_evidence_and_money_grow_in_the_order_of_the_runs() -> None:
     spent = only(spend_pictures([comparison.baseline_table, comparison.candidate_table]))
 
     assert "better after 8 tasks" in grown.words[0]
-    assert spent.words == ("slow: $4.0000 for 40 runs", "fast: $4.0000 for 40 runs")
+    assert spent.words == ("slow: $4.0000 for 40 attempts", "fast: $4.0000 for 40 attempts")
     assert len(marks(spent.svg, "ow-path")) == 2
+
+
+def test_attempts_that_were_tried_again_are_in_what_was_spent() -> None:
+    slow = timed("slow", 200, 0)
+    failed = replace(slow[0], run_id="first-try", status=Status.INFRA_ERROR)
+    again = replace(slow[0], attempt=2)
+
+    comparison = both(evidence_of(failed, again, slow[1:], timed("fast", 100, 1)))
+    spent = only(spend_pictures([comparison.baseline_table, comparison.candidate_table]))
+
+    assert spent.words == ("slow: $4.1000 for 41 attempts", "fast: $4.0000 for 40 attempts")
+    assert comparison.baseline.paid_usd.value == pytest.approx(4.1)
+    assert comparison.baseline.total_cost_usd.value == pytest.approx(4.0)
 
 
 def test_without_an_order_there_is_nothing_over_time() -> None:

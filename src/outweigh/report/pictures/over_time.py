@@ -30,7 +30,8 @@ EVIDENCE_CAPTION = (
     "weighs all gates."
 )
 SPEND_CAPTION = (
-    "Known costs added up as the runs began, excluded runs and all; attempts that were repeated are not in it."
+    "Known costs added up as attempts began: excluded ones and those that were tried again are in it, runs that were "
+    "taken over from an earlier experiment are not, as they were paid for there. Judging is not in it."
 )
 
 
@@ -121,8 +122,8 @@ def _moments(runs: Sequence[Score]) -> list[tuple[Score, float]] | None:
 def spend_pictures(arms: Sequence[ArmTable]) -> list[Block]:
     """The money of every arm over time, where costs and the order are known."""
     shown = arms[:MOST_ARMS]
-    moments = _moments([run for arm in shown for run in (*arm.runs, *arm.excluded)])
-    if moments is None or all(run.cost_usd is None for run, _ in moments):
+    moments = _moments([run for arm in shown for run in arm.attempts])
+    if moments is None or all(run.paid_usd is None for run, _ in moments):
         return []
     timed = all(run.started_at is not None for run, _ in moments)
     first = min(moment for _, moment in moments)
@@ -138,13 +139,13 @@ def spend_pictures(arms: Sequence[ArmTable]) -> list[Block]:
 
 
 def _spending(arm: str, moments: Sequence[tuple[Score, float]], first: float, divisor: float) -> Line:
-    runs = sorted(((moment, run.cost_usd) for run, moment in moments if run.arm == arm), key=lambda item: item[0])
+    runs = sorted(((moment, run.paid_usd) for run, moment in moments if run.arm == arm), key=lambda item: item[0])
     spent, places = 0.0, [(0.0, 0.0)]
     for moment, cost in runs:
         spent += cost or 0.0
         places.append(((moment - first) / divisor, spent))
     unknown = sum(cost is None for _, cost in runs)
-    figures = f"{dollars(spent)} for {len(runs)} runs{f', {unknown} of unknown cost' if unknown else ''}"
+    figures = f"{dollars(spent)} for {len(runs)} attempts{f', {unknown} of unknown cost' if unknown else ''}"
     return Line(name=arm, places=thinned(places), figures=figures)
 
 

@@ -1,0 +1,29 @@
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from outweigh.record.cost import UNKNOWN_COST
+from outweigh.record.payment import REUSED, paid_for
+from outweigh.record.status import Status
+from outweigh.testing.builders import a_run
+
+
+def test_a_run_that_never_got_to_its_agent_cost_nothing() -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    broken = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=now, setup_seconds=None)
+    asked = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=now, setup_seconds=0.1)
+    abandoned = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=None, setup_seconds=None)
+
+    assert paid_for(broken) == 0.0
+    assert (paid_for(asked), paid_for(abandoned)) == (None, None)
+
+
+def test_a_run_that_another_experiment_paid_for_is_not_paid_for_again() -> None:
+    assert paid_for(a_run(extra={REUSED: {"run_id": "there"}})) == 0.0
+
+
+def test_a_run_of_another_harness_that_tells_no_time_of_setting_up_was_paid_for_all_the_same() -> None:
+    told = a_run(started_at=datetime(2026, 1, 1, tzinfo=UTC), setup_seconds=None)
+
+    assert (paid_for(told), paid_for(replace(told, cost=UNKNOWN_COST))) == (0.1, None)
+    assert paid_for(a_run(status=Status.NOT_RUN, cost=UNKNOWN_COST)) == 0.0
