@@ -168,8 +168,25 @@ def test_unknown_tokens_make_the_default_gates_unknown_and_name_the_way_out() ->
 
     assert verdict.decision is Decision.INCONCLUSIVE
     assert verdict.gates[2].state is GateState.UNKNOWN
-    assert "--gates pass_rate,duration" in verdict.gates[2].detail
+    assert "--gates pass_rate,duration,cost decides without it, and says nothing about" in verdict.gates[2].detail
     assert decide(records, gates=["pass_rate", "duration"]).decision is Decision.IMPROVED
+
+
+def test_a_way_out_keeps_every_gate_that_was_asked_for_and_is_known() -> None:
+    records = [_changed(record, usage=NO_USAGE, duration_seconds=None) for record in experiment(0.3)]
+
+    details = [gate.detail for gate in decide(records, gates=["pass_rate", "duration", "non_cache_tokens"]).gates]
+
+    assert ["--gates pass_rate decides" in detail for detail in details] == [False, True, True]
+
+
+def test_no_way_out_leads_away_from_the_pass_rate() -> None:
+    records = [_changed(record, checks=()) for record in experiment(0.3)]
+    without_tokens = [_changed(record, usage=NO_USAGE) for record in records]
+
+    for gate in (*decide(records).gates, *decide(without_tokens).gates):
+        assert "--gates" not in gate.detail
+    assert "give their tasks checks" in decide(records).gates[0].detail
 
 
 def test_an_unknown_cost_is_left_out_of_the_default_gates_and_told() -> None:

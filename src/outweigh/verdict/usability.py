@@ -97,7 +97,8 @@ def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSet
     baseline, candidate = comparison.baseline_table, comparison.candidate_table
     ignorant = [arm.name for arm in (baseline, candidate) if _too_unknown(arm, gate.gated.metric)]
     if ignorant:
-        return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(ignorant)} {_way_out(gate, comparison)}"
+        way_out = _way_out(gate, comparison, settings)
+        return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(ignorant)} {way_out}"
     shared = len(align_tasks(baseline, candidate))
     if shared - len(gate.benefits) > UNPAIRED_TOLERANCE * shared:
         metric = JUDGE_SCORE if gate.gated.name == JUDGE_SCORE else gate.gated.metric
@@ -109,23 +110,25 @@ def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSet
     return cost_confounded(baseline, candidate) if gate.gated.name == "cost" else None
 
 
-def _way_out(gate: GateSample, comparison: Comparison) -> str:
-    """What they lack, and what can be done about it."""
+def _way_out(gate: GateSample, comparison: Comparison, settings: EvidenceSettings) -> str:
+    """What they lack, and what can be done about it; a question that is weaker is called so."""
     if gate.gated.name == JUDGE_SCORE:
         return (
             "have no score of judges that may decide and have scored every run of the task; ask them with "
             "`outweigh judge`, or see the warnings"
         )
+    lacking = f"do not know {gate.gated.metric}"
+    if gate.gated.name == PASS_RATE:
+        judged = any(arm.known_per_task("deciding_judge_score").sum() > 0 for arm in _tables(comparison))
+        by_judges = f", or go by what judges say with --gates {JUDGE_SCORE}, which asks something else"
+        return f"{lacking}; give their tasks checks{by_judges if judged else ''}"
     others = [
-        name for name, gated in GATED.items() if not gated.only_when_named and name not in (gate.gated.name, "cost")
+        name
+        for name in _gate_names(comparison, settings)
+        if not any(_too_unknown(arm, GATED[name].metric) for arm in _tables(comparison))
     ]
-    lacking = f"do not know {gate.gated.metric}; leave it out with --gates {','.join(others)}"
-    judged = any(arm.known_per_task("deciding_judge_score").sum() > 0 for arm in _tables(comparison))
-    return (
-        f"{lacking}, or go by what judges say with --gates {JUDGE_SCORE}"
-        if judged and gate.gated.name == PASS_RATE
-        else lacking
-    )
+    without = f"; --gates {','.join(others)} decides without it, and says nothing about {gate.gated.name}"
+    return f"{lacking}{without if PASS_RATE in others else ''}"
 
 
 def _why_no_run_noise(gate: GateSample) -> str | None:
