@@ -3,7 +3,9 @@
 import csv
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from outweigh.errors import EvidenceError
 from outweigh.record.cost import UNKNOWN_COST
@@ -14,6 +16,15 @@ Row = Mapping[str, str]
 
 RUN_COLUMNS = ("experiment", "agent_model", "tier", "subtest", "run_number")
 JUDGE_COLUMNS = (*RUN_COLUMNS, "judge_model", "judge_number")
+
+
+class Part(NamedTuple):
+    """The points of one criterion; None where the judge gave none."""
+
+    criterion: str
+    achieved: float | None
+    most: float | None
+    evidence: str | None = None
 
 
 def scylla_run_id(row: Row) -> str:
@@ -37,47 +48,68 @@ def scylla_judgments(folder: Path) -> Iterator[Judgment]:
         yield _judgment(row, run_id, parts[_judge_key(row)], passes[run_id, model])
 
 
-def _judgment(row: Row, run_id: str, parts: Sequence[Row], pass_index: int) -> Judgment:
-    model, trouble = row["judge_model"], _trouble(row, parts)
+def scylla_judgment(
+    *,
+    run_id: str,
+    model: str,
+    pass_index: int,
+    parts: Sequence[Part],
+    valid: bool,
+    stated_total: float | None,
+    trouble: str | None = None,
+    judged_at: datetime | None = None,
+) -> Judgment:
+    """What a judge said, from a table or a folder. `trouble` is what is known to have gone wrong with it."""
+    found = trouble or _trouble(parts, valid=valid)
     return Judgment(
         run_id=run_id,
         run_sha256=None,
         judge=JudgeIdentity(name=model, model=model, version=None, rubric_sha256=None, prompt_sha256=None),
         pass_index=pass_index,
-        invalid_reason=trouble,
-        criteria=() if trouble else tuple(map(_criterion, parts)),
+        invalid_reason=found,
+        criteria=() if found else tuple(map(_criterion, parts)),
         grading=None,
-        stated_total=_number(row["judge_score"]),
+        stated_total=stated_total,
         confidence=None,
         attempts=None,
         warnings=(),
         usage=NO_USAGE,
         cost=UNKNOWN_COST,
-        judged_at=None,
+        judged_at=judged_at,
         duration_seconds=None,
     )
 
 
-def _trouble(row: Row, parts: Sequence[Row]) -> str | None:
-    if row["judge_is_valid"].strip().lower() != "true":
+def _judgment(row: Row, run_id: str, parts: Sequence[Row], pass_index: int) -> Judgment:
+    return scylla_judgment(
+        run_id=run_id,
+        model=row["judge_model"],
+        pass_index=pass_index,
+        parts=[
+            Part(part["criterion"], _number(part["criterion_achieved"]), _number(part["criterion_max"]))
+            for part in parts
+        ],
+        valid=row["judge_is_valid"].strip().lower() == "true",
+        stated_total=_number(row["judge_score"]),
+    )
+
+
+def _trouble(parts: Sequence[Part], *, valid: bool) -> str | None:
+    if not valid:
         return "marked as invalid by the project"
     if not parts:
         return "no criteria are recorded"
     for part in parts:
-        achieved, most = _number(part["criterion_achieved"]), _number(part["criterion_max"])
-        if achieved is not None and most is not None and not 0 <= achieved <= most:
-            return f"criterion {part['criterion']!r} has {achieved:g} of {most:g} points"
+        if part.achieved is not None and part.most is not None and not 0 <= part.achieved <= part.most:
+            return f"criterion {part.criterion!r} has {part.achieved:g} of {part.most:g} points"
     return None
 
 
-def _criterion(part: Row) -> CriterionScore:
-    achieved, most = _number(part["criterion_achieved"]), _number(part["criterion_max"])
-    applies = achieved is not None and most is not None and most > 0
+def _criterion(part: Part) -> CriterionScore:
+    if part.achieved is None or not part.most:
+        return CriterionScore(criterion=part.criterion, weight=0.0, score=None, evidence=None)
     return CriterionScore(
-        criterion=part["criterion"],
-        weight=most if applies and most is not None else 0.0,
-        score=achieved / most if applies and achieved is not None and most is not None else None,
-        evidence=None,
+        criterion=part.criterion, weight=part.most, score=part.achieved / part.most, evidence=part.evidence
     )
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from outweigh.adapters.importers.identity import stable_id
-from outweigh.adapters.importers.imported_run import agent, imported_run, kept_fields, origins, outcome
+from outweigh.adapters.importers.imported_run import agent, imported_run, kept_fields, outcome
 from outweigh.adapters.importers.scylla_judgments import RUN_COLUMNS, scylla_judgments, scylla_run_id
+from outweigh.adapters.importers.scylla_names import family_of
 from outweigh.adapters.importers.source_text import head
 from outweigh.adapters.importers.table_cell import known, quantity, truth, whole_number
 from outweigh.adapters.importers.table_source import TableRow, table_rows
 from outweigh.errors import EvidenceError
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports import ImportNotes
 from outweigh.record.cost import reported_cost
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
@@ -22,7 +23,6 @@ from outweigh.record.status import Status
 from outweigh.record.usage import Usage
 
 _RUNS, _JUDGES, _CRITERIA = "runs.csv", "judges.csv", "criteria.csv"
-_STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(?=.)")
 _KEPT = ("score", "impl_rate", "grade", "duration_seconds", "judge_duration_seconds")
 
 
@@ -44,47 +44,38 @@ _READINGS = {
 }
 
 
-class Scylla:
-    """An experiment is a task; an arm is a model with a tier and its subtest, since subtests are set up differently.
+def is_scylla_table(path: Path) -> bool:
+    """By the columns that tie the tables together."""
+    start = head(_runs_table(path), 4096).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    try:
+        columns = next(csv.reader(io.StringIO(start.partition("\n")[0])), [])
+    except csv.Error:  # not a table at all
+        return False
+    return {*RUN_COLUMNS, *_READINGS} <= set(columns)
 
-    The project's duration includes its judges; a run's is the agent's alone. Whether a run passed is what its judges
-    agreed on, and their judgments come with it.
-    """
 
-    name = "scylla"
-    fields: Mapping[str, FieldOrigin] = origins(
-        reported="status status_detail agent duration_seconds usage cost checks",
-        derived="family extra",
-    )
-
-    def recognises(self, path: Path) -> bool:
-        """By the columns that tie the tables together."""
-        start = head(_runs_table(path), 4096).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+def table_records(path: Path, notes: ImportNotes) -> Iterator[RunRecord | Judgment]:
+    """Runs first, then what judges said of them; a judgment of no run among them is left out, with a note."""
+    table = _runs_table(path)
+    if not table.is_file():
+        raise EvidenceError(
+            f"{path} has neither {_RUNS} nor a run_result.json; name the folder with the tables of an analysis, or "
+            "that of an experiment."
+        )
+    known_runs: set[str] = set()
+    for row in table_rows(table, notes):
         try:
-            columns = next(csv.reader(io.StringIO(start.partition("\n")[0])), [])
-        except csv.Error:  # not a table at all
-            return False
-        return {*RUN_COLUMNS, *_READINGS} <= set(columns)
-
-    def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord | Judgment]:
-        """Runs first, then what judges said of them; a judgment of no run among them is left out, with a note."""
-        table = _runs_table(request.path)
-        if not table.is_file():
-            raise EvidenceError(f"{request.path} has no {_RUNS}; name the folder with the tables of an analysis.")
-        known_runs: set[str] = set()
-        for row in table_rows(table, notes):
-            try:
-                run = _run(row)
-            except ValueError as fault:
-                notes.unread(row.file, row.line, str(fault))
-                continue
-            known_runs.add(run.run_id)
-            yield run
-        there = [name for name in (_JUDGES, _CRITERIA) if (table.parent / name).is_file()]
-        if len(there) == 2:
-            yield from _judgments(table.parent, known_runs, notes)
-        else:
-            notes.warn(f"there are no judgments: they need {_JUDGES} and {_CRITERIA} beside {table}.")
+            run = _run(row)
+        except ValueError as fault:
+            notes.unread(row.file, row.line, str(fault))
+            continue
+        known_runs.add(run.run_id)
+        yield run
+    there = [name for name in (_JUDGES, _CRITERIA) if (table.parent / name).is_file()]
+    if len(there) == 2:
+        yield from _judgments(table.parent, known_runs, notes)
+    else:
+        notes.warn(f"there are no judgments: they need {_JUDGES} and {_CRITERIA} beside {table}.")
 
 
 def _runs_table(path: Path) -> Path:
@@ -118,7 +109,7 @@ def _run(row: TableRow) -> RunRecord:
         status=Status.AGENT_ERROR if failed else Status.COMPLETED,
         status_detail=f"exit code {said['exit_code']}" if failed else None,
         agent=agent(model=stable_id(model)),
-        family=stable_id(_STAMP.sub("", experiment)),
+        family=family_of(experiment),
         duration_seconds=said["agent_duration_seconds"],
         usage=Usage(
             input_tokens=said["input_tokens"],
