@@ -9,7 +9,7 @@ from tests.cli.stores import write_store
 
 from outweigh.record.run_record import RunRecord
 from outweigh.task.suite import PolicySpec
-from outweigh.testing.builders import an_arm
+from outweigh.testing.builders import a_run, an_arm
 
 TASKS = 8
 MOSTLY = [[True, True], [True, False]] * (TASKS // 2)
@@ -180,3 +180,41 @@ class TestTheLadder:
 
     def test_goes_by_the_command_line_first(self, outweigh: Any, tmp_path: Path) -> None:
         assert self.rungs(outweigh, tmp_path / "s", "--order", "a,b", tiers={"a": 2, "c": 0})[0] == ["a", "b"]
+
+
+class TestTheSelfCheck:
+    """`outweigh aa` must try the rule that will decide, or what it acquits is another one."""
+
+    def test_tries_the_suites_gates_and_margins(self, outweigh: Any, tmp_path: Path) -> None:
+        noisy = [run for arm in ("plain", "new") for run in self._noise(arm)]
+        strict = write_store(tmp_path / "strict", noisy, ("plain", "new"), policy=PolicySpec(gates=["duration"]))
+        wide = write_store(
+            tmp_path / "wide",
+            noisy,
+            ("plain", "new"),
+            policy=PolicySpec(gates=["duration"], margins={"duration": 0.99}),
+        )
+
+        said = {store: outweigh("aa", store, "--splits", "20", "--format", "json").json() for store in (strict, wide)}
+
+        assert [said[store]["policies"]["evidence"]["neutral"] for store in (strict, wide)] == [0.0, 1.0]
+        assert (said[wide]["deciding"], said[wide]["policy_from"]) == ("evidence", "suite")
+
+    def test_tries_the_suites_thresholds(self, outweigh: Any, tmp_path: Path) -> None:
+        deaf = {"min_composite_gain": 99.0, "regression_composite_drop": 1.0, "objective_drop_is_regression": 0.0}
+        store = a_store(tmp_path / "store", policy=PolicySpec(name="composite", margins=deaf))
+
+        own = outweigh("aa", store, "--splits", "20", "--format", "json").json()
+        default = outweigh("aa", store, "--splits", "20", "--policy", "composite", "--format", "json").json()
+
+        assert own["policies"]["composite"]["false_alarms"] == 0.0
+        assert default["policies"]["composite"]["false_alarms"] > 0.0
+        assert (own["deciding"], default["policy_from"]) == ("composite", "command line")
+
+    @staticmethod
+    def _noise(arm: str) -> list[RunRecord]:
+        return [
+            a_run(f"task-{task}", arm, repeat, duration_seconds=100.0 + 30 * ((task * 7 + repeat * 3) % 5))
+            for task in range(10)
+            for repeat in range(1, 5)
+        ]

@@ -13,9 +13,18 @@ from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.testing.builders import a_run, an_arm, evidence_of
-from outweigh.verdict.evidence_settings import evidence_settings
 from outweigh.verdict.policy import POLICIES, decide
-from outweigh.verdict.self_check import FALSE_ALARMS, HALVES, TOLERATED, SelfCheck, Tally, halve, opinions, self_check
+from outweigh.verdict.self_check import (
+    FALSE_ALARMS,
+    HALVES,
+    TOLERATED,
+    Rules,
+    SelfCheck,
+    Tally,
+    halve,
+    opinions,
+    self_check,
+)
 from outweigh.verdict.verdict import Decision
 
 
@@ -164,7 +173,7 @@ def test_every_policy_is_asked_and_says_what_its_verdict_says() -> None:
     records = (noise("a", tasks=8, repeats=5, seed=1), noise("b", tasks=8, repeats=5, seed=2))
     comparison = compare(evidence_of(*records), "a", "b")
 
-    said = {policy: opinion.decision for policy, opinion in opinions(comparison, evidence_settings()).items()}
+    said = {policy: opinion.decision for policy, opinion in opinions(comparison, Rules()).items()}
 
     assert said == {policy: decide([comparison], policy, {})[0].decision for policy in POLICIES}
 

@@ -59,6 +59,11 @@ def add_arm_options(parser: Parser, *, several: bool = False) -> None:
         help="the arm that may replace it"
         + (" (default: every other); repeat it to judge several together" if several else " (default: the only other)"),
     )
+    add_profile_option(parser)
+
+
+def add_profile_option(parser: Parser) -> None:
+    """How a composite weighs its parts."""
     parser.add_argument(
         "--profile",
         choices=("objective_first", "even"),

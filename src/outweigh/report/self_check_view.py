@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from outweigh.report.document import Block, Bullets, Report, Table, Tone, notes
+from outweigh.report.rule_source import RuleSource
 from outweigh.report.wording import UNKNOWN, percent
 from outweigh.verdict.self_check import FALSE_ALARMS, TOLERATED, NaturalPair, SelfCheck, Tally
 from outweigh.verdict.verdict import Decision
@@ -15,15 +16,16 @@ _LIMIT = f"{100 * TOLERATED:g} %"
 _ORDER = (Decision.IMPROVED, Decision.NEUTRAL, Decision.REGRESSED, Decision.INCONCLUSIVE)
 
 
-def self_check_report(check: SelfCheck, seed: int) -> Report:
-    """The page of `outweigh aa`."""
-    payload = self_check_payload(check, seed)
+def self_check_report(check: SelfCheck, seed: int, deciding: str, source: RuleSource) -> Report:
+    """The page of `outweigh aa`; `deciding` is the policy that a verdict would go by."""
+    payload = {**self_check_payload(check, seed), "deciding": deciding, "policy_from": source.value}
     loud = [policy for policy, tally in check.tallies.items() if _is_loud(tally)]
     tone = Tone.BAD if loud else Tone.PLAIN
     blocks: list[Block] = [_shares(check)] if check.splits else []
     if check.natural_pairs:
         blocks.append(_pairs(check.natural_pairs))
-    blocks.append(Bullets(title="What to conclude", items=_conclusions(check), tone=tone))
+    decides = f"a verdict on these records goes by {deciding} ({source.value}); it was checked as it is set there."
+    blocks.append(Bullets(title="What to conclude", items=(*_conclusions(check), decides), tone=tone))
     blocks.extend(notes("Warnings", tuple(payload["warnings"])))
     return Report(headline=_headline(check, loud), tone=tone, blocks=tuple(blocks), payload=payload)
 

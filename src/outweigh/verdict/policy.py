@@ -27,7 +27,7 @@ def decide(
 
         return decide_by_evidence(comparisons, settings or evidence_settings(margins=margins))
     if policy == "composite":
-        return tuple(decide_by_composite(comparison, _thresholds(margins)) for comparison in comparisons)
+        return tuple(decide_by_composite(comparison, thresholds_of(margins)) for comparison in comparisons)
     if policy == "gates":
         refuse_misfits(policy, None, margins)
         return tuple(map(decide_by_gates, comparisons))
@@ -41,12 +41,13 @@ def refuse_misfits(policy: str, gates: Sequence[str] | None, margins: Mapping[st
     elif gates is not None:
         raise UsageError(f"gates belong to policy evidence; policy {policy} decides as the seed wrote it.")
     elif policy == "composite":
-        _thresholds(margins)
+        thresholds_of(margins)
     elif margins:
         raise UsageError("policy gates has no margins: it compares as the seed wrote it. Drop --margin.")
 
 
-def _thresholds(margins: Mapping[str, float]) -> Thresholds:
+def thresholds_of(margins: Mapping[str, float]) -> Thresholds:
+    """The margins of the composite policy."""
     known = Thresholds.__dataclass_fields__
     for name in margins:
         if name not in known:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import msgspec
@@ -12,6 +12,7 @@ from outweigh.compare.comparison import Comparison, compare
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import EvidenceError, UsageError, name_some
 from outweigh.score.jury import NO_RULES
+from outweigh.score.profile import OBJECTIVE_FIRST, Profile
 from outweigh.score.score import Score
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.proportion import wilson_interval
@@ -32,6 +33,18 @@ FALSE_ALARMS = (Decision.IMPROVED, Decision.REGRESSED)
 HALVES = ("one half", "the other half")
 
 Repeats = Sequence[Sequence[Score]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Every policy as it would decide here: with the gates, margins and weights that the verdict will have."""
+
+    evidence: EvidenceSettings = field(default_factory=evidence_settings)
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    profile: Profile = OBJECTIVE_FIRST
+
+
+DEFAULT_RULES = Rules()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,19 +100,18 @@ def self_check(
     arms: Sequence[str],
     splits: int,
     rng: Generator,
-    settings: EvidenceSettings | None = None,
+    rules: Rules = DEFAULT_RULES,
 ) -> SelfCheck:
     """Share the splits evenly among the arms, ask every policy about each, and about arms of one fingerprint."""
-    settings = settings or evidence_settings()
     repeats = {name: _repeats(evidence.arm(name)) for name in arms}
     shares = _shares([name for name in arms if repeats[name]], splits)
-    pairs = tuple(_natural_pairs(evidence, arms, settings))
+    pairs = tuple(_natural_pairs(evidence, arms, rules))
     if not shares and not pairs:
         raise EvidenceError(
             f"no task of {name_some(arms)} has two counted runs, so there is nothing to split. Run every task at least "
             "twice (ten times, to split into halves of five)."
         )
-    tallies = _tally([answers for name in shares for answers in _ask(repeats[name], shares[name], rng, settings)])
+    tallies = _tally([answers for name in shares for answers in _ask(repeats[name], shares[name], rng, rules)])
     return SelfCheck(
         arms=tuple(arms),
         splits=shares,
@@ -110,10 +122,10 @@ def self_check(
     )
 
 
-def opinions(comparison: Comparison, settings: EvidenceSettings) -> dict[str, Opinion]:
+def opinions(comparison: Comparison, rules: Rules) -> dict[str, Opinion]:
     """What every policy says, by its name."""
-    (weighed,) = weigh([comparison], settings)
-    gates, composite = decide_by_gates(comparison), decide_by_composite(comparison, Thresholds())
+    (weighed,) = weigh([comparison], rules.evidence)
+    gates, composite = decide_by_gates(comparison), decide_by_composite(comparison, rules.thresholds)
     return {
         "evidence": Opinion(decision=weighed.decision, obstacle=next(iter(weighed.obstacles), None)),
         "gates": Opinion(decision=gates.decision, obstacle=_unknown_gate(gates)),
@@ -166,9 +178,9 @@ def _shares(arms: Sequence[str], splits: int) -> dict[str, int]:
     return {name: splits // len(arms) + (place < splits % len(arms)) for place, name in enumerate(arms)}
 
 
-def _ask(repeats: Repeats, splits: int, rng: Generator, settings: EvidenceSettings) -> Iterator[dict[str, Opinion]]:
+def _ask(repeats: Repeats, splits: int, rng: Generator, rules: Rules) -> Iterator[dict[str, Opinion]]:
     for _ in range(splits):
-        yield opinions(compare(halve(repeats, rng), *HALVES), settings)
+        yield opinions(compare(halve(repeats, rng), *HALVES, rules.profile), rules)
 
 
 def _tally(asked: Sequence[Mapping[str, Opinion]]) -> dict[str, Tally]:
@@ -189,13 +201,13 @@ def _count(given: Sequence[Opinion]) -> Tally:
     )
 
 
-def _natural_pairs(evidence: Evidence, arms: Sequence[str], settings: EvidenceSettings) -> Iterator[NaturalPair]:
+def _natural_pairs(evidence: Evidence, arms: Sequence[str], rules: Rules) -> Iterator[NaturalPair]:
     """Every pair of arms with one fingerprint, as far as it holds an arm asked about."""
     fingerprints = {name: _fingerprint(evidence.arms[name]) for name in sorted(evidence.arms)}
     for baseline, candidate in combinations(fingerprints, 2):
         alike = fingerprints[baseline] is not None and fingerprints[baseline] == fingerprints[candidate]
         if alike and not {baseline, candidate}.isdisjoint(arms):
-            said = opinions(compare(evidence, baseline, candidate), settings)
+            said = opinions(compare(evidence, baseline, candidate, rules.profile), rules)
             decisions = {policy: opinion.decision for policy, opinion in said.items()}
             yield NaturalPair(baseline=baseline, candidate=candidate, decisions=decisions)
 
