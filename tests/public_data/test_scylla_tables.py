@@ -1,67 +1,42 @@
 """ProjectScylla's dry run: its published tables, cell by cell, from what is imported of its raw ones."""
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
-from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
+from tests.public_data.scylla_dryrun import (
+    DATA,
+    JUDGES,
+    all_judgments,
+    all_runs,
+    cost,
+    page,
+    passed,
+    score,
+    table,
+    tier,
+    tokens,
+)
 
 from outweigh.adapters.importers.scylla import Scylla
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
-from outweigh.testing.importer_contract import read_all
-
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "scylla_dryrun"
+from outweigh.stats.agreement import Scale, krippendorff_alpha
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the public data set is not beside the project")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def runs() -> list[RunRecord]:
-    found, notes = read_all(Scylla(), DATA / "data")
-    assert not notes.unreadable
-    return [record for record in found if isinstance(record, RunRecord)]
+    return all_runs()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def judgments() -> list[Judgment]:
-    found, _ = read_all(Scylla(), DATA / "data")
-    return [record for record in found if isinstance(record, Judgment)]
-
-
-def table(name: str) -> list[list[str]]:
-    """The cells of a published table, without its header."""
-    lines = [line for line in (DATA / "published_tables" / name).read_text().splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
-def tier(run: RunRecord) -> str:
-    return run.trial.arm.split("/")[1]
-
-
-def score(run: RunRecord) -> float:
-    return float(run.extra["score"])
-
-
-def cost(run: RunRecord) -> float:
-    assert run.cost.usd is not None
-    return run.cost.usd
-
-
-def passed(run: RunRecord) -> bool:
-    assert run.checks is not None
-    return run.checks[0].passed is True
-
-
-def tokens(run: RunRecord) -> tuple[int, int, int, int]:
-    usage = run.usage
-    counts = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-    assert None not in counts
-    return counts  # type: ignore[return-value]
+    return all_judgments()
 
 
 def test_the_folder_is_recognised() -> None:
@@ -86,25 +61,17 @@ def test_table_1_tier_summary(runs: list[RunRecord]) -> None:
     assert computed == table("tab01_tier_summary.md")
 
 
-def test_table_2b_differences_of_the_implementation_rate(runs: list[RunRecord]) -> None:
-    rate = [float(run.extra["impl_rate"]) for run in runs]
-    steps = [later - earlier for earlier, later in pairwise(rate)]
-
-    published = [row[3] for row in table("tab02b_impl_rate_comparison.md")]
-
-    assert [f"{step:+.3f}" for step in (*steps, rate[-1] - rate[0])] == published
-
-
 def test_table_3_judge_agreement(judgments: list[Judgment]) -> None:
-    models = ("claude-opus-4-5-20251101", "claude-sonnet-4-5-20250929", "claude-haiku-4-5")
-    totals = [[judgment.stated_total for judgment in judgments if judgment.judge.model == model] for model in models]
+    totals = [[judgment.stated_total for judgment in judgments if judgment.judge.model == model] for model in JUDGES]
 
     def agreement(one: Sequence[Any], other: Sequence[Any]) -> list[str]:
         gap = fmean(abs(a - b) for a, b in zip(one, other, strict=True))
         return [f"{stats.spearmanr(one, other)[0]:.3f}", f"{stats.pearsonr(one, other)[0]:.3f}", f"{gap:.4f}"]
 
     pairs = [agreement(totals[a], totals[b]) for a, b in ((0, 1), (0, 2), (1, 2))]
+    alpha = krippendorff_alpha(totals, scale=Scale.INTERVAL, level=0.9, rng=np.random.default_rng(0))
     assert pairs == [row[1:] for row in table("tab03_judge_agreement.md")[:3]]
+    assert f"**Krippendorff's α** (interval): {alpha.point:.3f}" in page("tab03_judge_agreement.md")
 
 
 def test_table_4_criteria(judgments: list[Judgment]) -> None:
@@ -116,6 +83,27 @@ def test_table_4_criteria(judgments: list[Judgment]) -> None:
         assert len(known) == 21
         # The project rounded each score before; here it is the share of the points.
         assert [fmean(known), stdev(known)] == pytest.approx([mean, deviation], abs=1e-3)
+
+
+def test_the_weights_of_table_4_are_not_those_of_the_points(judgments: list[Judgment]) -> None:
+    """Published are the rubric's weights, which no raw table has; a score is made of points, which weigh otherwise."""
+    points = {part.criterion: part.weight for part in judgments[0].criteria}
+    shares = {criterion: f"{most / sum(points.values()):.2f}" for criterion, most in points.items()}
+
+    assert {row[0]: row[1] for row in table("tab04_criteria_performance.md")} == {
+        "functional": "0.35",
+        "code_quality": "0.20",
+        "proportionality": "0.15",
+        "build_pipeline": "0.10",
+        "overall_quality": "0.20",
+    }
+    assert shares == {
+        "functional": "0.27",
+        "code_quality": "0.23",
+        "proportionality": "0.27",
+        "build_pipeline": "0.08",
+        "overall_quality": "0.15",
+    }
 
 
 def test_table_5_cost_and_tokens(runs: list[RunRecord]) -> None:
@@ -135,7 +123,10 @@ def test_table_7_every_subtest(runs: list[RunRecord]) -> None:
         for run in runs
     ]
 
-    assert rows == [row[:-1] for row in table("tab07_subtest_detail.md")]
+    grades = [" ".join(f"{grade}:{int(grade == run.extra['grade'])}" for grade in "SABCDF") for run in runs]
+    published = table("tab07_subtest_detail.md")
+    assert rows == [row[:-1] for row in published]
+    assert grades == [row[-1] for row in published]
 
 
 def test_table_8_summary_statistics(runs: list[RunRecord]) -> None:
