@@ -28,7 +28,8 @@ def say_what_came(imported: Import, tally: Tally, path: Path, target: Path) -> N
     for arm, runs in list(tally.arms.items())[:SHOWN_LINES]:
         print(f"  {arm}: {_count(runs, 'run')}")
     if imported.known_before:
-        print(f"  {_count(imported.known_before, 'record')} were there already, the same.")
+        were = "was" if imported.known_before == 1 else "were"
+        print(f"  {_count(imported.known_before, 'record')} {were} there already, the same: before, or in a copy.")
     for name, value in list(imported.facts.items())[:SHOWN_LINES]:
         print(f"  the source says {name}: {value}")
     if imported.aggregates:

@@ -54,14 +54,17 @@ def _runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
         kind = _kind(file)
         if kind is None:
             pass_by(file, "a session or an output of Claude Code", notes)
-        elif kind == "output":
-            content = read_bytes(file)
-            if (run_id := originals.run_id("claude-code", file, content)) is not None:
-                report = read_claude_code(content)
-                if is_whole(file, content, report, notes):
-                    yield _run(run_id, file, report, request)
-        else:
+            continue
+        content = read_bytes(file)
+        run_id = originals.run_id("claude-code", file, content)
+        if run_id is None:
+            continue
+        if kind != "output":
             sessions[kind].append(file)
+            continue
+        report = read_claude_code(content)
+        if is_whole(file, content, report, notes):
+            yield _run(run_id, file, report, request)
     for session, files in sessions.items():
         # The session's own file first: the sub-agents' are found beside it or below it.
         ordered = sorted(files, key=lambda file: (file.name.startswith(_SUB_AGENT), len(file.parts), file))

@@ -1,5 +1,6 @@
 """Names and fingerprints that come out the same whenever the same source is read."""
 
+import os
 from hashlib import sha256
 from typing import Any
 
@@ -13,6 +14,15 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 def fingerprint(value: Any) -> str:
     """The hash of a JSON value; the order of its keys does not matter."""
     return sha256(_encoder.encode(value)).hexdigest()
+
+
+def readable(path: str) -> str:
+    """The name of a file or folder as a text that can be kept; older programs on Windows wrote names in cp1252."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path).decode("cp1252", "replace")
+    return path
 
 
 def stable_id(*parts: object) -> str:

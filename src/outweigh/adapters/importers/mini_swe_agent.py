@@ -9,7 +9,7 @@ import msgspec
 from outweigh.adapters.importers.folders import files_below
 from outweigh.adapters.importers.repeats import numbered
 from outweigh.adapters.importers.source_text import json_document, read_bytes
-from outweigh.adapters.importers.transcript_place import place_of
+from outweigh.adapters.importers.transcript_place import place_of, transcript_files
 from outweigh.adapters.importers.transcript_run import Originals, transcript_origins, transcript_run, without_outcome
 from outweigh.errors import EvidenceError, OutweighError
 from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
@@ -37,7 +37,7 @@ class MiniSweAgent:
         try:
             if path.is_file():
                 return is_mini_swe_trajectory(path)
-            found = list(islice(_trajectories(path), 3)) if path.is_dir() else []
+            found = list(islice(files_below(path, lambda name: name.endswith(ENDING)), 3)) if path.is_dir() else []
             return bool(found) and all(map(is_mini_swe_trajectory, found))
         except (OSError, OutweighError):
             return False
@@ -69,13 +69,9 @@ def is_mini_swe_trajectory(file: Path) -> bool:
         return False
 
 
-def _trajectories(path: Path) -> Iterator[Path]:
-    return iter([path]) if path.is_file() else files_below(path, lambda name: name.endswith(ENDING))
-
-
 def _runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
     originals = Originals(notes)
-    for file in _trajectories(request.path):
+    for file in transcript_files(request.path, (ENDING,)):
         if not is_mini_swe_trajectory(file):
             notes.unread(file, 0, "not a trajectory of mini-swe-agent")
             continue

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from outweigh.adapters.importers.folders import files_below
+from outweigh.adapters.importers.identity import readable
 from outweigh.adapters.importers.skill_run import SkillRun, counted, graded, task_name
-from outweigh.adapters.importers.source_text import read_json
+from outweigh.adapters.importers.source_text import read_bytes, read_json
 from outweigh.adapters.importers.source_time import seconds_of_milliseconds
 from outweigh.errors import EvidenceError
 from outweigh.ports import ImportNotes
@@ -27,19 +29,41 @@ def run_folders(root: Path) -> list[Path]:
 
 def folder_runs(root: Path, skill: str, notes: ImportNotes) -> Iterator[SkillRun]:
     """The runs; more than one iteration in a root means more than one skill under test, so they stay apart."""
-    folders = run_folders(root)
-    evaluations = {folder: place for folder in folders if (place := _evaluation_folder(folder)) is not None}
+    evaluations = dict(_originals(root, notes))
     several = len({place.parent for place in evaluations.values()}) > 1
     for folder, place in evaluations.items():
         arm_folder = folder.parent if _RUN.fullmatch(folder.name) else folder
-        if arm_folder.parent != place:
-            notes.warn(f"{folder.relative_to(root)} lies within another run, as a copy would; it is left out.")
-            continue
-        arm = f"{place.parent.name}/{arm_folder.name}" if several else arm_folder.name
+        arm = readable(f"{place.parent.name}/{arm_folder.name}" if several else arm_folder.name)
         try:
             yield _run(folder, place, arm, skill, notes)
         except EvidenceError as fault:
             notes.unread(folder, 0, str(fault))
+
+
+def _originals(root: Path, notes: ImportNotes) -> Iterator[tuple[Path, Path]]:
+    """Each folder of a run with that of its evaluation, but for copies: within another run, or the same elsewhere."""
+    seen: dict[str, Path] = {}
+    for folder in sorted(run_folders(root), key=lambda each: (len(each.parts), each)):
+        place = _evaluation_folder(folder)
+        if place is None:
+            continue
+        within = folder.relative_to(place)
+        if len(within.parts) > (2 if _RUN.fullmatch(folder.name) else 1):
+            notes.warn(f"{folder.relative_to(root)} lies within another run, as a copy would; it is left out.")
+            continue
+        first = seen.setdefault(_content(folder, f"{place.name}/{within}"), folder)
+        if first == folder:
+            yield folder, place
+        else:
+            notes.warn(f"{folder.relative_to(root)} is a copy of {first.relative_to(root)} and was not counted again.")
+
+
+def _content(folder: Path, called: str) -> str:
+    """What a run left, under its name. Only times tell two runs from a copy: without any, each stays its own."""
+    grading, timing = (read_bytes(file) if (file := folder / mark).is_file() else b"" for mark in _MARKS)
+    if not any(digit in timing for digit in b"123456789"):
+        return str(folder)
+    return f"{called} {sha256(grading).hexdigest()} {sha256(timing).hexdigest()}"
 
 
 def _evaluation_folder(folder: Path) -> Path | None:
@@ -54,7 +78,7 @@ def _run(folder: Path, place: Path, arm: str, skill: str, notes: ImportNotes) ->
     metrics = mapping(grading.get("execution_metrics"))
     return SkillRun(
         skill=skill,
-        task=task_name(_document(place / "eval_metadata.json", notes), place.name),
+        task=task_name(_document(place / "eval_metadata.json", notes), readable(place.name)),
         arm=arm,
         repeat=int(numbered[1]) if numbered else 1,
         model=None,
@@ -65,7 +89,10 @@ def _run(folder: Path, place: Path, arm: str, skill: str, notes: ImportNotes) ->
         tool_calls=count(metrics.get("total_tool_calls")) or None,
         status=Status.COMPLETED,
         status_detail=None if grading else "it was not graded",
-        extra={"total_tokens": count(timing.get("total_tokens")) or None, "place": "/".join(folder.parts[-3:])},
+        extra={
+            "total_tokens": count(timing.get("total_tokens")) or None,
+            "place": readable("/".join(folder.parts[-3:])),
+        },
     )
 
 

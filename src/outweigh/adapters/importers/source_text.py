@@ -40,6 +40,8 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     try:
         with path.open("rb") as stream:
             yield stream
+    except IsADirectoryError as fault:
+        raise EvidenceError(f"{path} is a folder; name the file in it that holds the results.") from fault
     except OSError as fault:
         raise EvidenceError(f"{fault.filename or path} cannot be read: {fault.strerror}.") from fault
 

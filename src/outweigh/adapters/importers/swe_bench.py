@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from outweigh.adapters.importers.folders import files_below
-from outweigh.adapters.importers.identity import stable_id
+from outweigh.adapters.importers.identity import readable, stable_id
 from outweigh.adapters.importers.imported_run import agent, imported_run, kept_fields, origins, outcome
 from outweigh.adapters.importers.mini_swe_agent import is_mini_swe_trajectory, read_mini_swe_trajectory
 from outweigh.adapters.importers.source_text import head, json_lines, read_bytes, read_json
@@ -73,11 +73,11 @@ def _document(request: ImportRequest, document: object, notes: ImportNotes) -> I
     elif (resolved := resolved_list(document)) is not None:
         if request.tasks is None:
             raise UsageError(f"{path} {_NO_SUITE}")
-        found, arm = listed_outcomes(resolved, request.tasks), name(table.get("system")) or path.stem
+        found, arm = listed_outcomes(resolved, request.tasks), name(table.get("system")) or readable(path.stem)
     elif predictions := _predictions(document):
-        found, arm = map(_of_prediction, predictions), _model(predictions[0]) or path.stem
+        found, arm = map(_of_prediction, predictions), _model(predictions[0]) or readable(path.stem)
     else:
-        found, arm = single_outcomes(table), path.resolve().parent.parent.name or path.stem
+        found, arm = single_outcomes(table), readable(path.resolve().parent.parent.name or path.stem)
     notes.facts.update({key: table[key] for key in _FACTS if isinstance(table.get(key), int | float)})
     yield from _runs(_of_suite(found, request.tasks), request.arm or arm, path.parent, notes)
 
@@ -91,7 +91,7 @@ def _lines(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
             run = line_run(line.value, request.arm)
         elif "model_patch" in line.value and name(line.value.get("instance_id")):
             told = _of_prediction(line.value)
-            run = _run(told, request.arm or _model(line.value) or request.path.stem)
+            run = _run(told, request.arm or _model(line.value) or readable(request.path.stem))
         else:
             notes.unread(request.path, line.number, "neither a prediction nor a result")
             continue
@@ -107,7 +107,7 @@ def _lines(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
 def _folder(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
     """`logs/run_evaluation/<run>/<model>/<instance>/report.json`: a model is an arm."""
     seen: dict[str, set[str]] = {}
-    for file in files_below(request.path, lambda each: each == SINGLE_REPORT):
+    for file in _reports(request.path, notes):
         try:
             found = list(single_outcomes(mapping(read_json(file, notes))))
         except EvidenceError as fault:
@@ -115,7 +115,7 @@ def _folder(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
             continue
         if not found:
             notes.unread(file, 0, "not the report of an instance")
-        arm = request.arm or file.resolve().parent.parent.name
+        arm = request.arm or readable(file.resolve().parent.parent.name)
         for each in found:
             if request.tasks is None or each.instance in request.tasks:
                 seen.setdefault(arm, set()).add(each.instance)
@@ -123,6 +123,18 @@ def _folder(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
     for arm, instances in seen.items():
         if request.tasks is not None:
             yield from (_run(each, arm) for each in missing_outcomes(frozenset(instances), request.tasks))
+
+
+def _reports(path: Path, notes: ImportNotes) -> Iterator[Path]:
+    """The reports of instances. One within the folder of another is of a copy, and its folders name no model."""
+    known: set[Path] = set()
+    found = files_below(path, lambda each: each == SINGLE_REPORT)
+    for file in sorted(found, key=lambda each: (len(each.parts), each)):
+        if known.isdisjoint(file.parent.parents):
+            known.add(file.parent)
+            yield file
+        else:
+            notes.warn(f"{file} lies within the folder of another instance, as a copy would; it is left out.")
 
 
 def _of_suite(found: Iterator[Outcome], tasks: frozenset[str] | None) -> Iterator[Outcome]:
@@ -210,7 +222,7 @@ def _model(prediction: Mapping[str, Any]) -> str | None:
 def _arm_of_report(path: Path) -> str:
     """`<model>.<run id>.json`; SWE-bench writes two underscores for a slash."""
     model, dot, _ = path.name.removesuffix(".json").rpartition(".")
-    return (model if dot else path.stem).replace("__", "/")
+    return readable(model if dot else path.stem).replace("__", "/")
 
 
 def _has_logs(path: Path) -> bool:

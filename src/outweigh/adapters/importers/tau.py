@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from outweigh.adapters.importers.folders import files_below
-from outweigh.adapters.importers.identity import fingerprint
+from outweigh.adapters.importers.identity import fingerprint, readable
 from outweigh.adapters.importers.imported_run import origins
 from outweigh.adapters.importers.repeated_keys import decode_once
 from outweigh.adapters.importers.source_text import as_utf8, head, json_document, json_lines, read_bytes
@@ -16,7 +16,7 @@ from outweigh.adapters.importers.tau_simulation import Experiment, simulation_ru
 from outweigh.errors import EvidenceError
 from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
-from outweigh.transcript.foreign import mapping, name, sequence
+from outweigh.transcript.foreign import count, mapping, name, sequence
 
 _SECOND = (b'"info"', b'"num_trials"', b'"user_info"')
 _FIRST = re.compile(rb'^\s*\[\s*\{\s*"task_id"\s*:.{0,40}?"reward"\s*:.{0,60}?"info"\s*:', re.DOTALL)
@@ -87,12 +87,12 @@ def _simulations(
 ) -> Iterator[tuple[dict[str, Any], Experiment, int]]:
     if path.suffix == ".jsonl":
         for line in json_lines(path, notes):
-            arm = request.arm or name(line.value.get("arm")) or path.stem
+            arm = request.arm or name(line.value.get("arm")) or readable(path.stem)
             yield line.value, Experiment(arm=arm, domain=name(line.value.get("domain"))), line.number
         return
     content = as_utf8(read_bytes(path), path, notes)
     if content.lstrip().startswith(b"["):
-        experiment = Experiment(arm=request.arm or path.stem, domain=None)
+        experiment = Experiment(arm=request.arm or readable(path.stem), domain=None)
         rows = sequence(json_document(content, path, notes))
         if request.arm is None and rows:
             notes.warn(f"{path.name} does not say which model acted; the arm has the file's name. --arm gives another.")
@@ -116,13 +116,16 @@ def _second(
         raise EvidenceError(f"{path} has no results of tau2-bench: it does not say which model acted.")
     acting = mapping(info.get("agent_info"))
     experiment = Experiment(
-        arm=request.arm or name(acting.get("llm")) or path.stem,
+        arm=request.arm or name(acting.get("llm")) or readable(path.stem),
         domain=name(mapping(info.get("environment_info")).get("domain_name")),
         agent=name(acting.get("implementation")),
         model=name(acting.get("llm")),
         fingerprint=fingerprint(acting),
         checksums={str(mapping(task).get("id")): fingerprint(task) for task in tasks},
     )
+    planned = (count(info.get("num_trials")) or 0) * len(tasks)
+    if len(texts) < planned:
+        notes.warn(f"{path.name} holds {len(texts):,} of {planned:,} simulations: it was still running, or was ended.")
     for number, text in enumerate(texts, start=1):
         try:
             yield mapping(decode_once(text)), experiment, 0

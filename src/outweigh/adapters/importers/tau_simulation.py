@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import Any
 
 from outweigh.adapters.importers.identity import fingerprint, stable_id
@@ -127,7 +128,8 @@ def _doings(raw: Mapping[str, Any]) -> _Doings:
             completion_tokens=count(raw.get("completion_tokens")),
         )
     acted = [each for each in messages if text(each.get("role")) == "assistant"]
-    used = [mapping(each.get("usage")) for each in acted if mapping(each.get("usage"))]
+    # The greeting is not the model's; whatever follows its first answer is.
+    used = list(dropwhile(lambda usage: not usage, (mapping(each.get("usage")) for each in acted)))
     return _Doings(
         answers=len(used) or len(acted),
         tool_calls=sum(len(sequence(each.get("tool_calls"))) for each in acted),

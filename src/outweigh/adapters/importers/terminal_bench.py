@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from outweigh.adapters.importers.folders import files_below
-from outweigh.adapters.importers.identity import fingerprint
+from outweigh.adapters.importers.identity import fingerprint, readable
 from outweigh.adapters.importers.imported_run import agent, imported_run, kept_fields, origins, outcome
 from outweigh.adapters.importers.source_text import head, read_json
 from outweigh.adapters.importers.source_time import moment, seconds_between
@@ -76,7 +76,7 @@ def _runs(file: Path, request: ImportRequest, notes: ImportNotes) -> Iterator[Ru
     for fact in ("accuracy", "n_resolved", "n_unresolved"):
         if isinstance(document.get(fact), int | float):
             notes.facts[fact] = document[fact]
-    arm = request.arm or _arm_name(metadata) or file.parent.resolve().name
+    arm = request.arm or _arm_name(metadata) or readable(file.parent.resolve().name)
     attempts: dict[str, int] = {}
     for number, each in enumerate(sequence(document.get("results")), start=1):
         raw = mapping(each)

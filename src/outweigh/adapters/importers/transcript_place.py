@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from outweigh.adapters.importers.folders import files_below
+from outweigh.adapters.importers.identity import readable
 from outweigh.errors import OutweighError
 
 _LOOKED_AT = 20
@@ -28,12 +29,12 @@ class Place(NamedTuple):
 
 def place_of(file: Path, root: Path) -> Place:
     """Read the path from its end: what names the task, then the outermost folder as the arm."""
-    relative = file.relative_to(root) if root.is_dir() else Path(file.name)
+    relative = Path(readable(str(file.relative_to(root) if root.is_dir() else file.name)))
     folders = list(relative.parts[:-1])
     stem = relative.name
     for ending in (".jsonl", ".json", ".txt", ".stdout", ".log", ".traj", ".trajectory"):
         stem = stem.removesuffix(ending)
-    around = folders or ([root.resolve().name] if root.is_dir() else [file.resolve().parent.name])
+    around = folders or [readable((root if root.is_dir() else file.parent).resolve().name)]
     if not _GENERIC.fullmatch(stem) or not around[-1]:
         task = stem
     else:
@@ -44,10 +45,11 @@ def place_of(file: Path, root: Path) -> Place:
 
 
 def transcript_files(path: Path, endings: tuple[str, ...]) -> Iterator[Path]:
-    """The file itself, or every one below a folder with such an ending."""
+    """The file itself, or every one below a folder with such an ending; copies lie deeper, so those come last."""
     if path.is_file():
         return iter([path])
-    return files_below(path, lambda name: name.endswith(endings))
+    found = files_below(path, lambda name: name.endswith(endings))
+    return iter(sorted(found, key=lambda file: (len(file.parts), file)))
 
 
 def all_look_right(path: Path, endings: tuple[str, ...], looks_right: Callable[[Path], bool]) -> bool:

@@ -64,7 +64,19 @@ def recall_imports(folder: Path) -> Sequence[Import]:
 def remember_imports(folder: Path, imports: Sequence[Import]) -> None:
     """Write the manifest anew."""
     manifest = Manifest(schema="outweigh.imports/1", imports=tuple(imports))
-    write_whole(folder / MANIFEST_FILE, [msgspec.json.format(msgspec.json.encode(manifest), indent=2), b"\n"])
+    content = msgspec.json.encode(_printable(msgspec.to_builtins(manifest)))
+    write_whole(folder / MANIFEST_FILE, [msgspec.json.format(content, indent=2), b"\n"])
+
+
+def _printable(value: Any) -> Any:
+    """The same without halves of characters: names of files may hold them, JSON may not."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_printable(key): _printable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_printable(each) for each in value]
+    return value
 
 
 def unread_rows(folder: Path) -> list[InvalidLine]:
