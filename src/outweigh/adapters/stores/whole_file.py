@@ -20,6 +20,8 @@ def open_whole(target: Path) -> Iterator[BinaryIO]:
     """The same for who writes as it goes: the target appears when the context ends without a fault."""
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
+        # Left by one that was killed and had the same number, as in a container every first process has.
+        unfinished.unlink(missing_ok=True)
         with unfinished.open("xb") as stream:
             yield stream
             stream.flush()
