@@ -92,11 +92,9 @@ def test_the_omnibus_test_of_table_2_divides_nothing_by_nothing(runs: list[RunRe
     """All runs passed: there are no ranks to be different. Seven tiers give six degrees of freedom."""
     found = stats.kruskal(*([float(passed(run))] for run in runs))
 
-    assert (
-        f"H({len(runs) - 1})={found.statistic}, p={found.pvalue} ✗ (skip pairwise)"
-        == "H(6)=nan, p=nan ✗ (skip pairwise)"
-    )
-    assert "- Sonnet 4.5: H(6)=nan, p=nan ✗ (skip pairwise)" in page("tab02_tier_comparison.md")
+    published = f"H({len(runs) - 1})={found.statistic}, p={found.pvalue} ✗ (skip pairwise)"
+    assert published == "H(6)=nan, p=nan ✗ (skip pairwise)"
+    assert f"- Sonnet 4.5: {published}" in page("tab02_tier_comparison.md")
 
 
 def test_the_omnibus_test_of_table_2b_has_a_value_that_was_not_published(runs: list[RunRecord]) -> None:
@@ -116,7 +114,7 @@ def test_table_6_wants_two_models_and_there_is_one(runs: list[RunRecord]) -> Non
 def test_table_9_tells_the_experiment_and_leaves_out_its_judges(
     runs: list[RunRecord], judgments: list[Judgment]
 ) -> None:
-    """Published is `N/A` for the judges: the table is made of `runs.csv`, which has no column for them. There are three."""
+    """Published is `N/A` for the judges: the table is made of `runs.csv`, which has no column for the three."""
     (published,) = table("tab09_experiment_config.md")
     (experiment,) = {run.trial.task_id for run in runs}
     subtests = Counter(tier(run) for run in runs)
@@ -140,7 +138,7 @@ def test_a_consistency_of_1_was_published_where_one_run_shows_none(runs: list[Ru
     assert [row[6] for row in table("tab01_tier_summary.md")] == ["1.000"] * 7
     assert max(0.0, min(1.0, float("nan"))) == 1.0
     for run in runs:
-        assert describe([score(run)]).coefficient_of_variation is None
+        assert describe([score(run)]).sample_std is None
 
 
 def test_a_score_is_the_mean_of_what_judges_stated_and_an_implementation_rate_the_median_of_their_points(
@@ -183,7 +181,7 @@ def test_the_summary_counts_and_adds_up_what_is_imported(runs: list[RunRecord], 
 
 
 def test_the_summary_has_seven_subtests_and_two(runs: list[RunRecord]) -> None:
-    """Each tier has one of its own; told apart without their tiers, as they are by model, only `00` and `01` are left."""
+    """Each tier has one of its own; told apart without their tiers, as by model, only `00` and `01` are left."""
     published = summary()
 
     assert published["total_subtests"] == len({run.trial.arm for run in runs}) == 7
