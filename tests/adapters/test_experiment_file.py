@@ -64,3 +64,15 @@ def test_whoever_looked_has_looked(tmp_path: Path) -> None:
     later = remember(tmp_path, tasks=3)
 
     assert (never.looked_at, looked.looked_at, later.looked_at) == (None, 3, 3)
+
+
+def test_fewer_repeats_later_take_nothing_back_of_what_was_planned(tmp_path: Path) -> None:
+    suite = load_suite(write_suite(tmp_path / "suite", ARMS))
+    planned = []
+    for number in (None, 12, 4, 20):
+        remember_suite(tmp_path, suite.spec, suite.tasks, suite.arms, planned_runs=number)
+        found = recall_suite(tmp_path)
+        assert found is not None
+        planned.append(found.planned_runs)
+
+    assert planned == [None, 12, 12, 20]

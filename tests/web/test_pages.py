@@ -83,6 +83,25 @@ def test_live_numbers_follow_the_store(reader: Reader, tmp_path: Path) -> None:
     assert '"runs":"4"' in after
 
 
+def test_progress_is_told_by_results_of_how_many_were_planned(tmp_path: Path) -> None:
+    suite = load_suite(write_suite(tmp_path / "suite", {"plain": shell("true"), "better": shell("exit 0")}))
+    folder = tmp_path / "runs" / "first"
+    failed = a_run("task-1", "plain", 1, status=Status.INFRA_ERROR)
+    store_of(
+        folder,
+        [(failed, {}), (msgspec.structs.replace(failed, run_id="again", attempt=2, status=Status.COMPLETED), {})],
+    )
+
+    reader = Reader(tmp_path / "runs")
+    unplanned = reader.ask(reader.store("/live")).text
+    remember_suite(folder, suite.spec, suite.tasks, suite.arms, planned_runs=12)
+
+    assert '"runs":"2"' in unplanned
+    assert '"results":"1"' in unplanned
+    assert '"results":"1 of 12"' in reader.ask(reader.store("/live")).text
+    assert '<dd data-live="results">1 of 12</dd>' in reader.ask(reader.store()).text
+
+
 def test_an_attempt_without_a_record_is_named(reader: Reader, tmp_path: Path) -> None:
     with FolderRunStore.open(tmp_path / "runs" / "first") as store:
         store.begin("fix/plain/2#1", FIRST.trial, 1)

@@ -53,7 +53,7 @@ def begin_store(
     """Note what the store is for, keep what its arms lay, and fill in what can be reused."""
     until_decided = bool(options.until_decided)
     # Noted before anything is copied: a store that is for something else is refused here.
-    _remember(store, suite, until_decided=until_decided)
+    _remember(store, suite, until_decided=until_decided, planned_runs=len(plan))
     # The manifest of an arm is found by its fingerprint, which every run names.
     for content in (*suite.overlays.values(), *(arm.manifest for arm in suite.arms.values())):
         if not any(secret and secret.encode() in content for secret in secrets):
@@ -127,7 +127,12 @@ def _note(store: FolderRunStore, suite: LoadedSuite, notes: Sequence[str]) -> No
 
 
 def _remember(
-    store: FolderRunStore, suite: LoadedSuite, *, until_decided: bool = False, notes: Sequence[str] = ()
+    store: FolderRunStore,
+    suite: LoadedSuite,
+    *,
+    until_decided: bool = False,
+    notes: Sequence[str] = (),
+    planned_runs: int | None = None,
 ) -> None:
     remember_suite(
         store.folder,
@@ -137,6 +142,7 @@ def _remember(
         until_decided=until_decided,
         origins=suite.origins,
         notes=(*suite.notes, *notes),
+        planned_runs=planned_runs,
     )
 
 

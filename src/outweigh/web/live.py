@@ -2,6 +2,7 @@
 
 import msgspec
 
+from outweigh.adapters.stores.experiment_file import Experiment
 from outweigh.report.wording import count, dollars
 from outweigh.web.catalogue import Shelf
 
@@ -15,6 +16,7 @@ class LiveState(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     runs: int
     passed: int
+    results: str
     cost: str
     doing: str
 
@@ -28,6 +30,7 @@ def live_state(shelf: Shelf) -> LiveState:
         state="running" if running else "at rest",
         runs=whole.runs,
         passed=whole.passed,
+        results=_results(whole.runs - whole.excluded, index.experiment()),
         cost=dollars(whole.cost_usd),
         doing=_doing([run_id for run_id, _ in waiting], running=running),
     )
@@ -40,9 +43,16 @@ def live_texts(state: LiveState) -> dict[str, str | int]:
         "state": state.state,
         "runs": count(state.runs),
         "passed": count(state.passed),
+        "results": state.results,
         "cost": state.cost,
         "doing": state.doing,
     }
+
+
+def _results(counted: int, experiment: Experiment | None) -> str:
+    """How many trials have a result, of how many: attempts that do not count are made again."""
+    planned = None if experiment is None else experiment.planned_runs
+    return count(counted) if planned is None else f"{count(counted)} of {count(planned)}"
 
 
 def _doing(waiting: list[str], *, running: bool) -> str:

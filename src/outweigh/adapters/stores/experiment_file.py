@@ -23,7 +23,8 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     a sequential verdict keeps its error rates. None where nobody looked.
     `overlays` are the files that each arm lays, `origins` the revisions that they come from where they come from git,
     `settings` is a hash of what else makes a run what it is, None where runs were made under several. `notes` is what a
-    reader of results must know, `executor` who made the runs.
+    reader of results must know, `executor` who made the runs. `planned_runs` is how many trials are to have a result:
+    it says how far an experiment is, and nothing about what it is.
     """
 
     schema: Literal["outweigh.experiment/1"]
@@ -41,6 +42,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     origins: dict[str, ArmOrigin] = {}
     notes: tuple[str, ...] = ()
     executor: Executor = Executor.ENGINE
+    planned_runs: int | None = None
 
 
 def remember_suite(
@@ -52,6 +54,7 @@ def remember_suite(
     until_decided: bool = False,
     origins: Mapping[str, ArmOrigin] = MappingProxyType({}),
     notes: Sequence[str] = (),
+    planned_runs: int | None = None,
 ) -> None:
     """Write down what the store is for, or refuse when it is for something else."""
     known = recall_suite(folder)
@@ -75,11 +78,17 @@ def remember_suite(
         origins=dict(origins),
         notes=tuple(dict.fromkeys((*(known.notes if known else ()), *notes))),
         executor=spec.executor,
+        planned_runs=_most(planned_runs, known.planned_runs if known else None),
     )
     if known is not None:
         _refuse_changes(folder, known, experiment)
     if known != experiment:
         write_whole(folder / EXPERIMENT_FILE, [msgspec.json.format(msgspec.json.encode(experiment), indent=2), b"\n"])
+
+
+def _most(now: int | None, before: int | None) -> int | None:
+    """A later call with fewer repeats takes nothing back of what was planned before."""
+    return max((number for number in (now, before) if number is not None), default=None)
 
 
 def recall_suite(folder: Path) -> Experiment | None:

@@ -49,7 +49,13 @@ def _about(experiment: Experiment) -> str:
 def _progress(shelf: Shelf) -> Html:
     """Numbers that the page keeps up to date by itself."""
     state = live_state(shelf)
-    facts = (("state", state.state), ("runs", count(state.runs)), ("passed", count(state.passed)), ("cost", state.cost))
+    facts = (
+        ("state", state.state),
+        ("results", state.results),
+        ("runs", count(state.runs)),
+        ("passed", count(state.passed)),
+        ("cost", state.cost),
+    )
     cells = joined(element("div", element("dt", name), element("dd", value, data_live=name)) for name, value in facts)
     doing = element("p", state.doing, data_live="doing", class_="quiet")
     return element(
