@@ -51,6 +51,10 @@ class HarborDesk:
         }
         (self.suite / "suite.toml").write_text(toml_lines(suite))
 
+    def write_checks(self, checks: list[dict[str, Any]]) -> None:
+        """Give the first task checks of outweigh's own."""
+        (self.suite / "task-1" / "task.toml").write_text(toml_lines({"metadata": {"outweigh": {"checks": checks}}}))
+
     def start(self, *arguments: str, **variables: str) -> PatientEngine:
         """A process with nothing of the caller's environment but the way to programs."""
         engine = PatientEngine(

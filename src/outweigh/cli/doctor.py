@@ -8,6 +8,7 @@ from pathlib import Path
 from outweigh.cli.agents_here import arms_to_try, look_at_agents
 from outweigh.cli.arguments import Parser, add_format_option, show
 from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.harbor_here import look_at_harbor
 from outweigh.cli.judges_here import look_at_judges
 from outweigh.cli.machine import look_around, look_at_prices, look_at_sandboxes
 from outweigh.cli.suite_choice import read_suite
@@ -16,7 +17,7 @@ from outweigh.errors import UsageError
 from outweigh.report.doctor_view import Examination, Part, Remark, TriedTask, doctor_report
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.preflight_findings import PreflightResult
-from outweigh.task.suite import SandboxSpec
+from outweigh.task.suite import Executor, SandboxSpec
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -25,6 +26,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.output is not None and options.suite is None:
         raise UsageError("-o keeps what the tasks of a suite showed; name the suite with -c.")
     suite = None if options.suite is None else read_suite(options.suite)
+    if _is_for_harbor(suite) and (options.try_agents or options.output is not None):
+        raise UsageError("--try-agents and -o are about sandboxes of this machine; the suite is run through Harbor.")
     parts = _parts(options, suite)
     if options.try_agents:
         parts = (*parts, *_tries(suite))
@@ -42,8 +45,15 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parts(options: argparse.Namespace, suite: LoadedSuite | None) -> tuple[Part, ...]:
     store = Path(options.output or "outweigh-runs")
+    if suite is not None and _is_for_harbor(suite):
+        return (*look_around(store), *look_at_harbor(suite), *look_at_judges(suite), look_at_prices())
     machine = (*look_around(store), *look_at_sandboxes(suite))
     return (*machine, *look_at_agents(suite), *look_at_judges(suite), look_at_prices())
+
+
+def _is_for_harbor(suite: LoadedSuite | None) -> bool:
+    """Nothing of it runs in sandboxes of this machine."""
+    return suite is not None and suite.spec.executor is Executor.HARBOR
 
 
 def _tries(suite: LoadedSuite | None) -> Iterator[Part]:
@@ -58,7 +68,7 @@ def _tries(suite: LoadedSuite | None) -> Iterator[Part]:
 
 def _try_tasks(suite: LoadedSuite, parts: Sequence[Part]) -> list[PreflightResult] | None:
     """Preflight needs the sandbox and git, but no agent and no secret."""
-    if any(part.blocks for part in parts if part.kind in ("git", "sandbox")):
+    if _is_for_harbor(suite) or any(part.blocks for part in parts if part.kind in ("git", "sandbox")):
         return None
     if sys.stderr.isatty():
         print(f"trying {len(suite.tasks)} tasks …", file=sys.stderr)

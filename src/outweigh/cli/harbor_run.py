@@ -83,7 +83,8 @@ class HarborWork:
 
 def harbor_work(suite: LoadedSuite, options: argparse.Namespace) -> HarborWork:
     """Find everything; what is missing or could not be kept to is refused before anything is written or paid for."""
-    setting, spec = harbor_setting(suite, options), suite.spec.harbor
+    _refuse_options(options)
+    setting, spec = harbor_setting(suite, options.jobs), suite.spec.harbor
     for arm in suite.arms.values():
         agent_entry(arm)
     environments = {
@@ -92,15 +93,14 @@ def harbor_work(suite: LoadedSuite, options: argparse.Namespace) -> HarborWork:
     return HarborWork(
         suite=suite,
         setting=setting,
-        program=HarborProgram(find_program(spec.program), agrees=options.yes),
+        program=HarborProgram(find_program(spec.program, suite.folder), agrees=options.yes),
         environments=environments,
         secrets=_secrets(suite, os.environ),
     )
 
 
-def harbor_setting(suite: LoadedSuite, options: argparse.Namespace) -> HarborSetting:
+def harbor_setting(suite: LoadedSuite, jobs: int) -> HarborSetting:
     """The suite in Harbor's terms; what Harbor could not keep to is refused here, before anything is written."""
-    _refuse_options(options)
     refuse_unheld(suite.spec)
     tasks = fitting_tasks(
         suite.tasks,
@@ -112,7 +112,7 @@ def harbor_setting(suite: LoadedSuite, options: argparse.Namespace) -> HarborSet
         arms=suite.arms,
         tasks={task.id: task for task in tasks},
         overlays=suite.overlays,
-        at_once=max(1, options.jobs // len(suite.arms)),
+        at_once=max(1, jobs // len(suite.arms)),
         timeout_seconds=common_timeout(tasks, suite.spec.limits.timeout_seconds),
     )
 
@@ -121,7 +121,8 @@ def describe_jobs(
     suite: LoadedSuite, options: argparse.Namespace, plan: Sequence[PlannedRun], folder: Path
 ) -> ExitCode:
     """What `--dry-run` shows: the job file of every arm."""
-    setting = harbor_setting(suite, options)
+    _refuse_options(options)
+    setting = harbor_setting(suite, options.jobs)
     shape = f"{len(suite.tasks)} tasks × {len(suite.arms)} arms"
     print(f"{suite.spec.name}: {shape}, {len(plan)} runs through Harbor, to be kept in {folder}")
     print("cost: unknown; Harbor holds no budget")
@@ -151,6 +152,6 @@ def _read(file: Path, *, keep: Callable[[bytes], str]) -> RunRecord:
     found = list(Harbor().read(request, notes))
     if len(found) != 1:
         raise EvidenceError(f"{file} holds no result: {'; '.join(map(str, notes.unreadable))}.")
-    trial = found[0].trial
+    trial, warnings = found[0].trial, found[0].warnings
     short = msgspec.structs.replace(trial, task_id=trial.task_id.rpartition("/")[2])
-    return msgspec.structs.replace(found[0], trial=short)
+    return msgspec.structs.replace(found[0], trial=short, warnings=(*warnings, *notes.warnings))

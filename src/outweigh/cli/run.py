@@ -203,6 +203,11 @@ def run_parser() -> Parser:
     add_reuse_options(parser)
     parser.add_argument("--until-decided", action="store_true", help="stop as soon as the evidence decides")
     parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")
-    parser.add_argument("-y", "--yes", action="store_true", help="go on although preflight found faults in tasks")
+    parser.add_argument(
+        "-y",
+        "--yes",
+        action="store_true",
+        help="go on although preflight found faults in tasks; let Harbor's tasks have the variables that they ask for",
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the plan and what it may cost")
     return parser

@@ -1,14 +1,13 @@
 """A run that another harness made for us, as the record of the trial that it was made for."""
 
 from collections.abc import Collection
-from datetime import datetime
-from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from outweigh.record.run_record import RunRecord
-from outweigh.record.secrecy import without_secrets
+from outweigh.record.trajectory import Step
 from outweigh.record.trial import ARBITRARY, REPEAT_LABEL, Trial
+from outweigh.run.redaction import storable, storable_check
 from outweigh.task.arm import Arm
 from outweigh.task.task import Task
 
@@ -26,27 +25,22 @@ def adopted(
     Which of several repeats a run is, is a label: the harness knows none. The place in our plan is left unknown:
     whoever asks for the order of the runs goes by the clock.
     """
-    own = msgspec.structs.replace(
+    checks, steps = record.checks, record.steps
+    return replace(
         record,
         trial=trial,
         attempt=attempt,
+        status_detail=storable(record.status_detail, secrets),
         arm_fingerprint=arm.fingerprint,
         task_checksum=task.checksum,
         family=task.family,
         position=None,
+        checks=None if checks is None else tuple(storable_check(check, secrets) for check in checks),
+        steps=None if steps is None else tuple(_storable_step(step, secrets) for step in steps),
+        warnings=tuple(storable(warning, secrets) or "" for warning in record.warnings),
         extra={**record.extra, JOB: job, REPEAT_LABEL: ARBITRARY, SOURCE_CHECKSUM: record.task_checksum},
     )
-    if not secrets:
-        return own
-    plain = msgspec.to_builtins(own, builtin_types=(datetime,))
-    return msgspec.convert(_clean(plain, secrets), RunRecord)
 
 
-def _clean(value: Any, secrets: Collection[str]) -> Any:
-    if isinstance(value, str):
-        return without_secrets(value.encode(errors="backslashreplace"), secrets).decode()
-    if isinstance(value, dict):
-        return {key: _clean(item, secrets) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(item, secrets) for item in value]
-    return value
+def _storable_step(step: Step, secrets: Collection[str]) -> Step:
+    return replace(step, message=storable(step.message, secrets))

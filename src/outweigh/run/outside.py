@@ -9,6 +9,7 @@ from threading import Event as Signal
 
 from outweigh.ports import OutsideJob, OutsideJobs, RunStore
 from outweigh.record.run_record import RunRecord
+from outweigh.record.status import EXCLUDED
 from outweigh.record.trial import Trial
 from outweigh.run.batch import Stop
 from outweigh.run.events import EventKind, Listener, about, finished, note
@@ -17,6 +18,7 @@ from outweigh.run.plan import PlannedRun
 
 TICK_SECONDS = 0.5
 
+Coordinates = tuple[str, str, int]
 Adopt = Callable[[RunRecord, Trial, int, str], RunRecord]
 """A result as the record of a trial: with the number of its attempt, and the name of its job."""
 
@@ -33,6 +35,7 @@ class Outside:
         drain: Signal,
         cancel: Signal,
         listen: Listener,
+        tick_seconds: float = TICK_SECONDS,
     ) -> None:
         self._jobs = jobs
         self._store = store
@@ -40,8 +43,10 @@ class Outside:
         self._drain = drain
         self._cancel = cancel
         self._listen = listen
+        self._tick_seconds = tick_seconds
         self._known: dict[str, Trial] = {}
-        self._attempts: dict[tuple[str, str, int], int] = defaultdict(int)
+        self._attempts: dict[Coordinates, int] = defaultdict(int)
+        self._counted: set[Coordinates] = set()
 
     def take_in_earlier(self) -> None:
         """What jobs of an earlier engine have come to; those that are still running are waited for."""
@@ -58,11 +63,13 @@ class Outside:
         """Make what is left, and once more what infrastructure broke, as often as the suite allows."""
         for _ in range(retries + 1):
             left = [planned.trial for planned, _ in progress_of(plan, self._store).left]
-            if self._drain.is_set():
-                return Stop.INTERRUPTED
             if not left:
                 break
+            if self._drain.is_set():
+                return Stop.INTERRUPTED
             jobs = [self._jobs.prepare(trials) for trials in _by_arm(left)]
+            if self._drain.is_set():
+                return Stop.INTERRUPTED
             for job in jobs:
                 job.start()
                 self._say_begun(job)
@@ -88,7 +95,7 @@ class Outside:
                 self._take_in(job, still_open[job.name])
             running = [job for job in running if job not in ended]
             if running:
-                self._cancel.wait(TICK_SECONDS)
+                self._cancel.wait(self._tick_seconds)
         if not self._drain.is_set():
             for job in jobs:
                 self._say_missing(job, still_open[job.name])
@@ -103,24 +110,26 @@ class Outside:
             if record.run_id in self._known:
                 continue
             trial = next((trial for trial in still_open if trial.task_id == record.trial.task_id), None)
-            if trial is None:
-                self._listen(note(f"{record.run_id} of job {job.name} stands for no trial that was asked for"))
+            if trial is not None:
+                still_open.remove(trial)
+            if trial is None or _coordinates(trial) in self._counted:
+                self._listen(note(f"{record.run_id} of job {job.name} stands for no trial that is missing a result"))
                 continue
-            still_open.remove(trial)
             self._keep(record, trial, job)
 
     def _keep(self, record: RunRecord, trial: Trial, job: OutsideJob) -> None:
-        number = self._attempts[trial.task_id, trial.arm, trial.repeat] + 1
+        number = self._attempts[_coordinates(trial)] + 1
         kept = self._adopt(record, trial, number, job.name)
         self._store.append(kept)
         self._remember(kept)
         self._listen(finished(kept))
 
     def _remember(self, record: RunRecord) -> None:
-        trial = record.trial
-        self._known[record.run_id] = trial
-        key = trial.task_id, trial.arm, trial.repeat
+        key = _coordinates(record.trial)
+        self._known[record.run_id] = record.trial
         self._attempts[key] = max(self._attempts[key], record.attempt)
+        if record.status not in EXCLUDED:
+            self._counted.add(key)
 
     def _stop_if_asked(self, job: OutsideJob, asked: set[str]) -> None:
         if self._cancel.is_set():
@@ -137,6 +146,10 @@ class Outside:
     def _say_missing(self, job: OutsideJob, trials: Sequence[Trial]) -> None:
         if trials:
             self._listen(note(f"job {job.name} left {len(trials)} trials without a result. {job.last_words()}"))
+
+
+def _coordinates(trial: Trial) -> Coordinates:
+    return trial.task_id, trial.arm, trial.repeat
 
 
 def _by_arm(trials: Iterable[Trial]) -> list[list[Trial]]:

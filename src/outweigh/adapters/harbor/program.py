@@ -21,9 +21,9 @@ _SHOWN_LENGTH = 800
 _START = 'echo $$ >"$1" && exec >"$2" 2>&1 && shift 2 && exec "$@"'
 
 
-def find_program(named: str) -> str:
-    """The program that the suite names, or the first on the path."""
-    found = shutil.which(named)
+def find_program(named: str, folder: Path) -> str:
+    """The program that the suite names: by a path from the suite's folder, or the first of its name on the path."""
+    found = shutil.which(str(folder / named) if "/" in named else named)
     if found is None:
         raise UsageError(
             f"there is no program {named!r}. Install Harbor with `uv tool install harbor` or `pip install harbor` "
@@ -36,9 +36,7 @@ def environment_for(names: Sequence[str], host: Mapping[str, str]) -> dict[str, 
     """What the program gets of the caller's environment: what every program needs, and what is named."""
     missing = [name for name in names if name not in host]
     if missing:
-        raise UsageError(
-            f"the suite names the variable {missing[0]}, which is not in the environment; export it first."
-        )
+        raise UsageError(f"the suite names {missing[0]}, which is not in the environment; export it first.")
     return {name: host[name] for name in (*ALWAYS_PASSED, *names) if name in host} | _PLAIN_WORDS
 
 
@@ -49,16 +47,16 @@ class HarborProgram:
         self._program = program
         self._agrees = ("--yes",) if agrees else ()
 
+    def version(self, environment: Mapping[str, str]) -> str:
+        """What it calls its version."""
+        done = self._ask(["--version"], environment)
+        if done.returncode:
+            raise UsageError(f"{self._program} does not work: {last_words(done.stdout + done.stderr)}")
+        return last_words(done.stdout)
+
     def refuse_impossible(self, job: Path, environment: Mapping[str, str]) -> None:
         """Let Harbor look at a job without running it: its agents, its environment, its tasks, its keys."""
-        try:
-            done = run_apart(
-                [self._program, "run", "-c", str(job), "--dry-run"],
-                environment=environment,
-                timeout_seconds=CHECK_SECONDS,
-            )
-        except (OSError, subprocess.SubprocessError) as fault:
-            raise UsageError(f"{self._program} cannot be asked: {fault}.") from fault
+        done = self._ask(["run", "-c", str(job), "--dry-run"], environment)
         if done.returncode:
             raise UsageError(f"Harbor refuses {job}: {last_words(done.stdout + done.stderr)}")
 
@@ -74,6 +72,12 @@ class HarborProgram:
             )
         finally:
             os.close(lock)
+
+    def _ask(self, words: Sequence[str], environment: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
+        try:
+            return run_apart([self._program, *words], environment=environment, timeout_seconds=CHECK_SECONDS)
+        except (OSError, subprocess.SubprocessError) as fault:
+            raise UsageError(f"{self._program} cannot be asked: {fault}.") from fault
 
     def _words(self, job: Path) -> tuple[str, ...]:
         return (self._program, "run", "-c", str(job), "--quiet", *self._agrees)
