@@ -218,3 +218,16 @@ class TestTheSelfCheck:
             for task in range(10)
             for repeat in range(1, 5)
         ]
+
+
+@pytest.mark.parametrize("verb", ["verdict", "compare", "report"])
+def test_rules_beside_records_that_are_named_file_by_file_are_not_passed_over_in_silence(
+    outweigh: Any, gated: str, verb: str
+) -> None:
+    arms = ("--baseline", "plain", "--candidate", "new")
+
+    apart = outweigh(verb, str(Path(gated, "runs-engine.jsonl")), *arms)
+    whole = outweigh(verb, gated, *arms)
+
+    assert "says in experiment.json by which rules its runs are compared" in " ".join(apart.out.split())
+    assert "by which rules its runs" not in " ".join(whole.out.split())

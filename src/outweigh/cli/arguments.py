@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,7 +13,7 @@ from outweigh.adapters.stores.import_manifest import unread_rows
 from outweigh.adapters.stores.jsonl import STANDARD_INPUT, JsonLines
 from outweigh.cli.arm_choice import baseline_of, candidates_of
 from outweigh.cli.jury import jury_behind
-from outweigh.cli.suite_behind import experiment_behind
+from outweigh.cli.suite_behind import experiment_behind, unheard_suites
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
 from outweigh.ports import Reporter
@@ -107,13 +108,14 @@ def read_records(options: argparse.Namespace, skipped: list[InvalidLine]) -> Ite
 def gather_evidence(options: argparse.Namespace) -> Evidence:
     """Read, check and score everything RUNS names."""
     skipped: list[InvalidLine] = []
-    return gather(
+    evidence = gather(
         read_records(options, skipped),
         prices=price_tables(options.prices),
         changes=_changes(getattr(options, "changes", None)),
         skipped=skipped,
         jury=jury_behind(options.runs),
     )
+    return replace(evidence, warnings=(*evidence.warnings, *unheard_suites(options.runs)))
 
 
 def price_tables(path: str | None) -> FirstKnown:
@@ -147,9 +149,6 @@ def show(report: Report, style: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader went away (`outweigh … | head`). The verdict stands, and so does its exit code.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as fault:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise UsageError(f"the answer cannot be written: {fault.strerror}.") from fault

@@ -1,10 +1,11 @@
 """The suites that were run into the stores among RUNS, and what they say where the command line says nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from outweigh.adapters.stores.experiment_file import Experiment, recall_suite
+from outweigh.adapters.stores.experiment_file import EXPERIMENT_FILE, Experiment, recall_suite
 from outweigh.adapters.stores.jsonl import STANDARD_INPUT
+from outweigh.adapters.stores.judging_file import JUDGING_FILE
 from outweigh.errors import UsageError
 from outweigh.score.profile import OBJECTIVE_FIRST
 from outweigh.task.suite import PolicySpec
@@ -20,6 +21,18 @@ def experiment_behind(runs: Sequence[str]) -> Experiment | None:
     """The experiment of the only store among RUNS; None where there is none, or more than one."""
     found = experiments_behind(runs)
     return found[0] if len(found) == 1 else None
+
+
+def unheard_suites(runs: Sequence[str]) -> Iterator[str]:
+    """Stores whose records are named file by file: whoever does so reads the records alone, and is told."""
+    files = (Path(path) for path in dict.fromkeys(runs) if path != STANDARD_INPUT)
+    for folder in dict.fromkeys(path.parent for path in files if path.is_file()):
+        rules = [name for name in (EXPERIMENT_FILE, JUDGING_FILE) if (folder / name).is_file()]
+        if rules:
+            yield (
+                f"{folder} says in {' and '.join(rules)} by which rules its runs are compared, and they are not "
+                "applied, because its files are named one by one. Name the folder to apply them."
+            )
 
 
 def written_policy(experiments: Sequence[Experiment]) -> PolicySpec | None:
