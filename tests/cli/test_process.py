@@ -75,6 +75,20 @@ def test_a_reader_that_goes_away_does_not_change_the_exit_code() -> None:
     process.stderr.close()
 
 
+def test_a_verb_that_says_things_on_its_way_goes_on_when_nobody_listens_any_more(tmp_path: Path) -> None:
+    jobs = Path(__file__).parents[2] / "examples" / "harbor" / "jobs"
+    command = [sys.executable, "-m", "outweigh", "import", str(jobs), "-o", str(tmp_path / "runs")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+
+    _, complaints = process.communicate()
+
+    assert process.returncode == 0
+    assert b"Errno" not in complaints
+    assert (tmp_path / "runs" / "imports.json").exists()
+
+
 def test_an_answer_that_cannot_be_written_is_an_error() -> None:
     full = Path("/dev/full")
     if not full.exists():

@@ -6,6 +6,7 @@ from importlib import import_module
 
 from outweigh import __version__
 from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.patient_stream import be_patient
 from outweigh.cli.verbs import VERBS
 from outweigh.errors import OutweighError, UsageError
 
@@ -32,13 +33,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _prepare(name: str) -> None:
-    """A closed stream, or a name that the terminal cannot show, must not end the program."""
+    """A closed stream, a reader who left, or a name that the terminal cannot show must not end the program."""
     if getattr(sys, name) is None:
         import os  # noqa: PLC0415 - only needed for a closed stream
 
         setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123 - open until the process ends
     elif hasattr(getattr(sys, name), "reconfigure"):
         getattr(sys, name).reconfigure(errors="backslashreplace")
+        be_patient(name)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
