@@ -8,9 +8,9 @@ from tests.run.accounts import a_call, a_failed_call, an_account
 
 from outweigh.record.loaded import Loaded, LoadedServer
 from outweigh.run.proof import prove
-from outweigh.run.skill_file import SkillText, read_skill
 from outweigh.run.watchlist import Watchlist, watchlist
 from outweigh.task.arm import Arm, McpServer, OverlayFile
+from outweigh.task.skill_file import SkillText, read_skill
 from outweigh.transcript.failure import FailureKind
 
 SKILL = (

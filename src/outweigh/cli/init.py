@@ -1,47 +1,60 @@
-"""`outweigh init`: a starter suite that runs as it is."""
+"""`outweigh init`: a starter suite that runs as it is, or one from what somebody wrote for another program."""
 
+import argparse
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
-from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.cli.arguments import Parser
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.errors import UsageError, name_some
+from outweigh.cli.new_files import refuse_to_overwrite, write_files
+from outweigh.errors import UsageError
+from outweigh.plugins import names
+from outweigh.ports import SuiteFile
 from outweigh.run.loading import SUITE_FILE
 from outweigh.run.starter import starter_files
+
+USUAL_AGENT = "claude-code"
+SKILL_FORMAT = "skill-creator"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write the suite and say what to do next."""
     options = _parser().parse_args(arguments)
     folder = Path(options.folder)
-    files = {folder / name: content for name, content in starter_files().items()}
-    _refuse_to_overwrite(files, folder)
-    for path, content in files.items():
-        _write(path, content)
+    if options.source is not None or options.skill is not None:
+        _from_elsewhere(options, folder)
+        return ExitCode.SATISFIED
+    if options.agent is not None or options.model is not None:
+        raise UsageError("-a and -m say who works on a suite from elsewhere; name it with --from or --from-skill.")
+    files = {name: SuiteFile(content=content) for name, content in starter_files().items()}
+    refuse_to_overwrite([folder / name for name in files], folder)
+    write_files(folder, files)
     _say_what_next(folder, len(files))
     return ExitCode.SATISFIED
 
 
-def _refuse_to_overwrite(paths: Iterable[Path], folder: Path) -> None:
-    """All are looked at before the first is written, so that a refusal leaves everything as it was."""
-    there = [str(path) for path in paths if path.exists() or path.is_symlink()]
-    if there:
-        is_one = len(there) == 1
-        raise UsageError(
-            f"{name_some(there)} {'is' if is_one else 'are'} there already, and nothing is overwritten. Name another "
-            f"folder, as in `outweigh init {shlex.quote(str(folder / 'starter'))}`, or move "
-            f"{'it' if is_one else 'them'} away."
-        )
+def _from_elsewhere(options: argparse.Namespace, folder: Path) -> None:
+    # Imported here: a starter suite needs none of it.
+    from outweigh.cli.suite_formats import choose_suite_reader  # noqa: PLC0415
+    from outweigh.cli.suite_from_elsewhere import write_suite  # noqa: PLC0415
+    from outweigh.plugins import load  # noqa: PLC0415
+    from outweigh.ports import SuiteWishes  # noqa: PLC0415
+
+    agent = _known_agent(options.agent or USUAL_AGENT)
+    source = Path(options.source or options.skill)
+    reader = load("suite reader", SKILL_FORMAT) if options.source is None else choose_suite_reader(source)
+    write_suite(reader, source, folder, SuiteWishes(agent=agent, model=options.model))
 
 
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise UsageError(f"{path.parent} cannot be made: {fault.strerror}. Name a folder to write to.") from fault
-    write_whole(path, [content])
+def _known_agent(name: str) -> str:
+    known = names("agent")
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"there is no agent {name!r}; installed are {', '.join(known)}.{hint}")
+    return name
 
 
 def _say_what_next(folder: Path, files: int) -> None:
@@ -53,6 +66,19 @@ def _say_what_next(folder: Path, files: int) -> None:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="outweigh init", description="Write a starter suite that runs as it is.", allow_abbrev=False)
+    parser = Parser(
+        prog="outweigh init",
+        description="Write a starter suite that runs as it is, or one made of what somebody wrote for another program.",
+        allow_abbrev=False,
+    )
     parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="where (default: this folder)")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--from", dest="source", metavar="PATH", help="a suite of another program; its format is found")
+    source.add_argument(
+        "--from-skill", dest="skill", metavar="PATH", help="a skill with evals/evals.json: without it against with it"
+    )
+    parser.add_argument(
+        "-a", "--agent", metavar="AGENT", help=f"who works on a suite from elsewhere (default: {USUAL_AGENT})"
+    )
+    parser.add_argument("-m", "--model", metavar="MODEL", help="its model (default: the agent's own)")
     return parser

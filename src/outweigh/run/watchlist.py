@@ -6,8 +6,8 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 
 from outweigh.record.components import Component
-from outweigh.run.skill_file import SkillText, read_skill
 from outweigh.task.arm import Arm
+from outweigh.task.skill_file import SkillText, read_skill
 from outweigh.transcript.model_call import Marker
 
 SKILL_FILE = "SKILL.md"

@@ -1,0 +1,114 @@
+"""The files that an eval hands to the agent: found near the evals, laid where its prompt looks for them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from outweigh.adapters.suites.skill_copy import belongs_to_evals, is_evals_file
+from outweigh.adapters.suites.skill_place import SKILL_FILE, SkillPlace
+from outweigh.adapters.suites.source_files import suite_file, tree, within
+from outweigh.errors import UsageError
+from outweigh.task.suite_draft import SuiteFile
+
+_CONTAINERS = ("files", "fixtures", "inputs")
+_PLACES = ("path", "name", "file", "target")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """Files by their paths in the workspace, those of them that the prompt does not name, and what to know."""
+
+    files: dict[str, SuiteFile]
+    unnamed: tuple[str, ...]
+    parts_of_the_skill: tuple[str, ...]
+
+
+def read_inputs(raw: Any, prompt: str, place: SkillPlace) -> Inputs:
+    """Everything under `files`. UsageError where one is not there, leads out, or two want the same place."""
+    files: dict[str, SuiteFile] = {}
+    parts: list[str] = []
+    for stated, target, file in _stated(raw, prompt, place):
+        if _is_part_of_the_skill(stated, place):
+            parts.append(stated)
+            if PurePosixPath(target).name == SKILL_FILE:
+                continue
+        if files.setdefault(target, file) != file:
+            raise UsageError(f"two of its files would be {target!r}")
+    unnamed = tuple(target for target in files if PurePosixPath(target).name not in prompt)
+    return Inputs(files=files, unnamed=unnamed, parts_of_the_skill=tuple(dict.fromkeys(parts)))
+
+
+def _stated(raw: Any, prompt: str, place: SkillPlace) -> Iterator[tuple[str, str, SuiteFile]]:
+    """What each entry says, where its file is to lie, and the file."""
+    if isinstance(raw, dict):
+        raw = [{"path": name, "content": content} for name, content in raw.items()]
+    entries = [] if raw is None else [raw] if isinstance(raw, str) else raw
+    if not isinstance(entries, list):
+        raise UsageError(f"`files` is {type(entries).__name__}, where a list belongs")
+    for entry in entries:
+        if isinstance(entry, str) and entry.strip():
+            yield from _found(entry.strip(), prompt, place)
+        elif isinstance(entry, dict) and isinstance(entry.get("content"), str) and (name := _name(entry)) is not None:
+            yield name, _within_workspace(name), SuiteFile(content=entry["content"].encode("utf-8", "replace"))
+        elif isinstance(entry, dict) and (name := _name(entry)) is not None and "content" not in entry:
+            yield from _found(name, prompt, place)
+        else:
+            raise UsageError(f"of its `files`, {str(entry)[:100]!r} is neither a path nor a path with its content")
+
+
+def _name(entry: dict[Any, Any]) -> str | None:
+    return next((value for key in _PLACES if isinstance(value := entry.get(key), str) and value.strip()), None)
+
+
+def _found(stated: str, prompt: str, place: SkillPlace) -> Iterator[tuple[str, str, SuiteFile]]:
+    source = _source(stated, place)
+    if is_evals_file(PurePosixPath(source.name)):
+        raise UsageError(f"its file {stated!r} would tell the agent what is expected of it")
+    target = _target(stated, prompt)
+    if source.is_dir():
+        for path, file in tree(source, without=is_evals_file).items():
+            yield stated, _within_workspace(f"{target}/{path}"), file
+    else:
+        yield stated, target, suite_file(source)
+
+
+def _source(stated: str, place: SkillPlace) -> Path:
+    """Paths are meant from the skill's folder; some people mean them from that of the evals."""
+    folders = dict.fromkeys((place.skill, place.home, place.evals.parent, place.evals.parent / "files"))
+    for folder in folders:
+        found = within(place.home, str(folder.relative_to(place.home) / stated.replace("\\", "/")), "its `files`")
+        if place.skill.resolve().is_relative_to(found):
+            raise UsageError(f"its file {stated!r} is the skill itself, which only one arm may have")
+        if found.exists():
+            return found
+    raise UsageError(f"its file {stated!r} is not there")
+
+
+def _target(stated: str, prompt: str) -> str:
+    """Where the prompt has it: word for word, or by a path to a file of that name; else without what is the evals'."""
+    plain = PurePosixPath(stated.replace("\\", "/"))
+    if str(plain) in prompt:
+        return _within_workspace(str(plain))
+    spoken = re.search(rf"(?<![\w./~-])((?:[\w.-]+/)+){re.escape(plain.name)}(?![\w/-])", prompt)
+    if spoken is not None and ".." not in PurePosixPath(spoken[1]).parts:
+        return _within_workspace(f"{spoken[1]}{plain.name}")
+    parts = [part for part in plain.parts if part != ".."]
+    for container in _CONTAINERS:
+        if container in parts[:-1]:
+            return _within_workspace("/".join(parts[parts.index(container) + 1 :]))
+    return _within_workspace("/".join(parts[1:] if parts[0] == "evals" and len(parts) > 1 else parts))
+
+
+def _within_workspace(path: str) -> str:
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or "\0" in path or not pure.parts or pure.parts[0] == ".git":
+        raise UsageError(f"its file {path!r} leads out of the workspace")
+    return str(pure)
+
+
+def _is_part_of_the_skill(stated: str, place: SkillPlace) -> bool:
+    """Whether the agent with the skill has it anyway; the one without it would be handed a part of the skill."""
+    pure = PurePosixPath(stated.replace("\\", "/"))
+    return not belongs_to_evals(pure) and ".." not in pure.parts and (place.skill / pure).exists()

@@ -1,0 +1,56 @@
+"""What of a skill's evals could not be carried over, or not as it was."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from outweigh.adapters.suites.eval_task import EvalTask
+from outweigh.adapters.suites.naming import folder_name
+from outweigh.adapters.suites.skill_copy import SkillCopy
+from outweigh.adapters.suites.skill_place import CASE_LISTS, SKILL_FILE, SkillPlace
+from outweigh.errors import name_some
+
+_READ = frozenset((*CASE_LISTS, "skill_name", "skill", "$schema"))
+
+
+def notes_on(tasks: Sequence[EvalTask], baseline: str) -> Iterator[str]:
+    """On the evals that became tasks."""
+    for task in tasks:
+        for raw in task.expected.unread:
+            yield f"{task.wanted_name}: nobody here can tell what this assertion means, so it was left out: {raw}"
+        if parts := task.inputs.parts_of_the_skill:
+            yield (
+                f"{task.wanted_name}: its files {name_some(parts)} are part of the skill. The {SKILL_FILE} comes only "
+                f"with the skill; all others are in the workspace of both arms, so that {baseline} has a part of it."
+            )
+    if of_the_answer := sum(task.expected.of_the_answer for task in tasks):
+        yield (
+            f"Of the assertions, {of_the_answer} speak of what the agent says. Checks look at the workspace, so judges "
+            "are asked about that; where an answer must be exact, ask for it in a file and check the file."
+        )
+    if told := [task.wanted_name for task in tasks if task.inputs.unnamed]:
+        yield f"The prompts of {name_some(told)} do not name their files; a last line of the instruction does."
+    yield from _unused("of its evals", Counter(key for task in tasks for key in task.leftover_keys))
+
+
+def notes_on_document(document: Any, place: SkillPlace, skill: str) -> Iterator[str]:
+    """On what stands around the evals."""
+    if not isinstance(document, dict):
+        return
+    stated = document.get("skill_name")
+    if isinstance(stated, str) and folder_name(stated, skill) != skill:
+        yield f"{place.evals.name} speaks of the skill {stated!r}, and {SKILL_FILE} of {skill!r}: its name here."
+    yield from _unused("of the whole file", Counter(str(key) for key in document if key not in _READ))
+
+
+def notes_on_copy(copy: SkillCopy) -> Iterator[str]:
+    """On what the agent does not get of the skill."""
+    if copy.left_out:
+        names = name_some(copy.left_out, 10)
+        yield f"Not in the copy of the skill, because an agent could look up there what is expected: {names}."
+
+
+def _unused(whose: str, keys: Mapping[str, int]) -> Iterator[str]:
+    for key, count in sorted(keys.items()):
+        times = "once" if count == 1 else f"{count} times"
+        yield f"`{key}` {whose} ({times}) has no counterpart in a suite."
