@@ -10,7 +10,12 @@ import pytest
 
 from outweigh.adapters.importers.inspect_importer import InspectImporter
 from outweigh.adapters.importers.inspect_sample import LETTERS
+from outweigh.compare.arm_summary import summarise
+from outweigh.compare.arm_table import tabulate
 from outweigh.record.run_record import RunRecord
+from outweigh.stats.estimate import Unit
+from outweigh.stats.mean import mean_interval
+from outweigh.testing.builders import evidence_of
 from outweigh.testing.importer_contract import read_all
 
 STATED = {
@@ -48,6 +53,40 @@ def test_the_runs_give_the_accuracy_and_standard_error_of_the_log(log: str, insp
     assert list(notes.facts.values()) == [accuracy, error]
 
 
+@pytest.mark.parametrize("log", STATED)
+def test_what_is_compared_has_the_accuracy_and_standard_error_of_the_log(log: str, inspect_logs: Path) -> None:
+    """An error of 0, which Inspect states where samples do not differ or there is but one, is unknown here."""
+    found, _ = read_all(InspectImporter(), inspect_logs / log)
+
+    _, accuracy, error = STATED[log]
+    (arm,) = {run.trial.arm for run in found if isinstance(run, RunRecord)}
+    table = tabulate(arm, evidence_of(found).arm(arm), composite=lambda _: None, composite_even=lambda _: None)
+    estimate = mean_interval(table.mean_per_task("passed"), level=0.9, unit=Unit.TASK)
+    assert summarise(table, (), ()).pass_rate.value == pytest.approx(accuracy)
+    assert estimate.standard_error == (None if error == 0 else pytest.approx(error))
+
+
+def test_no_log_is_left_out(inspect_logs: Path) -> None:
+    """Of the other three, one was not scored, one has no samples, and one is an excerpt."""
+    others = {
+        "2025-02-11T15-17-00-05-00_popularity_dPiJifoWeEQBrfWsAopzWr.eval",
+        "2025-05-12T20-28-13-04-00_no-samples.json",
+        "log_tool_call_error.json",
+    }
+
+    assert {path.name for path in inspect_logs.iterdir()} == STATED.keys() | others
+
+
+def test_an_excerpt_of_a_log_cannot_show_what_the_whole_one_states(inspect_logs: Path) -> None:
+    """Stated are an accuracy of 1 and an error of 0 over 4 samples; there is 1, without a score."""
+    (run,), notes = read_all(InspectImporter(), inspect_logs / "log_tool_call_error.json")
+
+    assert isinstance(run, RunRecord)
+    assert run.checks is None
+    assert list(notes.facts.values()) == [1.0, 0.0]
+    assert list(notes.warnings) == ["log_tool_call_error.json speaks of 4 samples and holds 1."]
+
+
 def test_two_epochs_are_two_repeats(inspect_logs: Path) -> None:
     found, _ = read_all(InspectImporter(), inspect_logs / "log_streaming.eval")
 
@@ -65,11 +104,13 @@ def test_samples_that_were_not_scored_are_unknown_and_not_failed(inspect_logs: P
     assert not notes.facts
 
 
-def test_a_log_without_samples_has_no_runs(inspect_logs: Path) -> None:
+def test_a_log_without_samples_has_no_runs_and_its_figures_stay_sums(inspect_logs: Path) -> None:
+    """It is the log of popularity without its samples, and states the same of them."""
     found, notes = read_all(InspectImporter(), inspect_logs / "2025-05-12T20-28-13-04-00_no-samples.json")
 
     assert not found
     assert notes.aggregates[0]["results"]["completed_samples"] == 3
+    assert list(notes.facts.values()) == list(STATED["2025-05-12T20-28-13-04-00_popularity.json"][1:])
 
 
 def test_tokens_read_from_the_cache_are_not_input_as_well(inspect_logs: Path) -> None:

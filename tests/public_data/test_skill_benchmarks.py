@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean
+from statistics import mean, stdev
 
 import pytest
 
@@ -29,8 +29,8 @@ def shares(path: Path) -> dict[str, list[float]]:
     return found
 
 
-def of_skill(found: Sequence[object]) -> list[RunRecord]:
-    return [run for run in found if isinstance(run, RunRecord) and run.trial.arm == "with_skill"]
+def of_arm(found: Sequence[object], arm: str) -> list[RunRecord]:
+    return [run for run in found if isinstance(run, RunRecord) and run.trial.arm == arm]
 
 
 @pytest.mark.parametrize(
@@ -52,18 +52,61 @@ def test_the_mean_shares_are_those_of_the_summary(
     assert round(mean(found["without_skill"]), 4) == without_skill
 
 
-def test_tokens_and_times_have_the_published_means(skill_benchmarks: Path) -> None:
-    """`mean_input_tokens` 225373.0 and `mean_output_tokens` 2110.0; `mean_duration_ms` 53849."""
-    tokens, _ = read_all(SkillCreator(), skill_benchmarks / f"melanie531__sample-agent-skill-eval{PREFIX}")
-    times, _ = read_all(SkillCreator(), skill_benchmarks / f"nedjamez__claude-skill-pencil-reader{PREFIX}")
+@pytest.mark.parametrize(
+    ("file", "deviation"),
+    [
+        ("melanie531__sample-agent-skill-eval", 0.3354),
+        ("melanie531__sample-agent-skill-eval__examples__data-analysis", 0.1905),
+    ],
+)
+def test_the_shares_spread_as_the_summary_says(skill_benchmarks: Path, file: str, deviation: float) -> None:
+    """`run_summary.*.stddev_pass_rate`, of a sample, the same in both arms."""
+    found = shares(skill_benchmarks / f"{file}{PREFIX}")
 
-    usage = [run.usage for run in tokens if isinstance(run, RunRecord) and run.trial.arm == "with_skill"]
-    seconds = [
-        run.duration_seconds or 0 for run in times if isinstance(run, RunRecord) and run.trial.arm == "with_skill"
-    ]
-    assert mean(each.input_tokens or 0 for each in usage) == 225373.0
-    assert mean(each.output_tokens or 0 for each in usage) == 2110.0
-    assert round(1000 * mean(seconds)) == 53849
+    assert {arm: round(stdev(each), 4) for arm, each in found.items()} == dict.fromkeys(found, deviation)
+
+
+@pytest.mark.parametrize(
+    ("file", "arm", "given", "output", "total"),
+    [
+        ("", "with_skill", 225373.0, 2110.0, 227483.0),
+        ("", "without_skill", 211199.4, 1535.4, 212734.8),
+        ("__examples__data-analysis", "with_skill", 81972.8, 952.8, 82925.7),
+        ("__examples__data-analysis", "without_skill", 57087.7, 563.7, 57651.3),
+    ],
+)
+def test_tokens_have_the_means_of_the_summary(
+    skill_benchmarks: Path, file: str, arm: str, given: float, output: float, total: float
+) -> None:
+    """`run_summary.*.mean_input_tokens`, `mean_output_tokens` and `mean_total_tokens`."""
+    found, _ = read_all(SkillCreator(), skill_benchmarks / f"melanie531__sample-agent-skill-eval{file}{PREFIX}")
+
+    usage = [run.usage for run in of_arm(found, arm)]
+    counts = [(each.input_tokens or 0, each.output_tokens or 0) for each in usage]
+    assert round(mean(each for each, _ in counts), 1) == given
+    assert round(mean(each for _, each in counts), 1) == output
+    assert round(mean(map(sum, counts)), 1) == total
+
+
+def test_no_tool_call_at_all_was_published_and_is_not_believed(skill_benchmarks: Path) -> None:
+    """`mean_tool_calls` is 0.0, of agents that read 225,373 tokens each: nobody counted them."""
+    found, _ = read_all(SkillCreator(), skill_benchmarks / f"melanie531__sample-agent-skill-eval{PREFIX}")
+
+    assert {run.tool_call_count for run in found if isinstance(run, RunRecord)} == {None}
+
+
+@pytest.mark.parametrize(
+    ("arm", "milliseconds", "tokens"), [("with_skill", 53849, 27261), ("without_skill", 91064, 32004)]
+)
+def test_times_and_totals_of_tokens_have_the_means_of_the_summary(
+    skill_benchmarks: Path, arm: str, milliseconds: int, tokens: int
+) -> None:
+    """`configs[].summary.mean_duration_ms` and `mean_tokens`, both cut to whole numbers."""
+    found, _ = read_all(SkillCreator(), skill_benchmarks / f"nedjamez__claude-skill-pencil-reader{PREFIX}")
+
+    runs = of_arm(found, arm)
+    assert int(1000 * mean(run.duration_seconds or 0 for run in runs)) == milliseconds
+    assert int(mean(run.extra["total_tokens"] for run in runs)) == tokens
 
 
 def test_143_of_168_and_53_of_165_dimensions_held_and_one_scenario_was_graded_unevenly(skill_benchmarks: Path) -> None:
@@ -78,6 +121,17 @@ def test_143_of_168_and_53_of_165_dimensions_held_and_one_scenario_was_graded_un
         sums[run.trial.arm][1] += len(run.checks)
     assert sums == {"with_skill": [143, 168], "without_skill": [53, 165]}
     assert list(notes.warnings) == ["'eval-animation': the arms were graded by different numbers of assertions."]
+
+
+def test_every_scenario_has_the_share_that_its_author_published(skill_benchmarks: Path) -> None:
+    """`scenarios.*.*.pass_rate`, to two digits or three; 17 scenarios, with and without."""
+    found, _ = read_all(SkillCreator(), skill_benchmarks / f"taekchef__cleaver{PREFIX}")
+
+    runs = [run for run in found if isinstance(run, RunRecord)]
+    assert len(runs) == 34
+    for run in runs:
+        assert run.checks is not None
+        assert mean(check.passed is True for check in run.checks) == pytest.approx(run.extra["pass_rate"], abs=0.0051)
 
 
 def test_a_file_of_sums_has_no_runs(skill_benchmarks: Path) -> None:
