@@ -25,9 +25,7 @@ def test_a_suite_is_run_by_the_engine_unless_it_says_otherwise() -> None:
 
 
 def test_harbors_own_tables_are_taken_as_they_are() -> None:
-    spec = parsed(
-        '[harbor.environment]\ntype = "daytona"\nkwargs.a = "x"\n[harbor.job]\nartifacts = ["/logs"]\n'
-    )
+    spec = parsed('[harbor.environment]\ntype = "daytona"\nkwargs.a = "x"\n[harbor.job]\nartifacts = ["/logs"]\n')
 
     assert spec.harbor.environment == {"type": "daytona", "kwargs": {"a": "x"}}
     assert spec.harbor.job == {"artifacts": ["/logs"]}

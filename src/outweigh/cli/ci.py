@@ -26,6 +26,7 @@ from outweigh.report.comment_text import comment_text
 from outweigh.report.document import Block, Bullets, Report, Tone
 from outweigh.report.wording import visible
 from outweigh.run.loading import LoadedSuite
+from outweigh.task.suite import Executor
 from outweigh.verdict.verdict import Decision
 
 COMMENT_FILE = "comment.md"
@@ -68,6 +69,8 @@ def _lacks_secrets(suite: LoadedSuite, environment: Mapping[str, str]) -> bool:
     arms, gateway = suite.arms.values(), suite.spec.gateway
     if any(not environment.get(name) for arm in arms for name in arm.secrets):
         return True
+    if suite.spec.executor is Executor.HARBOR:
+        return any(not environment.get(name) for name in suite.spec.harbor.pass_environment)
     keys = [provider.key for provider in (gateway.anthropic, gateway.openai, gateway.gemini)]
     asks = any(load("agent", arm.agent).uses_model(arm) for arm in arms)
     return asks and not any(key == "" or environment.get(key) for key in keys)
