@@ -184,7 +184,7 @@ def test_what_cannot_be_metered_is_not_sent(path: str, body: bytes, status: int)
 
         assert answer.status == status
         assert answer.json["error"]
-        assert [entry.partition(":")[0] for entry in way.meter.unserved()] == [f"POST {path}"]
+        assert [entry.partition(":")[0] for entry in way.account().unserved] == [f"POST {path}"]
 
     assert server.ledger == ()
 

@@ -39,5 +39,5 @@ def a_failed_call(kind: FailureKind, http_status: int | None = 500, **fields: An
     return a_call(failure=failure(kind, "so it goes", seconds), http_status=http_status, **(unknown | fields))
 
 
-def an_account(*calls: ModelCall, seen: frozenset[str] = frozenset()) -> Account:
-    return Account(calls=calls, seen=seen, price_table="list@1", bodies=b"")
+def an_account(*calls: ModelCall, seen: frozenset[str] = frozenset(), unserved: tuple[str, ...] = ()) -> Account:
+    return Account(calls=calls, seen=seen, price_table="list@1", bodies=b"", unserved=unserved)

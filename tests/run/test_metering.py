@@ -147,6 +147,14 @@ class TestFigures:
 
 
 class TestStatus:
+    def test_what_the_gateway_does_not_serve_may_explain_a_failure_and_is_no_doubt_about_a_success(self) -> None:
+        account = an_account(a_call(), unserved=("POST /v1/embeddings",))
+
+        failed, done = (measured(said(status), account).outcome for status in (Status.AGENT_ERROR, Status.COMPLETED))
+
+        assert failed.warnings == ("the agent asked for what the gateway does not serve: 'POST /v1/embeddings'",)
+        assert done.warnings == ()
+
     @pytest.mark.parametrize("status", [Status.COMPLETED, Status.AGENT_ERROR, Status.TIMEOUT])
     def test_a_cap_that_was_reached_is_what_the_run_ended_by(self, status: Status) -> None:
         account = an_account(a_call(), a_failed_call(FailureKind.BUDGET_REACHED, 400), a_call())

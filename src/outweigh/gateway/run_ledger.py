@@ -20,6 +20,7 @@ from outweigh.transcript.failure import Failure, FailureKind, failure
 from outweigh.transcript.model_call import Account, ModelCall
 
 MOST_UNSERVED = 100
+UNSERVED_LENGTH = 200
 
 
 class RunLedger:
@@ -31,7 +32,7 @@ class RunLedger:
         self.key = new_run_key()
         self.is_open = True
         self.room = BodyRoom()
-        self.unserved: list[str] = []
+        self._unserved: dict[str, None] = {}
         self._tables = tables
         self._now = now
         self._opened_at = monotonic()
@@ -80,9 +81,9 @@ class RunLedger:
         return self._bodies is not None
 
     def note_unserved(self, what: str) -> None:
-        """Remember a request for something that is not served."""
-        if len(self.unserved) < MOST_UNSERVED:
-            self.unserved.append(what)
+        """Remember a request for something that is not served: each kind once, and no more than a run can explain."""
+        if len(self._unserved) < MOST_UNSERVED:
+            self._unserved[what[:UNSERVED_LENGTH]] = None
 
     def account(self) -> Account:
         """Everything so far; what is still under way as it stands."""
@@ -92,6 +93,7 @@ class RunLedger:
             seen=frozenset(self._markers.seen),
             price_table=", ".join(self._price_tables) or None,
             bodies=b"" if self._bodies is None else self._bodies.lines(),
+            unserved=tuple(self._unserved),
         )
 
     def _close(self, exchange: Exchange) -> None:

@@ -41,10 +41,6 @@ class RunMeter:
         """Everything that passed so far; what a client has received is in it."""
         return self._final or self._background.run(self._account())
 
-    def unserved(self) -> tuple[str, ...]:
-        """What was asked for and is not served: a bounded number."""
-        return tuple(self._ledger.unserved)
-
     async def close(self) -> None:
         """Close what is still open, and the account with it. In the background's own thread."""
         self._ledger.is_open = False

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from outweigh.errors import name_some
 from outweigh.ports import AttemptOutcome
 from outweigh.record.components import Component, ComponentTokens
 from outweigh.record.cost import UNKNOWN_COST, Cost, CostProvenance
@@ -38,7 +39,12 @@ def measured(said: AttemptOutcome, account: Account) -> Measured:
     usage = _usage(account.calls) if beyond is None else NO_USAGE
     status, detail, failure = _settled(said, account.calls)
     went_around = beyond and f"the agent reports {beyond}; tokens and cost are unknown"
-    doubts = (went_around, _disagreement(said, usage, len(account.calls)), _broken_off(account.calls))
+    doubts = (
+        went_around,
+        _disagreement(said, usage, len(account.calls)),
+        _broken_off(account.calls),
+        _unserved(status, account.unserved),
+    )
     outcome = replace(
         said,
         status=status,
@@ -159,3 +165,10 @@ def _disagreement(said: AttemptOutcome, usage: Usage, requests: int) -> str | No
 def _broken_off(calls: Sequence[ModelCall]) -> str | None:
     cut = sum(call.failure is not None and call.failure.kind is FailureKind.CUT_STREAM for call in calls)
     return f"{cut} answers broke off before their usage was told, so the run's tokens are unknown" if cut else None
+
+
+def _unserved(status: Status, unserved: Sequence[str]) -> str | None:
+    """What may explain a failure. Agents that got on without it have asked in passing, as most do."""
+    if status is Status.COMPLETED or not unserved:
+        return None
+    return f"the agent asked for what the gateway does not serve: {name_some(unserved)}"

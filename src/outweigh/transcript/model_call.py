@@ -57,10 +57,11 @@ class Account:
     """Everything a run asked of models. `seen` are the names of the markers that were found in what was sent.
 
     `price_table` names the tables that priced the calls; None where none did. `bodies` are the texts of requests and
-    answers, as lines of JSON, where the suite asks for them.
+    answers, as lines of JSON, where the suite asks for them. `unserved` is what was asked for and cannot be had.
     """
 
     calls: tuple[ModelCall, ...]
     seen: frozenset[str]
     price_table: str | None
     bodies: bytes
+    unserved: tuple[str, ...] = ()

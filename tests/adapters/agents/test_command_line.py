@@ -195,6 +195,13 @@ def test_a_version_that_the_output_does_not_tell_is_the_programs(tmp_path: Path)
         ("echo cut; exit 53", Status.AGENT_ERROR, FailureKind.TURN_LIMIT, "exit code 53"),
         ("echo cut; exit 3", Status.AGENT_ERROR, FailureKind.CRASH, "exit code 3"),
         ("echo cut", Status.AGENT_ERROR, FailureKind.NO_RESULT, "no closing event"),
+        ("echo cut; echo why >&2", Status.AGENT_ERROR, FailureKind.NO_RESULT, "no closing event: why"),
+        (
+            "echo 429 too many requests >&2; exit 1",
+            Status.AGENT_ERROR,
+            FailureKind.CRASH,
+            "exit code 1: 429 too many requests",
+        ),
         ("echo why >&2", Status.AGENT_ERROR, FailureKind.NO_RESULT, "it ended without a result: why"),
         ("kill -9 $$", Status.AGENT_ERROR, FailureKind.CRASH, "exit code 137"),
     ],

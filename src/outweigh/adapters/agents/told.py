@@ -79,10 +79,14 @@ def _failure(done: Completed, report: AgentReport) -> Failure | None:
     known = report.failure
     if known is not None and known.kind is not FailureKind.NO_RESULT:
         return known
+    # Standard error names the cause and excuses nothing: a tool server that an arm brings can be unreachable or refuse
+    # a key in the very words in which a model does, and that is the arm's own failure.
+    last_words = _last_words(done.stderr)
     if done.exit_code != 0:
-        return failure(FailureKind.CRASH, f"exit code {done.exit_code}{_last_words(done.stderr)}")
+        return failure(FailureKind.CRASH, f"exit code {done.exit_code}{last_words}")
     if known is not None or not report.finished:
-        return known or failure(FailureKind.NO_RESULT, f"it ended without a result{_last_words(done.stderr)}")
+        words = "it ended without a result" if known is None else known.detail
+        return failure(FailureKind.NO_RESULT, f"{words}{last_words}")
     return None
 
 
