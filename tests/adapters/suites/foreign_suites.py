@@ -172,3 +172,55 @@ def scylla_suite(folder: Path, test: str = SCYLLA_TEST) -> Path:
     write(tests / "test-101", scylla_files(test))
     write(tests / "test-102", scylla_files(test.replace("test-101", "test-102")))
     return tests
+
+
+SCENARIOS = """\
+scenarios:
+  - name: "Convert the notes"
+    prompt: |
+      Turn notes.txt into a page.
+    setup:
+      files:
+        - path: "notes.txt"
+          content: |
+            # Notes
+        - path: "data/list.csv"
+          source: "fixtures/list.csv"
+    assertions:
+      - type: "file_exists"
+        path: "pages/*.html"
+      - type: "file_contains"
+        path: "pages/notes.html"
+        value: "<h1>"
+      - type: "output_contains"
+        value: "notes.html"
+      - type: "run_command_and_assert"
+        command_to_run: "grep"
+        command_arguments: "-c h1 pages/notes.html"
+        expected_std_output_contains: "1"
+      - type: "exit_success"
+    rubric:
+      - "Kept the order of the notes"
+      - "Wrote no script for one page"
+    expect_tools: ["bash"]
+    timeout: 240
+  - name: "Say what a page needs"
+    prompt: "What does a page need?"
+    rubric:
+      - "Names a title"
+    expect_activation: false
+"""
+
+
+def skill_with_scenarios(folder: Path, scenarios: str = SCENARIOS) -> Path:
+    """A skill whose tests lie in its folder."""
+    return write(
+        folder,
+        {
+            "SKILL.md": "---\nname: page-maker\ndescription: Makes pages.\n---\nUse templates.\n",
+            "templates/page.html": "<html></html>\n",
+            "fixtures/list.csv": "a,b\n",
+            "tests/eval.yaml": scenarios,
+            "tests/secret.txt": "the answer\n",
+        },
+    )

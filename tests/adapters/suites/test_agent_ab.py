@@ -67,7 +67,7 @@ def test_context_files_are_laid_for_the_arm_that_has_the_tool(tmp_path: Path) ->
 
     assert [file.path for file in suite.arms["with_skelly"].overlay] == [".skelly/skills/skelly.md", "AGENTS.md"]
     assert suite.arms["without_skelly"].overlay == ()
-    assert any("takes them away from the others" in note for note in draft.notes)
+    assert any("takes that from the others" in note for note in draft.notes)
 
 
 def test_the_folder_of_a_run_remembers_arms_repeats_and_model(tmp_path: Path) -> None:

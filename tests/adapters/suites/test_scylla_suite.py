@@ -116,10 +116,10 @@ def test_each_arm_lays_what_its_file_wants(tmp_path: Path) -> None:
 def test_sub_tests_that_are_no_arms_are_named_with_the_reason(tmp_path: Path) -> None:
     notes = "\n".join(drafted(scylla_suite(tmp_path, EVERY_TIER)).notes)
 
-    assert "t0-00-empty: run without any system prompt" in notes
-    assert "t5-01-best: take over what wins on lower tiers" in notes
-    assert "t1-02-again (as t1-01-quality): lay the same as another" in notes
-    assert "B09 (t0-03-full), skill gone (t1-02-again): are not in the folder that the tests share" in notes
+    assert "no arm for t0-00-empty: agents keep their own system prompt" in notes
+    assert "no arm for t5-01-best: what wins on lower tiers" in notes
+    assert "stands for what is laid twice: t1-02-again (as t1-01-quality)." in notes
+    assert "the tests share does not have it: B09 (t0-03-full), skill gone (t1-02-again)." in notes
     assert "Sub-tests that extend the tier below" in notes
 
 
@@ -159,7 +159,7 @@ def test_tests_that_disagree_about_a_sub_test_are_named(tmp_path: Path) -> None:
     draft = drafted(tmp_path / "a/b/tests")
 
     assert draft.files["arms/t0-02-style/CLAUDE.md"].content == b"Be short."
-    assert any("t0-02-style of test-102: say otherwise" in note for note in draft.notes)
+    assert any("not taken: t0-02-style of test-102" in note for note in draft.notes)
 
 
 def test_without_sub_tests_the_change_has_a_place(tmp_path: Path) -> None:

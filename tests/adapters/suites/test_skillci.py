@@ -9,9 +9,11 @@ from tests.adapters.suites.foreign_suites import skillci_suite, skillci_task, wr
 
 from outweigh.adapters.suites.skillci import SkillCi
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteReader, TaskDraft
+from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes, TaskDraft
 from outweigh.task.check import CommandCheck, FileContainsCheck, FileExistsCheck, TestSuiteCheck
 from outweigh.testing.suite_reader_contract import WISHES, SuiteReaderContract, written
+
+NOBODY = SuiteWishes(agent="", model=None)
 
 
 class TestSkillCi(SuiteReaderContract):
@@ -117,7 +119,8 @@ def test_one_task_file_is_a_suite_too(tmp_path: Path) -> None:
 def test_the_agent_that_all_tasks_name_is_the_suites(tmp_path: Path) -> None:
     write(tmp_path, {"task.json": json.dumps(skillci_task(agent="codex"))})
 
-    assert SkillCi().read(tmp_path, WISHES).spec.arms["baseline"].agent == "codex"
+    assert SkillCi().read(tmp_path, NOBODY).spec.arms["baseline"].agent == "codex"
+    assert SkillCi().read(tmp_path, WISHES).spec.arms["baseline"].agent == "claude-code", "the user wins"
 
 
 def test_an_agent_that_is_not_known_here_is_said(tmp_path: Path) -> None:

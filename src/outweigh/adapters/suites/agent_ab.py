@@ -56,7 +56,7 @@ class AgentAb:
         return SuiteDraft(
             spec=SuiteSpec(
                 name=folder_name(suite.suite_id or source.stem, self.name),
-                tasks=[],
+                tasks=["tasks/*"],
                 arms=dict(arms.arms),
                 baseline=arms.baseline,
                 repeats=config.repeats,

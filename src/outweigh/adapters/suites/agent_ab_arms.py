@@ -85,6 +85,6 @@ def _notes(agent: str, model: str | None, files: dict[str, dict[str, SuiteFile]]
     laid = sorted({path for each in files.values() for path in each})
     if laid:
         yield (
-            f"{name_some(laid)} as they are in the working copy are laid for the arms that have them. The harness "
-            "takes them away from the others: name a commit that does not hold them, or all arms will see them."
+            f"Arms that have the tool get {name_some(laid)} as in the working copy. The harness takes that from the "
+            "others: name a commit without it in the tasks, or all arms will see it."
         )

@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from outweigh.adapters.suites.foreign_table import is_table_with
+from outweigh.adapters.suites.judged import rules_for
 from outweigh.adapters.suites.naming import apart, folder_name
 from outweigh.adapters.suites.scylla_arms import scylla_arms
 from outweigh.adapters.suites.scylla_test import TEST_FILE, ReadTest, read_test, task_draft
@@ -42,17 +43,20 @@ class Scylla:
         drafts = [task_draft(read, name) for name, read in zip(names, tests, strict=True)]
         arms = scylla_arms(tests, wishes.agent or _AGENT, wishes.model)
         limits, limit_notes = _limits(tests)
+        rules = rules_for([draft for draft, _ in drafts])
         return SuiteDraft(
             spec=SuiteSpec(
                 name=folder_name(tests[0].test.id if len(tests) == 1 else path.resolve().name, self.name),
-                tasks=[],
+                tasks=["tasks/*"],
                 arms=dict(arms.arms),
                 baseline=arms.baseline,
                 limits=limits,
+                judges=rules.judges,
+                policy=rules.policy,
             ),
             tasks=tuple(draft for draft, _ in drafts),
             files=arms.files,
-            comments=arms.comments,
+            comments={**arms.comments, **rules.comments},
             notes=(*arms.notes, *limit_notes, _LEFT_OUT, *(note for _, notes in drafts for note in notes)),
         )
 

@@ -108,15 +108,15 @@ def _files(found: _Sorting) -> dict[str, SuiteFile]:
 
 def _notes(found: _Sorting, agent: str) -> Iterator[str]:
     for names, said in (
-        (found.of_winners, "take over what wins on lower tiers, which nobody knows before; there are no arms for them"),
-        (found.silent, "run without any system prompt, which agents are not told here; there are no arms for them"),
-        (found.bare, "lay nothing that is here, so there are no arms for them"),
-        (found.twins, "lay the same as another; one arm stands for both"),
-        (found.missing, "are not in the folder that the tests share, and are left out"),
-        (found.differing, "say otherwise than the first test that has them, whose word is taken for all"),
+        (found.of_winners, "There is no arm for {}: what wins on lower tiers is known only afterwards."),
+        (found.silent, "There is no arm for {}: agents keep their own system prompt here."),
+        (found.bare, "There is no arm for {}: nothing that it would lay is here."),
+        (found.twins, "One arm stands for what is laid twice: {}."),
+        (found.missing, "Left out, since the folder that the tests share does not have it: {}."),
+        (found.differing, "Tests do not agree about a sub-test, and the first one's is taken; not taken: {}."),
     ):
         if names:
-            yield f"{', '.join(names)}: {said}."
+            yield said.format(", ".join(names))
     layers = [layer for _, layer in found.arms.values()]
     if any(subtest.content.extends_previous for subtest, _ in found.arms.values()):
         yield "Sub-tests that extend the tier below have what their own file says, and nothing of that tier's winner."

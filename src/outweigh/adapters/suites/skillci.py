@@ -6,6 +6,7 @@ from pathlib import Path
 
 from outweigh.adapters.suites.arms_draft import BASELINE, CANDIDATE, ArmsDraft, unnamed_arms
 from outweigh.adapters.suites.foreign_table import is_table_with
+from outweigh.adapters.suites.judged import rules_for
 from outweigh.adapters.suites.naming import apart, folder_name
 from outweigh.adapters.suites.skillci_task import TASK_FILE, SkillCiTask, read_task, task_draft
 from outweigh.adapters.suites.source_files import looks_like_json, tree
@@ -14,7 +15,7 @@ from outweigh.ports import SuiteDraft, SuiteWishes
 from outweigh.task.arm import ArmSpec
 from outweigh.task.suite import SuiteSpec
 
-_NOT_KNOWN_HERE = "cursor"
+_USUAL, _NOT_KNOWN_HERE = "claude-code", "cursor"
 _CONFIGURATIONS = (".", "config")
 
 
@@ -42,16 +43,22 @@ class SkillCi:
         _refuse_repeated(read)
         tasks, root, own = [task for task, _ in read], _root(path), frozenset(source.resolve() for source in sources)
         names = apart(folder_name(task.id, f"task-{number}") for number, task in enumerate(tasks, start=1))
-        arms = _arms(root, _agent(tasks, wishes), wishes.model)
+        drafts = tuple(
+            task_draft(task, name, source, root, own) for name, (task, source) in zip(names, read, strict=True)
+        )
+        arms, rules = _arms(root, _agent(tasks, wishes), wishes.model), rules_for(drafts)
         return SuiteDraft(
             spec=SuiteSpec(
-                name=folder_name(root.resolve().name, self.name), tasks=[], arms=dict(arms.arms), baseline=arms.baseline
+                name=folder_name(root.resolve().name, self.name),
+                tasks=["tasks/*"],
+                arms=dict(arms.arms),
+                baseline=arms.baseline,
+                judges=rules.judges,
+                policy=rules.policy,
             ),
-            tasks=tuple(
-                task_draft(task, name, source, root, own) for name, (task, source) in zip(names, read, strict=True)
-            ),
+            tasks=drafts,
             files=arms.files,
-            comments=arms.comments,
+            comments={**arms.comments, **rules.comments},
             notes=(*arms.notes, *_notes(tasks)),
         )
 
@@ -79,9 +86,10 @@ def _refuse_repeated(read: Sequence[tuple[SkillCiTask, Path]]) -> None:
 
 
 def _agent(tasks: Sequence[SkillCiTask], wishes: SuiteWishes) -> str:
-    """The one that all tasks name, where it is known here."""
+    """Whom the user names, or all tasks do, where it is known here."""
     stated = {task.agent for task in tasks}
-    return wishes.agent if len(stated) > 1 or _NOT_KNOWN_HERE in stated else stated.pop()
+    unclear = len(stated) > 1 or _NOT_KNOWN_HERE in stated
+    return wishes.agent or (_USUAL if unclear else stated.pop())
 
 
 def _arms(root: Path, agent: str, model: str | None) -> ArmsDraft:

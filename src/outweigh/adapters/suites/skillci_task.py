@@ -1,13 +1,14 @@
 """One `task.json` of SkillCI: its keys, and what becomes of them here."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from outweigh.adapters.suites.foreign_table import WORDS, ForeignTable, Text, foreign_table
 from outweigh.adapters.suites.source_files import read_json, tree
+from outweigh.adapters.suites.workspace_path import workspace_path
 from outweigh.errors import UsageError
 from outweigh.ports import SuiteFile, TaskDraft
 from outweigh.task.check import Check, CommandCheck, FileContainsCheck, FileExistsCheck, TestSuiteCheck
@@ -126,9 +127,9 @@ def _checks(task: SkillCiTask, fixture: Path, source: Path) -> Iterator[Check]:
             case TestSuite(cmd=command):
                 yield TestSuiteCheck(name=f"{number}-test-suite", run=command)
             case FileExists(path=path):
-                yield _exists(f"{number}-file-exists", path, _inside(path, number, source), fixture)
+                yield _exists(f"{number}-file-exists", path, workspace_path(path, f"{source}: check {number}"), fixture)
             case FileContains(path=path, substring=text):
-                place = _inside(path, number, source)
+                place = workspace_path(path, f"{source}: check {number}")
                 yield FileContainsCheck(name=f"{number}-file-contains", path=place, text=text)
 
 
@@ -137,10 +138,3 @@ def _exists(name: str, said: str, path: str, fixture: Path) -> Check:
     if said.endswith("/") or (fixture / path).is_dir():
         return CommandCheck(name=name, run=["test", "-e", path])
     return FileExistsCheck(name=name, path=path)
-
-
-def _inside(path: str, number: int, source: Path) -> str:
-    pure = PurePosixPath(path.replace("\\", "/"))
-    if pure.is_absolute() or ".." in pure.parts or "\0" in path or not pure.parts:
-        raise UsageError(f"{source}: check {number}: {path!r} leads out of the workspace; write a path within it.")
-    return str(pure)

@@ -1,0 +1,127 @@
+"""A skill with the scenarios that skill-validator tries it on, as an experiment: without it and with it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from outweigh.adapters.suites.foreign_table import foreign_table, is_table_with
+from outweigh.adapters.suites.judged import rules_for
+from outweigh.adapters.suites.naming import apart, folder_name
+from outweigh.adapters.suites.scenario import EVAL_FILE, EvalFile, ReadScenario, Scenario, read_scenario
+from outweigh.adapters.suites.scenario_checks import words_of
+from outweigh.adapters.suites.skill_copy import belongs_to_evals
+from outweigh.adapters.suites.skill_creator import WITH, WITHOUT
+from outweigh.adapters.suites.skill_place import SKILL_FILE
+from outweigh.adapters.suites.source_files import read_bytes, read_yaml, tree
+from outweigh.errors import UsageError
+from outweigh.ports import SuiteDraft, SuiteFile, SuiteWishes, TaskDraft
+from outweigh.task.arm import ArmSpec
+from outweigh.task.places import places_of
+from outweigh.task.skill_file import read_skill
+from outweigh.task.suite import SuiteSpec
+
+_TESTS = "tests"
+_AGENT = "claude-code"
+_PLUGINS = ("plugins", "src")
+
+
+class SkillValidator:
+    """Assertions about files and commands become required checks; judges see to the rubric and to the answer."""
+
+    name = "skill-validator"
+    looks_for = f"a skill's folder with {_TESTS}/{EVAL_FILE} that has scenarios, or that file"
+
+    def recognises(self, path: Path) -> bool:
+        """By the list that gives the format its shape."""
+        try:
+            source = _source(path)
+            return source is not None and is_table_with(read_yaml(source), "scenarios")
+        except (UsageError, OSError):
+            return False
+
+    def read(self, path: Path, wishes: SuiteWishes) -> SuiteDraft:
+        """Each scenario is a task; the skill is laid without its tests."""
+        agent = wishes.agent or _AGENT
+        if not places_of(agent).skills:
+            raise UsageError(f"{agent} knows no skills, so with and without one it is the same. Name another by -a.")
+        source = _source(path)
+        if source is None:
+            raise UsageError(f"{path} is nothing that this format has; name {self.looks_for}.")
+        scenarios = foreign_table(read_yaml(source), EvalFile, source).scenarios
+        skill = _skill(source)
+        read, left_out = _readable(source, skill, scenarios)
+        name = folder_name(read_skill(read_bytes(skill / SKILL_FILE), skill.name).name, "skill")
+        labels = apart(folder_name(each.scenario.name, "scenario") for each in read)
+        drafts = tuple(
+            TaskDraft(name=label, instruction=each.scenario.prompt, settings=each.settings, files=each.files)
+            for label, each in zip(labels, read, strict=True)
+        )
+        rules = rules_for(drafts)
+        return SuiteDraft(
+            spec=SuiteSpec(
+                name=name,
+                tasks=["tasks/*"],
+                arms={
+                    WITHOUT: ArmSpec(agent=agent, model=wishes.model),
+                    WITH: ArmSpec(extends=WITHOUT, skills=[f"skills/{name}"]),
+                },
+                baseline=WITHOUT,
+                judges=rules.judges,
+                policy=rules.policy,
+            ),
+            tasks=drafts,
+            files={f"skills/{name}/{place}": file for place, file in _copied(skill).items()},
+            comments=rules.comments,
+            notes=(*left_out, *_notes(labels, read)),
+        )
+
+
+def _source(path: Path) -> Path | None:
+    if path.is_file():
+        return path if path.suffix in (".yaml", ".yml") else None
+    places = (path / _TESTS / EVAL_FILE, path / EVAL_FILE)
+    return next((place for place in places if place.is_file()), None)
+
+
+def _skill(source: Path) -> Path:
+    """Around its tests, or in the plugin: `tests/PLUGIN/SKILL` is for `plugins/PLUGIN/skills/SKILL`."""
+    folder = source.resolve().parent
+    around = [folder.parent] if folder.name == _TESTS else [folder]
+    plugin, top = folder.parent.name, folder.parent.parent.parent
+    beside = [top / place / plugin / "skills" / folder.name for place in _PLUGINS]
+    within_plugin = [folder.parent.parent / "skills" / folder.name] if plugin == _TESTS else []
+    for place in (*around, *beside, *within_plugin):
+        if (place / SKILL_FILE).is_file():
+            return place
+    raise UsageError(
+        f"{source} has no skill beside it: there is no {around[0] / SKILL_FILE}. Put it into the skill's folder, as "
+        f"{_TESTS}/{EVAL_FILE}."
+    )
+
+
+def _readable(source: Path, skill: Path, scenarios: list[Scenario]) -> tuple[list[ReadScenario], list[str]]:
+    """Scenarios that can be run, and of each other one why it cannot."""
+    read: list[ReadScenario] = []
+    left_out: list[str] = []
+    for scenario in scenarios:
+        try:
+            read.append(read_scenario(scenario, source, skill))
+        except UsageError as reason:
+            left_out.append(f"{scenario.name!r} was left out: {str(reason).rstrip('.')}.")
+    if not read:
+        raise UsageError(f"{source}: none of its scenarios can be run. {left_out[0]} Mend them there.")
+    return read, left_out
+
+
+def _copied(skill: Path) -> dict[str, SuiteFile]:
+    return tree(skill, without=lambda path: path.parts[0] == _TESTS or belongs_to_evals(path))
+
+
+def _notes(labels: Sequence[str], read: Sequence[ReadScenario]) -> Iterator[str]:
+    for label, each in zip(labels, read, strict=True):
+        yield from (f"{label}: {note}." for note in each.notes)
+    answers = sum(words_of(assertion) is not None for each in read for assertion in each.scenario.assertions or [])
+    if answers:
+        yield (
+            f"{answers} assertions are about what the agent says. Checks look at the workspace, so judges are asked "
+            "about them; where an answer must be exact, ask for it in a file and check that."
+        )
