@@ -189,3 +189,10 @@ def test_a_fixture_with_a_link_to_the_outside_is_refused(tmp_path: Path) -> None
 
     with pytest.raises(UsageError, match="leads out"):
         drafted(folder)
+
+
+def test_a_file_that_no_person_wrote_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "task.json").write_bytes(b" " * (17 * 2**20) + b"{}")
+
+    with pytest.raises(UsageError, match="more than 16 MiB"):
+        drafted(tmp_path)
