@@ -16,6 +16,7 @@ DOCUMENTS = (
     "docs/tutorial.md",
     "docs/cli.md",
     "docs/import.md",
+    "docs/suites-from-elsewhere.md",
     "docs/report.md",
     "docs/judges.md",
     "docs/model-server.md",

@@ -75,15 +75,16 @@ def _say_notes(notes: tuple[str, ...], folder: Path) -> None:
 def _say_what_next(suite: LoadedSuite, folder: Path) -> None:
     place = shlex.quote(str(folder))
     store = shlex.quote(str(Path("outweigh-runs") / suite.spec.name))
-    judging = ", and ask the judges" if suite.spec.judges else ""
+    judged = " and judged" if suite.spec.judges else ""
     steps = {
-        f"outweigh doctor -c {place}": "what is missing here, and what the tasks can show",
-        f"outweigh plan -c {place}": "how many tasks and repeats it takes",
-        f"outweigh run -c {place} -k 1": f"a first look: every trial once{judging}",
-        f"outweigh run -c {place}": "all of it",
-        f"outweigh verdict {store}": "the answer",
+        "what is missing here, what tasks can show": f"outweigh doctor -c {place}",
+        "how many tasks and repeats it takes": f"outweigh plan -c {place}",
+        f"a first look, every trial once{judged}": f"outweigh run -c {place} -k 1",
+        "all of it": f"outweigh run -c {place}",
+        "the answer": f"outweigh verdict {store}",
     }
+    # The commands hold paths of any length, so the words stand before them.
     width = max(map(len, steps))
     print("Next:")
-    for command, meaning in steps.items():
-        print(f"  {command:<{width}}    {meaning}")
+    for meaning, command in steps.items():
+        print(f"  {meaning:<{width}}  {command}")

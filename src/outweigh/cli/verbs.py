@@ -12,7 +12,7 @@ class Verb(NamedTuple):
 
 VERBS = {
     "demo": Verb("outweigh.cli.demo", "the whole flow, offline, in seconds: run, verdict, report"),
-    "init": Verb("outweigh.cli.init", "write a starter suite that runs as it is"),
+    "init": Verb("outweigh.cli.init", "write a suite: a starter that runs as it is, or one from evals you have"),
     "doctor": Verb("outweigh.cli.doctor", "what works here, and whether a suite's tasks can show anything"),
     "run": Verb("outweigh.cli.run", "attempt every trial of a suite in sandboxes; resumes what was begun"),
     "import": Verb("outweigh.cli.import_", "results of other harnesses as run records; finds the format itself"),

@@ -25,8 +25,8 @@ def notes_on(tasks: Sequence[EvalTask], baseline: str) -> Iterator[str]:
             )
     if of_the_answer := sum(task.expected.of_the_answer for task in tasks):
         yield (
-            f"Of the assertions, {of_the_answer} speak of what the agent says. Checks look at the workspace, so judges "
-            "are asked about that; where an answer must be exact, ask for it in a file and check the file."
+            f"Assertions about what the agent says ({of_the_answer}) are put to the judges, because checks look at the "
+            "workspace. Where an answer must be exact, ask for it in a file and check the file."
         )
     if told := [task.wanted_name for task in tasks if task.inputs.unnamed]:
         yield f"The prompts of {name_some(told)} do not name their files; a last line of the instruction does."
