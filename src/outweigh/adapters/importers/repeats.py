@@ -1,9 +1,11 @@
 """Repeats of runs that have no number of their own: numbered in time order, and marked as labels without a meaning."""
 
+import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import NamedTuple
+from tempfile import SpooledTemporaryFile
+from typing import IO, NamedTuple
 
 import msgspec
 
@@ -12,6 +14,7 @@ from outweigh.record.stored import Json
 from outweigh.record.trial import ARBITRARY, REPEAT_LABEL
 
 _LAST = datetime.max.replace(tzinfo=UTC)
+_HELD_BYTES = 16 * 2**20
 
 
 class Sighting(NamedTuple):
@@ -52,10 +55,20 @@ def number_repeats(sightings: Iterable[Sighting]) -> Mapping[str, Numbered]:
 
 
 def numbered(runs: Iterable[RunRecord]) -> Iterator[RunRecord]:
-    """The same runs with their repeats numbered; for sources that are small enough to be held."""
-    held = list(runs)
-    numbers = number_repeats(Sighting(run.run_id, run.trial.task_id, run.trial.arm, run.started_at) for run in held)
-    for run in held:
-        number = numbers[run.run_id]
-        trial = msgspec.structs.replace(run.trial, repeat=number.repeat)
-        yield msgspec.structs.replace(run, trial=trial, extra=run.extra | number.extra())
+    """The same runs with their repeats numbered; the first may depend on the last, so all are set aside."""
+    with SpooledTemporaryFile(max_size=_HELD_BYTES) as aside:
+        numbers = number_repeats(_set_aside(runs, aside))
+        end = aside.tell()
+        aside.seek(0)
+        while aside.tell() < end:
+            # Unpickled is only what was pickled a moment ago, in a file that nobody else can open.
+            run: RunRecord = pickle.load(aside)
+            number = numbers[run.run_id]
+            trial = msgspec.structs.replace(run.trial, repeat=number.repeat)
+            yield msgspec.structs.replace(run, trial=trial, extra=run.extra | number.extra())
+
+
+def _set_aside(runs: Iterable[RunRecord], aside: IO[bytes]) -> Iterator[Sighting]:
+    for run in runs:
+        pickle.dump(run, aside)
+        yield Sighting(run.run_id, run.trial.task_id, run.trial.arm, run.started_at)
