@@ -79,7 +79,8 @@ def test_what_is_not_carried_over_is_said(tmp_path: Path) -> None:
     notes = "\n".join(draft.notes)
     assert "convert-the-notes: 'expect_tools' is left out" in notes
     assert "say-what-a-page-needs: the skill is not meant to be used here" in notes
-    assert "1 assertions are about what the agent says" in notes
+    assert "Assertions about what the agent says (1) are put to the judges" in notes
+    assert "Not in the copy of the skill, because an agent could look up there what is expected: 'tests'." in notes
     assert draft.spec.policy.gates == ["judge_score"], "one task can only be judged"
 
 

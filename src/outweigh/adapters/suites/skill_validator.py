@@ -8,12 +8,13 @@ from outweigh.adapters.suites.judged import rules_for
 from outweigh.adapters.suites.naming import apart, folder_name
 from outweigh.adapters.suites.scenario import EVAL_FILE, EvalFile, ReadScenario, Scenario, read_scenario
 from outweigh.adapters.suites.scenario_checks import words_of
-from outweigh.adapters.suites.skill_copy import belongs_to_evals
+from outweigh.adapters.suites.skill_copy import SkillCopy, copy_skill
 from outweigh.adapters.suites.skill_creator import WITH, WITHOUT
+from outweigh.adapters.suites.skill_notes import notes_on_copy
 from outweigh.adapters.suites.skill_place import SKILL_FILE
-from outweigh.adapters.suites.source_files import read_bytes, read_yaml, tree
+from outweigh.adapters.suites.source_files import read_bytes, read_yaml
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteFile, SuiteWishes, TaskDraft
+from outweigh.ports import SuiteDraft, SuiteWishes, TaskDraft
 from outweigh.task.arm import ArmSpec
 from outweigh.task.places import places_of
 from outweigh.task.skill_file import read_skill
@@ -55,7 +56,7 @@ class SkillValidator:
             TaskDraft(name=label, instruction=each.scenario.prompt, settings=each.settings, files=each.files)
             for label, each in zip(labels, read, strict=True)
         )
-        rules = rules_for(drafts)
+        rules, copy = rules_for(drafts), _copied(skill, source)
         return SuiteDraft(
             spec=SuiteSpec(
                 name=name,
@@ -69,9 +70,9 @@ class SkillValidator:
                 policy=rules.policy,
             ),
             tasks=drafts,
-            files={f"skills/{name}/{place}": file for place, file in _copied(skill).items()},
+            files={f"skills/{name}/{place}": file for place, file in copy.files.items()},
             comments=rules.comments,
-            notes=(*left_out, *_notes(labels, read)),
+            notes=(*left_out, *_notes(labels, read), *notes_on_copy(copy)),
         )
 
 
@@ -112,8 +113,13 @@ def _readable(source: Path, skill: Path, scenarios: list[Scenario]) -> tuple[lis
     return read, left_out
 
 
-def _copied(skill: Path) -> dict[str, SuiteFile]:
-    return tree(skill, without=lambda path: path.parts[0] == _TESTS or belongs_to_evals(path))
+def _copied(skill: Path, source: Path) -> SkillCopy:
+    """Neither evals nor, where they are its own, the tests that this suite is made of."""
+    copy = copy_skill(skill)
+    if skill not in source.resolve().parents:
+        return copy
+    kept = {path: file for path, file in copy.files.items() if not path.startswith(f"{_TESTS}/")}
+    return SkillCopy(files=kept, left_out=(*copy.left_out, _TESTS))
 
 
 def _notes(labels: Sequence[str], read: Sequence[ReadScenario]) -> Iterator[str]:
@@ -122,6 +128,6 @@ def _notes(labels: Sequence[str], read: Sequence[ReadScenario]) -> Iterator[str]
     answers = sum(words_of(assertion) is not None for each in read for assertion in each.scenario.assertions or [])
     if answers:
         yield (
-            f"{answers} assertions are about what the agent says. Checks look at the workspace, so judges are asked "
-            "about them; where an answer must be exact, ask for it in a file and check that."
+            f"Assertions about what the agent says ({answers}) are put to the judges, because checks look at the "
+            "workspace. Where an answer must be exact, ask for it in a file and check the file."
         )
