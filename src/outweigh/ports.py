@@ -651,3 +651,6 @@ class OutsideJobs(Protocol):
 
     def prepare(self, trials: Sequence[Trial]) -> OutsideJob:
         """A job for trials of one arm, not started yet; one that the harness would refuse is refused here."""
+
+    def may_mend(self, record: RunRecord) -> bool:
+        """Whether another attempt at a trial that infrastructure broke could end otherwise."""

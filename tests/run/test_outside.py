@@ -66,6 +66,9 @@ class Jobs:
     def earlier(self) -> Sequence[Job]:
         return self._found
 
+    def may_mend(self, record: RunRecord) -> bool:
+        return True
+
     def prepare(self, trials: Sequence[Trial]) -> Job:
         assert not any(job.begun and job.is_running for job in self.made)
         self.made.append(Job(len(self.made) + 1, trials, self._ending))
@@ -139,6 +142,24 @@ def test_what_infrastructure_broke_goes_into_a_further_job(tmp_path: Path) -> No
     assert {(trial.task_id, trial.arm) for trial in jobs.made[2].trials} == {("two", "b")}
     again = [run for run in bench.kept() if run.trial.task_id == "two" and run.trial.arm == "b"]
     assert sorted((run.trial.repeat, run.attempt) for run in again) == [(1, 1), (1, 2), (2, 1), (2, 2)]
+
+
+def test_what_another_attempt_could_not_mend_gets_none_until_somebody_runs_again(tmp_path: Path) -> None:
+    class Hopeless(Jobs):
+        def may_mend(self, record: RunRecord) -> bool:
+            return record.trial.task_id != "two"
+
+    def breaks_first(trial: Trial, job: int) -> Status | None:
+        return Status.INFRA_ERROR if job <= 2 else Status.COMPLETED
+
+    jobs, bench = Hopeless(breaks_first), Bench(tmp_path)
+
+    assert bench.run(jobs, retries=3) is Stop.INCOMPLETE
+
+    assert {trial.task_id for job in jobs.made[2:] for trial in job.trials} == {"one"}
+    again = Jobs(completed)
+    again.made.extend(Job(number, [], completed) for number in range(1, len(jobs.made) + 1))  # whose names are taken
+    assert bench.run(again) is Stop.DONE
 
 
 def test_patience_with_infrastructure_ends(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ class Outside:
         self._known: dict[str, Trial] = {}
         self._attempts: dict[Coordinates, int] = defaultdict(int)
         self._counted: set[Coordinates] = set()
+        self._given_up: set[Coordinates] = set()
 
     def take_in_earlier(self) -> None:
         """What jobs of an earlier engine have come to; those that are still running are waited for."""
@@ -62,7 +63,7 @@ class Outside:
     def run(self, plan: Sequence[PlannedRun], *, retries: int) -> Stop:
         """Make what is left, and once more what infrastructure broke, as often as the suite allows."""
         for _ in range(retries + 1):
-            left = [planned.trial for planned, _ in progress_of(plan, self._store).left]
+            left = self._left(plan)
             if not left:
                 break
             if self._drain.is_set():
@@ -80,6 +81,11 @@ class Outside:
                 # A harness that ends before its trials do has a reason that another job would only meet again.
                 break
         return Stop.INCOMPLETE if progress_of(plan, self._store).left else Stop.DONE
+
+    def _left(self, plan: Sequence[PlannedRun]) -> list[Trial]:
+        """Trials that are worth an attempt of this engine."""
+        trials = (planned.trial for planned, _ in progress_of(plan, self._store).left)
+        return [trial for trial in trials if _coordinates(trial) not in self._given_up]
 
     def _follow(self, jobs: Sequence[OutsideJob]) -> int:
         """Take results in as they come, until no job is running; how many trials have none in the end."""
@@ -122,6 +128,8 @@ class Outside:
         kept = self._adopt(record, trial, number, job.name)
         self._store.append(kept)
         self._remember(kept)
+        if kept.status in EXCLUDED and not self._jobs.may_mend(record):
+            self._given_up.add(_coordinates(trial))
         self._listen(finished(kept))
 
     def _remember(self, record: RunRecord) -> None:

@@ -16,6 +16,7 @@ from outweigh.adapters.harbor.program import HarborProgram, environment_for, fin
 from outweigh.adapters.harbor.task_fit import fitting_tasks
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.record.run_record import RunRecord
+from outweigh.record.status import Status
 from outweigh.record.trial import Trial
 from outweigh.run.task_folder import load_task
 from outweigh.task.harbor import HarborSpec
@@ -154,6 +155,20 @@ def test_a_later_engine_finds_jobs_by_their_tickets_and_can_end_them(
 
     assert jobs.prepare(TRIALS).name == "0002-plain"
     assert [job.name for job in jobs.earlier()] == ["0001-plain"]
+
+
+@pytest.mark.parametrize(
+    ("detail", "may"),
+    [
+        ("AgentAuthenticationError: no such key", False),
+        ("SandboxBuildFailedError: no such base image", False),
+        ("EnvironmentStartTimeoutError: the cloud is slow", True),
+        ("ApiOverloadedError: AgentAuthenticationError: said the model", True),
+        (None, True),
+    ],
+)
+def test_what_harbor_calls_final_is_not_tried_again(jobs: HarborJobs, detail: str | None, may: bool) -> None:
+    assert jobs.may_mend(a_run(status=Status.INFRA_ERROR, status_detail=detail)) is may
 
 
 def test_a_number_that_may_be_anybodys_by_now_is_left_alone(tmp_path: Path) -> None:

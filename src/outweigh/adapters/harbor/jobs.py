@@ -9,37 +9,24 @@ harbor/tasks/             tasks with the files of an arm laid over them
 
 import re
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
+from outweigh.adapters.harbor.job import TICKET, HarborJob, ReadResult, Ticket, may_mend, read_ticket
 from outweigh.adapters.harbor.job_file import job_file, job_text
 from outweigh.adapters.harbor.laid_task import laid_folder, lay
-from outweigh.adapters.harbor.program import HarborProgram, is_running, last_words, log_file, stop
+from outweigh.adapters.harbor.program import HarborProgram
 from outweigh.adapters.harbor.task_fit import HarborTask
-from outweigh.errors import EvidenceError, UsageError
+from outweigh.errors import UsageError
 from outweigh.record.run_record import RunRecord
 from outweigh.record.trial import Trial
 from outweigh.task.arm import Arm
 from outweigh.task.harbor import HarborSpec
 
 FOLDER = "harbor"
-_TICKET = ".ticket"
 _JOB_NAME = re.compile(r"(\d{4,})-.*\.json")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._]+")
-_READ_LOG_BYTES = 20_000
-
-ReadResult = Callable[[Path], RunRecord]
-"""A trial's `result.json` as a record; EvidenceError where it cannot be read."""
-
-
-class Ticket(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a job stands for."""
-
-    arm: str
-    trials: tuple[Trial, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,64 +39,6 @@ class HarborSetting:
     overlays: Mapping[str, bytes]
     at_once: int
     timeout_seconds: float | None
-
-
-class HarborJob:
-    """One job: started by us now, or found as an earlier engine left it."""
-
-    def __init__(self, file: Path, ticket: Ticket, start: Callable[[], None], read: ReadResult) -> None:
-        self.name = file.stem
-        self.trials = ticket.trials
-        self._file = file
-        self._ticket = ticket
-        self._begin = start
-        self._read = read
-        self._seen: set[Path] = set()
-        self._unread: list[str] = []
-
-    def start(self) -> None:
-        """Begin; a job that was started is found again by its ticket."""
-        # Whole or not at all: half a ticket would be in the way of every later engine.
-        unfinished = self._file.with_suffix(".unfinished")
-        unfinished.write_bytes(msgspec.json.encode(self._ticket) + b"\n")
-        unfinished.replace(self._file.with_suffix(_TICKET))
-        self._begin()
-
-    @property
-    def is_running(self) -> bool:
-        """Whether its process is alive."""
-        return is_running(self._file)
-
-    def new_results(self) -> Sequence[RunRecord]:
-        """Results in the order in which they were written; one that is being written is left for the next time."""
-        final = not self.is_running  # asked first: what cannot be read after the end never can
-        found = []
-        for file in self._result_files():
-            try:
-                found.append(self._read(file))
-            except EvidenceError as fault:
-                if not final:
-                    continue
-                self._unread.append(str(fault))
-            self._seen.add(file)
-        return found
-
-    def stop(self, *, at_once: bool) -> None:
-        """End it."""
-        stop(self._file, at_once=at_once)
-
-    def last_words(self) -> str:
-        """What could not be read, and the end of the log."""
-        try:
-            log = log_file(self._file).read_bytes()[-_READ_LOG_BYTES:]
-        except OSError:
-            log = b""
-        return " ".join([*self._unread, last_words(log), f"(All of it is in {log_file(self._file)}.)"])
-
-    def _result_files(self) -> list[Path]:
-        left = self._file.parent / "jobs" / self.name
-        found = [file for file in left.glob("*/result.json") if file not in self._seen]
-        return sorted(found, key=lambda file: (file.stat().st_mtime_ns, file))
 
 
 class HarborJobs:
@@ -133,8 +62,8 @@ class HarborJobs:
     def earlier(self) -> Sequence[HarborJob]:
         """Every job that has a ticket, oldest first."""
         return [
-            HarborJob(path.with_suffix(".json"), _ticket(path), lambda: None, self._read)
-            for path in sorted(self._folder.glob(f"*{_TICKET}"))
+            HarborJob(path.with_suffix(".json"), read_ticket(path), lambda: None, self._read)
+            for path in sorted(self._folder.glob(f"*{TICKET}"))
         ]
 
     def prepare(self, trials: Sequence[Trial]) -> HarborJob:
@@ -152,8 +81,12 @@ class HarborJobs:
             raise UsageError(f"{fault.filename} cannot be written: {fault.strerror}. Name a store by -o.") from fault
         environment = self._environments[arm.name]
         self._program.refuse_impossible(file, environment)
-        ticket = Ticket(arm=arm.name, trials=tuple(trials))
+        ticket = Ticket(trials=tuple(trials))
         return HarborJob(file, ticket, lambda: self._start(file, environment), self._read)
+
+    def may_mend(self, record: RunRecord) -> bool:
+        """Not where Harbor itself would not try again."""
+        return may_mend(record)
 
     def close(self) -> None:
         """Reap what has ended. What has not ends by itself, and the next engine finds its results."""
@@ -188,12 +121,3 @@ def described(setting: HarborSetting, folder: Path, number: int, trials: Sequenc
 
 def _job_name(number: int, arm: Arm) -> str:
     return f"{number:04}-{_UNSAFE.sub('-', arm.name)[:60]}"
-
-
-def _ticket(path: Path) -> Ticket:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Ticket)
-    except (OSError, msgspec.MsgspecError) as fault:
-        raise EvidenceError(
-            f"{path} cannot be read: {fault}. Remove it, and import what Harbor left by `outweigh import`."
-        ) from fault
