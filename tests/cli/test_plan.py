@@ -120,6 +120,19 @@ def test_a_ratio_is_shown_as_a_relative_change(outweigh: Any) -> None:
     assert "an effect of 25.0 % is a ratio of 1.25; the fall that is as easy to see is 20.0 %." in page
 
 
+def test_what_judges_say_is_planned_in_points(outweigh: Any) -> None:
+    page = outweigh("plan", RECORDED, *ARMS, "--metric", "judge_score").out
+
+    assert "plan for judge_score, T1-skill against T0-plain: to see 5.0 points" in page
+
+
+def test_judges_that_nobody_asked_plan_nothing(outweigh: Any, collected: Callable[[Rows], str]) -> None:
+    answer = outweigh("plan", collected(PILOT), *ARMS, "--metric", "judge_score")
+
+    assert answer.code == 3
+    assert "tasks that know judge_score in both arms: 0" in answer.err
+
+
 def test_unknown_costs_leave_the_effects_and_can_be_stated(outweigh: Any, collected: Callable[[Rows], str]) -> None:
     path = collected(PILOT)
 

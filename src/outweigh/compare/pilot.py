@@ -37,10 +37,11 @@ class Pilot:
 def read_pilot(comparison: Comparison, metric: str, *, logs: bool) -> Pilot:
     """Separate the variance of a metric's deltas; refuse records that show no variance or cannot separate it."""
     before, after = _shared_moments(comparison, metric, logs=logs)
+    called = metric.removeprefix("deciding_")  # which judges may decide is no part of the name
     components, counts = estimate_components(after, before), np.concatenate([before.counts, after.counts])
     if components.tasks < 2:
         raise EvidenceError(
-            f"tasks that know {metric} in both arms: {components.tasks}. Variance between tasks takes at least 2, and "
+            f"tasks that know {called} in both arms: {components.tasks}. Variance between tasks takes at least 2, and "
             "a plan worth having 10 or more. Run more tasks, or state the variances with --components."
         )
     if components.true_deltas is None and counts.max() > 1:
@@ -50,7 +51,7 @@ def read_pilot(comparison: Comparison, metric: str, *, logs: bool) -> Pilot:
         )
     if _total(components) <= DUST**2:
         raise EvidenceError(
-            f"{metric} differs by the same amount on every task, run after run, so the pilot does not show how far "
+            f"{called} differs by the same amount on every task, run after run, so the pilot does not show how far "
             "another one could be off. Run more tasks, or state the variances with --components."
         )
     return Pilot(
