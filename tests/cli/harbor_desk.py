@@ -28,6 +28,7 @@ class HarborDesk:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.suite, self.store, self.flags = folder / "suite", folder / "store", folder / "flags"
+        self.events = folder / "events.ndjson"
         self._temporary = folder / "tmp"
         self._held = ExitStack()
         for made in (self.suite, self.flags, self._temporary):
@@ -77,6 +78,10 @@ class HarborDesk:
 
     def records(self) -> list[RunRecord]:
         return records(self.store) if any(self.store.glob("*.jsonl")) else []
+
+    def has_a_result(self) -> bool:
+        """Whether an engine that was told to write its events there has kept a first record."""
+        return self.events.exists() and b'"kind":"finished"' in self.events.read_bytes()
 
     def close(self) -> None:
         """Leave no job behind, however a test ended."""

@@ -80,8 +80,8 @@ def test_what_harbor_ran_is_evidence_under_the_suites_own_names(desk: HarborDesk
 
 def test_an_interrupted_run_keeps_what_has_finished_and_goes_on(desk: HarborDesk) -> None:
     desk.write({"idle": IDLE, "solver": SOLVER}, solution=WAIT)
-    engine = desk.start()
-    until(lambda: (desk.flags / "begun").exists() and any(run.trial.arm == "idle" for run in desk.records()))
+    engine = desk.start("--events", str(desk.events))
+    until(lambda: (desk.flags / "begun").exists() and desk.has_a_result())
 
     engine.press_ctrl_c()
     ended = engine.wait()
@@ -100,7 +100,7 @@ def test_an_interrupted_run_keeps_what_has_finished_and_goes_on(desk: HarborDesk
 def test_a_job_that_outlives_its_engine_is_waited_for_and_taken_in(desk: HarborDesk) -> None:
     desk.write({"idle": IDLE, "solver": SOLVER}, solution=WAIT)
     engine = desk.start()
-    until((desk.flags / "begun").exists)
+    until(lambda: (desk.flags / "begun").exists() and len(list(desk.store.glob("harbor/*.pid"))) == 2)
     engine.kill()
     begun = desk.jobs()
 

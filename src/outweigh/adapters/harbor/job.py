@@ -59,7 +59,7 @@ class HarborJob:
             self._begin()
         except OSError as fault:
             raise UsageError(
-                f"job {self._file} cannot be started: {fault.strerror}. Mend that and run again."
+                f"job {self._file} cannot be started: {fault.strerror}. Run again when it can."
             ) from fault
 
     @property
