@@ -17,6 +17,8 @@ from outweigh.testing.importer_contract import ImporterContract, read_all
 
 SAMPLES = Path(__file__).parent / "samples" / "mlflow"
 BY_OK = {"columns": {"success": "ok"}}
+WITHOUT_WRITES = frozenset({"input_tokens"})
+"""Models that write no cache of their own count what was read of it alone; then all the rest was fresh."""
 
 
 def runs_of(path: Path, **wishes: object) -> tuple[list[RunRecord], ImportNotes]:
@@ -62,6 +64,8 @@ class TestTables(ImporterContract):
 
 
 class TestTraces(ImporterContract):
+    alternatives = WITHOUT_WRITES
+
     def importer(self) -> Mlflow:
         return Mlflow()
 
@@ -73,6 +77,8 @@ class TestTraces(ImporterContract):
 
 
 class TestDatabase(ImporterContract):
+    alternatives = WITHOUT_WRITES
+
     def importer(self) -> Mlflow:
         return Mlflow()
 
@@ -84,6 +90,8 @@ class TestDatabase(ImporterContract):
 
 
 class TestResultTable(ImporterContract):
+    alternatives = WITHOUT_WRITES
+
     def importer(self) -> Mlflow:
         return Mlflow()
 
@@ -145,6 +153,14 @@ def test_tokens_of_a_trace_never_include_the_cache_and_stay_unknown_where_it_is(
     assert (known.cache_read_tokens, known.cache_write_tokens) == (100, 5)
     assert (unknown.usage.input_tokens, unknown.usage.output_tokens) == (None, 7)
     assert unknown.extra["token_usage"]["input_tokens"] == 120
+
+
+def test_a_model_that_writes_no_cache_has_what_was_not_read_as_input(tmp_path: Path) -> None:
+    path = database(tmp_path, "UPDATE trace_info SET cache_creation_input_tokens = NULL")
+
+    usage = by_arm(runs_of(path, **BY_OK)[0])["plain", "Say hello"].usage
+
+    assert (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens) == (20, 100, None)
 
 
 def test_what_broke_was_not_answered_wrongly_though_mlflow_counts_it_so(tmp_path: Path) -> None:
