@@ -45,4 +45,6 @@ def _existing(text: str) -> Path:
         there = False
     if not there:
         raise UsageError(f"there is no {text}; name the file or folder that the harness left.")
+    if not path.is_file() and not path.is_dir():
+        raise UsageError(f"{text} is neither a file nor a folder, and it is read more than once: write it into a file.")
     return path

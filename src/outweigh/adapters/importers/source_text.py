@@ -1,5 +1,6 @@
 """Files that other programs wrote: opened with care, decoded with patience, refused in sentences."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,15 +48,14 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path, limit: int = WHOLE_LIMIT) -> bytes:
-    """A file as a whole; one that does not fit is refused."""
+    """A file as a whole; one that does not fit is refused, and not read to find that out."""
     with opened(path) as stream:
-        content = stream.read(limit + 1)
-    if len(content) > limit:
-        raise EvidenceError(
-            f"{path} has more than {limit // 2**20:,} MiB and would have to be held whole. Split it, or export it as "
-            "JSON Lines."
-        )
-    return content
+        if os.fstat(stream.fileno()).st_size <= limit:
+            return stream.read(limit)
+    raise EvidenceError(
+        f"{path} has more than {limit // 2**20:,} MiB and would have to be held whole. Split it, or write its runs as "
+        "JSON Lines."
+    )
 
 
 def read_json(path: Path, notes: ImportNotes) -> Any:
