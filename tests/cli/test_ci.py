@@ -168,6 +168,15 @@ class TestForks:
         assert job.run(*project.sides("better")).code == 3
         assert job.outputs["decision"] == "inconclusive"
 
+    def test_a_fork_without_the_variables_of_harbor_is_not_run(self, tmp_path: Path, job: Job) -> None:
+        harbor = {"pass_environment": ["OUTWEIGH_NO_SUCH_KEY"]}
+        project = Project(tmp_path, {"agent": "openhands"}, executor="harbor", harbor=harbor)
+        project.branch("better", SOLVES)
+        job.from_fork()
+
+        assert job.run(*project.sides("better")).code == 0
+        assert job.outputs["decision"] == "not-run"
+
     def _asking(self, folder: Path) -> Project:
         """A suite whose agent needs a secret."""
         project = Project(folder, agent(secrets=["OUTWEIGH_NO_SUCH_KEY"]))

@@ -1,5 +1,6 @@
 """Claims about suites that the real Harbor runs, as their user meets them: processes, words, exit codes, records."""
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.engines import until
 from tests.cli.harbor_desk import IDLE, SOLVER, TELLING, WAIT, HarborDesk, require_harbor
+from tests.repositories import Repository
 
 from outweigh.adapters.harbor.program import is_running
 from outweigh.adapters.stores.experiment_file import recall_suite
@@ -76,6 +78,21 @@ def test_what_harbor_ran_is_evidence_under_the_suites_own_names(desk: HarborDesk
     assert len(desk.jobs()) == 4
     assert desk.records()[:4] == made
     assert Counter(run.trial.repeat for run in desk.records()) == {1: 4, 2: 4}
+
+
+def test_two_commits_are_tried_against_each_other(desk: HarborDesk) -> None:
+    desk.write({"agent": {"agent": "local_rooms:ReadingAgent"}, "unused": IDLE})
+    repository = Repository(desk.folder / "project")
+    shutil.move(desk.suite, repository.folder / "evals")
+    desk.suite = repository.folder / "evals"
+    repository.commit({"CLAUDE.md": "Think before you write.\n"})
+    repository.git("checkout", "--quiet", "-b", "better")
+    repository.commit({"CLAUDE.md": "The answer is 42.\n"})
+
+    ended = desk.run("--base", "main", "--head", "better")
+
+    assert ended.code == 0, ended.err
+    assert {run.trial.arm: passed(run).value for run in desk.records()} == {"base": 0, "head": 1}
 
 
 def test_an_interrupted_run_keeps_what_has_finished_and_goes_on(desk: HarborDesk) -> None:

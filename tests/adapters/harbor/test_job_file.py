@@ -112,6 +112,7 @@ def test_a_model_gets_the_provider_that_its_agent_cannot_do_without(agent: str, 
     [
         ({"agent": "shell", "options": {"command": "true"}}, "Harbor has no agent 'shell'"),
         ({"agent": "scripted"}, "Harbor has no agent 'scripted'"),
+        ({"agent": "qwen-coder"}, "what Harbor calls qwen-coder is qwen-code here"),
         ({"flags": ("--verbose",)}, "takes no `flags`"),
         ({"agent": "oracle", "options": {"fast": True}}, "oracle has no `options`"),
         ({"agent": "aider", "mcp_servers": {"files": McpServer(command=["files"])}}, "starts no tool servers"),

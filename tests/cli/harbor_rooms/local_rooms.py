@@ -113,6 +113,8 @@ class LocalRoom(BaseEnvironment):  # type: ignore[misc]
 class TellingAgent(BaseAgent):  # type: ignore[misc]
     """Solves the task, shows the test what it was given, and says what it used."""
 
+    work = "echo 42 >answer.txt"
+
     @staticmethod
     def name() -> str:
         return "telling"
@@ -126,6 +128,12 @@ class TellingAgent(BaseAgent):  # type: ignore[misc]
     async def run(self, instruction: str, environment: BaseEnvironment, context: Any) -> None:
         await environment.exec('printf %s "$ASKED" >/flags/asked.txt', env={"ASKED": instruction})
         await environment.exec("find . -type f | sort >/flags/files.txt; env >/flags/variables.txt")
-        await environment.exec("echo 42 >answer.txt")
+        await environment.exec(self.work)
         context.n_input_tokens, context.n_cache_tokens, context.n_output_tokens = 1_000, 200, 50
         context.cost_usd = 0.25
+
+
+class ReadingAgent(TellingAgent):
+    """Solves the task when its instructions say how."""
+
+    work = "grep -q 42 CLAUDE.md && echo 42 >answer.txt"

@@ -50,6 +50,8 @@ def _misfits(arm: Arm) -> Iterator[str]:
     """Everything about the arm that would be lost on the way, with the way out."""
     if arm.agent in _OURS_ALONE:
         yield f"Harbor has no agent {arm.agent!r}; take another agent, or leave out --executor harbor."
+    if (ours := {theirs: ours for ours, theirs in _NAMES.items()}.get(arm.agent)) is not None:
+        yield f"what Harbor calls {arm.agent} is {ours} here, and only so its files go where it looks; write that."
     if arm.flags:
         yield "Harbor starts agents by itself and takes no `flags`; `harbor agent schema` lists what `options` can say."
     if arm.agent in _NO_AGENTS and arm.options:

@@ -58,9 +58,7 @@ class HarborJob:
             unfinished.replace(self._file.with_suffix(TICKET))
             self._begin()
         except OSError as fault:
-            raise UsageError(
-                f"job {self._file} cannot be started: {fault.strerror}. Run again when it can."
-            ) from fault
+            raise UsageError(f"job {self._file} cannot be started: {fault.strerror}. Run again when it can.") from fault
 
     @property
     def is_running(self) -> bool:
