@@ -5,8 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.cli.stores import write_store
+from tests.run.shops import Arms, shell, write_suite
 
+from outweigh.record.payment import REUSED
+from outweigh.record.rules import RULES_LABEL
 from outweigh.record.run_record import RunRecord
 from outweigh.task.suite import PolicySpec
 from outweigh.testing.builders import a_run, an_arm
@@ -231,3 +235,39 @@ def test_rules_beside_records_that_are_named_file_by_file_are_not_passed_over_in
 
     assert "says in experiment.json by which rules its runs are compared" in " ".join(apart.out.split())
     assert "by which rules its runs" not in " ".join(whole.out.split())
+
+
+class TestAnEdit:
+    """Rules that are changed once results are in decide nothing, also where they are changed behind our back."""
+
+    @pytest.fixture
+    def made(self, tmp_path: Path, outweigh: Any) -> Path:
+        arms: Arms = {"plain": shell("true"), "new": shell("exit 0")}
+        suite = write_suite(tmp_path / "suite", arms, repeats=2, sandbox={"kind": "local"})
+        store = tmp_path / "store"
+        done = outweigh("run", "-c", str(suite), "-o", str(store), "--yes")
+        assert done.code == 0, done.err
+        return store
+
+    def test_of_the_rules_beside_records_that_name_others_is_refused_with_the_way_out(
+        self, made: Path, outweigh: Any
+    ) -> None:
+        untouched = outweigh("verdict", str(made))
+        file = made / "experiment.json"
+        file.write_text(file.read_text().replace('"name": "evidence"', '"name": "gates"'))
+
+        edited = outweigh("verdict", str(made))
+        alone = outweigh("verdict", str(made / "runs-engine.jsonl"), "--baseline", "plain", "--candidate", "new")
+
+        assert "experiment.json was edited" not in untouched.err
+        assert (edited.code, edited.out) == (3, "")
+        assert "experiment.json was edited: its policy, profile or looked_at" in edited.err
+        assert "policy evidence (default)" in alone.out
+
+    def test_elsewhere_does_not_matter_to_runs_that_were_taken_over(self, tmp_path: Path, outweigh: Any) -> None:
+        taken = [
+            replace(run, extra={RULES_LABEL: "0" * 64, REUSED: {"run_id": "there"}}) for run in runs("plain", "new")
+        ]
+        store = write_store(tmp_path / "store", taken, ("plain", "new"))
+
+        assert "was edited" not in outweigh("verdict", store).err

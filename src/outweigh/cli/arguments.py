@@ -13,6 +13,7 @@ from outweigh.adapters.stores.import_manifest import unread_rows
 from outweigh.adapters.stores.jsonl import STANDARD_INPUT, JsonLines
 from outweigh.cli.arm_choice import baseline_of, candidates_of
 from outweigh.cli.jury import jury_behind
+from outweigh.cli.kept_rules import KeptRules
 from outweigh.cli.suite_behind import experiment_behind, unheard_suites
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
@@ -108,13 +109,15 @@ def read_records(options: argparse.Namespace, skipped: list[InvalidLine]) -> Ite
 def gather_evidence(options: argparse.Namespace) -> Evidence:
     """Read, check and score everything RUNS names."""
     skipped: list[InvalidLine] = []
+    rules = KeptRules()
     evidence = gather(
-        read_records(options, skipped),
+        rules.watch(read_records(options, skipped)),
         prices=price_tables(options.prices),
         changes=_changes(getattr(options, "changes", None)),
         skipped=skipped,
         jury=jury_behind(options.runs),
     )
+    rules.refuse_edits(options.runs)
     return replace(evidence, warnings=(*evidence.warnings, *unheard_suites(options.runs)))
 
 

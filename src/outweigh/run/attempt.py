@@ -28,6 +28,7 @@ from outweigh.ports import (
 from outweigh.record.run_record import RunRecord
 from outweigh.record.secrecy import without_secrets
 from outweigh.record.status import EXCLUDED, Status
+from outweigh.run.answer import answer_of
 from outweigh.run.checks import CHECK_ENVIRONMENT, evaluate
 from outweigh.run.disk_quota import disk_quota
 from outweigh.run.draft import Draft, record_of
@@ -75,6 +76,7 @@ class Workshop:
     hosts: Callable[[], Hosts | None]
     watch: Watchlist
     keep_bodies: bool
+    rules_sha256: str | None = None
 
 
 def make_attempt(shop: Workshop, planned: PlannedRun, number: int) -> Made:
@@ -105,7 +107,14 @@ def close_abandoned(shop: Workshop, planned: PlannedRun, number: int) -> RunReco
 
 def _draft(shop: Workshop, planned: PlannedRun, number: int, started_at: datetime | None) -> Draft:
     task, arm = shop.tasks[planned.trial.task_id], shop.arms[planned.trial.arm]
-    return Draft(planned=planned, number=number, task=task, arm=arm, started_at=started_at)
+    return Draft(
+        planned=planned,
+        number=number,
+        task=task,
+        arm=arm,
+        started_at=started_at,
+        rules_sha256=shop.rules_sha256,
+    )
 
 
 def _attempt(shop: Workshop, draft: Draft) -> None:
@@ -193,7 +202,14 @@ def _check(shop: Workshop, draft: Draft, room: SandboxRequest, pristine: Path, w
     room.home.mkdir()
     with shop.sandboxes.open(room) as sandbox:
         environment = {**CHECK_ENVIRONMENT, **way_out.variables(sandbox)}
-        checked = evaluate(draft.task, sandbox, pristine, overlay=draft.arm.overlay, environment=environment)
+        checked = evaluate(
+            draft.task,
+            sandbox,
+            pristine,
+            answer=answer_of(draft.artifacts),
+            overlay=draft.arm.overlay,
+            environment=environment,
+        )
     if shop.cancel.is_set():
         raise SandboxError("cancelled while its checks ran")
     draft.checks, draft.checks_seconds = checked.results, monotonic() - began

@@ -8,6 +8,7 @@ from outweigh.ports import AttemptOutcome
 from outweigh.record.check_result import CheckResult
 from outweigh.record.cost import UNKNOWN_COST
 from outweigh.record.metering import Metering, Reported
+from outweigh.record.rules import RULES_LABEL
 from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
 from outweigh.record.status import Status
 from outweigh.record.trajectory import Milestone
@@ -37,6 +38,7 @@ class Draft:
     failure: tuple[Status, str] | None = None
     checks: tuple[CheckResult, ...] | None = None
     artifacts: dict[str, bytes] = field(default_factory=dict)
+    rules_sha256: str | None = None
 
     @property
     def run_id(self) -> str:
@@ -80,7 +82,7 @@ def record_of(draft: Draft, kept: dict[str, str], secrets: Collection[str]) -> R
         loaded=said.loaded,
         warnings=tuple(storable(warning, secrets) or "" for warning in said.warnings),
         artifacts=kept,
-        extra={},
+        extra={} if draft.rules_sha256 is None else {RULES_LABEL: draft.rules_sha256},
     )
 
 
