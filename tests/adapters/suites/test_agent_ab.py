@@ -10,12 +10,14 @@ from tests.adapters.suites.foreign_suites import AB_SUITE, ab_suite, write
 from outweigh.adapters.suites.agent_ab import AgentAb
 from outweigh.adapters.suites.git_head import head_commit
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteReader
+from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes
 from outweigh.task.check import CommandCheck
 from outweigh.task.task import GitSource
 from outweigh.testing.suite_reader_contract import WISHES, SuiteReaderContract, written
 
 CONFIG = {"arms": ["without_skelly", "with_skelly"], "repeats": 7, "model": "openai/small", "agent": "build", "x": 1}
+
+NOBODY = SuiteWishes(agent="", model=None)
 
 
 class TestAgentAb(SuiteReaderContract):
@@ -163,3 +165,14 @@ def test_outside_of_a_repository_there_is_nothing_to_start_from(tmp_path: Path) 
 
     with pytest.raises(UsageError, match="lies in no git repository"):
         drafted(tmp_path)
+
+
+def test_the_harness_agent_works_unless_the_user_names_one(tmp_path: Path) -> None:
+    source = ab_suite(tmp_path / "repository")
+
+    theirs, mine = AgentAb().read(source, NOBODY), AgentAb().read(source, WISHES)
+
+    assert {arm.agent for arm in theirs.spec.arms.values()} == {"opencode"}
+    assert any("opencode needs one with its provider" in note for note in theirs.notes)
+    assert {arm.agent for arm in mine.spec.arms.values()} == {"claude-code"}
+    assert any("`-a opencode` makes them as they were" in note for note in mine.notes)

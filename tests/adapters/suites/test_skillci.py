@@ -119,8 +119,11 @@ def test_one_task_file_is_a_suite_too(tmp_path: Path) -> None:
 def test_the_agent_that_all_tasks_name_is_the_suites(tmp_path: Path) -> None:
     write(tmp_path, {"task.json": json.dumps(skillci_task(agent="codex"))})
 
-    assert SkillCi().read(tmp_path, NOBODY).spec.arms["baseline"].agent == "codex"
-    assert SkillCi().read(tmp_path, WISHES).spec.arms["baseline"].agent == "claude-code", "the user wins"
+    theirs, mine = SkillCi().read(tmp_path, NOBODY), SkillCi().read(tmp_path, WISHES)
+
+    assert theirs.spec.arms["baseline"].agent == "codex"
+    assert mine.spec.arms["baseline"].agent == "claude-code", "the user wins"
+    assert any("The tasks are for codex, and the arms have claude-code" in note for note in mine.notes)
 
 
 def test_an_agent_that_is_not_known_here_is_said(tmp_path: Path) -> None:

@@ -76,7 +76,9 @@ def _sentence(name: str) -> str:
 
 
 def _notes(agent: str, model: str | None, files: dict[str, dict[str, SuiteFile]]) -> Iterator[str]:
-    if agent == _AGENT and model is None:
+    if agent != _AGENT:
+        yield f"The harness is for {_AGENT}, and the arms have {agent}; `-a {_AGENT}` makes them as they were."
+    elif model is None:
         yield f"No model is named, and {_AGENT} needs one with its provider: write `model` into the arms, or use -m."
     yield (
         "What its run script says to an arm, and what it runs to prepare one, is no part of the suite. extra_prompt of "

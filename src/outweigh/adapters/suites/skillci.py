@@ -46,7 +46,8 @@ class SkillCi:
         drafts = tuple(
             task_draft(task, name, source, root, own) for name, (task, source) in zip(names, read, strict=True)
         )
-        arms, rules = _arms(root, _agent(tasks, wishes), wishes.model), rules_for(drafts)
+        agent, rules = _agent(tasks, wishes), rules_for(drafts)
+        arms = _arms(root, agent, wishes.model)
         return SuiteDraft(
             spec=SuiteSpec(
                 name=folder_name(root.resolve().name, self.name),
@@ -59,7 +60,7 @@ class SkillCi:
             tasks=drafts,
             files=arms.files,
             comments={**arms.comments, **rules.comments},
-            notes=(*arms.notes, *_notes(tasks)),
+            notes=(*arms.notes, *_notes(tasks, agent)),
         )
 
 
@@ -108,12 +109,12 @@ def _arms(root: Path, agent: str, model: str | None) -> ArmsDraft:
     return unnamed_arms(agent, model)
 
 
-def _notes(tasks: Sequence[SkillCiTask]) -> Iterator[str]:
+def _notes(tasks: Sequence[SkillCiTask], agent: str) -> Iterator[str]:
     stated = sorted({task.agent for task in tasks})
-    if len(stated) > 1 or _NOT_KNOWN_HERE in stated:
+    if stated != [agent]:
         yield (
-            f"The tasks are for {' and '.join(stated)}. A suite has one agent for all tasks, and {_NOT_KNOWN_HERE} is "
-            "not known here: see `agent` of the arms."
+            f"The tasks are for {' and '.join(stated)}, and the arms have {agent}: one agent works on all tasks, and "
+            f"{_NOT_KNOWN_HERE} is not known here. -a names another."
         )
     yield "Titles are left out: a task is called by its id."
     rubrics = {task.id: task.judge_rubric for task in tasks if task.judge_rubric is not None}
