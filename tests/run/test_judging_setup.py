@@ -89,5 +89,10 @@ class TestMaterial:
     def test_of_a_run_from_elsewhere_nobody_knows_what_it_changed(self) -> None:
         assert material_of(a_run(), lambda _: b"").diff is None
 
+    def test_of_what_another_harness_ran_nobody_claims_that_nothing_changed(self) -> None:
+        elsewhere = a_run(setup_seconds=0.1, check_command_count=None)
+
+        assert material_of(elsewhere, lambda _: b"").diff is None
+
     def test_bytes_that_are_no_text_are_shown_as_such(self) -> None:
         assert material_of(a_run(artifacts={"diff.patch": "1" * 64}), lambda _: b"+\xff").diff == "+\\xff"

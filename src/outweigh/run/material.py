@@ -26,8 +26,11 @@ def material_of(run: RunRecord, artifact: Artifact) -> Material:
 
 
 def _empty_diff(run: RunRecord) -> str | None:
-    """An engine keeps no empty artifacts: of a run that it made itself, a missing diff means that nothing changed."""
-    return "" if run.checks is not None and run.setup_seconds is not None else None
+    """The engine keeps no empty artifacts: of a run that it made itself, a missing diff means that nothing changed.
+
+    Only the engine counts the commands of checks. What another harness ran may have changed anything.
+    """
+    return "" if run.check_command_count is not None and run.setup_seconds is not None else None
 
 
 def _conversation(run: RunRecord, artifact: Artifact) -> str | None:
