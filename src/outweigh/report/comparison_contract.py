@@ -11,6 +11,7 @@ from outweigh.compare.inference import Inference, Population
 from outweigh.compare.judge_panel import JudgePanel
 from outweigh.report.judges_contract import panel_payload
 from outweigh.report.payload import Payload, finite, never_passes
+from outweigh.report.sightings_contract import sightings_payload
 from outweigh.stats.estimate import Interval
 from outweigh.stats.quantity import Quantity
 
@@ -41,6 +42,7 @@ def comparison_payload(comparison: Comparison, inference: Inference, panel: Judg
             "sign_flip": {"p_value": inference.sign_flip.p_value, "method": inference.sign_flip.method},
         },
         "judges": panel_payload(panel),
+        "sightings": sightings_payload(comparison),
         "warnings": [
             *comparison.warnings,
             *comparison.composite_warnings,

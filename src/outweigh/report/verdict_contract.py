@@ -9,18 +9,19 @@ import msgspec
 from outweigh.compare.comparison import Comparison
 from outweigh.report.payload import Payload, finite
 from outweigh.report.rule_source import RuleSource
+from outweigh.report.sightings_contract import sightings_payload
 from outweigh.verdict.verdict import Gate, Sensitivity, Verdict
 
 
 def verdict_payload(verdict: Verdict, comparison: Comparison, source: RuleSource, *, may_promote: bool) -> Payload:
     """`verdict --format json`. `verdict_sha256` is over the answer alone: equal answers have equal ones.
 
-    It covers neither the evidence's hash nor who chose the rule.
+    It covers neither the evidence's hash, nor who chose the rule, nor what was seen of the arms beside their figures.
     """
     answer = _answer(verdict, comparison, may_promote=may_promote)
     fingerprint = sha256(msgspec.json.encode(answer, order="sorted")).hexdigest()
     origins = {"policy_from": source.value, "evidence_sha256": verdict.evidence_sha256}
-    return {**answer, "verdict_sha256": fingerprint, **origins}
+    return {**answer, "verdict_sha256": fingerprint, **origins, "sightings": sightings_payload(comparison)}
 
 
 def _answer(verdict: Verdict, comparison: Comparison, *, may_promote: bool) -> Payload:
