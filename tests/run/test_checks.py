@@ -45,7 +45,13 @@ class Scene:
         for root in (self.untouched, self.workspace):
             write(root / path, content)
 
-    def evaluate(self, *checks: Check, overlay: tuple[OverlayFile, ...] = (), tests: bool = True) -> Evaluation:
+    def evaluate(
+        self,
+        *checks: Check,
+        overlay: tuple[OverlayFile, ...] = (),
+        tests: bool = True,
+        answer: str | None = None,
+    ) -> Evaluation:
         task = Task(
             id="task-1",
             instruction="Do it.",
@@ -59,7 +65,7 @@ class Scene:
             checksum="0",
         )
         with LocalSandboxes().open(room_request(self.workspace, self.home)) as sandbox:
-            return evaluate(task, sandbox, self.untouched, overlay=overlay)
+            return evaluate(task, sandbox, self.untouched, overlay=overlay, answer=answer)
 
     def check(self, check: Check, *, overlay: tuple[OverlayFile, ...] = ()) -> CheckResult:
         (result,) = self.evaluate(check, overlay=overlay).results

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from outweigh.errors import UsageError
 from outweigh.run import confined
 from outweigh.run.patterns import BadPatternError, compile_patterns
-from outweigh.task.check import Check, FileContainsCheck, RewardCheck, TestSuiteCheck, UnchangedCheck
+from outweigh.task.check import (
+    AnswerContainsCheck,
+    Check,
+    FileContainsCheck,
+    RewardCheck,
+    TestSuiteCheck,
+    UnchangedCheck,
+)
 
 
 def refuse_impossible_checks(checks: Sequence[Check], source: str) -> None:
@@ -31,6 +38,8 @@ def _fault(check: Check) -> str | None:
             return _command_fault(run) or (_path_fault(report) if report is not None else None)
         case FileContainsCheck():
             return _path_fault(check.path) or _content_fault(check)
+        case AnswerContainsCheck():
+            return _content_fault(check)
         case RewardCheck(run=run):
             return _command_fault(run)
         case _:
@@ -49,7 +58,7 @@ def _path_fault(path: str) -> str | None:
     return None
 
 
-def _content_fault(check: FileContainsCheck) -> str | None:
+def _content_fault(check: FileContainsCheck | AnswerContainsCheck) -> str | None:
     if (check.text is None) == (check.regex is None):
         return "state either text or regex"
     try:

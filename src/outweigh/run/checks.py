@@ -11,12 +11,14 @@ from pathlib import Path
 from outweigh.ports import Sandbox, SandboxError
 from outweigh.record.check_result import CheckResult
 from outweigh.run import confined
+from outweigh.run.answer import answer_contains
 from outweigh.run.command_checks import TESTS_FOLDER, Bench, run_command, run_reward, run_tests
 from outweigh.run.file_checks import file_contains, file_exists, json_value
 from outweigh.run.outcome import Outcome, result_of
 from outweigh.run.unchanged import unchanged
 from outweigh.task.arm import OverlayFile
 from outweigh.task.check import (
+    AnswerContainsCheck,
     Check,
     CommandCheck,
     FileContainsCheck,
@@ -44,15 +46,19 @@ def evaluate(
     sandbox: Sandbox,
     untouched: Path,
     *,
+    answer: str | None,
     overlay: Sequence[OverlayFile] = (),
     environment: Mapping[str, str] = CHECK_ENVIRONMENT,
 ) -> Evaluation:
     """Run every check. What the agent left in the way of one fails it; a broken sandbox or disk raises SandboxError.
 
     Files that must not change are looked at first, before any command leaves traces; the rest follow as declared.
+    `answer` is what the agent said last, None where nobody knows.
     """
     bench = Bench(sandbox=sandbox, tests=_tests(task), environment=environment)
-    look = partial(_look, bench=bench, untouched=untouched, overlay={file.path: file for file in overlay})
+    look = partial(
+        _look, bench=bench, untouched=untouched, overlay={file.path: file for file in overlay}, answer=answer
+    )
     try:
         early = {check.name: look(check) for check in task.checks if isinstance(check, UnchangedCheck)}
         outcomes = [(check, early.get(check.name) or look(check)) for check in task.checks]
@@ -69,10 +75,14 @@ def evaluate(
     )
 
 
-def _look(check: Check, *, bench: Bench, untouched: Path, overlay: Mapping[str, OverlayFile]) -> Outcome:
+def _look(
+    check: Check, *, bench: Bench, untouched: Path, overlay: Mapping[str, OverlayFile], answer: str | None
+) -> Outcome:
     try:
         if isinstance(check, UnchangedCheck):
             return unchanged(check, bench.root, untouched, overlay)
+        if isinstance(check, AnswerContainsCheck):
+            return answer_contains(check, answer)
         return _run(check, bench)
     except confined.RefusedError as refusal:
         return Outcome(passed=False, detail=str(refusal))
@@ -92,8 +102,8 @@ def _run(check: Check, bench: Bench) -> Outcome:
             return file_contains(check, bench.root)
         case JsonValueCheck():
             return json_value(check, bench.root)
-        case UnchangedCheck():
-            raise AssertionError("looked at before anything runs")
+        case UnchangedCheck() | AnswerContainsCheck():
+            raise AssertionError("needs no bench")
 
 
 def _tests(task: Task) -> Path | None:

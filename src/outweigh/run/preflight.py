@@ -90,7 +90,7 @@ def _broken(task: Task, premises: Premises, fault: Exception) -> PreflightResult
 
 def _try(task: Task, premises: Premises, pristine: Path, name: str) -> Checked:
     with _room(task, premises, pristine, name) as request, premises.sandboxes.open(request) as sandbox:
-        return evaluate(task, sandbox, pristine, environment=premises.environment_in(sandbox)).results
+        return evaluate(task, sandbox, pristine, answer="", environment=premises.environment_in(sandbox)).results
 
 
 def _try_solution(task: Task, premises: Premises, pristine: Path) -> tuple[Checked | None, str | None]:
@@ -102,7 +102,8 @@ def _try_solution(task: Task, premises: Premises, pristine: Path) -> tuple[Check
             done = _solve(task, Path(task.solution_folder), sandbox, premises)
         # As in a trial, the checks come in when whoever did the work is gone.
         with premises.sandboxes.open(_fresh_home(request)) as sandbox:
-            results = evaluate(task, sandbox, pristine, environment=premises.environment_in(sandbox)).results
+            said, environment = done.stdout.decode(errors="replace"), premises.environment_in(sandbox)
+            results = evaluate(task, sandbox, pristine, answer=said, environment=environment).results
     return results, _trouble(done)
 
 

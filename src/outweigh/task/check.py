@@ -59,6 +59,14 @@ class JsonValueCheck(CheckSpec, frozen=True, kw_only=True, tag="json_value"):
     equals: Any
 
 
+class AnswerContainsCheck(CheckSpec, frozen=True, kw_only=True, tag="answer_contains"):
+    """What the agent said last must contain a text, or match a regular expression; where `absent` is set, must not."""
+
+    text: str | None = None
+    regex: str | None = None
+    absent: bool = False
+
+
 class UnchangedCheck(CheckSpec, frozen=True, kw_only=True, tag="unchanged"):
     """Files that the agent must leave as they were; patterns as in `.gitignore`, without negation."""
 
@@ -74,5 +82,12 @@ class RewardCheck(CheckSpec, frozen=True, kw_only=True, tag="reward"):
 
 
 Check = (
-    CommandCheck | TestSuiteCheck | FileExistsCheck | FileContainsCheck | JsonValueCheck | UnchangedCheck | RewardCheck
+    CommandCheck
+    | TestSuiteCheck
+    | FileExistsCheck
+    | FileContainsCheck
+    | JsonValueCheck
+    | AnswerContainsCheck
+    | UnchangedCheck
+    | RewardCheck
 )

@@ -37,4 +37,5 @@ class Noop:
             cost=reported_cost(0.0),
             step_count=0,
             tool_call_count=0,
+            artifacts={"stdout.txt": b""},
         )

@@ -140,7 +140,7 @@ def _outcome(request: AttemptRequest, done: Completed, report: UsageReport, comp
         tool_call_count=report.tool_calls,
         reached_steps=None if report.reached_steps is None else frozenset(report.reached_steps),
         retry_after_seconds=report.retry_after_seconds,
-        artifacts={name: without_secrets(text, secrets) for name, text in outputs.items() if text},
+        artifacts={name: without_secrets(text, secrets) for name, text in outputs.items()},
     )
 
 

@@ -1,0 +1,68 @@
+"""What an agent said last, from what was kept of it, and what checks make of that."""
+
+import json
+
+import pytest
+
+from outweigh.run.answer import answer_contains, answer_of
+from outweigh.task.check import AnswerContainsCheck
+
+
+def trajectory(*steps: tuple[str, str]) -> bytes:
+    told = [{"step_id": number, "source": who, "message": words} for number, (who, words) in enumerate(steps, start=1)]
+    agent = {"name": "agent", "version": "1"}
+    return json.dumps({"schema_version": "ATIF-v1.6", "session_id": "s", "agent": agent, "steps": told}).encode()
+
+
+@pytest.mark.parametrize(
+    ("steps", "answer"),
+    [
+        ([("user", "Do it."), ("agent", "First."), ("agent", "It is 42.")], "It is 42."),
+        ([("agent", "It is 42."), ("agent", "  "), ("user", "Thanks.")], "It is 42."),
+        ([("user", "Do it.")], ""),
+    ],
+)
+def test_the_answer_is_what_the_agent_said_last(steps: list[tuple[str, str]], answer: str) -> None:
+    assert answer_of({"trajectory.json": trajectory(*steps), "stdout.txt": b"noise"}) == answer
+
+
+def test_a_command_line_answers_by_what_it_prints() -> None:
+    assert answer_of({"stdout.txt": b"It is 42.\n"}) == "It is 42.\n"
+    assert answer_of({"stdout.txt": b""}) == ""
+
+
+@pytest.mark.parametrize("kept", [{}, {"stderr.txt": b"x"}, {"trajectory.json": b"{torn"}])
+def test_what_nobody_kept_is_unknown(kept: dict[str, bytes]) -> None:
+    assert answer_of(kept) is None
+
+
+@pytest.mark.parametrize(
+    ("check", "passed"),
+    [
+        ({"text": "42"}, True),
+        ({"text": "43"}, False),
+        ({"regex": r"(?i)IT IS \d+"}, True),
+        ({"regex": r"^\d+$"}, False),
+        ({"text": "sorry", "absent": True}, True),
+        ({"text": "42", "absent": True}, False),
+        ({"regex": r"\d", "absent": True}, False),
+    ],
+)
+def test_it_must_contain_or_must_not(check: dict[str, object], passed: bool) -> None:
+    outcome = answer_contains(AnswerContainsCheck(name="says", **check), "It is 42.")  # type: ignore[arg-type]
+
+    assert outcome.passed is passed
+    assert (outcome.detail is None) is passed
+
+
+@pytest.mark.parametrize("absent", [True, False])
+def test_an_answer_that_nobody_kept_neither_passes_nor_fails(absent: bool) -> None:
+    outcome = answer_contains(AnswerContainsCheck(name="says", text="42", absent=absent), None)
+
+    assert outcome.passed is None
+
+
+def test_a_search_without_end_is_unknown_and_not_a_hang() -> None:
+    outcome = answer_contains(AnswerContainsCheck(name="says", regex="(a+)+$"), "a" * 40 + "b")
+
+    assert outcome.passed is None
