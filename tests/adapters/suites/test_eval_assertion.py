@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from outweigh.adapters.suites.eval_assertion import Statement, read_assertion
-from outweigh.task.check import Check, CommandCheck, FileContainsCheck, FileExistsCheck, JsonValueCheck
+from outweigh.task.check import (
+    AnswerContainsCheck,
+    Check,
+    CommandCheck,
+    FileContainsCheck,
+    FileExistsCheck,
+    JsonValueCheck,
+)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +78,9 @@ def test_what_is_plainly_stated_becomes_a_check(said: dict[str, Any], check: Che
         {"type": "command", "run": "check", "exit_code": "0"},
         {"type": "json", "path": "a.json", "at": "x", "equals": None},
         {"type": "json", "path": "a.json", "at": "rows[?(@.a)]", "equals": 1},
+        {"type": "contains"},
+        {"type": "regex", "pattern": "("},
+        {"type": "not_regex", "path": "r.md", "pattern": "x"},
         {"type": "tool_call", "tool": "Bash"},
         {"weight": 1},
         {},
@@ -93,19 +103,38 @@ def test_words_beside_it_are_for_the_judge(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("said", "check"),
     [
-        ({"type": "contains", "value": "42"}, "The agent's answer contains the text '42'."),
-        ({"type": "contains", "target": "output", "value": "42"}, "The agent's answer contains the text '42'."),
-        ({"type": "not_contains", "value": "sorry"}, "The agent's answer does not contain the text 'sorry'."),
-        (
-            {"type": "regex", "pattern": "a|b"},
-            "The agent's answer has a part that the regular expression 'a|b' matches.",
-        ),
+        ({"type": "contains", "name": "a", "value": "42"}, {"text": "42"}),
+        ({"type": "contains", "name": "a", "target": "output", "value": "42"}, {"text": "42"}),
+        ({"type": "not_contains", "name": "a", "value": "sorry"}, {"text": "sorry", "absent": True}),
+        ({"type": "regex", "name": "a", "pattern": "a|b"}, {"regex": "a|b"}),
+        ({"type": "not_regex", "name": "a", "pattern": "a|b"}, {"regex": "a|b", "absent": True}),
+        ({"type": "output_matches", "name": "a", "pattern": "a|b"}, {"regex": "a|b"}),
     ],
 )
-def test_what_the_agent_must_say_is_for_the_judge_who_reads_it(said: dict[str, Any], words: str) -> None:
-    assert read_assertion(said) == Statement(name=None, text=words, of_the_answer=True)
+def test_without_a_file_it_is_about_what_the_agent_says(said: dict[str, Any], check: dict[str, Any]) -> None:
+    assert read_assertion(said) == AnswerContainsCheck(name="a", **check)
+
+
+@pytest.mark.parametrize(
+    ("said", "regex", "absent"),
+    [
+        ("contains '100'", "(?i)100", False),
+        ("contains 'SEC-004' or contains \"curl\"", r"(?i)SEC\-004|curl", False),
+        ("Does not contain 'FAILED'.", "(?i)FAILED", True),
+    ],
+)
+def test_a_sentence_that_only_says_contains_is_a_check(said: str, regex: str, absent: bool) -> None:
+    check = read_assertion(said)
+
+    assert isinstance(check, AnswerContainsCheck)
+    assert (check.regex, check.absent) == (regex, absent)
+
+
+@pytest.mark.parametrize("said", ["contains a table", "The report contains 'x'", "contains 'x' and 'y'", "contains ''"])
+def test_a_sentence_that_says_more_is_for_the_judge(said: str) -> None:
+    assert read_assertion(said) == Statement(name=None, text=said)
 
 
 @pytest.mark.parametrize(

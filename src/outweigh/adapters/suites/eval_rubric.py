@@ -34,12 +34,11 @@ _ANCHORS = {"0": "nothing of it", "0.5": "about half of it, or all of it with se
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """`unread` are assertions that nobody could make anything of; `of_the_answer` counts those left to a judge."""
+    """`unread` are assertions that nobody could make anything of."""
 
     checks: list[Check]
     rubric: Rubric | None
     unread: tuple[str, ...]
-    of_the_answer: int
 
 
 def read_expected(case: dict[str, Any]) -> Expected:
@@ -57,7 +56,6 @@ def read_expected(case: dict[str, Any]) -> Expected:
         checks=_named_apart(checks),
         rubric=_rubric(criteria, outcome if statements else None),
         unread=tuple(str(raw)[:100] for raw, reading in found if reading is None),
-        of_the_answer=sum(statement.of_the_answer for statement in statements),
     )
 
 

@@ -23,11 +23,6 @@ def notes_on(tasks: Sequence[EvalTask], baseline: str) -> Iterator[str]:
                 f"{task.wanted_name}: its files {name_some(parts)} are part of the skill. The {SKILL_FILE} comes only "
                 f"with the skill; all others are in the workspace of both arms, so that {baseline} has a part of it."
             )
-    if of_the_answer := sum(task.expected.of_the_answer for task in tasks):
-        yield (
-            f"Assertions about what the agent says ({of_the_answer}) are put to the judges, because checks look at the "
-            "workspace. Where an answer must be exact, ask for it in a file and check the file."
-        )
     if told := [task.wanted_name for task in tasks if task.inputs.unnamed]:
         yield f"The prompts of {name_some(told)} do not name their files; a last line of the instruction does."
     yield from _unused("of its evals", Counter(key for task in tasks for key in task.leftover_keys))
