@@ -5,8 +5,10 @@ from pathlib import Path
 from threading import Event as Signal
 
 import msgspec
+import pytest
 
 from outweigh.adapters.stores.run_store import FolderRunStore
+from outweigh.errors import EvidenceError
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.record.trial import Trial
@@ -213,6 +215,40 @@ def test_a_trial_that_has_a_result_gets_no_other_instead(tmp_path: Path) -> None
     assert bench.run(Jobs(completed, [Job(7, trials, completed)])) is Stop.DONE
 
     assert bench.kept() == before
+
+
+def test_of_jobs_that_ended_long_ago_nothing_is_said_again(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+
+    assert bench.run(Jobs(completed, [Job(7, [run.trial for run in PLAN], lambda trial, job: None)])) is Stop.DONE
+
+    assert "farewell" not in bench.words()
+
+
+def test_what_could_not_be_mended_then_may_have_been_mended_since(tmp_path: Path) -> None:
+    class Hopeless(Jobs):
+        def may_mend(self, record: RunRecord) -> bool:
+            return False
+
+    found = Job(7, [run.trial for run in PLAN], lambda trial, job: Status.INFRA_ERROR)
+    bench = Bench(tmp_path)
+
+    assert bench.run(Hopeless(completed, [found])) is Stop.DONE
+
+    assert sorted(run.attempt for run in bench.kept()) == [1] * len(PLAN) + [2] * len(PLAN)
+
+
+def test_an_engine_that_fails_says_which_jobs_go_on_without_it(tmp_path: Path) -> None:
+    class Damaged(Job):
+        def new_results(self) -> Sequence[RunRecord]:
+            raise EvidenceError("the disk is full.")
+
+    bench = Bench(tmp_path)
+
+    with pytest.raises(EvidenceError, match="the disk is full"):
+        bench.run(Jobs(completed, [Damaged(7, [run.trial for run in PLAN], completed)]))
+
+    assert "still running: 0007." in bench.words()
 
 
 def test_a_job_that_is_still_running_is_waited_for_before_anything_is_started(tmp_path: Path) -> None:

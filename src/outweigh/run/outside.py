@@ -4,8 +4,9 @@ The arms' jobs run at the same time and take their tasks in the plan's order, so
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Event as Signal
+from time import sleep
 
 from outweigh.ports import OutsideJob, OutsideJobs, RunStore
 from outweigh.record.run_record import RunRecord
@@ -55,10 +56,12 @@ class Outside:
             for record in attempts:
                 self._remember(record)
         earlier = self._jobs.earlier()
-        for job in earlier:
-            if job.is_running:
-                self._listen(note(f"job {job.name} of an earlier engine is still running; its results are waited for"))
-        self._follow(earlier)
+        alive = [job for job in earlier if job.is_running]
+        for job in alive:
+            self._listen(note(f"job {job.name} of an earlier engine is still running; its results are waited for"))
+        missing = self._follow(earlier)
+        self._say_missing(alive, missing)
+        self._given_up.clear()  # somebody may have mended it since
 
     def run(self, plan: Sequence[PlannedRun], *, retries: int) -> Stop:
         """Make what is left, and once more what infrastructure broke, as often as the suite allows."""
@@ -77,7 +80,8 @@ class Outside:
             missing = self._follow(jobs)
             if self._drain.is_set():
                 return Stop.INTERRUPTED
-            if missing:
+            self._say_missing(jobs, missing)
+            if any(missing.values()):
                 # A harness that ends before its trials do has a reason that another job would only meet again.
                 break
         return Stop.INCOMPLETE if progress_of(plan, self._store).left else Stop.DONE
@@ -87,25 +91,27 @@ class Outside:
         trials = (planned.trial for planned, _ in progress_of(plan, self._store).left)
         return [trial for trial in trials if _coordinates(trial) not in self._given_up]
 
-    def _follow(self, jobs: Sequence[OutsideJob]) -> int:
-        """Take results in as they come, until no job is running; how many trials have none in the end."""
+    def _follow(self, jobs: Sequence[OutsideJob]) -> Mapping[str, Sequence[Trial]]:
+        """Take results in as they come, until no job is running; which trials of each have none in the end."""
         still_open = {job.name: list(job.trials) for job in jobs}
         asked: set[str] = set()
         running = list(jobs)
-        while running:
-            for job in running:
-                self._stop_if_asked(job, asked)
-            # Asked before results are read, so that the last look comes after the end.
-            ended = [job for job in running if not job.is_running]
-            for job in running:
-                self._take_in(job, still_open[job.name])
-            running = [job for job in running if job not in ended]
-            if running:
-                self._cancel.wait(self._tick_seconds)
-        if not self._drain.is_set():
-            for job in jobs:
-                self._say_missing(job, still_open[job.name])
-        return sum(map(len, still_open.values()))
+        try:
+            while running:
+                for job in running:
+                    self._stop_if_asked(job, asked)
+                # Asked before results are read, so that the last look comes after the end.
+                ended = [job for job in running if not job.is_running]
+                for job in running:
+                    self._take_in(job, still_open[job.name])
+                running = [job for job in running if job not in ended]
+                if running:
+                    sleep(self._tick_seconds)
+        except Exception:
+            names = ", ".join(job.name for job in running)
+            self._listen(note(f"still running: {names}. Run the same command again to go on with them"))
+            raise
+        return still_open
 
     def _take_in(self, job: OutsideJob, still_open: list[Trial]) -> None:
         results = job.new_results()
@@ -151,9 +157,12 @@ class Outside:
         for trial in job.trials:
             self._listen(about(trial, EventKind.STARTED, f"job {job.name}"))
 
-    def _say_missing(self, job: OutsideJob, trials: Sequence[Trial]) -> None:
-        if trials:
-            self._listen(note(f"job {job.name} left {len(trials)} trials without a result. {job.last_words()}"))
+    def _say_missing(self, jobs: Sequence[OutsideJob], missing: Mapping[str, Sequence[Trial]]) -> None:
+        if self._drain.is_set():
+            return  # whoever asked them to end knows why
+        for job in jobs:
+            if trials := missing[job.name]:
+                self._listen(note(f"job {job.name} left {len(trials)} trials without a result. {job.last_words()}"))
 
 
 def _coordinates(trial: Trial) -> Coordinates:
