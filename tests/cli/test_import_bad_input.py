@@ -232,7 +232,7 @@ def test_of_two_figures_under_one_key_none_is_chosen(
 ) -> None:
     sentence = refused(*arguments, write(tmp_path / name, text.encode()))
 
-    assert "'cost' stands twice in one object, so it is not clear which is meant" in sentence
+    assert "'cost' stands for two values, so it is not clear which is meant" in sentence
 
 
 def test_a_document_that_breaks_off_is_refused(refused: Any, tmp_path: Path) -> None:

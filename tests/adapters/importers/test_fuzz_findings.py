@@ -18,6 +18,7 @@ from outweigh.adapters.importers.mini_swe_agent import MiniSweAgent
 from outweigh.adapters.importers.repeated_keys import RepeatedKeyError, decode_once
 from outweigh.adapters.importers.skill_creator import SkillCreator
 from outweigh.adapters.importers.source_text import json_lines, read_json
+from outweigh.adapters.importers.source_yaml import read_yaml
 from outweigh.adapters.importers.swe_bench import SweBench
 from outweigh.errors import EvidenceError
 from outweigh.ports import Importer, ImportNotes
@@ -196,16 +197,16 @@ def test_a_number_beyond_all_numbers_is_unknown(tmp_path: Path) -> None:
         '{"cost": 1, "cost": 2}',
         '{"cost" : 1, "cost" : 2}',
         '{"a": [{"b": {"cost": null, "other": 1, "cost": 2}}]}',
-        '{"a": "say \\"cost\\": 1", "cost": 1, "cost": 1}',
+        '{"a": "say \\"cost\\": 1", "cost": 1, "cost": 1, "cost": [1]}',
         '{"cost": NaN, "cost": 2}',
         '{"c\\u006fst": 1, "cost": 2}',
     ],
 )
-def test_a_key_that_stands_twice_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_key_with_two_values_is_refused(tmp_path: Path, text: str) -> None:
     notes = ImportNotes()
-    sentence = "'cost' stands twice in one object, so it is not clear which is meant"
+    sentence = "'cost' stands for two values, so it is not clear which is meant"
 
-    with pytest.raises(RepeatedKeyError, match="'cost' stands twice"):
+    with pytest.raises(RepeatedKeyError, match="'cost' stands for two values"):
         decode_once(text.encode())
     with pytest.raises(EvidenceError, match=sentence):
         read_json(write(tmp_path / "a.json", text.encode()), notes)
@@ -228,3 +229,32 @@ def test_a_text_in_which_keys_only_seem_to_repeat_is_read(value: object) -> None
         for separators in ((",", ":"), (", ", " : "), (",\n", "\t:\n")):
             text = json.dumps(value, ensure_ascii=ascii_only, separators=separators)
             assert decode_once(text.encode()) == value
+
+
+def test_a_key_that_says_the_same_twice_is_read(tmp_path: Path) -> None:
+    assert decode_once(b'{"cost": 1, "a": {"b": [1]}, "cost": 1, "a": {"b": [1]}}') == {"cost": 1, "a": {"b": [1]}}
+    assert read_yaml(write(tmp_path / "a.yml", b"cost: 1\ncost: 1\n"), ImportNotes(), 100) == {"cost": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: &a {x: 1}\nb: {<<: [*a, *a]}\n", "it refers to itself, or is nested without end"),
+        ("[" * 100_000, "it refers to itself, or is nested without end"),
+        ("- 2026-99-99\n", "month must be in 1..12"),
+    ],
+)
+def test_yaml_that_is_a_trap_is_refused(tmp_path: Path, text: str, reason: str) -> None:
+    with pytest.raises(EvidenceError, match=f"is not valid YAML: {reason}"):
+        read_yaml(write(tmp_path / "a.yml", text.encode()), ImportNotes(), 2**20)
+
+
+def test_yaml_with_two_values_of_a_key_has_none(tmp_path: Path) -> None:
+    notes = ImportNotes()
+
+    found = read_yaml(write(tmp_path / "a.yml", b"- cost: 1\n  cases: 3\n  cost: 2\n"), notes, 2**20)
+
+    assert found == [{"cost": None, "cases": 3}]
+    assert list(notes.warnings) == [
+        f"{tmp_path}/a.yml: 'cost' stands for two values in one place; which is meant is unknown."
+    ]

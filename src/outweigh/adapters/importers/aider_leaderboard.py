@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import date
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from outweigh.adapters.importers.source_text import as_utf8, head, read_bytes
+from outweigh.adapters.importers.source_text import head
+from outweigh.adapters.importers.source_yaml import read_yaml
 from outweigh.errors import EvidenceError, name_some
 from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
@@ -78,13 +78,7 @@ def _aggregate(called: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rows(path: Path, notes: ImportNotes) -> list[Any]:
-    yaml = import_module("yaml")  # loaded when a leaderboard is read, and by nobody else
-
-    content = as_utf8(read_bytes(path, SIZE_LIMIT), path, notes)
-    try:
-        found = yaml.safe_load(content)
-    except (yaml.YAMLError, ValueError, RecursionError) as fault:
-        raise EvidenceError(f"{path} is not valid YAML: {str(fault).splitlines()[0]}.") from fault
+    found = read_yaml(path, notes, SIZE_LIMIT)
     if not isinstance(found, list):
         raise EvidenceError(f"{path} is no leaderboard of aider: it holds no list of rows.")
     return found

@@ -1,20 +1,19 @@
 """The folder that MLflow keeps without a database (`mlruns`): runs, traces, and the artifacts beside them."""
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from outweigh.adapters.importers.mlflow_case import Case, EvaluationRun
 from outweigh.adapters.importers.mlflow_trace import root_inputs, trace_cases
-from outweigh.adapters.importers.source_text import as_utf8, read_bytes, read_json, read_text
+from outweigh.adapters.importers.source_text import read_json, read_text
 from outweigh.adapters.importers.source_time import moment
-from outweigh.errors import EvidenceError
+from outweigh.adapters.importers.source_yaml import read_yaml
 from outweigh.ports import ImportNotes
 from outweigh.transcript.foreign import mapping, name, sequence
 
 META, TRACE = "meta.yaml", "trace_info.yaml"
 ARTIFACTS = "artifacts"
-_YAML_BYTES, _YAML_DEPTH = 2**20, 64
+_YAML_BYTES = 2**20
 _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 
 
@@ -71,15 +70,4 @@ def _metrics(folder: Path, notes: ImportNotes) -> dict[str, float]:
 
 
 def _yaml(path: Path, notes: ImportNotes) -> dict[str, Any]:
-    yaml = import_module("yaml")  # loaded when such a folder is read, and by nobody else
-
-    content = as_utf8(read_bytes(path, _YAML_BYTES), path, notes)
-    try:
-        depth = 0
-        for event in yaml.parse(content, yaml.SafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _YAML_DEPTH or isinstance(event, yaml.AliasEvent):
-                raise ValueError("it refers to itself, or is nested without end")
-        return mapping(yaml.safe_load(content))
-    except (yaml.YAMLError, ValueError, RecursionError) as fault:
-        raise EvidenceError(f"{path} is not valid YAML: {str(fault).splitlines()[0]}.") from fault
+    return mapping(read_yaml(path, notes, _YAML_BYTES))

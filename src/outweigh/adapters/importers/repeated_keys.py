@@ -1,4 +1,4 @@
-"""Objects that state one key twice: readers of JSON take the last in silence, and of two costs neither is known."""
+"""Objects with two values for one key: readers of JSON take the last in silence, and of two costs neither is known."""
 
 import json
 import re
@@ -17,15 +17,15 @@ class RepeatedKeyError(ValueError):
 
 
 def decode_once(content: bytes) -> Any:
-    """The value of a JSON text, or ValueError; one that states a key twice in an object is a RepeatedKeyError."""
+    """The value of a JSON text, or ValueError; one that states two values of a key is a RepeatedKeyError."""
     value = decode_json(content)
     if (key := repeated_key(content, value)) is not None:
-        raise RepeatedKeyError(f"{key[:60]!r} stands twice in one object, so it is not clear which is meant")
+        raise RepeatedKeyError(f"{key[:60]!r} stands for two values, so it is not clear which is meant")
     return value
 
 
 def repeated_key(content: bytes, value: Any) -> str | None:
-    """A key that stands twice in an object of a JSON text; `value` is what the text was decoded to.
+    """A key that an object of a JSON text has two values for; `value` is what the text was decoded to.
 
     What was dropped is missing when the value is written again, so most texts are cleared by counting where keys end,
     at a fraction of what it takes to decode them. Only one with more ends of keys than it should have is gone through.
@@ -37,13 +37,13 @@ def repeated_key(content: bytes, value: Any) -> str | None:
         return None
     found: list[str] = []
 
-    def look(pairs: list[tuple[str, Any]]) -> None:
-        keys = [key for key, _ in pairs]
-        if len(set(keys)) < len(keys) and not found:
-            found.append(next(key for key in keys if keys.count(key) > 1))
+    def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        said: dict[str, Any] = {}
+        found.extend(key for key, each in pairs if said.setdefault(key, each) != each)
+        return said
 
     try:
-        json.loads(content.decode("utf-8-sig", "replace"), object_pairs_hook=look)
+        json.loads(content.decode("utf-8-sig", "replace"), object_pairs_hook=look, parse_constant=str)
     except (ValueError, RecursionError):
         return None
     return found[0] if found else None
