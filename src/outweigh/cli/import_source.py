@@ -9,7 +9,7 @@ from outweigh import __version__
 from outweigh.adapters.importers.identity import fingerprint
 from outweigh.adapters.importers.source_fingerprint import source_sha256
 from outweigh.adapters.stores.import_folder import ImportFolder, Tally
-from outweigh.adapters.stores.import_manifest import Import, UnreadRow, remember_imports
+from outweigh.adapters.stores.import_manifest import RECORDS_PREFIX, Import, UnreadRow, remember_imports
 from outweigh.cli.import_summary import say_known, say_what_came
 from outweigh.errors import EvidenceError, UsageError, name_some
 from outweigh.ports import FieldOrigin, Importer, ImportNotes, ImportRequest
@@ -45,7 +45,7 @@ def import_source(importer: Importer, path: Path, target: Path, wishes: Wishes) 
             return bool(known.runs or known.judgments or known.known_before)
         notes = ImportNotes()
         request = ImportRequest(path=path, arm=wishes.arm, tasks=wishes.tasks, columns=wishes.columns, keep=folder.keep)
-        name = f"runs-import-{key[:12]}.jsonl"
+        name = f"{RECORDS_PREFIX}{key[:12]}.jsonl"
         tally = folder.write(
             name, importer.read(request, notes), lambda run, reason: notes.unread(path, 0, f"{run}: {reason}")
         )

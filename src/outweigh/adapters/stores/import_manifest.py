@@ -11,6 +11,7 @@ from outweigh.errors import EvidenceError
 from outweigh.record.codec import InvalidLine
 
 MANIFEST_FILE = "imports.json"
+RECORDS_PREFIX = "runs-import-"
 
 
 class UnreadRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,6 +60,13 @@ def recall_imports(folder: Path) -> Sequence[Import]:
             f"{folder / MANIFEST_FILE} cannot be read: {fault}. It was damaged, or written by another release: import "
             "into a new folder."
         ) from fault
+
+
+def unfinished_imports(folder: Path) -> list[Path]:
+    """Files of imports that were ended before the manifest spoke of them: what is missing in them is not known."""
+    files = sorted(folder.glob(f"{RECORDS_PREFIX}*.jsonl"))
+    finished = {each.file for each in recall_imports(folder)} if files else set()
+    return [file for file in files if file.name not in finished]
 
 
 def remember_imports(folder: Path, imports: Sequence[Import]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from outweigh.adapters.stores.import_manifest import unfinished_imports
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.record.codec import LINE_LIMIT, Located, OnInvalid, decode_lines
 
@@ -49,6 +50,8 @@ def _files(path: Path) -> list[Path]:
     files = sorted(path.glob(f"*{SUFFIX}"))
     if not files:
         raise EvidenceError(f"{path} holds no {SUFFIX} file; name the folder or file that has the run records.")
+    if half := unfinished_imports(path):
+        raise EvidenceError(f"{half[0]} is of an import that was ended before it was done. Import its source again.")
     return files
 
 
