@@ -18,6 +18,7 @@ from outweigh.testing.model_server import Conversation, ModelServer, Script, Tur
 QUESTIONS = ("rows", "columns", "dates", "gaps", "totals", "names")
 EXPECTED = "The report gives the number of rows."
 CRITERION = "the-report-gives-the-number-of-rows"
+SPOKEN = [{"type": "contains", "name": "says-so", "value": "Done."}]
 COUNT = "if [ -e .claude/skills/csv-report/SKILL.md ]; then wc -l <sales.csv; else echo no idea; fi >report.md"
 """The same words of the model in both arms: what comes of them depends on the skill being there."""
 
@@ -43,6 +44,7 @@ def a_skill_with_evals(folder: Path) -> Path:
             "prompt": f"Look at the {name} of sales.csv, and write report.md.",
             "files": ["evals/files/sales.csv"],
             "expectations": [EXPECTED],
+            "assertions": SPOKEN if name == "rows" else [],
         }
         for number, name in enumerate(QUESTIONS)
     ]
@@ -105,6 +107,8 @@ def test_a_skill_that_helps_is_found_to_help_and_does_not_ship_by_a_judge_alone(
     assert ran.code == 0, ran.err
     runs = records(machine.folder / "outweigh-runs/csv-report")
     assert [run.status for run in runs] == [Status.COMPLETED] * 12
+    checks = [check for run in runs for check in run.checks or ()]
+    assert [(check.name, check.passed) for check in checks] == [("says-so", True)] * 2, "the real agent's last words"
     assert {"convinced.turn[0]", "unconvinced.turn[0]"} <= rules
     verdict: dict[str, Any] = json.loads(answered.out)
     assert (verdict["baseline"], verdict["candidate"]) == ("without_skill", "with_skill")
