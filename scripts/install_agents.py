@@ -150,8 +150,9 @@ def _interpreter(oldest: tuple[int, int]) -> str:
     if sys.version_info[:2] >= oldest:
         return sys.executable
     named = (shutil.which(f"python3.{minor}") for minor in range(oldest[1], oldest[1] + 5))
-    kept_by_pyenv = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/3.*/bin/python"))
-    found = (python for python in (*named, *map(str, kept_by_pyenv)) if python and _version(python) >= oldest)
+    # Those who manage several versions keep them side by side, and need not have them on the path.
+    beside = sorted(Path(sys.base_prefix).parent.glob("*/bin/python3"))
+    found = (python for python in (*named, *map(str, beside)) if python and _version(python) >= oldest)
     return next(found, ".".join(map(str, oldest)))
 
 
