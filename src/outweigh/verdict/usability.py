@@ -122,13 +122,12 @@ def _way_out(gate: GateSample, comparison: Comparison, settings: EvidenceSetting
         judged = any(arm.known_per_task("deciding_judge_score").sum() > 0 for arm in _tables(comparison))
         by_judges = f", or go by what judges say with --gates {JUDGE_SCORE}, which asks something else"
         return f"{lacking}; give their tasks checks{by_judges if judged else ''}"
-    others = [
-        name
-        for name in _gate_names(comparison, settings)
-        if not any(_too_unknown(arm, GATED[name].metric) for arm in _tables(comparison))
-    ]
-    without = f"; --gates {','.join(others)} decides without it, and says nothing about {gate.gated.name}"
-    return f"{lacking}{without if PASS_RATE in others else ''}"
+    names = _gate_names(comparison, settings)
+    known = [name for name in names if not any(_too_unknown(arm, GATED[name].metric) for arm in _tables(comparison))]
+    if PASS_RATE not in known:
+        return lacking
+    silent = " and ".join(name for name in names if name not in known)
+    return f"{lacking}; --gates {','.join(known)} decides without it, and says nothing about {silent}"
 
 
 def _why_no_run_noise(gate: GateSample) -> str | None:
