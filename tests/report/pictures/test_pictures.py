@@ -158,6 +158,15 @@ def test_evidence_and_money_grow_in_the_order_of_the_runs() -> None:
     assert len(marks(spent.svg, "ow-path")) == 2
 
 
+def test_an_arm_that_knows_no_cost_has_not_spent_nothing() -> None:
+    silent = [replace(run, cost=UNKNOWN_COST) for run in timed("fast", 100, 1)]
+
+    comparison = both(evidence_of(timed("slow", 200, 0), silent))
+    spent = only(spend_pictures([comparison.baseline_table, comparison.candidate_table]))
+
+    assert spent.words == ("slow: $4.0000 for 40 attempts", "fast: unknown for all 40 attempts")
+
+
 def test_attempts_that_were_tried_again_are_in_what_was_spent() -> None:
     slow = timed("slow", 200, 0)
     failed = replace(slow[0], run_id="first-try", status=Status.INFRA_ERROR)

@@ -145,7 +145,8 @@ def _spending(arm: str, moments: Sequence[tuple[Score, float]], first: float, di
         spent += cost or 0.0
         places.append(((moment - first) / divisor, spent))
     unknown = sum(cost is None for _, cost in runs)
-    figures = f"{dollars(spent)} for {len(runs)} attempts{f', {unknown} of unknown cost' if unknown else ''}"
+    known = f"{dollars(spent)} for {len(runs)} attempts{f', {unknown} of unknown cost' if unknown else ''}"
+    figures = f"unknown for all {len(runs)} attempts" if unknown == len(runs) else known
     return Line(name=arm, places=thinned(places), figures=figures)
 
 
