@@ -224,3 +224,57 @@ def skill_with_scenarios(folder: Path, scenarios: str = SCENARIOS) -> Path:
             "tests/secret.txt": "the answer\n",
         },
     )
+
+
+STIMULI = """\
+name: page-maker
+type: capability
+defaults:
+  timeout: 5m
+  runs: 3
+scoring: {threshold: 0.7}
+environment:
+  files:
+    - src: common
+      dest: .
+stimuli:
+  - name: Make a page of the notes
+    prompt: Turn notes.txt into a page.
+    tags: {risk: low}
+    environment:
+      files:
+        - {src: ./notes.txt, dest: inputs/notes.txt}
+      commands: [make tools]
+    graders:
+      - type: file-exists
+        config: {path: "pages/*.html"}
+      - type: file-not-contains
+        config: {path: pages/notes.html, value: TODO}
+      - type: output-contains
+        config: {substring: notes.html}
+      - type: run-command
+        config: {command: "grep -q h1 pages/notes.html", expected_exit_code: 0, timeout: 30s}
+      - type: run-command
+        config: {command: "make check", stdout_matches: "^PASS"}
+      - type: exit-success
+      - type: prompt
+    rubric:
+      - Kept the order of the notes
+    constraints:
+      max_duration: 90s
+      reject_tools: [bash]
+  - name: Look and leave alone
+    prompt: What is wrong with the page?
+    graders:
+      - type: diff-empty
+      - type: prompt
+        config: {prompt: Be strict.}
+    rubric:
+      - Says that the title is missing
+"""
+
+
+def skill_with_stimuli(folder: Path, stimuli: str = STIMULI) -> Path:
+    """A skill whose tests are written as stimuli, with files of their own."""
+    skill_with_scenarios(folder, stimuli)
+    return write(folder, {"tests/common/base.css": "body {}\n", "tests/notes.txt": "# Notes\n"})

@@ -5,13 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapters.suites.foreign_suites import SCENARIOS, skill_with_scenarios, write
+from tests.adapters.suites.foreign_suites import (
+    SCENARIOS,
+    STIMULI,
+    skill_with_scenarios,
+    skill_with_stimuli,
+    write,
+)
 
 from outweigh.adapters.suites.scenario_checks import Assertion, check_of
 from outweigh.adapters.suites.skill_validator import SkillValidator
 from outweigh.errors import UsageError
 from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes
-from outweigh.task.check import CommandCheck, FileContainsCheck, FileExistsCheck
+from outweigh.task.check import CommandCheck, FileContainsCheck, FileExistsCheck, UnchangedCheck
 from outweigh.task.rubric import BinaryCriterion, ScaledCriterion
 from outweigh.testing.suite_reader_contract import WISHES, SuiteReaderContract, written
 
@@ -22,6 +28,14 @@ class TestSkillValidator(SuiteReaderContract):
 
     def example(self, folder: Path) -> Path:
         return skill_with_scenarios(folder / "page-maker")
+
+
+class TestStimuli(SuiteReaderContract):
+    def reader(self) -> SuiteReader:
+        return SkillValidator()
+
+    def example(self, folder: Path) -> Path:
+        return skill_with_stimuli(folder / "page-maker")
 
 
 def drafted(path: Path) -> SuiteDraft:
@@ -228,3 +242,61 @@ def test_evals_without_a_skill_are_refused(tmp_path: Path) -> None:
 def test_an_agent_without_skills_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="aider knows no skills"):
         SkillValidator().read(skill_with_scenarios(tmp_path), SuiteWishes(agent="aider", model=None))
+
+
+def test_stimuli_are_scenarios_under_other_names(tmp_path: Path) -> None:
+    page, look = drafted(skill_with_stimuli(tmp_path)).tasks
+
+    assert [check.name for check in page.settings.checks] == [
+        "1-file-exists",
+        "2-file-not-contains",
+        "grader-4-run-command",
+    ]
+    assert page.settings.checks[2] == CommandCheck(
+        name="grader-4-run-command", run="grep -q h1 pages/notes.html", timeout_seconds=30
+    )
+    assert look.settings.checks == [UnchangedCheck(name="grader-1-diff-empty", paths=["*"])]
+    assert (page.settings.timeout_seconds, look.settings.timeout_seconds) == (90, 300)
+    assert page.settings.rubric is not None
+    assert [criterion.name for criterion in page.settings.rubric.criteria] == ["answer-3", "rubric-1"]
+
+
+def test_all_stimuli_start_from_what_stands_at_the_top(tmp_path: Path) -> None:
+    page, look = drafted(skill_with_stimuli(tmp_path)).tasks
+
+    assert set(page.files) == {"environment/workspace/base.css", "environment/workspace/inputs/notes.txt"}
+    assert set(look.files) == {"environment/workspace/base.css"}
+
+
+def test_what_stimuli_say_in_vain_is_said(tmp_path: Path) -> None:
+    notes = "\n".join(drafted(skill_with_stimuli(tmp_path)).notes)
+
+    assert "'runs' of the file is left out" in notes
+    assert "'scoring' of the file has no counterpart" in notes
+    assert "its setup ('make tools') is not run" in notes
+    assert "no check here does exactly what 'grader-5-run-command' does" in notes
+    assert "'tags' has no counterpart in a task" in notes
+    assert "look-and-leave-alone: what its `prompt` graders tell a judge is left out" in notes
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("timeout: 5m", "timeout: soon", "'soon' is no duration"),
+        ("max_duration: 90s", "max_duration: 0s", "is no duration"),
+        ("    prompt: What is wrong with the page?\n", "", "missing required field `prompt`"),
+        ("stimuli:", "stimuli: none\nothers:", "where a list of tables belongs"),
+        ("      - type: diff-empty\n", "      - diff-empty\n", "where a table belongs"),
+        ("dest: inputs/notes.txt", "dest: ../notes.txt", "leads out"),
+        ("src: common", "src: ../../common", "leads out"),
+    ],
+)
+def test_what_is_wrong_with_stimuli_is_a_sentence(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = skill_with_stimuli(tmp_path / "skill", STIMULI.replace(old, new))
+
+    try:
+        answer = "\n".join(drafted(path).notes)
+    except UsageError as refusal:
+        answer = str(refusal)
+        assert str(path / "tests/eval.yaml") in answer
+    assert said in answer

@@ -1,6 +1,6 @@
 """One scenario of a skill-validator's `eval.yaml`: its keys, and what becomes of them here."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -79,10 +79,10 @@ class ReadScenario:
     notes: tuple[str, ...]
 
 
-def read_scenario(scenario: Scenario, source: Path, skill: Path) -> ReadScenario:
-    """UsageError where files lead out, or where nothing says how a run of it went."""
+def read_scenario(scenario: Scenario, source: Path, skill: Path, further: Sequence[Check] = ()) -> ReadScenario:
+    """UsageError where files lead out, or where nothing says how a run of it went. `further` checks are added."""
     checks = dict(_checks(scenario))
-    known = [check for check in checks.values() if check is not None]
+    known = [*(check for check in checks.values() if check is not None), *further]
     criteria = list(_criteria(scenario))
     if not known and not criteria:
         raise UsageError("it has neither an assertion that can be looked at here nor a rubric")
@@ -120,19 +120,27 @@ def _files(scenario: Scenario, source: Path, skill: Path) -> Iterator[tuple[str,
     if setup.copy_test_files:
         yield from tree(source.parent, without=lambda path: path.name == EVAL_FILE).items()
     for file in setup.files:
-        place = workspace_path(file.path, "its setup")
         if file.content is not None:
-            yield place, SuiteFile(content=file.content.encode("utf-8", "replace"))
+            yield workspace_path(file.path, "its setup"), SuiteFile(content=file.content.encode("utf-8", "replace"))
         elif file.source is not None:
-            yield place, suite_file(_source(file.source, source, skill))
+            yield from _copied(file, _source(file.source, source, skill))
         else:
             raise UsageError(f"its file {file.path!r} has neither a content nor a source")
+
+
+def _copied(file: SetupFile, place: Path) -> Iterator[tuple[str, SuiteFile]]:
+    """A file, or all files of a folder, which may become the workspace itself."""
+    if not place.is_dir():
+        yield workspace_path(file.path, "its setup"), suite_file(place)
+        return
+    for path, content in tree(place).items():
+        yield workspace_path(f"{file.path}/{path}", "its setup"), content
 
 
 def _source(stated: str, source: Path, skill: Path) -> Path:
     """Beside the skill, as the first versions have it, or beside the evals."""
     places = [within(root, stated, f"{source}: {stated}") for root in (skill, source.parent)]
-    return next((place for place in places if place.is_file()), places[0])
+    return next((place for place in places if place.exists()), places[0])
 
 
 def _notes(scenario: Scenario, unchecked: list[str]) -> Iterator[str]:

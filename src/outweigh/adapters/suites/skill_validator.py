@@ -1,18 +1,20 @@
 """A skill with the scenarios that skill-validator tries it on, as an experiment: without it and with it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from outweigh.adapters.suites.foreign_table import foreign_table, is_table_with
 from outweigh.adapters.suites.judged import rules_for
 from outweigh.adapters.suites.naming import apart, folder_name
-from outweigh.adapters.suites.scenario import EVAL_FILE, EvalFile, ReadScenario, Scenario, read_scenario
+from outweigh.adapters.suites.scenario import EVAL_FILE, EvalFile, ReadScenario, read_scenario
 from outweigh.adapters.suites.scenario_checks import words_of
 from outweigh.adapters.suites.skill_copy import SkillCopy, copy_skill
 from outweigh.adapters.suites.skill_creator import WITH, WITHOUT
 from outweigh.adapters.suites.skill_notes import notes_on_copy
 from outweigh.adapters.suites.skill_place import SKILL_FILE
 from outweigh.adapters.suites.source_files import read_bytes, read_yaml
+from outweigh.adapters.suites.stimulus import Stimulus, notes_on_file, read_stimuli
 from outweigh.errors import UsageError
 from outweigh.ports import SuiteDraft, SuiteWishes, TaskDraft
 from outweigh.task.arm import ArmSpec
@@ -29,13 +31,14 @@ class SkillValidator:
     """Assertions about files and commands become required checks; judges see to the rubric and to the answer."""
 
     name = "skill-validator"
-    looks_for = f"a skill's folder with {_TESTS}/{EVAL_FILE} that has scenarios, or that file"
+    looks_for = f"a skill's folder with {_TESTS}/{EVAL_FILE} that has scenarios or stimuli, or that file"
 
     def recognises(self, path: Path) -> bool:
         """By the list that gives the format its shape."""
         try:
             source = _source(path)
-            return source is not None and is_table_with(read_yaml(source), "scenarios")
+            document = None if source is None else read_yaml(source)
+            return is_table_with(document, "scenarios") or is_table_with(document, "stimuli")
         except (UsageError, OSError):
             return False
 
@@ -47,9 +50,8 @@ class SkillValidator:
         source = _source(path)
         if source is None:
             raise UsageError(f"{path} is nothing that this format has; name {self.looks_for}.")
-        scenarios = foreign_table(read_yaml(source), EvalFile, source).scenarios
         skill = _skill(source)
-        read, left_out = _readable(source, skill, scenarios)
+        read, left_out = _readable(source, skill)
         name = folder_name(read_skill(read_bytes(skill / SKILL_FILE), skill.name).name, "skill")
         labels = apart(folder_name(each.scenario.name, "scenario") for each in read)
         drafts = tuple(
@@ -99,18 +101,30 @@ def _skill(source: Path) -> Path:
     )
 
 
-def _readable(source: Path, skill: Path, scenarios: list[Scenario]) -> tuple[list[ReadScenario], list[str]]:
+def _stimuli(source: Path) -> tuple[list[Stimulus], list[str]]:
+    """Scenarios, in either of the two ways to write them, and what stands around them in vain."""
+    document = read_yaml(source)
+    if is_table_with(document, "stimuli"):
+        return read_stimuli(document, source), list(notes_on_file(document))
+    scenarios = foreign_table(document, EvalFile, source).scenarios
+    return [Stimulus(scenario=scenario, checks=(), notes=()) for scenario in scenarios], []
+
+
+def _readable(source: Path, skill: Path) -> tuple[list[ReadScenario], list[str]]:
     """Scenarios that can be run, and of each other one why it cannot."""
     read: list[ReadScenario] = []
     left_out: list[str] = []
-    for scenario in scenarios:
+    stimuli, notes = _stimuli(source)
+    for stimulus in stimuli:
         try:
-            read.append(read_scenario(scenario, source, skill))
+            found = read_scenario(stimulus.scenario, source, skill, stimulus.checks)
         except UsageError as reason:
-            left_out.append(f"{scenario.name!r} was left out: {str(reason).rstrip('.')}.")
+            left_out.append(f"{stimulus.scenario.name!r} was left out: {str(reason).rstrip('.')}.")
+        else:
+            read.append(replace(found, notes=(*found.notes, *stimulus.notes)))
     if not read:
         raise UsageError(f"{source}: none of its scenarios can be run. {left_out[0]} Mend them there.")
-    return read, left_out
+    return read, [*left_out, *notes]
 
 
 def _copied(skill: Path, source: Path) -> SkillCopy:
