@@ -32,6 +32,12 @@ chances = st.randoms(use_true_random=False)
 importers = pytest.mark.parametrize("name", names("importer"))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def loaded() -> None:
+    """Other tests' modules are loaded before anything is drawn: hypothesis wants no test within a test."""
+    samples()
+
+
 def read(sample: Sample, path: Path) -> tuple[list[RunRecord | Judgment], ImportNotes]:
     with bounded_work():
         found, notes = read_all(sample.importer, path, **sample.wishes)
