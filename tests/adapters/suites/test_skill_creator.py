@@ -164,9 +164,17 @@ class TestWhatIsExpected:
         assert [judge.name for judge in spec.judges] == ["reviewer"]
 
     def test_where_checks_say_it_all_nobody_judges(self, tmp_path: Path) -> None:
-        spec = read(a_skill(tmp_path, one_eval(assertions=[{"type": "file_exists", "path": "report.md"}]))).spec
+        check = {"type": "file_exists", "path": "report.md"}
+        spec = read(a_skill(tmp_path, one_eval(assertions=[check], expected_output=""))).spec
 
         assert spec.judges == []
+
+    def test_an_outcome_in_words_is_judged_beside_the_checks(self, tmp_path: Path) -> None:
+        settings = only_task(tmp_path, assertions=[{"type": "file_exists", "path": "report.md"}]).settings
+
+        assert len(settings.checks) == 1
+        assert settings.rubric is not None
+        assert [criterion.name for criterion in settings.rubric.criteria] == ["as-expected"]
 
     def test_what_nobody_understands_is_noted(self, tmp_path: Path) -> None:
         draft = read(
@@ -257,11 +265,21 @@ class TestInputs:
         laid = [path for task in draft.tasks for path in task.files]
         assert not any(path.endswith(("evals.json", "SKILL.md")) for path in laid)
 
-    def test_a_part_of_the_skill_as_input_is_remarked_on(self, tmp_path: Path) -> None:
-        draft = read(a_skill(tmp_path, one_eval(files=["SKILL.md", "scripts/count.sh"])))
+    def test_a_part_of_the_skill_is_an_input_only_where_the_prompt_asks_for_it(self, tmp_path: Path) -> None:
+        files = ["SKILL.md", "scripts/count.sh"]
+        cases = [
+            {"id": "named", "prompt": "Mend scripts/count.sh, see SKILL.md.", "expected_output": "x", "files": files},
+            {"id": "unnamed", "prompt": "Mend it.", "expected_output": "x", "files": files},
+        ]
 
-        assert list(draft.tasks[0].files) == ["environment/workspace/scripts/count.sh"]
-        assert any("are part of the skill" in note for note in draft.notes)
+        draft = read(a_skill(tmp_path, cases))
+
+        assert [list(task.files) for task in draft.tasks] == [["environment/workspace/scripts/count.sh"], []]
+        assert draft.notes[:3] == (
+            "named: 'scripts/count.sh', a part of the skill, is input, so without_skill has it too.",
+            "named: 'SKILL.md', a part of the skill, comes with the skill only.",
+            "unnamed: 'SKILL.md', 'scripts/count.sh', a part of the skill, comes with the skill only.",
+        )
 
 
 class TestNames:

@@ -18,26 +18,33 @@ _PLACES = ("path", "name", "file", "target")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """Files by their paths in the workspace, those of them that the prompt does not name, and what to know."""
+    """Files by their paths in the workspace, and those of them that the prompt does not name.
+
+    Parts of the skill are `shared` with the agent that lacks it where the prompt names them, and else `kept_back`.
+    """
 
     files: dict[str, SuiteFile]
     unnamed: tuple[str, ...]
-    parts_of_the_skill: tuple[str, ...]
+    shared: tuple[str, ...]
+    kept_back: tuple[str, ...]
 
 
 def read_inputs(raw: Any, prompt: str, place: SkillPlace) -> Inputs:
     """Everything under `files`. UsageError where one is not there, leads out, or two want the same place."""
     files: dict[str, SuiteFile] = {}
-    parts: list[str] = []
+    shared: dict[str, None] = {}
+    kept_back: dict[str, None] = {}
     for stated, target, file in _stated(raw, prompt, place):
+        name = PurePosixPath(target).name
         if _is_part_of_the_skill(stated, place):
-            parts.append(stated)
-            if PurePosixPath(target).name == SKILL_FILE:
+            if name == SKILL_FILE or name not in prompt:
+                kept_back[stated] = None
                 continue
+            shared[stated] = None
         if files.setdefault(target, file) != file:
             raise UsageError(f"two of its files would be {target!r}")
     unnamed = tuple(target for target in files if PurePosixPath(target).name not in prompt)
-    return Inputs(files=files, unnamed=unnamed, parts_of_the_skill=tuple(dict.fromkeys(parts)))
+    return Inputs(files=files, unnamed=unnamed, shared=tuple(shared), kept_back=tuple(kept_back))
 
 
 def _stated(raw: Any, prompt: str, place: SkillPlace) -> Iterator[tuple[str, str, SuiteFile]]:

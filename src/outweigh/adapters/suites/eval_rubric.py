@@ -47,7 +47,7 @@ def read_expected(case: dict[str, Any]) -> Expected:
     checks = [reading for _, reading in found if reading is not None and not isinstance(reading, Statement)]
     statements = [reading for _, reading in found if isinstance(reading, Statement)]
     outcome = next((text for key in EXPECTED_OUTPUTS if isinstance(text := case.get(key), str) and text.strip()), None)
-    criteria = list(_criteria(statements, outcome, judged=bool(checks)))
+    criteria = list(_criteria(statements, outcome))
     if not checks and not criteria:
         raise UsageError("it says nothing about what is expected (expected_output, expectations)")
     if len(criteria) > MOST or len(checks) > MOST or _longest(criteria, outcome) > LONGEST:
@@ -71,13 +71,13 @@ def _assertions(case: dict[str, Any]) -> Iterator[Any]:
                 yield found
 
 
-def _criteria(statements: Iterable[Statement], outcome: str | None, *, judged: bool) -> Iterator[Criterion]:
+def _criteria(statements: Iterable[Statement], outcome: str | None) -> Iterator[Criterion]:
     """One for each statement; the outcome as a whole only where nobody has taken it apart."""
     stated = list(statements)
     names = apart(folder_name(each.name or each.text, "expectation") for each in stated)
     for name, statement in zip(names, stated, strict=True):
         yield BinaryCriterion(name=name, description=statement.text)
-    if outcome is not None and not stated and not judged:
+    if outcome is not None and not stated:
         words = f"How much of this came true? {outcome.strip()}"
         yield ScaledCriterion(name="as-expected", description=words, anchors=_ANCHORS)
 

@@ -11,7 +11,8 @@ from outweigh.verdict.gated_metric import JUDGE_SCORE
 REVIEWER = JudgeSpec(name="reviewer", backend="claude-cli")
 _JUDGES_COMMENT = """\
 Who scores the runs by the tasks' rubrics. Any backend will do; a model of another family than the agent's is fairer.
-Before you trust it, label some runs yourself: `outweigh judge RUNS --calibrate LABELS`."""
+Name its model, so that it is the same judge next month. Before you trust it, label some runs yourself:
+`outweigh judge RUNS --calibrate LABELS`."""
 _POLICY_COMMENT = """\
 Some tasks have no check that a machine could run, so no pass rate: the score of the judges decides instead. What judges
 say never ships by itself. Once every task has a required check, take this out and the usual gates apply; add duration,

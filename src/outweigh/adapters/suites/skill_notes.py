@@ -18,11 +18,10 @@ def notes_on(tasks: Sequence[EvalTask], baseline: str) -> Iterator[str]:
     for task in tasks:
         for raw in task.expected.unread:
             yield f"{task.wanted_name}: nobody here can tell what this assertion means, so it was left out: {raw}"
-        if parts := task.inputs.parts_of_the_skill:
-            yield (
-                f"{task.wanted_name}: its files {name_some(parts)} are part of the skill. The {SKILL_FILE} comes only "
-                f"with the skill; all others are in the workspace of both arms, so that {baseline} has a part of it."
-            )
+        if shared := task.inputs.shared:
+            yield f"{task.wanted_name}: {name_some(shared)}, a part of the skill, is input, so {baseline} has it too."
+        if kept_back := task.inputs.kept_back:
+            yield f"{task.wanted_name}: {name_some(kept_back)}, a part of the skill, comes with the skill only."
     if told := [task.wanted_name for task in tasks if task.inputs.unnamed]:
         yield f"The prompts of {name_some(told)} do not name their files; a last line of the instruction does."
     yield from _unused("of its evals", Counter(key for task in tasks for key in task.leftover_keys))
