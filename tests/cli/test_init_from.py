@@ -133,3 +133,16 @@ def test_doctor_takes_what_was_written_and_needs_the_judge_that_decides(outweigh
     assert [task["fit"] for task in examined["tasks"]] == [True] * 3
     judge = next(part for part in examined["parts"] if part["kind"] == "judge")
     assert (judge["name"], judge["required"]) == ("reviewer", True)
+
+
+def test_a_skill_may_have_evals_of_another_program(outweigh: Any, tmp_path: Path) -> None:
+    skill = a_skill(tmp_path / "skill", False)
+    (skill / "tests").mkdir()
+    (skill / "tests/eval.yaml").write_text(
+        "scenarios:\n- name: count\n  prompt: Count.\n  assertions:\n  - type: file_exists\n    path: report.md\n"
+    )
+
+    answer = outweigh("init", str(tmp_path / "suite"), "--from-skill", str(skill))
+
+    assert answer.code == 0, answer.err
+    assert "was read as skill-validator" in answer.out

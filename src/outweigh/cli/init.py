@@ -16,7 +16,6 @@ from outweigh.run.loading import SUITE_FILE
 from outweigh.run.starter import starter_files
 
 USUAL_AGENT = "claude-code"
-SKILL_FORMAT = "skill-creator"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,14 +36,13 @@ def main(arguments: Sequence[str]) -> int:
 
 def _from_elsewhere(options: argparse.Namespace, folder: Path) -> None:
     # Imported here: a starter suite needs none of it.
-    from outweigh.cli.suite_formats import choose_suite_reader  # noqa: PLC0415
+    from outweigh.cli.suite_formats import choose_skill_reader, choose_suite_reader  # noqa: PLC0415
     from outweigh.cli.suite_from_elsewhere import write_suite  # noqa: PLC0415
-    from outweigh.plugins import load  # noqa: PLC0415
     from outweigh.ports import SuiteWishes  # noqa: PLC0415
 
     agent = _known_agent(options.agent or USUAL_AGENT)
     source = Path(options.source or options.skill)
-    reader = load("suite reader", SKILL_FORMAT) if options.source is None else choose_suite_reader(source)
+    reader = choose_skill_reader(source) if options.source is None else choose_suite_reader(source)
     write_suite(reader, source, folder, SuiteWishes(agent=agent, model=options.model))
 
 
@@ -75,7 +73,7 @@ def _parser() -> Parser:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--from", dest="source", metavar="PATH", help="a suite of another program; its format is found")
     source.add_argument(
-        "--from-skill", dest="skill", metavar="PATH", help="a skill with evals/evals.json: without it against with it"
+        "--from-skill", dest="skill", metavar="PATH", help="a skill with evals: the same agent without it and with it"
     )
     parser.add_argument(
         "-a", "--agent", metavar="AGENT", help=f"who works on a suite from elsewhere (default: {USUAL_AGENT})"
