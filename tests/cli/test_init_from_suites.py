@@ -109,7 +109,8 @@ def test_scenarios_of_a_skill_are_run_without_it_and_with_it(outweigh: Any, tmp_
     source = skill_with_scenarios(tmp_path / "page-maker", SCENARIOS.partition('  - name: "Say')[0])
 
     made = outweigh("init", str(suite), "--from", str(source), "-a", "noop")
-    work = "test -f .claude/skills/page-maker/SKILL.md && mkdir pages && echo '<h1>' > pages/notes.html || true"
+    skill = "test -f .claude/skills/page-maker/SKILL.md"
+    work = f"{skill} && mkdir pages && echo '<h1>' > pages/notes.html && echo Look at NOTES.html || true"
     worker = f'agent = "shell"\noptions = {{ command = ["sh", "-c", "{work}"] }}'
     change(suite, ('agent = "noop"', worker))
     looked = outweigh("doctor", "-c", str(suite))

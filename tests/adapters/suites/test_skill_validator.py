@@ -17,7 +17,7 @@ from outweigh.adapters.suites.scenario_checks import Assertion, check_of
 from outweigh.adapters.suites.skill_validator import SkillValidator
 from outweigh.errors import UsageError
 from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes
-from outweigh.task.check import CommandCheck, FileContainsCheck, FileExistsCheck, UnchangedCheck
+from outweigh.task.check import AnswerContainsCheck, CommandCheck, FileContainsCheck, FileExistsCheck, UnchangedCheck
 from outweigh.task.rubric import BinaryCriterion, ScaledCriterion
 from outweigh.testing.suite_reader_contract import WISHES, SuiteReaderContract, written
 
@@ -76,13 +76,12 @@ def test_assertions_are_checks_or_questions(tmp_path: Path) -> None:
     assert [check.name for check in settings.checks] == [
         "1-file-exists",
         "2-file-contains",
+        "3-output-contains",
         "4-run-command-and-assert",
     ]
     assert settings.checks[1] == FileContainsCheck(name="2-file-contains", path="pages/notes.html", text="<h1>")
     assert settings.rubric is not None
-    answer, order, script = settings.rubric.criteria
-    assert isinstance(answer, BinaryCriterion)
-    assert "contains the text 'notes.html'" in answer.description
+    order, script = settings.rubric.criteria
     assert isinstance(order, ScaledCriterion)
     assert (order.min, order.max, script.description) == (1, 5, "Wrote no script for one page")
 
@@ -93,7 +92,6 @@ def test_what_is_not_carried_over_is_said(tmp_path: Path) -> None:
     notes = "\n".join(draft.notes)
     assert "convert-the-notes: 'expect_tools' is left out" in notes
     assert "say-what-a-page-needs: the skill is not meant to be used here" in notes
-    assert "Assertions about what the agent says (1) are put to the judges" in notes
     assert "Not in the copy of the skill, because an agent could look up there what is expected: 'tests'." in notes
     assert draft.spec.policy.gates == ["judge_score"], "one task can only be judged"
 
@@ -184,13 +182,41 @@ def test_commands_do_what_assertions_did(tmp_path: Path, stated: dict[str, Any],
         },
         {"type": "run_command_and_assert", "command_to_run": "a", "expected_std_error_matches": "x+"},
         {"type": "run_command_and_assert", "command_to_run": "a"},
-        {"type": "output_contains", "value": "x"},
+        {"type": "output_matches", "pattern": r"\p{Lu}(?<name>x)"},
         {"type": "file_exists", "path": "../x"},
         {"type": "file_contains", "path": "/etc/passwd", "value": "root"},
     ],
 )
 def test_what_no_check_does_exactly_is_none(stated: dict[str, Any]) -> None:
     assert check_of(Assertion(**stated), "it", 60) is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "regex", "absent"),
+    [
+        ({"type": "output_contains", "value": "a.b (c)"}, r"(?i)a\.b\ \(c\)", False),
+        ({"type": "output_not_contains", "value": "x"}, "(?i)x", True),
+        ({"type": "output_matches", "pattern": "(429|Too)"}, "(?i)(429|Too)", False),
+        ({"type": "output_matches", "pattern": "(?is)a.b"}, "(?is)a.b", False),
+        ({"type": "output_not_matches", "pattern": "(?m)^x$"}, "(?im)^x$", True),
+    ],
+)
+def test_what_the_agent_says_is_checked_whatever_its_capitals(stated: dict[str, Any], regex: str, absent: bool) -> None:
+    check = check_of(Assertion(**stated), "it", 60)
+
+    assert check == AnswerContainsCheck(name="it", regex=regex, absent=absent)
+
+
+def test_an_expression_that_is_none_here_is_put_to_the_judges(tmp_path: Path) -> None:
+    lines = "    assertions: [{type: output_matches, pattern: '(?<name>x)'}]\n"
+
+    settings = drafted(with_scenario(tmp_path, lines)).tasks[0].settings
+
+    assert settings.checks == []
+    assert settings.rubric is not None
+    (criterion,) = settings.rubric.criteria
+    assert isinstance(criterion, BinaryCriterion)
+    assert "that the regular expression '(?<name>x)' matches" in criterion.description
 
 
 def test_a_plain_path_needs_no_command() -> None:
@@ -250,15 +276,16 @@ def test_stimuli_are_scenarios_under_other_names(tmp_path: Path) -> None:
     assert [check.name for check in page.settings.checks] == [
         "1-file-exists",
         "2-file-not-contains",
+        "3-output-contains",
         "grader-4-run-command",
     ]
-    assert page.settings.checks[2] == CommandCheck(
+    assert page.settings.checks[3] == CommandCheck(
         name="grader-4-run-command", run="grep -q h1 pages/notes.html", timeout_seconds=30
     )
     assert look.settings.checks == [UnchangedCheck(name="grader-1-diff-empty", paths=["*"])]
     assert (page.settings.timeout_seconds, look.settings.timeout_seconds) == (90, 300)
     assert page.settings.rubric is not None
-    assert [criterion.name for criterion in page.settings.rubric.criteria] == ["answer-3", "rubric-1"]
+    assert [criterion.name for criterion in page.settings.rubric.criteria] == ["rubric-1"]
 
 
 def test_all_stimuli_start_from_what_stands_at_the_top(tmp_path: Path) -> None:

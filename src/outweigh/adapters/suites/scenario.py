@@ -99,19 +99,27 @@ def read_scenario(scenario: Scenario, source: Path, skill: Path, further: Sequen
 
 
 def _checks(scenario: Scenario) -> Iterator[tuple[str, Check | None]]:
-    """By name; None for one that no check does exactly. What is about the answer is no check."""
-    for number, assertion in enumerate(scenario.assertions or [], start=1):
-        if words_of(assertion) is None and assertion.type != "exit_success":
-            name = f"{number}-{assertion.type.replace('_', '-')}"
-            yield name, check_of(assertion, name, scenario.timeout)
+    """By name; None for one that no check does exactly. Whether the agent ended well is looked at in any case."""
+    for name, assertion in _named(scenario):
+        check = check_of(assertion, name, scenario.timeout)
+        if check is not None or words_of(assertion) is None:
+            yield name, check
 
 
 def _criteria(scenario: Scenario) -> Iterator[Criterion]:
-    for number, assertion in enumerate(scenario.assertions or [], start=1):
-        if (words := words_of(assertion)) is not None:
-            yield BinaryCriterion(name=f"answer-{number}", description=words)
+    """What no check can tell of an answer, and the rubric."""
+    for name, assertion in _named(scenario):
+        words = words_of(assertion)
+        if words is not None and check_of(assertion, name, scenario.timeout) is None:
+            yield BinaryCriterion(name=name, description=words)
     for number, words in enumerate(scenario.rubric or [], start=1):
         yield ScaledCriterion(name=f"rubric-{number}", description=words, min=1.0, max=5.0, anchors=_ANCHORS)
+
+
+def _named(scenario: Scenario) -> Iterator[tuple[str, Assertion]]:
+    for number, assertion in enumerate(scenario.assertions or [], start=1):
+        if assertion.type != "exit_success":
+            yield f"{number}-{assertion.type.replace('_', '-')}", assertion
 
 
 def _files(scenario: Scenario, source: Path, skill: Path) -> Iterator[tuple[str, SuiteFile]]:

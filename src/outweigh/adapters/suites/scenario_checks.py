@@ -1,4 +1,4 @@
-"""Assertions of skill-validator as checks: about files by pattern, and about what a command does."""
+"""Assertions of skill-validator as checks: about files by pattern, a command, and what the agent said last."""
 
 import re
 from typing import Annotated, Literal
@@ -8,11 +8,13 @@ from msgspec import Meta
 from outweigh.adapters.suites.foreign_table import WORDS, ForeignTable
 from outweigh.adapters.suites.workspace_path import workspace_path
 from outweigh.errors import UsageError
-from outweigh.task.check import Check, CommandCheck, FileContainsCheck, FileExistsCheck
+from outweigh.task.check import AnswerContainsCheck, Check, CommandCheck, FileContainsCheck, FileExistsCheck
 from outweigh.task.spec import Seconds
 
 _Text = Annotated[str, Meta(pattern=WORDS, max_length=10_000)]
 _ANY_DEPTH = re.compile(r"(?P<folder>(?:[^*]+/)?)\*\*/(?P<name>[^/]+)")
+_FLAGS = re.compile(r"\(\?(?P<flags>[ims]+)\)(?P<rest>.+)", re.DOTALL)
+"""At the beginning, which is the only place where they may stand here."""
 _ODD = frozenset("?[]{}")
 """Letters that patterns of `find` and of skill-validator do not read alike."""
 _SAYS = frozenset({"output_contains", "output_not_contains", "output_matches", "output_not_matches"})
@@ -85,6 +87,22 @@ def check_of(assertion: Assertion, name: str, timeout_seconds: float) -> Check |
     """The same as a check, or None where there is none that does exactly this."""
     if assertion.type == "run_command_and_assert":
         return _command(assertion, name, timeout_seconds)
+    if assertion.type in _SAYS:
+        return _answer(assertion, name)
+    return _file(assertion, name)
+
+
+def words_of(assertion: Assertion) -> str | None:
+    """What a judge is to look for in an answer where no check can; None for what is not about an answer."""
+    if assertion.type not in ("output_matches", "output_not_matches"):
+        return None
+    part = "a part" if assertion.type == "output_matches" else "no part"
+    return (
+        f"The agent's answer has {part} that the regular expression {assertion.pattern!r} matches, in capitals or not."
+    )
+
+
+def _file(assertion: Assertion, name: str) -> Check | None:
     value = assertion.value or ""
     try:
         path = workspace_path(assertion.path or "", name)
@@ -100,15 +118,18 @@ def check_of(assertion: Assertion, name: str, timeout_seconds: float) -> Check |
     return CommandCheck(name=name, run=["sh", "-c", script, "sh", *([value] if value else []), *files])
 
 
-def words_of(assertion: Assertion) -> str | None:
-    """What a judge is to look for in an answer; None for what is not about an answer."""
-    if assertion.type not in _SAYS:
+def _answer(assertion: Assertion, name: str) -> Check | None:
+    """Capitals or not are all the same; a regular expression must be one here too."""
+    flags, pattern = "i", re.escape(assertion.value or "")
+    if assertion.type.endswith("matches"):
+        stated = _FLAGS.fullmatch(assertion.pattern or "")
+        flags, pattern = (f"i{stated['flags']}", stated["rest"]) if stated else ("i", assertion.pattern or "")
+    regex = f"(?{''.join(dict.fromkeys(flags))}){pattern}"
+    try:
+        re.compile(regex)
+    except (re.error, RecursionError, OverflowError):
         return None
-    has = "has no" if "_not_" in assertion.type else "has a"
-    if assertion.pattern is not None and assertion.type.endswith("matches"):
-        return f"The agent's answer {has} part that the regular expression {assertion.pattern!r} matches, in any case."
-    verb = "does not contain" if "_not_" in assertion.type else "contains"
-    return f"The agent's answer {verb} the text {assertion.value!r}, in capitals or not."
+    return AnswerContainsCheck(name=name, regex=regex, absent="_not_" in assertion.type)
 
 
 def _files_like(pattern: str) -> list[str] | None:

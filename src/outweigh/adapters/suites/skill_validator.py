@@ -8,7 +8,6 @@ from outweigh.adapters.suites.foreign_table import foreign_table, is_table_with
 from outweigh.adapters.suites.judged import rules_for
 from outweigh.adapters.suites.naming import apart, folder_name
 from outweigh.adapters.suites.scenario import EVAL_FILE, EvalFile, ReadScenario, read_scenario
-from outweigh.adapters.suites.scenario_checks import words_of
 from outweigh.adapters.suites.skill_copy import SkillCopy, copy_skill
 from outweigh.adapters.suites.skill_creator import WITH, WITHOUT
 from outweigh.adapters.suites.skill_notes import notes_on_copy
@@ -139,9 +138,3 @@ def _copied(skill: Path, source: Path) -> SkillCopy:
 def _notes(labels: Sequence[str], read: Sequence[ReadScenario]) -> Iterator[str]:
     for label, each in zip(labels, read, strict=True):
         yield from (f"{label}: {note}." for note in each.notes)
-    answers = sum(words_of(assertion) is not None for each in read for assertion in each.scenario.assertions or [])
-    if answers:
-        yield (
-            f"Assertions about what the agent says ({answers}) are put to the judges, because checks look at the "
-            "workspace. Where an answer must be exact, ask for it in a file and check the file."
-        )
