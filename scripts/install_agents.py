@@ -151,7 +151,8 @@ def _interpreter(oldest: tuple[int, int]) -> str:
         return sys.executable
     named = (shutil.which(f"python3.{minor}") for minor in range(oldest[1], oldest[1] + 5))
     # Those who manage several versions keep them side by side, and need not have them on the path.
-    beside = sorted(Path(sys.base_prefix).parent.glob("*/bin/python3"))
+    shelves = (Path(sys.base_prefix).parent, Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions")
+    beside = (python for shelf in shelves for python in sorted(shelf.glob("*/bin/python3")))
     found = (python for python in (*named, *map(str, beside)) if python and _version(python) >= oldest)
     return next(found, ".".join(map(str, oldest)))
 
