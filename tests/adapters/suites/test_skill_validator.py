@@ -66,6 +66,7 @@ def test_setup_is_the_workspace(tmp_path: Path) -> None:
 
 def test_files_beside_the_evals_are_copied_where_they_are_asked_for(tmp_path: Path) -> None:
     path = with_scenario(tmp_path, "    setup: {copy_test_files: true}\n    rubric: [Good]\n")
+    write(path, {"tests/eval.vally.yaml": "stimuli: []\n"})
 
     assert list(drafted(path).tasks[0].files) == ["environment/workspace/secret.txt"]
 

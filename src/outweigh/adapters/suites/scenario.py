@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -126,7 +126,7 @@ def _files(scenario: Scenario, source: Path, skill: Path) -> Iterator[tuple[str,
     """Files that are named win over files that lie beside the evals."""
     setup = scenario.setup or Setup()
     if setup.copy_test_files:
-        yield from tree(source.parent, without=lambda path: path.name == EVAL_FILE).items()
+        yield from tree(source.parent, without=_is_evals).items()
     for file in setup.files:
         if file.content is not None:
             yield workspace_path(file.path, "its setup"), SuiteFile(content=file.content.encode("utf-8", "replace"))
@@ -134,6 +134,11 @@ def _files(scenario: Scenario, source: Path, skill: Path) -> Iterator[tuple[str,
             yield from _copied(file, _source(file.source, source, skill))
         else:
             raise UsageError(f"its file {file.path!r} has neither a content nor a source")
+
+
+def _is_evals(path: PurePosixPath) -> bool:
+    """Drafts and translations of the evals, too, say what is expected."""
+    return path.name.startswith("eval.") and path.suffix in (".yaml", ".yml")
 
 
 def _copied(file: SetupFile, place: Path) -> Iterator[tuple[str, SuiteFile]]:
