@@ -245,7 +245,7 @@ def test_a_copy_counts_once_and_so_does_a_table_of_the_same_traces(tmp_path: Pat
 
 def test_two_results_of_one_row_and_run_are_both_handed_on_to_be_refused(tmp_path: Path) -> None:
     for folder, passed in (("one", True), ("other", False)):
-        table(tmp_path / folder / "r1" / "artifacts" / "eval_results_table.json", row(ok=passed))
+        table(tmp_path / folder / ("0a" * 16) / "artifacts" / "eval_results_table.json", row(ok=passed))
 
     runs, _ = runs_of(tmp_path)
 
@@ -306,12 +306,31 @@ def test_a_row_with_too_few_cells_is_kept_with_its_place(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("content", ["a: &a [1]\nb: *a\n", "a: [", "[" * 500, "run_id: !!python/object:os.system x\n"])
-def test_a_run_that_says_something_else_than_a_run_is_refused(tmp_path: Path, content: str) -> None:
-    folder = shutil.copytree(SAMPLES / "tables", tmp_path / "tables")
-    next(folder.rglob("*/artifacts")).with_name("meta.yaml").write_text(content)
+def test_a_run_or_a_trace_that_is_none_is_kept_with_its_place_and_the_others_are_read(
+    tmp_path: Path, content: str
+) -> None:
+    tables = shutil.copytree(SAMPLES / "tables", tmp_path / "tables")
+    traces = shutil.copytree(SAMPLES / "traces", tmp_path / "traces")
+    next(tables.rglob("*/artifacts")).with_name("meta.yaml").write_text(content)
+    next(traces.rglob("trace_info.yaml")).write_text(content)
 
-    with pytest.raises(EvidenceError, match="is not valid YAML"):
-        runs_of(folder)
+    of_tables, told = runs_of(tables)
+    of_traces, said = runs_of(traces, **BY_OK)
+
+    assert (len(of_tables), len(of_traces)) == (3, 2)
+    for notes, name in ((told, "meta.yaml"), (said, "trace_info.yaml")):
+        assert any(Path(each.source).name == name and "not valid YAML" in each.reason for each in notes.unreadable)
+
+
+def test_exported_tables_are_arms_by_their_files_even_where_they_say_the_same(tmp_path: Path) -> None:
+    """A folder that is called `artifacts` makes no run of what is in it."""
+    for called in ("plain", "with-notes"):
+        table(tmp_path / "artifacts" / f"{called}.json", row())
+
+    runs, notes = runs_of(tmp_path / "artifacts")
+
+    assert [run.trial.arm for run in runs] == ["plain", "with-notes"]
+    assert not notes.warnings
 
 
 def test_tables_and_databases_of_others_are_not_taken_for_evaluations(tmp_path: Path) -> None:

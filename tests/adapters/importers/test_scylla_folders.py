@@ -259,6 +259,27 @@ def test_points_that_do_not_apply_are_left_out_of_a_score(tmp_path: Path) -> Non
     assert judgment_score(judgment).value == pytest.approx(0.5)
 
 
+def test_a_torn_judgment_is_kept_with_its_place_and_its_run_is_read(tmp_path: Path) -> None:
+    experiment = an_experiment(tmp_path)
+    written(a_run(experiment) / "judge" / "judge_01" / "judgment.json", '{"score": 0.9, ')
+
+    runs, (judgment,), notes = read(experiment)
+
+    assert (len(runs), judgment.judge.model) == (1, HAIKU)
+    assert [Path(row.source).name for row in notes.unreadable] == ["judge_01"]
+
+
+def test_a_checkpoint_that_is_being_written_keeps_nobody_from_reading(tmp_path: Path) -> None:
+    experiment = an_experiment(tmp_path)
+    a_run(experiment)
+    written(experiment / "checkpoint.json", '{"run_states": {')
+
+    runs, _, notes = read(experiment)
+
+    assert len(runs) == 1
+    assert any("How far its runs are is unknown" in warning for warning in notes.warnings)
+
+
 def test_a_result_that_is_torn_or_says_nothing_is_kept_with_its_place(tmp_path: Path) -> None:
     experiment = an_experiment(tmp_path)
     a_run(experiment)

@@ -1,5 +1,6 @@
 """Everything that MLflow left at a place: runs and cases, from databases, folders and tables, each of them once."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +15,11 @@ from outweigh.adapters.importers.mlflow_database import (
 )
 from outweigh.adapters.importers.mlflow_files import ARTIFACTS, META, TRACE, folder_cases, folder_run
 from outweigh.adapters.importers.mlflow_table import is_evaluation_table, table_cases
+from outweigh.errors import EvidenceError
 from outweigh.ports import ImportNotes
 
 _PASSED_BY = frozenset({".git", "node_modules", ".venv", "venv"})
+_RUN_ID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(slots=True)
@@ -65,47 +68,52 @@ def is_mlflow(path: Path) -> bool:
 
 def mlflow_store(path: Path, notes: ImportNotes) -> MlflowStore:
     """Databases and run folders first: they name the runs that tables belong to."""
-    files = list(files_below(path, _may_hold, passed_by=_PASSED_BY)) if path.is_dir() else [path]
     store = MlflowStore()
-    for file in files:
-        if is_mlflow_database(file):
-            store.runs |= {run.run_id: run for run in database_runs(file)}
-            store.add_traces(database_cases(file))
-        elif file.name == META and (run := folder_run(file, notes)) is not None:
-            store.runs[run.run_id] = run
-    store.add_traces(folder_cases(file, notes) for file in files if file.name == TRACE)
-    for file in filter(is_evaluation_table, files):
-        _add_table(store, file, path, notes)
+    if not path.is_dir():
+        _add_file(store, path, path, notes)
+        return store
+    files = list(files_below(path, _may_hold, passed_by=_PASSED_BY))
+    for file in sorted(files, key=is_evaluation_table):
+        try:
+            _add_file(store, file, path, notes)
+        except EvidenceError as fault:
+            notes.unread(file, 0, str(fault))
     return store
 
 
+def _add_file(store: MlflowStore, file: Path, root: Path, notes: ImportNotes) -> None:
+    if is_mlflow_database(file):
+        store.runs |= {run.run_id: run for run in database_runs(file)}
+        store.add_traces(database_cases(file))
+    elif file.name == TRACE:
+        store.add_traces([folder_cases(file, notes)])
+    elif file.name == META and (run := folder_run(file, notes)) is not None:
+        store.runs[run.run_id] = run
+    elif is_evaluation_table(file):
+        _add_table(store, file, root, notes)
+
+
 def _add_table(store: MlflowStore, file: Path, root: Path, notes: ImportNotes) -> None:
-    rows = list(table_cases(file, _run_of(file, notes), notes))
+    run = _run_above(file, notes)
+    called = file.relative_to(root).with_suffix("").as_posix() if root.is_dir() else file.stem
+    rows = list(table_cases(file, None if run is None else run.run_id, called, notes))
+    if run is not None:
+        store.runs.setdefault(run.run_id, run)
     store.unscored += sum(not row for row in rows)
     cases = [case for row in rows for case in row]
-    called = file.relative_to(root).with_suffix("").as_posix() if root.is_dir() else file.stem
     store.name_table(cases, called)
     store.add(cases, again=True)
-    if (run := folder_run_above(file, notes)) is not None:
-        store.runs[run.run_id] = run
 
 
-def folder_run_above(file: Path, notes: ImportNotes) -> EvaluationRun | None:
-    """The run in whose artifacts a table lies, where its folder says so."""
-    folder = _artifacts_above(file)
-    meta = folder.parent / META if folder is not None else None
-    return folder_run(meta, notes) if meta is not None and meta.is_file() else None
-
-
-def _run_of(file: Path, notes: ImportNotes) -> str | None:
-    """With a database the folder of a run holds its artifacts alone, under the run's id."""
-    folder = _artifacts_above(file)
-    run = folder_run_above(file, notes)
-    return run.run_id if run is not None else folder.absolute().parent.name if folder is not None else None
-
-
-def _artifacts_above(file: Path) -> Path | None:
-    return next((parent for parent in file.absolute().parents if parent.name == ARTIFACTS), None)
+def _run_above(file: Path, notes: ImportNotes) -> EvaluationRun | None:
+    """The run in whose artifacts a table lies. Beside a database its folder says nothing more than the run's id."""
+    folder = next((parent for parent in file.absolute().parents if parent.name == ARTIFACTS), None)
+    if folder is None:
+        return None
+    meta, called = folder.with_name(META), folder.parent.name
+    if meta.is_file():
+        return folder_run(meta, notes)
+    return EvaluationRun(run_id=called, name=called) if _RUN_ID.fullmatch(called) else None
 
 
 def _may_tell(file_name: str) -> bool:

@@ -31,10 +31,10 @@ def is_evaluation_table(path: Path) -> bool:
     return _RECORDS.match(start) is not None and (b'"assessments"' in start or _SCORE_NAME.search(start) is not None)
 
 
-def table_cases(path: Path, run_id: str | None, notes: ImportNotes) -> Iterator[list[Case]]:
-    """Row by row; of a table that lies in no run's folder the content is the run."""
+def table_cases(path: Path, run_id: str | None, called: str, notes: ImportNotes) -> Iterator[list[Case]]:
+    """Row by row; a table that lies in no run's folder is a run by what it is called and what it holds."""
     document = read_json(path, notes)
-    own_run = run_id or f"table-{fingerprint(document)[:16]}"
+    own_run = run_id or f"table-{fingerprint([called, document])[:16]}"
     for number, row in enumerate(_rows(document), start=1):
         if row is None:
             notes.unread(path, 0, f"row {number} has not as many cells as there are columns")

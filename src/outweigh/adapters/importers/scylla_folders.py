@@ -49,9 +49,8 @@ def folder_records(root: Path, notes: ImportNotes) -> Iterator[RunRecord | Judgm
             found = _identified(folder, result)
             if not tally.is_copy(found, result):
                 run = folder_run(found, result, notes)
-                judgments = list(judge_records(found, result, run.run_id, notes))
                 yield run
-                yield from judgments
+                yield from judge_records(found, result, run.run_id, notes)
         except (EvidenceError, ValueError) as fault:
             notes.unread(folder.path, 0, str(fault))
     tally.tell(notes)

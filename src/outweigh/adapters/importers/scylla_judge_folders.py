@@ -10,6 +10,7 @@ from outweigh.adapters.importers.scylla_files import about_model, document
 from outweigh.adapters.importers.scylla_judgments import Part, scylla_judgment
 from outweigh.adapters.importers.scylla_run_folder import RunFolder
 from outweigh.adapters.importers.source_time import moment
+from outweigh.errors import EvidenceError
 from outweigh.ports import ImportNotes
 from outweigh.record.judgment import Judgment
 from outweigh.transcript.foreign import amount, mapping, name, sequence, text
@@ -22,20 +23,29 @@ def judge_records(folder: RunFolder, result: Mapping[str, Any], run_id: str, not
     """Every judge that was asked; the same model asked again about a run is its next pass."""
     passes: Counter[str] = Counter()
     for place, number in _judge_folders(folder.path / "judge"):
-        model = _model(place, number, folder, result, notes)
-        passes[model] += 1
-        file, timing = place / "judgment.json", document(place / "timing.json", notes)
-        said = document(file, notes)
-        yield scylla_judgment(
-            run_id=run_id,
-            model=model,
-            pass_index=passes[model],
-            parts=list(_parts(said)),
-            valid=said.get("is_valid") is not False,
-            stated_total=amount(said.get("score")),
-            trouble=None if file.is_file() else _failure(timing),
-            judged_at=moment(timing.get("measured_at")),
-        )
+        try:
+            model = _model(place, number, folder, result, notes)
+            passes[model] += 1
+            judgment = _judgment(place, model, passes[model], run_id, notes)
+        except (EvidenceError, ValueError) as fault:
+            notes.unread(place, 0, str(fault))
+            continue
+        yield judgment
+
+
+def _judgment(place: Path, model: str, pass_index: int, run_id: str, notes: ImportNotes) -> Judgment:
+    file, timing = place / "judgment.json", document(place / "timing.json", notes)
+    said = document(file, notes)
+    return scylla_judgment(
+        run_id=run_id,
+        model=model,
+        pass_index=pass_index,
+        parts=list(_parts(said)),
+        valid=said.get("is_valid") is not False,
+        stated_total=amount(said.get("score")),
+        trouble=None if file.is_file() else _failure(timing),
+        judged_at=moment(timing.get("measured_at")),
+    )
 
 
 def _judge_folders(folder: Path) -> Iterator[tuple[Path, int]]:

@@ -39,10 +39,13 @@ class Experiment:
     @classmethod
     def read(cls, folder: Path, notes: ImportNotes) -> Self:
         """From the folder that its tiers are in."""
-        return cls(
-            config=document(folder / "config" / "experiment.json", notes),
-            checkpoint=document(folder / "checkpoint.json", notes),
-        )
+        config = document(folder / "config" / "experiment.json", notes)
+        try:
+            checkpoint = document(folder / "checkpoint.json", notes)
+        except EvidenceError as fault:  # it is written while the experiment runs, and tells no more than how far it is
+            notes.warn(f"{fault} How far its runs are is unknown.")
+            checkpoint = {}
+        return cls(config=config, checkpoint=checkpoint)
 
     @property
     def model(self) -> str | None:
