@@ -9,6 +9,7 @@ from socket import socket
 from threading import Event
 from typing import Any, Protocol
 
+from outweigh.errors import EvidenceError
 from outweigh.record.codec import InvalidLine, Located, OnInvalid
 from outweigh.record.components import ComponentTokens
 from outweigh.record.cost import Cost
@@ -517,6 +518,10 @@ class Forge(Protocol):
         """Close it without merging."""
 
 
+MOST_UNREAD_ROWS = 100_000
+"""Rows that became no record are kept with their places; a source with more of them is something else."""
+
+
 class FieldOrigin(StrEnum):
     """How an importer comes by a field of a record."""
 
@@ -541,6 +546,11 @@ class ImportNotes:
 
     def unread(self, source: object, line: int, reason: str) -> None:
         """Keep the place of a row that became no record; line 0 is the file as a whole."""
+        if len(self.unreadable) >= MOST_UNREAD_ROWS:
+            raise EvidenceError(
+                f"{source} is given up: more than {MOST_UNREAD_ROWS:,} rows cannot be read, the first because it is "
+                f"{self.unreadable[0].reason}. Is it of the format that it is read as?"
+            )
         self.unreadable.append(InvalidLine(str(source), line, reason))
 
     def warn(self, sentence: str) -> None:

@@ -21,6 +21,7 @@ from tests.adapters.importers.test_tau import written as tau_results
 
 from outweigh.adapters.importers.source_text import WHOLE_LIMIT
 from outweigh.adapters.importers.zip_members import DIRECTORY_LIMIT
+from outweigh.ports import MOST_UNREAD_ROWS
 from outweigh.record.codec import decode
 from outweigh.record.run_record import RunRecord
 
@@ -506,6 +507,27 @@ def test_folders_without_end_are_refused(refused: Any, tmp_path: Path) -> None:
 
 
 # What cannot be held.
+
+
+def test_what_is_of_another_format_is_given_up(refused: Any, tmp_path: Path) -> None:
+    row = b'{"task_id":"a","arm":"b","repeat":1,"success":true}\n'
+    log = write(tmp_path / "collected.jsonl", row + b"a line of some log\n" * (MOST_UNREAD_ROWS + 5))
+
+    assert refused("collected", log) == (
+        "collected.jsonl is given up: more than 100,000 rows cannot be read, the first because it is not valid JSON. "
+        "Is it of the format that it is read as?"
+    )
+
+
+def test_of_many_warnings_the_first_are_shown(imported: Any, tmp_path: Path) -> None:
+    for number in range(40):
+        write(tmp_path / "sessions" / f"copy-{number:02}" / "one.jsonl", b'{"type":"thread.started","thread_id":"t"}\n')
+
+    runs, said = imported("codex", tmp_path / "sessions")
+
+    assert len(runs) == 1
+    assert len(said.splitlines()) == 31
+    assert said.endswith("outweigh: imports.json has 10 more warnings.\n")
 
 
 def test_a_document_that_cannot_be_held_is_refused_without_being_read(refused: Any, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from outweigh.adapters.stores.import_manifest import Import
 from outweigh.ports import FieldOrigin
 
 SHOWN_LINES = 10
+SHOWN_WARNINGS = 30
 _FIGURES = ("checks", "duration_seconds", "usage", "cost", "step_count", "tool_call_count", "task_checksum")
 
 
@@ -37,8 +38,10 @@ def say_what_came(imported: Import, tally: Tally, path: Path, target: Path) -> N
         print(f"  {kept} kept in imports.json: they stand for many runs, and are none themselves.")
     _say_unknown(imported)
     _say_next(tally, target)
-    for warning in imported.warnings:
+    for warning in imported.warnings[:SHOWN_WARNINGS]:
         print(f"outweigh: {warning}", file=sys.stderr)
+    if (more := len(imported.warnings) - SHOWN_WARNINGS) > 0:
+        print(f"outweigh: imports.json has {_count(more, 'more warning')}.", file=sys.stderr)
     if imported.unreadable:
         print(
             f"outweigh: {_count(len(imported.unreadable), 'row')} could not be read; imports.json has the places and "
