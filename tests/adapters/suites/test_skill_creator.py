@@ -1,6 +1,7 @@
 """A skill with evals becomes an experiment about the skill, and the agent never sees what is expected of it."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,7 @@ class TestWhatTheAgentSees:
             "iteration-2/outputs/report.md",
             "runs/eval-1/outputs/report.md",
             "trigger-evals.json",
+            "tests/eval.yaml",
             "references/evals.json",
         ],
     )
@@ -280,6 +282,36 @@ class TestInputs:
             "named: 'SKILL.md', a part of the skill, comes with the skill only.",
             "unnamed: 'SKILL.md', 'scripts/count.sh', a part of the skill, comes with the skill only.",
         )
+
+
+class TestHostileInput:
+    @pytest.mark.parametrize("depth", [100, 900, 5_000])
+    @pytest.mark.parametrize(
+        "frame",
+        [
+            '{"evals": [{"prompt": "x", "expected_output": "y", "files": [%s]}]}',
+            '{"evals": [{"prompt": "x", "expectations": ["y", %s]}]}',
+            '{"evals": [{"prompt": "x", "assertions": [{"type": "json", "path": "a", "at": "b", "equals": %s}, "y"]}]}',
+            '{"evals": [{"prompt": "x", "expected_output": "y", "extra": %s}]}',
+            '{"evals": %s}',
+        ],
+    )
+    def test_nesting_without_end_is_a_note_or_a_sentence(self, tmp_path: Path, frame: str, depth: int) -> None:
+        skill = a_skill(tmp_path / "skill")
+        (skill / "evals/evals.json").write_text(frame % ("[" * depth + "]" * depth))
+
+        with suppress(UsageError):
+            assert len(written(read(skill), tmp_path / "suite").tasks) == 1
+
+    def test_words_of_any_kind_survive(self, tmp_path: Path) -> None:
+        odd = 'x """ \\ \t \u2028 \x7f \x1b[31m 🙂 \n end\\'
+        draft = read(a_skill(tmp_path / "skill", one_eval(prompt=odd, expectations=[odd], name=odd)))
+
+        (task,) = written(draft, tmp_path / "suite").tasks
+
+        assert task.rubric is not None
+        assert task.rubric.criteria[0].description == odd
+        assert task.instruction == f"{odd}\n"
 
 
 class TestNames:

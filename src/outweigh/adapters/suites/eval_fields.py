@@ -20,6 +20,14 @@ def first_text(raw: Table, keys: tuple[str, ...]) -> str | None:
     return None if found is None else found.replace("\0", "")
 
 
+def excerpt(value: Any) -> str:
+    """The beginning of whatever stands there, for a message."""
+    try:
+        return str(value)[:100]
+    except RecursionError:
+        return "something that is nested without end"
+
+
 def names_a_file(raw: Table) -> bool:
     """Whether it speaks of a file at all."""
     return any(key in raw for key in _PATHS)

@@ -15,6 +15,7 @@ from outweigh.adapters.suites.eval_fields import (
 )
 from outweigh.task.check import Check, CommandCheck, FileContainsCheck, FileExistsCheck, JsonValueCheck
 
+_DEEPEST = 20
 _LACKS = 'test -f "$2" && ! grep -q -F -e "$1" -- "$2"'
 
 
@@ -67,14 +68,15 @@ def json_value(raw: Table, name: str) -> Check | None:
     return JsonValueCheck(name=name, path=path, at=dotted, equals=stated[0]) if plain else None
 
 
-def _fits_toml(value: Any) -> bool:
+def _fits_toml(value: Any, depth: int = _DEEPEST) -> bool:
+    """TOML has no null, and nobody expects a value that is nested without end."""
     match value:
         case None:
             return False
         case float():
             return isfinite(value)
         case list():
-            return all(map(_fits_toml, value))
+            return depth > 0 and all(_fits_toml(item, depth - 1) for item in value)
         case dict():
-            return all(map(_fits_toml, value.values()))
+            return depth > 0 and all(_fits_toml(item, depth - 1) for item in value.values())
     return True

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from outweigh.adapters.suites.eval_fields import excerpt
 from outweigh.adapters.suites.skill_copy import belongs_to_evals, is_evals_file
 from outweigh.adapters.suites.skill_place import SKILL_FILE, SkillPlace
 from outweigh.adapters.suites.source_files import suite_file, tree, within
@@ -62,7 +63,7 @@ def _stated(raw: Any, prompt: str, place: SkillPlace) -> Iterator[tuple[str, str
         elif isinstance(entry, dict) and (name := _name(entry)) is not None and "content" not in entry:
             yield from _found(name, prompt, place)
         else:
-            raise UsageError(f"of its `files`, {str(entry)[:100]!r} is neither a path nor a path with its content")
+            raise UsageError(f"of its `files`, {excerpt(entry)!r} is neither a path nor a path with its content")
 
 
 def _name(entry: dict[Any, Any]) -> str | None:

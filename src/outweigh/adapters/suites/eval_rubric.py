@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from outweigh.adapters.suites.eval_assertion import Statement, read_assertion
+from outweigh.adapters.suites.eval_fields import excerpt
 from outweigh.adapters.suites.naming import apart, folder_name
 from outweigh.errors import UsageError
 from outweigh.task.check import Check
@@ -55,7 +56,7 @@ def read_expected(case: dict[str, Any]) -> Expected:
     return Expected(
         checks=_named_apart(checks),
         rubric=_rubric(criteria, outcome if statements else None),
-        unread=tuple(str(raw)[:100] for raw, reading in found if reading is None),
+        unread=tuple(excerpt(raw) for raw, reading in found if reading is None),
     )
 
 
