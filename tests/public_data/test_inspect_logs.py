@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from outweigh.adapters.importers.inspect_importer import InspectImporter
-from outweigh.adapters.importers.inspect_sample import LETTERS
+from outweigh.adapters.importers.inspect_score import LETTERS
 from outweigh.compare.arm_summary import summarise
 from outweigh.compare.arm_table import tabulate
 from outweigh.record.run_record import RunRecord

@@ -27,7 +27,12 @@ def readable(path: str) -> str:
 
 def stable_id(*parts: object) -> str:
     """A run's id of its coordinates in the source; a long one is cut and told apart by its hash."""
-    whole = "/".join(str(part) for part in parts)
+    whole = "/".join(map(str, parts))
     if len(whole) <= LONGEST_NAME:
         return whole
     return f"{whole[: LONGEST_NAME - 17]}-{sha256(whole.encode('utf-8', 'backslashreplace')).hexdigest()[:16]}"
+
+
+def stable_ids(wholes: list[str]) -> list[str]:
+    """The same for many that were put together already."""
+    return wholes if max(map(len, wholes)) <= LONGEST_NAME else [*map(stable_id, wholes)]

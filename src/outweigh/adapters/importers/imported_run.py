@@ -1,7 +1,8 @@
 """A run that somebody else made: what its source says, and unknown for everything that it does not."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,6 +14,8 @@ from outweigh.record.status import Status
 from outweigh.record.stored import Json
 from outweigh.record.trial import Trial
 from outweigh.record.usage import NO_USAGE
+
+Kind = TypeVar("Kind", bound=msgspec.Struct)
 
 EXTRA_BYTES = 20_000
 """So much of a source's own fields is kept with a run; a longer value is left out and named."""
@@ -62,6 +65,24 @@ _UNKNOWN: dict[str, Any] = {
 }
 
 
+UNKNOWN_COLUMNS: dict[str, Iterable[Any]] = {
+    "run_id": (),
+    "trial": (),
+    **{name: repeat(value) for name, value in _UNKNOWN.items()},
+    "artifacts": iter(dict, None),
+    "extra": iter(dict, None),
+}
+"""Of many runs, what no source says of any of them; the first two have to be said."""
+
+
+def built(kind: type[Kind], columns: Mapping[str, Iterable[Any]]) -> list[Kind]:
+    """Structures of columns, each with the values of all its fields, until the first column ends.
+
+    What is given by its place costs half of what is given by its name, which counts where there are many.
+    """
+    return [*map(kind, *(columns[name] for name in kind.__struct_fields__))]
+
+
 def outcome(name: str, passed: bool | None, detail: str | None = None, *, required: bool = True) -> CheckResult:
     """What a harness says came out, as one check; None where it could not tell."""
     return CheckResult(
@@ -77,12 +98,13 @@ def outcome(name: str, passed: bool | None, detail: str | None = None, *, requir
 
 def kept_fields(raw: Mapping[str, Any]) -> Json:
     """A source's own fields for `extra`, without the unknown ones; what is too long is named instead of kept."""
+    known = {name: value for name, value in raw.items() if value is not None}
+    if _size(known) <= EXTRA_BYTES:
+        return known
     kept: Json = {}
     left_out: list[str] = []
     room = EXTRA_BYTES
-    for name, value in raw.items():
-        if value is None:
-            continue
+    for name, value in known.items():
         size = _size(value)
         if size > room:
             left_out.append(name)
@@ -90,6 +112,18 @@ def kept_fields(raw: Mapping[str, Any]) -> Json:
             kept[name] = value
             room -= size
     return kept | {"left_out": left_out} if left_out else kept
+
+
+def kept_rows(columns: Mapping[str, Sequence[Any]], size: int) -> list[Json]:
+    """`kept_fields` of so many sources at once; most columns are known of all of them or of none."""
+    unknown = {name: column.count(None) for name, column in columns.items()}
+    full = {name: columns[name] for name, missing in unknown.items() if not missing}
+    if any(missing not in (0, size) for missing in unknown.values()):
+        return [kept_fields(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
+    if not full:
+        return [{} for _ in range(size)]
+    rows: list[Json] = [dict(zip(full, row)) for row in zip(*full.values(), strict=True)]  # noqa: B905 - it is slower
+    return rows if max(map(_size, rows)) <= EXTRA_BYTES else [*map(kept_fields, rows)]
 
 
 def origins(*, reported: str, derived: str = "") -> Mapping[str, FieldOrigin]:

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from outweigh.adapters.importers.folders import files_below
 from outweigh.adapters.importers.identity import fingerprint, stable_id
 from outweigh.adapters.importers.imported_run import origins
 from outweigh.adapters.importers.inspect_log import InspectLog, inspect_log, is_inspect_log
-from outweigh.adapters.importers.inspect_sample import Evaluation, sample_run
+from outweigh.adapters.importers.inspect_sample import Evaluation, sample_runs
+from outweigh.adapters.importers.inspect_summary import summary_of
 from outweigh.errors import EvidenceError
 from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
@@ -20,9 +22,9 @@ from outweigh.transcript.foreign import amount, count, mapping, name, sequence
 _CONFIGURATION = ("model", "model_args", "model_generate_config", "model_roles", "solver_args", "task_args")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Log:
-    """A log to be read, and what its header says."""
+    """A log to be read, and what its header says; without slots, so that it can remember."""
 
     path: Path
     header: Mapping[str, Any]
@@ -43,7 +45,7 @@ class _Log:
         parts = (name(self.spec.get("model")), name(self.spec.get("solver")))
         return stable_id(" ".join(part for part in parts if part) or "inspect")
 
-    @property
+    @cached_property
     def configuration(self) -> str:
         """The hash of everything that was under test."""
         plan = mapping(self.header.get("plan"))
@@ -56,7 +58,7 @@ class _Log:
         known = name(self.spec.get("eval_id"))
         return known or stable_id(self.spec.get("run_id"), self.spec.get("task_id"))
 
-    @property
+    @cached_property
     def scorers(self) -> list[str]:
         """The scorers, the one that Inspect itself puts first in front."""
         results = mapping(self.header.get("results"))
@@ -180,12 +182,17 @@ def _scorer(log: _Log, request: ImportRequest, notes: ImportNotes) -> str | None
 
 def _runs(opened: InspectLog, evaluation: Evaluation, notes: ImportNotes) -> Generator[RunRecord, None, int]:
     number = 0
-    for number, sample in enumerate(opened.samples, start=1):
-        run = sample_run(sample, evaluation, notes)
-        if run is None:
+    for found in opened.samples:
+        if not isinstance(found, dict):
+            number += len(found)
+            yield from sample_runs(found, evaluation, notes)
+            continue
+        number += 1
+        summary = summary_of(found)
+        if summary is None:
             notes.unread(opened.path, 0, f"sample {number} has no id or epoch")
         else:
-            yield run
+            yield from sample_runs([summary], evaluation, notes)
     return number
 
 

@@ -1,8 +1,7 @@
 """One log of Inspect, as a zip (`.eval`) or as JSON: its header, and its samples one by one, summaries first."""
 
 import re
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from outweigh.adapters.importers.inspect_summary import Summary, read_summaries
 from outweigh.adapters.importers.source_text import as_utf8, head, read_bytes
-from outweigh.adapters.importers.zip_members import archive
-from outweigh.adapters.importers.zstd_members import member_bytes
+from outweigh.adapters.importers.zip_members import Archive, archive
 from outweigh.errors import EvidenceError
 from outweigh.ports import ImportNotes
 from outweigh.transcript.foreign import mapping, sequence
@@ -58,12 +57,15 @@ class _Measured(msgspec.Struct, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectLog:
-    """`header` is what the log says about itself; `finished` is False where it broke off before it was written."""
+    """`header` is what the log says about itself; `finished` is False where it broke off before it was written.
+
+    `samples` come one by one, or many at a time where their summaries are plain.
+    """
 
     path: Path
     header: dict[str, Any]
     finished: bool
-    samples: Iterator[Sample]
+    samples: Iterator[Sample | Sequence[Summary]]
 
 
 def is_inspect_log(path: Path) -> bool:
@@ -81,48 +83,51 @@ def inspect_log(path: Path, notes: ImportNotes) -> Iterator[InspectLog]:
         yield _json_log(path, notes)
         return
     with archive(path) as opened:
-        members = {member.filename: member for member in opened.infolist()}
-        finished = "header.json" in members
-        start = members.get("header.json") or members.get("_journal/start.json")
-        if start is None:
+        finished = "header.json" in opened.members
+        start = "header.json" if finished else "_journal/start.json"
+        if start not in opened.members:
             raise EvidenceError(f"{path} is an archive, but not a log of Inspect: it has no header.")
-        yield InspectLog(
-            path=path,
-            header=mapping(_decoded(opened, start)),
-            finished=finished,
-            samples=_archived_samples(opened, members, notes),
-        )
+        try:
+            header = mapping(decode_json(opened.read(start)))
+        except ValueError as fault:
+            raise EvidenceError(f"{path}: {start!r} is not valid JSON: {fault}.") from None
+        yield InspectLog(path=path, header=header, finished=finished, samples=_archived_samples(opened, notes))
 
 
-def _archived_samples(
-    opened: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], notes: ImportNotes
-) -> Iterator[Sample]:
+def _archived_samples(opened: Archive, notes: ImportNotes) -> Iterator[Sample | Sequence[Summary]]:
     """The summaries say nearly all; a sample is opened where it has no summary, or an old one without figures."""
-    left = {name: member for name, member in members.items() if name.startswith("samples/") and name.endswith(".json")}
-    for part in _summary_members(members):
-        for summary in map(mapping, sequence(_decoded(opened, part))):
-            member = left.pop(f"samples/{summary.get('id')}_epoch_{summary.get('epoch')}.json", None)
-            if "model_usage" in summary or member is None:
-                yield summary
+    read: set[str] = set()
+    for part in _summary_members(opened.members.names):
+        for found in read_summaries(opened.read(part), f"{opened.path}: {part!r}"):
+            if not isinstance(found, dict):
+                read.update([f"samples/{summary.id}_epoch_{summary.epoch}.json" for summary in found])
+                yield found
+                continue
+            member = f"samples/{found.get('id')}_epoch_{found.get('epoch')}.json"
+            if "model_usage" in found or member in read or member not in opened.members:
+                yield found
             elif (whole := _whole_sample(opened, member, notes)) is not None:
-                yield whole | {name: value for name, value in summary.items() if value is not None}
-    for member in left.values():
-        if (whole := _whole_sample(opened, member, notes)) is not None:
-            yield whole
+                yield whole | {name: value for name, value in found.items() if value is not None}
+            read.add(member)
+    for member in opened.members.names:
+        if member not in read and member.startswith("samples/") and member.endswith(".json"):
+            whole = _whole_sample(opened, member, notes)
+            if whole is not None:
+                yield whole
 
 
-def _summary_members(members: dict[str, zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
+def _summary_members(members: Collection[str]) -> list[str]:
     if "summaries.json" in members:
-        return [members["summaries.json"]]
-    parts = {int(found[1]): each for name, each in members.items() if (found := _SUMMARIES.fullmatch(name))}
+        return ["summaries.json"]
+    parts = {int(found[1]): name for name in members if (found := _SUMMARIES.fullmatch(name))}
     return [parts[number] for number in sorted(parts)]
 
 
-def _whole_sample(opened: zipfile.ZipFile, member: zipfile.ZipInfo, notes: ImportNotes) -> Sample | None:
+def _whole_sample(opened: Archive, member: str, notes: ImportNotes) -> Sample | None:
     try:
-        return _measured(member_bytes(opened, member))
+        return _measured(opened.read(member))
     except (EvidenceError, ValueError) as fault:
-        notes.unread(f"{opened.filename}!{member.filename}", 0, str(fault))
+        notes.unread(f"{opened.path}!{member}", 0, str(fault))
         return None
 
 
@@ -140,13 +145,6 @@ def _texts(samples: list[msgspec.Raw], path: Path, notes: ImportNotes) -> Iterat
             yield _measured(bytes(sample))
         except ValueError as fault:
             notes.unread(path, 0, f"sample {number} is not valid JSON: {fault}")
-
-
-def _decoded(opened: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
-    try:
-        return decode_json(member_bytes(opened, member))
-    except ValueError as fault:
-        raise EvidenceError(f"{opened.filename}: {member.filename!r} is not valid JSON: {fault}.") from None
 
 
 def _json_log(path: Path, notes: ImportNotes) -> InspectLog:

@@ -1,12 +1,18 @@
 """Moments and durations as other programs write them: ISO texts, seconds or milliseconds since 1970."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from math import isfinite
+from operator import attrgetter
+from typing import cast
 
 from outweigh.transcript.foreign import amount
 
 _FIRST_MILLISECONDS = 1e11
 """As seconds this is the year 5138, as milliseconds 1973: no moment of an agent's run is in doubt."""
+
+_zone = attrgetter("tzinfo")
 
 
 def moment(value: object) -> datetime | None:
@@ -26,6 +32,15 @@ def moment(value: object) -> datetime | None:
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (OverflowError, ValueError):
         return None
+
+
+def moments(values: Sequence[object]) -> list[datetime | None]:
+    """Many moments; texts in UTC, as programs write them, are read without looking at each."""
+    with suppress(TypeError, ValueError):
+        found: list[datetime | None] = [*map(datetime.fromisoformat, cast("Sequence[str]", values))]
+        if {*map(_zone, found)} == {UTC}:
+            return found
+    return [*map(moment, values)]
 
 
 def seconds_between(start: object, end: object) -> float | None:

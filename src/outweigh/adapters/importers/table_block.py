@@ -1,16 +1,15 @@
 """Many rows of a table as runs, column by column: a step for a whole column costs little more than one for a row."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from itertools import repeat
-from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from outweigh.adapters.importers.imported_run import agent, imported_run, outcome
-from outweigh.adapters.importers.source_time import moment
+from outweigh.adapters.importers.imported_run import UNKNOWN_COLUMNS, agent, built, outcome
+from outweigh.adapters.importers.source_time import moments
 from outweigh.record.cost import Cost, CostProvenance, reported_cost
 from outweigh.record.run_record import AgentIdentity, RunRecord
 from outweigh.record.stored import Json
@@ -21,12 +20,9 @@ from outweigh.transcript.foreign import LONGEST_NAME
 Cells = Mapping[str, Sequence[Any]]
 """Cells by their fields, those of a row at the same place everywhere. What the table does not have is absent."""
 
-_Kind = TypeVar("_Kind", bound=msgspec.Struct)
-
 _AS_THEY_ARE = ("family", "duration_seconds", "step_count", "tool_call_count")
 _IDENTITY = ("agent", "agent_version", "model")
 _CHECKS = {passed: (outcome("success", passed),) for passed in (True, False, None)}
-_zone = attrgetter("tzinfo")
 
 
 class TableBlocks:
@@ -37,8 +33,6 @@ class TableBlocks:
         self._others = _Others(others)
         self._own = len(fields) - len(others)
         self._arm = arm
-        template = imported_run(run_id="-", task_id="-", arm="-", repeat=0)
-        self._unknown = {name: repeat(getattr(template, name)) for name in RunRecord.__struct_fields__}
 
     def runs(self, rows: Sequence[msgspec.Struct], first: int) -> list[RunRecord]:
         """A run for every row; a ValueError where one of them wants a closer look."""
@@ -49,10 +43,9 @@ class TableBlocks:
         known = {
             "run_id": _run_ids(cells, first),
             "trial": _trials(cells),
-            "artifacts": [{} for _ in rows],
             "extra": self._others.extras(columns[self._own :], len(rows)),
         }
-        return _built(RunRecord, self._unknown | dict(_figures(cells)) | known)
+        return built(RunRecord, UNKNOWN_COLUMNS | dict(_figures(cells)) | known)
 
 
 def _figures(cells: Cells) -> Iterator[tuple[str, Iterable[Any]]]:
@@ -61,7 +54,7 @@ def _figures(cells: Cells) -> Iterator[tuple[str, Iterable[Any]]]:
         if name in cells:
             yield name, cells[name]
     if any(name in cells for name in Usage.__struct_fields__):
-        yield "usage", _built(Usage, {name: cells.get(name, repeat(None)) for name in Usage.__struct_fields__})
+        yield "usage", built(Usage, {name: cells.get(name, repeat(None)) for name in Usage.__struct_fields__})
     if any(name in cells for name in _IDENTITY):
         yield "agent", map(_agent, *(cells.get(name, repeat(None)) for name in _IDENTITY))
     if "started_at" in cells:
@@ -78,7 +71,7 @@ def _trials(cells: Cells) -> list[Trial]:
     _require_trimmed({*cells["task_id"]})
     _require_trimmed({*cells["arm"]})
     repeats = cells.get("repeat", repeat(0))
-    return _built(Trial, {"task_id": cells["task_id"], "arm": cells["arm"], "repeat": repeats, "seed": repeat(None)})
+    return built(Trial, {"task_id": cells["task_id"], "arm": cells["arm"], "repeat": repeats, "seed": repeat(None)})
 
 
 def _run_ids(cells: Cells, first: int) -> Sequence[str]:
@@ -99,22 +92,16 @@ def _run_ids(cells: Cells, first: int) -> Sequence[str]:
 
 
 def _moments(column: Sequence[Any]) -> Sequence[datetime | None]:
-    try:
-        found = [*map(datetime.fromisoformat, column)]
-        if {*map(_zone, found)} == {UTC}:
-            return found
-    except (TypeError, ValueError):
-        pass
-    moments = [*map(moment, column)]
-    if any(value is not None and read is None for value, read in zip(column, moments, strict=True)):
+    found = moments(column)
+    if None in found and any(read is None and value is not None for value, read in zip(column, found, strict=True)):
         raise ValueError("no moment")
-    return moments
+    return found
 
 
 def _costs(column: Sequence[float | None]) -> list[Cost]:
     if None in column:
         return [*map(reported_cost, column)]
-    return _built(Cost, {"usd": column, "provenance": repeat(CostProvenance.REPORTED), "price_table": repeat(None)})
+    return built(Cost, {"usd": column, "provenance": repeat(CostProvenance.REPORTED), "price_table": repeat(None)})
 
 
 class _Others:
@@ -148,8 +135,3 @@ def _agent(name: str | None, version: str | None, model: str | None) -> AgentIde
     """Who ran; there are few, and each is looked at once."""
     _require_trimmed((name, version, model))
     return agent(name, version, model)
-
-
-def _built(kind: type[_Kind], columns: Mapping[str, Iterable[Any]]) -> list[_Kind]:
-    """A structure of each row; what is given by its place costs half of what is given by its name."""
-    return [*map(kind, *(columns[name] for name in kind.__struct_fields__))]
