@@ -25,22 +25,28 @@ class EndlessWorkError(Exception):
     """An importer has called more functions than any source of this size asks for."""
 
 
-@contextmanager
-def bounded_work(most_calls: int = MOST_CALLS) -> Iterator[None]:
-    """Stop what goes on without end: calls are counted, not seconds, so that a slow machine fails nothing."""
-    left = most_calls
+class Work:
+    """Calls of functions so far."""
 
-    def count(_frame: FrameType, event: str, _argument: Any) -> None:
-        nonlocal left
-        left -= event in ("call", "c_call")
-        if left < 0:
+    def __init__(self, most_calls: int) -> None:
+        self.calls = 0
+        self._most_calls = most_calls
+
+    def count(self, _frame: FrameType, event: str, _argument: Any) -> None:
+        """To be told of everything that is called."""
+        self.calls += event in ("call", "c_call")
+        if self.calls > self._most_calls:
             sys.setprofile(None)
-            raise EndlessWorkError(f"more than {most_calls:,} calls")
+            raise EndlessWorkError(f"more than {self._most_calls:,} calls")
 
-    before = sys.getprofile()
-    sys.setprofile(count)
+
+@contextmanager
+def bounded_work(most_calls: int = MOST_CALLS) -> Iterator[Work]:
+    """Stop what goes on without end: calls are counted, not seconds, so that a slow machine fails nothing."""
+    work, before = Work(most_calls), sys.getprofile()
+    sys.setprofile(work.count)
     try:
-        yield
+        yield work
     finally:
         sys.setprofile(before)
 
