@@ -131,8 +131,11 @@ def _copied(skill: Path, source: Path) -> SkillCopy:
     copy = copy_skill(skill)
     if skill not in source.resolve().parents:
         return copy
-    kept = {path: file for path, file in copy.files.items() if not path.startswith(f"{_TESTS}/")}
-    return SkillCopy(files=kept, left_out=(*copy.left_out, _TESTS))
+    own = f"{_TESTS}/"
+    return SkillCopy(
+        files={path: file for path, file in copy.files.items() if not path.startswith(own)},
+        left_out=(*(path for path in copy.left_out if not path.startswith(own)), _TESTS),
+    )
 
 
 def _notes(labels: Sequence[str], read: Sequence[ReadScenario]) -> Iterator[str]:
