@@ -56,7 +56,20 @@ def test_it_reads_as_a_person_would_write_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['ends with "', 'a\nb"', 'a\nb""', 'a\n"""b', "a\r\nb", "\na\n", "a\n\\", "\x7f\n\x00a\nb"]
+    "text",
+    [
+        'ends with "',
+        'a\nb"',
+        'a\nb""',
+        'a\n"""',
+        'a\n""""""',
+        'a\n\\"""',
+        'a\n"""b',
+        "a\r\nb",
+        "\na\n",
+        "a\n\\",
+        "\x7f\n\x00a\nb",
+    ],
 )
 def test_texts_over_several_lines_keep_every_character(text: str) -> None:
     assert tomllib.loads(toml_document({"text": text})) == {"text": text}

@@ -105,12 +105,14 @@ def _line(value: object, place: tuple[str, ...]) -> str:
 def _text(text: str) -> str:
     if "\n" not in text.strip("\n"):
         return _quoted(text)
+    # A quotation mark at the very end would be taken for one of the three.
+    inner = text.rstrip('"')
     body = "".join(
         character if character in "\n\t" or character.isprintable() else _quoted(character)[1:-1]
-        for character in text.replace("\\", "\\\\").replace('"""', '""\\"')
+        for character in inner.replace("\\", "\\\\").replace('"""', '""\\"')
     )
-    # A quotation mark at the very end would be taken for one of the three.
-    return f'"""\n{body[:-1]}\\""""' if body.endswith('"') else f'"""\n{body}"""'
+    marks = '\\"' * (len(text) - len(inner))
+    return f'"""\n{body}{marks}"""'
 
 
 def _quoted(text: str) -> str:
