@@ -1,5 +1,6 @@
 """The gate on what judges say: only for those who ask, as careful as the others, and never enough to ship."""
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -12,7 +13,10 @@ from outweigh.record.run_record import RunRecord
 from outweigh.score.jury import JudgeRule, Jury
 from outweigh.testing.builders import a_judgment, a_run, evidence_of
 from outweigh.verdict.by_evidence import decide_by_evidence
+from outweigh.verdict.evidence_rule import examine, find
 from outweigh.verdict.evidence_settings import evidence_settings
+from outweigh.verdict.gate_sample import DUST, GateSample
+from outweigh.verdict.gated_metric import GATED
 from outweigh.verdict.promotion import may_promote
 from outweigh.verdict.verdict import Decision, GateState, Verdict
 
@@ -122,3 +126,30 @@ def test_runs_without_a_check_are_not_counted_as_missing() -> None:
 
     assert verdict.sensitivity is not None
     assert verdict.sensitivity.missing_runs == 0
+
+
+@pytest.mark.parametrize("criteria", [1, 3])
+@pytest.mark.parametrize("tasks", [6, 12, 30])
+def test_identical_arms_are_called_different_no_more_often_than_is_promised(tasks: int, criteria: int) -> None:
+    """Scores are shares of met criteria, so that they are coarse and pile up at the ends; 1000 experiments each."""
+    dice, experiments = np.random.default_rng(tasks), 1000
+    decisions = Counter(find([[examine(_identical(dice, tasks, criteria))]])[0].decision for _ in range(experiments))
+
+    # Three standard errors of the simulation above 2 % and 5 %.
+    assert decisions[Decision.IMPROVED] / experiments <= 0.02 + 0.014
+    assert decisions[Decision.REGRESSED] / experiments <= 0.05 + 0.021
+
+
+def _identical(dice: np.random.Generator, tasks: int, criteria: int) -> GateSample:
+    ease = np.broadcast_to(dice.uniform(0.2, 0.9, tasks)[:, None], (tasks, 5))
+    before, after = (dice.binomial(criteria, ease).mean(axis=1) / criteria for _ in range(2))
+    benefits = np.where(np.abs(after - before) < DUST, 0.0, after - before)
+    return GateSample(
+        gated=GATED["judge_score"],
+        margin=0.05,
+        tasks=tuple(map(str, range(tasks))),
+        benefits=benefits,
+        families=None,
+        noise=None,
+        unknown=None,
+    )
