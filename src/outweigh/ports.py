@@ -30,6 +30,7 @@ from outweigh.transcript.failure import Failure
 from outweigh.transcript.model_call import Account, Marker
 
 __all__ = [
+    "DEFAULT_AGENT",
     "Agent",
     "AttemptOutcome",
     "AttemptRequest",
@@ -596,11 +597,15 @@ class Importer(Protocol):
         """Record by record, in memory that does not grow with the source. The same source gives the same records."""
 
 
+DEFAULT_AGENT = "claude-code"
+"""Who works on a suite where neither its user nor its format names anybody."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteWishes:
-    """What the user says about a suite that is read: who works on it, where its own format names nobody."""
+    """What the user says about a suite that is read, which goes before what its format says; None where nothing."""
 
-    agent: str
+    agent: str | None
     model: str | None
 
 

@@ -21,6 +21,7 @@ from outweigh.record.codec import refuse
 from outweigh.record.judgment import Judgment
 from outweigh.record.preference import Preference
 from outweigh.record.run_record import RunRecord
+from outweigh.run.loading import load_suite
 
 LOCAL = '\n[sandbox]\nkind = "local"\n'
 JUDGE = """\
@@ -118,6 +119,18 @@ def test_scenarios_of_a_skill_are_run_without_it_and_with_it(outweigh: Any, tmp_
 
     assert (made.code, looked.code, ran.code) == (0, 0, 0), made.err + looked.err + ran.err
     assert passed(tmp_path / "runs") == {("with_skill", "convert-the-notes")}
+
+
+@pytest.mark.parametrize(("options", "agents"), [([], {"codex"}), (["-a", "noop"], {"noop"})])
+def test_the_agent_of_a_suite_stays_unless_the_user_names_another(
+    outweigh: Any, tmp_path: Path, suite: Path, options: list[str], agents: set[str]
+) -> None:
+    source = skillci_suite(tmp_path / "source", agent="codex")
+
+    made = outweigh("init", str(suite), "--from", str(source / "prices"), *options)
+
+    assert made.code == 0, made.err
+    assert {arm.agent for arm in load_suite(suite).arms.values()} == agents
 
 
 def test_bad_input_is_one_paragraph_and_leaves_nothing(outweigh: Any, tmp_path: Path, suite: Path) -> None:

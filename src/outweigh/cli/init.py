@@ -11,11 +11,9 @@ from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.new_files import refuse_to_overwrite, write_files
 from outweigh.errors import UsageError
 from outweigh.plugins import names
-from outweigh.ports import SuiteFile
+from outweigh.ports import DEFAULT_AGENT, SuiteFile
 from outweigh.run.loading import SUITE_FILE
 from outweigh.run.starter import starter_files
-
-USUAL_AGENT = "claude-code"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -40,7 +38,7 @@ def _from_elsewhere(options: argparse.Namespace, folder: Path) -> None:
     from outweigh.cli.suite_from_elsewhere import write_suite  # noqa: PLC0415
     from outweigh.ports import SuiteWishes  # noqa: PLC0415
 
-    agent = _known_agent(options.agent or USUAL_AGENT)
+    agent = None if options.agent is None else _known_agent(options.agent)
     source = Path(options.source or options.skill)
     reader = choose_skill_reader(source) if options.source is None else choose_suite_reader(source)
     write_suite(reader, source, folder, SuiteWishes(agent=agent, model=options.model))
@@ -76,7 +74,10 @@ def _parser() -> Parser:
         "--from-skill", dest="skill", metavar="PATH", help="a skill with evals: the same agent without it and with it"
     )
     parser.add_argument(
-        "-a", "--agent", metavar="AGENT", help=f"who works on a suite from elsewhere (default: {USUAL_AGENT})"
+        "-a",
+        "--agent",
+        metavar="AGENT",
+        help=f"who works on a suite from elsewhere (default: whom it names, else {DEFAULT_AGENT})",
     )
     parser.add_argument("-m", "--model", metavar="MODEL", help="its model (default: the agent's own)")
     return parser

@@ -17,7 +17,7 @@ from outweigh.testing.suite_reader_contract import WISHES, SuiteReaderContract, 
 
 CONFIG = {"arms": ["without_skelly", "with_skelly"], "repeats": 7, "model": "openai/small", "agent": "build", "x": 1}
 
-NOBODY = SuiteWishes(agent="", model=None)
+NOBODY = SuiteWishes(agent=None, model=None)
 
 
 class TestAgentAb(SuiteReaderContract):

@@ -13,7 +13,7 @@ from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes, TaskDraft
 from outweigh.task.check import CommandCheck, FileContainsCheck, FileExistsCheck, TestSuiteCheck
 from outweigh.testing.suite_reader_contract import WISHES, SuiteReaderContract, written
 
-NOBODY = SuiteWishes(agent="", model=None)
+NOBODY = SuiteWishes(agent=None, model=None)
 
 
 class TestSkillCi(SuiteReaderContract):

@@ -11,11 +11,10 @@ from outweigh.adapters.suites.scylla_arms import scylla_arms
 from outweigh.adapters.suites.scylla_test import TEST_FILE, ReadTest, read_test, task_draft
 from outweigh.adapters.suites.source_files import read_yaml
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteWishes
+from outweigh.ports import DEFAULT_AGENT, SuiteDraft, SuiteWishes
 from outweigh.task.suite import LimitsSpec, SuiteSpec
 
 _PLACES = (TEST_FILE, f"*/{TEST_FILE}", f"tests/fixtures/tests/*/{TEST_FILE}")
-_AGENT = "claude-code"
 _LEFT_OUT = (
     "Names, descriptions, languages and tags of tests are left out, and with them the builds that the harness runs "
     "by language to show them to its judge."
@@ -41,7 +40,7 @@ class Scylla:
         _refuse_repeated(tests)
         names = apart(folder_name(read.test.id, f"test-{number}") for number, read in enumerate(tests, start=1))
         drafts = [task_draft(read, name) for name, read in zip(names, tests, strict=True)]
-        arms = scylla_arms(tests, wishes.agent or _AGENT, wishes.model)
+        arms = scylla_arms(tests, wishes.agent or DEFAULT_AGENT, wishes.model)
         limits, limit_notes = _limits(tests)
         rules = rules_for([draft for draft, _ in drafts])
         return SuiteDraft(

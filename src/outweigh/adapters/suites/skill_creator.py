@@ -18,7 +18,7 @@ from outweigh.adapters.suites.skill_place import (
 )
 from outweigh.adapters.suites.source_files import read_bytes, read_json
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteWishes, TaskDraft
+from outweigh.ports import DEFAULT_AGENT, SuiteDraft, SuiteWishes, TaskDraft
 from outweigh.task.arm import ArmSpec
 from outweigh.task.places import places_of
 from outweigh.task.skill_file import read_skill
@@ -44,7 +44,8 @@ class SkillCreator:
 
     def read(self, path: Path, wishes: SuiteWishes) -> SuiteDraft:
         """Each eval is a task; what is expected of it becomes checks and a rubric."""
-        _refuse_without_skills(wishes.agent)
+        agent = wishes.agent or DEFAULT_AGENT
+        _refuse_without_skills(agent)
         place = find_skill(path)
         document = read_json(place.evals)
         tasks, left_out = _tasks(document, place)
@@ -61,7 +62,7 @@ class SkillCreator:
                 name=skill,
                 tasks=["tasks/*"],
                 arms={
-                    WITHOUT: ArmSpec(agent=wishes.agent, model=wishes.model),
+                    WITHOUT: ArmSpec(agent=agent, model=wishes.model),
                     WITH: ArmSpec(extends=WITHOUT, skills=[f"skills/{skill}"]),
                 },
                 baseline=WITHOUT,

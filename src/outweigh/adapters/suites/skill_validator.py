@@ -15,14 +15,13 @@ from outweigh.adapters.suites.skill_place import SKILL_FILE
 from outweigh.adapters.suites.source_files import read_bytes, read_yaml
 from outweigh.adapters.suites.stimulus import Stimulus, notes_on_file, read_stimuli
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteWishes, TaskDraft
+from outweigh.ports import DEFAULT_AGENT, SuiteDraft, SuiteWishes, TaskDraft
 from outweigh.task.arm import ArmSpec
 from outweigh.task.places import places_of
 from outweigh.task.skill_file import read_skill
 from outweigh.task.suite import SuiteSpec
 
 _TESTS = "tests"
-_AGENT = "claude-code"
 _PLUGINS = ("plugins", "src")
 
 
@@ -43,7 +42,7 @@ class SkillValidator:
 
     def read(self, path: Path, wishes: SuiteWishes) -> SuiteDraft:
         """Each scenario is a task; the skill is laid without its tests."""
-        agent = wishes.agent or _AGENT
+        agent = wishes.agent or DEFAULT_AGENT
         if not places_of(agent).skills:
             raise UsageError(f"{agent} knows no skills, so with and without one it is the same. Name another by -a.")
         source = _source(path)

@@ -11,11 +11,11 @@ from outweigh.adapters.suites.naming import apart, folder_name
 from outweigh.adapters.suites.skillci_task import TASK_FILE, SkillCiTask, read_task, task_draft
 from outweigh.adapters.suites.source_files import looks_like_json, tree
 from outweigh.errors import UsageError, name_some
-from outweigh.ports import SuiteDraft, SuiteWishes
+from outweigh.ports import DEFAULT_AGENT, SuiteDraft, SuiteWishes
 from outweigh.task.arm import ArmSpec
 from outweigh.task.suite import SuiteSpec
 
-_USUAL, _NOT_KNOWN_HERE = "claude-code", "cursor"
+_NOT_KNOWN_HERE = "cursor"
 _CONFIGURATIONS = (".", "config")
 
 
@@ -90,7 +90,7 @@ def _agent(tasks: Sequence[SkillCiTask], wishes: SuiteWishes) -> str:
     """Whom the user names, or all tasks do, where it is known here."""
     stated = {task.agent for task in tasks}
     unclear = len(stated) > 1 or _NOT_KNOWN_HERE in stated
-    return wishes.agent or (_USUAL if unclear else stated.pop())
+    return wishes.agent or (DEFAULT_AGENT if unclear else stated.pop())
 
 
 def _arms(root: Path, agent: str, model: str | None) -> ArmsDraft:
