@@ -219,6 +219,41 @@ def test_a_table_alone_is_an_arm_by_its_file_and_equal_inputs_are_repeats(tmp_pa
     assert {run.trial.arm for run in named} == {"plain"}
 
 
+def test_an_older_export_says_what_broke_and_asks_the_same_as_its_traces(tmp_path: Path) -> None:
+    """As `result_df` of MLflow 3.5 has it."""
+    rows = [
+        {
+            "request_id": "f94c5b1e",
+            "inputs": {"question": "Say bye"},
+            "outputs": None,
+            "expectations": {"expected_response": "bye"},
+            "tags": {},
+            "ok/value": False,
+            "ok/error_message": None,
+            "error_message": "Failed to invoke the predict_fn with {'question': 'Say bye'}: HTTP 529: overloaded",
+        }
+    ]
+    path = tmp_path / "plain.json"
+    path.write_text(json.dumps(rows))
+
+    assert Mlflow().recognises(path)
+    (run,), _ = runs_of(path)
+    assert (run.status, run.checks, run.trial.task_id) == (Status.INFRA_ERROR, None, "Say bye")
+    traced = by_arm(runs_of(SAMPLES / "traces", **BY_OK)[0])["plain", "Say bye"]
+    assert run.task_checksum == traced.task_checksum
+
+
+def test_an_export_beside_the_runs_themselves_is_left_out_and_named(tmp_path: Path) -> None:
+    folder = shutil.copytree(SAMPLES / "tables", tmp_path / "tables")
+    table(folder / "exported.json", row())
+
+    runs, notes = runs_of(folder)
+
+    assert len(runs) == 6
+    (warning,) = notes.warnings
+    assert warning.startswith("exported lies in no run's folder and is left out")
+
+
 def test_a_table_without_inputs_needs_a_column_for_its_tasks(tmp_path: Path) -> None:
     path = table(tmp_path / "t.json", {"case": 7, "outputs": "x", "ok/score": True})
 

@@ -31,6 +31,7 @@ class MlflowStore:
     clashing: list[Case] = field(default_factory=list)
     doubled: int = 0
     unscored: int = 0
+    named_runs: int = 0
 
     def add(self, cases: Iterable[Case], *, again: bool = False) -> None:
         """Keep each case once; `again` is for tables of what was read as traces already, which say less."""
@@ -48,6 +49,11 @@ class MlflowStore:
         for cases in traces:
             self.unscored += not cases
             self.add(cases)
+
+    def name_run(self, run: EvaluationRun) -> None:
+        """Keep what MLflow itself says about a run."""
+        self.runs[run.run_id] = run
+        self.named_runs += 1
 
     def name_table(self, cases: list[Case], called: str) -> None:
         """A table that lies in no run's folder names its run by its file, where it is of one."""
@@ -83,12 +89,13 @@ def mlflow_store(path: Path, notes: ImportNotes) -> MlflowStore:
 
 def _add_file(store: MlflowStore, file: Path, root: Path, notes: ImportNotes) -> None:
     if is_mlflow_database(file):
-        store.runs |= {run.run_id: run for run in database_runs(file)}
+        for run in database_runs(file):
+            store.name_run(run)
         store.add_traces(database_cases(file))
     elif file.name == TRACE:
         store.add_traces([folder_cases(file, notes)])
-    elif file.name == META and (run := folder_run(file, notes)) is not None:
-        store.runs[run.run_id] = run
+    elif file.name == META and (said := folder_run(file, notes)) is not None:
+        store.name_run(said)
     elif is_evaluation_table(file):
         _add_table(store, file, root, notes)
 
@@ -101,6 +108,9 @@ def _add_table(store: MlflowStore, file: Path, root: Path, notes: ImportNotes) -
         store.runs.setdefault(run.run_id, run)
     store.unscored += sum(not row for row in rows)
     cases = [case for row in rows for case in row]
+    if run is None and store.named_runs and not all(case.trace_id for case in cases):
+        notes.warn(f"{called} lies in no run's folder and is left out beside the runs themselves; name it alone.")
+        return
     store.name_table(cases, called)
     store.add(cases, again=True)
 

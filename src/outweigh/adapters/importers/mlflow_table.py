@@ -15,7 +15,7 @@ from outweigh.transcript.foreign import amount, mapping, name, sequence, text
 INPUT_COLUMNS = ("inputs", "request")
 _SCORE = re.compile(r"(?P<scorer>.+)/(?:score|value)")
 _TABLE = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\{\s*"columns"\s*:\s*\[(?P<columns>[^\]]*)\]')
-_RECORDS = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"trace_id"\s*:')
+_RECORDS = re.compile(rb'^(?:\xef\xbb\xbf)?\s*\[\s*\{\s*"(?:trace_id|request_id)"\s*:')
 _SCORE_NAME = re.compile(rb'\\?/(?:score|value)"')
 _TRACE_COLUMNS = {"trace_id", "trace_metadata", "assessments"}
 
@@ -67,9 +67,11 @@ def _case(row: Mapping[str, Any], run_id: str, place: str) -> Case:
         run_id=run_id,
         place=trace or place,
         inputs=next((row[column] for column in INPUT_COLUMNS if row.get(column) is not None), None),
+        expectations=mapping(row.get("expectations")) or None,
         assessments=_assessments(row),
         cells=row,
         trace_id=trace,
+        failure=name(row.get("error_message")),
         duration_seconds=amount(row.get("latency")),
         kept={"token_count": amount(row.get("token_count"))},
     )
