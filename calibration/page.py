@@ -109,12 +109,13 @@ def _wider(found: Sequence[Answer]) -> str:
     ]
     return _section(
         "A fourth gate, several candidates, families, and rare breaks",
-        "Any candidate called improved / a single one called regressed. Arms are identical but for the last line: "
-        "promised there as above, at most 2 / 7, however many candidates share the baseline. In families of five, the "
-        "candidate's effect differs between families by 0.6 on the logit. The last line is the known limit of the "
-        "rule: the candidate is cheaper by a fifth, gains 0.3 on the logit wherever it works and breaks one task in "
-        "six altogether, five points of loss in all. A sample with few tasks may not have met the breaks, and "
-        f"`improved` is then claimed more often than in 5 % of experiments. {found[0].draws:,} draws each.",
+        "Any candidate called improved / a single one called regressed. Arms are identical in all lines "
+        "but the last, and what is promised is the same: at most 2 / 7, however many candidates share the baseline. "
+        "In families of five, the candidate's effect differs between families by 0.6 on the logit. The last line is "
+        "the known limit of the rule: the candidate is cheaper by a fifth, gains 0.3 on the logit wherever it works "
+        "and breaks one task in six altogether, five points of loss in all. A sample may hold too few of the breaks, "
+        "and `improved` is then claimed somewhat more often than in 5 % of experiments. "
+        f"{found[0].draws:,} draws each.",
         _table(["question", *map(_size, sizes)], rows, numeric=range(1, 1 + len(sizes))),
     )
 
