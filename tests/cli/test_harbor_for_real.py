@@ -12,8 +12,10 @@ from tests.cli.harbor_desk import IDLE, SOLVER, TELLING, WAIT, HarborDesk, requi
 from tests.repositories import Repository
 
 from outweigh.adapters.harbor.program import is_running
+from outweigh.adapters.stores.bound_rules import rules_of_store
 from outweigh.adapters.stores.experiment_file import recall_suite
 from outweigh.cli.main import main
+from outweigh.record.rules import RULES_LABEL
 from outweigh.record.run_record import AgentKind
 from outweigh.record.status import EXCLUDED, Status
 from outweigh.score.objective import passed
@@ -58,6 +60,7 @@ def test_what_harbor_ran_is_evidence_under_the_suites_own_names(desk: HarborDesk
         assert run.task_checksum == experiment.tasks[run.trial.task_id]
         assert passed(run).value == (run.trial.arm == "telling")
         assert run.position is None
+        assert run.extra[RULES_LABEL] == rules_of_store(desk.store)
     told = next(run for run in made if run.trial.arm == "telling")
     assert (told.agent.kind, told.agent.name, told.agent.version) == (AgentKind.REAL, "telling", "7.0")
     assert (told.usage.input_tokens, told.usage.cache_read_tokens, told.usage.output_tokens) == (800, 200, 50)

@@ -24,7 +24,7 @@ def task_in(folder: Path) -> Task:
 
 
 def adopt(record: RunRecord, task: Task, *secrets: str) -> RunRecord:
-    return adopted(record, TRIAL, 2, arm=arm(), task=task, job="0001-plain", secrets=secrets)
+    return adopted(record, TRIAL, 2, arm=arm(), task=task, job="0001-plain", rules_sha256="5ea1", secrets=secrets)
 
 
 def test_a_run_keeps_what_was_measured_and_gets_the_names_of_its_trial(tmp_path: Path) -> None:
@@ -42,7 +42,12 @@ def test_a_run_keeps_what_was_measured_and_gets_the_names_of_its_trial(tmp_path:
         made.duration_seconds,
         made.checks,
     )
-    assert run.extra == {"job": "0001-plain", "repeat_label": "arbitrary", "source_task_checksum": "theirs"}
+    assert run.extra == {
+        "job": "0001-plain",
+        "repeat_label": "arbitrary",
+        "source_task_checksum": "theirs",
+        "rules_sha256": "5ea1",
+    }
 
 
 def test_no_text_of_a_run_keeps_a_secret(tmp_path: Path) -> None:

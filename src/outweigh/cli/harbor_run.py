@@ -19,6 +19,7 @@ from outweigh.adapters.harbor.program import HarborProgram, environment_for, fin
 from outweigh.adapters.harbor.suite_fit import refuse_unheld
 from outweigh.adapters.harbor.task_fit import common_timeout, fitting_tasks
 from outweigh.adapters.importers.harbor import Harbor
+from outweigh.adapters.stores.bound_rules import rules_of_store
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.event_file import told_to_file
 from outweigh.cli.exit_codes import ExitCode
@@ -64,7 +65,8 @@ class HarborWork:
             closing(self._jobs(store)) as jobs,
         ):
             line.resume(progress_of(plan, store))
-            outside = Outside(jobs, store, self._adopted, drain=drain, cancel=cancel, listen=listen)
+            adopt = partial(self._adopted, rules_sha256=rules_of_store(store.folder))
+            outside = Outside(jobs, store, adopt, drain=drain, cancel=cancel, listen=listen)
             outside.take_in_earlier()
             stop = outside.run(plan, retries=self.suite.spec.limits.retries)
         note_drift(store, self.suite)
@@ -75,10 +77,14 @@ class HarborWork:
         read = partial(_read, keep=lambda content: store.keep(without_secrets(content, self.secrets)))
         return HarborJobs(store.folder, self.setting, self.program, self.environments, read)
 
-    def _adopted(self, record: RunRecord, trial: Trial, attempt: int, job: str) -> RunRecord:
+    def _adopted(
+        self, record: RunRecord, trial: Trial, attempt: int, job: str, *, rules_sha256: str | None
+    ) -> RunRecord:
         task = next(task for task in self.suite.tasks if task.id == trial.task_id)
         arm = self.suite.arms[trial.arm]
-        return adopted(record, trial, attempt, arm=arm, task=task, job=job, secrets=self.secrets)
+        return adopted(
+            record, trial, attempt, arm=arm, task=task, job=job, rules_sha256=rules_sha256, secrets=self.secrets
+        )
 
 
 def harbor_work(suite: LoadedSuite, options: argparse.Namespace) -> HarborWork:

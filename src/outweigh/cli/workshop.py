@@ -9,8 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Event
 
-from outweigh.adapters.stores.bound_rules import rules_sha256
-from outweigh.adapters.stores.experiment_file import recall_suite
+from outweigh.adapters.stores.bound_rules import rules_of_store
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.adapters.workspaces.copies import CachedWorkspaces
 from outweigh.adapters.workspaces.patch import diff
@@ -77,7 +76,7 @@ def workshop(
         hosts=hosts,
         watch=watchlist(suite.arms, suite.overlays),
         keep_bodies=suite.spec.gateway.keep_bodies,
-        rules_sha256=None if (experiment := recall_suite(store.folder)) is None else rules_sha256(experiment),
+        rules_sha256=rules_of_store(store.folder),
     )
 
 

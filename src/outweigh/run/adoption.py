@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
+from outweigh.record.rules import RULES_LABEL
 from outweigh.record.run_record import RunRecord
 from outweigh.record.trajectory import Step
 from outweigh.record.trial import ARBITRARY, REPEAT_LABEL, Trial
@@ -18,14 +19,23 @@ SOURCE_CHECKSUM = "source_task_checksum"
 
 
 def adopted(
-    record: RunRecord, trial: Trial, attempt: int, *, arm: Arm, task: Task, job: str, secrets: Collection[str]
+    record: RunRecord,
+    trial: Trial,
+    attempt: int,
+    *,
+    arm: Arm,
+    task: Task,
+    job: str,
+    rules_sha256: str | None,
+    secrets: Collection[str],
 ) -> RunRecord:
-    """What the harness measured, under our names for it, without anybody's secrets.
+    """What the harness measured, under our names for it and tied to our rules, without anybody's secrets.
 
     Which of several repeats a run is, is a label: the harness knows none. The place in our plan is left unknown:
     whoever asks for the order of the runs goes by the clock.
     """
     checks, steps = record.checks, record.steps
+    rules = {} if rules_sha256 is None else {RULES_LABEL: rules_sha256}
     return replace(
         record,
         trial=trial,
@@ -38,7 +48,7 @@ def adopted(
         checks=None if checks is None else tuple(storable_check(check, secrets) for check in checks),
         steps=None if steps is None else tuple(_storable_step(step, secrets) for step in steps),
         warnings=tuple(storable(warning, secrets) or "" for warning in record.warnings),
-        extra={**record.extra, JOB: job, REPEAT_LABEL: ARBITRARY, SOURCE_CHECKSUM: record.task_checksum},
+        extra={**record.extra, JOB: job, REPEAT_LABEL: ARBITRARY, SOURCE_CHECKSUM: record.task_checksum, **rules},
     )
 
 

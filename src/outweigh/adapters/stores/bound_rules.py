@@ -4,10 +4,17 @@ That makes an edit of `experiment.json` show. It is no seal against somebody who
 """
 
 from hashlib import sha256
+from pathlib import Path
 
 import msgspec
 
-from outweigh.adapters.stores.experiment_file import Experiment
+from outweigh.adapters.stores.experiment_file import Experiment, recall_suite
+
+
+def rules_of_store(folder: Path) -> str | None:
+    """What a record that is made for a store names as its rules; None where nobody wrote down what the store is for."""
+    experiment = recall_suite(folder)
+    return None if experiment is None else rules_sha256(experiment)
 
 
 def rules_sha256(experiment: Experiment) -> str:
