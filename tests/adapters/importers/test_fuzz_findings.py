@@ -258,3 +258,16 @@ def test_yaml_with_two_values_of_a_key_has_none(tmp_path: Path) -> None:
     assert list(notes.warnings) == [
         f"{tmp_path}/a.yml: 'cost' stands for two values in one place; which is meant is unknown."
     ]
+
+
+def test_an_instance_that_is_called_resolved_and_failed_is_neither(tmp_path: Path) -> None:
+    report = {"total_instances": 2, "resolved_ids": ["a__a-2", "a__a-1"], "unresolved_ids": ["a__a-1"]}
+
+    found, _ = read_all(SweBench(), write(tmp_path / "model.run.json", report))
+
+    assert [
+        (run.trial.task_id, run.checks[0].passed) for run in found if isinstance(run, RunRecord) and run.checks
+    ] == [
+        ("a__a-1", None),
+        ("a__a-2", True),
+    ]

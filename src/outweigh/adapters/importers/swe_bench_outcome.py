@@ -26,10 +26,12 @@ def report_outcomes(report: Raw) -> Iterator[Outcome]:
     """
     lists = {key: _ids(report.get(key)) for key in _LISTS}
     reasons = mapping(report.get("failure_reasons"))
-    for instance in dict.fromkeys(each for ids in lists.values() for each in ids):
+    for instance in sorted(frozenset[str]().union(*lists.values())):
         within = {key for key, ids in lists.items() if instance in ids}
         reason = text(reasons.get(instance))
-        if "resolved_ids" in within:
+        if "resolved_ids" in within and within & _FAILED:
+            yield Outcome(instance, None, Status.COMPLETED, "the report calls it resolved, and also failed")
+        elif "resolved_ids" in within:
             yield Outcome(instance, True, Status.COMPLETED, None)
         elif "infra_failure_ids" in within:
             yield Outcome(instance, None, Status.INFRA_ERROR, reason or "infrastructure failure")
@@ -82,7 +84,7 @@ def is_report(document: object) -> bool:
 
 
 NO_PREDICTION = "no prediction"
-# The most telling first; the submitted ones last, so that an instance of which nothing else is said is found too.
+_FAILED = frozenset({"unresolved_ids", "error_ids", "empty_patch_ids"})
 _LISTS = (
     "resolved_ids",
     "infra_failure_ids",
