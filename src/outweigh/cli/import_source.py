@@ -8,8 +8,9 @@ from typing import Any
 from outweigh import __version__
 from outweigh.adapters.importers.identity import fingerprint
 from outweigh.adapters.importers.source_fingerprint import source_sha256
-from outweigh.adapters.stores.import_folder import ImportFolder, Tally
+from outweigh.adapters.stores.import_folder import ImportFolder
 from outweigh.adapters.stores.import_manifest import RECORDS_PREFIX, Import, UnreadRow, remember_imports
+from outweigh.adapters.stores.import_tally import Tally
 from outweigh.cli.import_summary import say_known, say_what_came
 from outweigh.errors import EvidenceError, UsageError, name_some
 from outweigh.ports import FieldOrigin, Importer, ImportNotes, ImportRequest

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 from shlex import quote
 
-from outweigh.adapters.stores.import_folder import Tally
 from outweigh.adapters.stores.import_manifest import Import
+from outweigh.adapters.stores.import_tally import Tally
 from outweigh.ports import FieldOrigin
 
 SHOWN_LINES = 10

@@ -56,6 +56,8 @@ class Table:
         sample = sampled_columns(request.path, first_rows)
         if first_rows.unreadable and not sample:
             raise EvidenceError(f"{first_rows.unreadable[0]}. None of the first rows can be read; is it a table?")
+        if not sample:
+            raise EvidenceError(f"{request.path} has no rows.")
         columns = columns_by_field(request.columns, sample)
         fields = {column.field for column in columns}
         if "task_id" not in fields or not ("arm" in fields or request.arm):

@@ -7,78 +7,43 @@ artifacts/                what was kept beside the runs
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from hashlib import blake2b, sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from outweigh.adapters.stores.artifact_folder import ArtifactFolder
-from outweigh.adapters.stores.import_manifest import recall_imports
+from outweigh.adapters.stores.fingerprint_table import FingerprintTable
+from outweigh.adapters.stores.import_manifest import RECORDS_PREFIX, recall_imports, unfinished_imports
+from outweigh.adapters.stores.import_tally import Tally
 from outweigh.adapters.stores.sealed_line import sealed_judgment, sealed_run
 from outweigh.adapters.stores.store_lock import StoreLock
 from outweigh.adapters.stores.synced_folder import make_folder
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.record.codec import Record, decode_lines, refuse
-from outweigh.record.cost import UNKNOWN_COST
-from outweigh.record.digest import record_digest
+from outweigh.record.codec import Record, decode_lines, encode, refuse
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
-from outweigh.record.usage import NO_USAGE
-
-_DIGEST_BYTES = 12
-_UNKNOWN: dict[str, object] = dict.fromkeys(RunRecord.__struct_fields__) | {
-    "usage": NO_USAGE,
-    "cost": UNKNOWN_COST,
-    "warnings": (),
-    "artifacts": {},
-    "extra": {},
-}
-
-
-class Tally:
-    """What became of the records of one source.
-
-    `known_fields` are the fields of a run that at least one of them knows something about. `clashes` are ids that
-    stand for two different records, `rivals` runs that claim the trial of another.
-    """
-
-    def __init__(self) -> None:
-        self.runs = 0
-        self.judgments = 0
-        self.known_before = 0
-        self.arms: dict[str, int] = {}
-        self.tasks: set[str] = set()
-        self.known_fields: set[str] = set()
-        self.clashes: list[str] = []
-        self.rivals: list[str] = []
-
-    def count(self, record: RunRecord | Judgment) -> None:
-        """One more that is new."""
-        if isinstance(record, Judgment):
-            self.judgments += 1
-            return
-        self.runs += 1
-        self.arms[record.trial.arm] = self.arms.get(record.trial.arm, 0) + 1
-        self.tasks.add(record.trial.task_id)
-        for name in _UNKNOWN.keys() - self.known_fields:
-            if getattr(record, name) != _UNKNOWN[name]:
-                self.known_fields.add(name)
 
 
 class ImportFolder:
-    """Holds the folder's lock while it is open, and knows every record in it by a short hash."""
+    """Holds the folder's lock while it is open, and knows every record in it by a short hash.
+
+    Hashes are this process's own: they cost next to nothing, and nobody else sees them. Should two of different records
+    ever be the same, an import is refused; nothing is taken for what it is not.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._held = ExitStack()
         self._artifacts = ArtifactFolder(folder / "artifacts")
-        self._known: dict[bytes, bytes] = {}
+        self._records = FingerprintTable()
+        self._trials = FingerprintTable()
 
     def __enter__(self) -> Self:
         try:
             make_folder(self.folder)
             self._held.callback(StoreLock.take(self.folder).release)
+            self._sweep()
             self.imports = list(recall_imports(self.folder))
             for path in sorted(self.folder.glob("*.jsonl")):
                 self._learn(path)
@@ -121,6 +86,12 @@ class ImportFolder:
         """Take back what was just written."""
         (self.folder / name).unlink(missing_ok=True)
 
+    def _sweep(self) -> None:
+        """Remove what imports left that were killed: nobody knows what is missing there, and it will be read again."""
+        for path in (*unfinished_imports(self.folder), *self.folder.glob(f".{RECORDS_PREFIX}*.jsonl.*")):
+            path.unlink()
+        self._artifacts.sweep()
+
     def _new_lines(
         self, records: Iterable[RunRecord | Judgment], tally: Tally, on_unfit: Callable[[str, str], None]
     ) -> Iterator[bytes]:
@@ -131,11 +102,10 @@ class ImportFolder:
                 on_unfit(record.run_id, str(fault))
                 continue
             # A line is the record, a tab and a checksum, and JSON holds no raw tab.
-            key, digest = _key(record), sha256(line.partition(b"\t")[0]).digest()[:_DIGEST_BYTES]
-            known = self._known.get(key)
+            key, digest = _key(record), hash(line.partition(b"\t")[0])
+            known = self._records.claim(key, digest)
             if known is None:
-                self._known[key] = digest
-                if not self._claim_trial(record, key):
+                if isinstance(record, RunRecord) and self._trials.claim(_trial(record), key) is not None:
                     tally.rivals.append(record.run_id)
                 tally.count(record)
                 yield line
@@ -147,28 +117,24 @@ class ImportFolder:
     def _learn(self, path: Path) -> None:
         with path.open("rb") as stream:
             for located in decode_lines(stream, str(path), refuse):
-                key = _key(located.record)
-                self._known[key] = record_digest(located.record)[:_DIGEST_BYTES]
-                self._claim_trial(located.record, key)
-
-    def _claim_trial(self, record: Record, key: bytes) -> bool:
-        """Whether no other run stands for the same task, arm, repeat and attempt."""
-        if not isinstance(record, RunRecord):
-            return True
-        trial = record.trial
-        claim = _short("trial", trial.task_id, trial.arm, trial.repeat, record.attempt)
-        return self._known.setdefault(claim, key) == key
+                record = located.record
+                key = _key(record)
+                self._records.claim(key, hash(encode(record)))
+                if isinstance(record, RunRecord):
+                    self._trials.claim(_trial(record), key)
 
 
-def _key(record: Record) -> bytes:
-    """What there can be only one of, in a few bytes."""
+def _key(record: Record) -> int:
+    """What there can be only one of."""
     if isinstance(record, RunRecord):
-        return _short("run", record.run_id, record.attempt)
+        return hash((record.run_id, record.attempt))
     if isinstance(record, Judgment):
         judge = record.judge
-        return _short("judgment", record.run_id, judge.name, judge.model, judge.rubric_sha256, record.pass_index)
-    return _short("preference", record_digest(record))
+        return hash((record.run_id, judge.name, judge.model, judge.rubric_sha256, record.pass_index))
+    return hash(encode(record))
 
 
-def _short(*parts: object) -> bytes:
-    return blake2b(repr(parts).encode("utf-8", "backslashreplace"), digest_size=_DIGEST_BYTES).digest()
+def _trial(run: RunRecord) -> int:
+    """What two runs must not both stand for."""
+    trial = run.trial
+    return hash((trial.task_id, trial.arm, trial.repeat, run.attempt))
