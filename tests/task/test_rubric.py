@@ -158,6 +158,10 @@ def test_what_is_no_rubric_is_refused_with_its_place(content: bytes, words: str)
     ("content", "words"),
     [
         (b"categories: {a: {weight: 1}}\ngrading: {grade_scale: {A: 0.9}}", "neither of the scales"),
+        (
+            b"categories: {a: {scoring_type: checklist, items: [{id: x, check: c}, {id: x, check: d}]}}",
+            "have the same name",
+        ),
         (b"categories: {a: {weigth: 1}}", "weigth"),
         (b"categories: {}", "length >= 1"),
         (b"a: [", "not valid YAML"),

@@ -48,7 +48,7 @@ def parse_rubric(content: bytes, source: str) -> Rubric:
     if isinstance(table, dict) and any(key in table for key in _CATEGORY_STYLE):
         try:
             return from_categories(table)
-        except msgspec.ValidationError as fault:
+        except ValueError as fault:
             raise UsageError(f"{source}: {fault}.") from None
     return _convert(table, Rubric, source)
 
