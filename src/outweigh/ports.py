@@ -651,8 +651,8 @@ class OutsideJob(Protocol):
     def new_results(self) -> Sequence[RunRecord]:
         """Every trial that has ended, once, as the harness tells it; which repeat it stands for is not its business."""
 
-    def stop(self, *, at_once: bool) -> None:
-        """Ask the job to end in order, or end it and all it started."""
+    def stop(self, *, at_once: bool) -> bool:
+        """Ask the job to end in order, or end it and all it started; False where it could not be reached (yet)."""
 
     def last_words(self) -> str:
         """What the harness said last, for whoever must find out why a trial has no result."""

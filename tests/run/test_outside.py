@@ -50,8 +50,9 @@ class Job:
         run_id, task, status = self._left.pop()
         return [a_run(task=task, arm="whatever it is called there", run_id=run_id, status=status)]
 
-    def stop(self, *, at_once: bool) -> None:
+    def stop(self, *, at_once: bool) -> bool:
         self.stopped.append(at_once)
+        return True
 
     def last_words(self) -> str:
         return "farewell"
@@ -320,3 +321,25 @@ def test_nothing_is_started_once_a_signal_has_come(tmp_path: Path) -> None:
     assert bench.run(jobs) is Stop.INTERRUPTED
 
     assert not any(job.begun for job in jobs.made)
+
+
+def test_a_job_that_could_not_be_reached_yet_is_asked_again(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.drain.set()
+
+    class JustBegun(Job):
+        looks = 0
+
+        @property
+        def is_running(self) -> bool:
+            return not self.stopped
+
+        def stop(self, *, at_once: bool) -> bool:
+            self.looks += 1
+            return self.looks > 2 and super().stop(at_once=at_once)
+
+    job = JustBegun(7, [run.trial for run in PLAN], completed)
+    assert bench.run(Jobs(completed, [job])) is Stop.INTERRUPTED
+
+    assert job.stopped == [False]
+    assert bench.words().count("was asked to end") == 1

@@ -148,9 +148,8 @@ class Outside:
     def _stop_if_asked(self, job: OutsideJob, asked: set[str]) -> None:
         if self._cancel.is_set():
             job.stop(at_once=True)
-        elif self._drain.is_set() and job.name not in asked:
+        elif self._drain.is_set() and job.name not in asked and job.stop(at_once=False):
             asked.add(job.name)
-            job.stop(at_once=False)
             self._listen(note(f"job {job.name} was asked to end; again to end it at once", EventKind.STOPPED))
 
     def _say_begun(self, job: OutsideJob) -> None:

@@ -157,6 +157,26 @@ def test_a_later_engine_finds_jobs_by_their_tickets_and_can_end_them(
     assert [job.name for job in jobs.earlier()] == ["0001-plain"]
 
 
+def test_a_job_that_has_only_just_begun_says_that_it_was_not_reached(
+    jobs: HarborJobs, program: Path, tmp_path: Path
+) -> None:
+    job = jobs.prepare(TRIALS)
+    job.start()
+    until(program.with_name("stand-in.begun").exists)
+    number = tmp_path / "store" / "harbor" / f"{job.name}.pid"
+    written = number.read_text()
+
+    number.unlink()
+    assert not job.stop(at_once=False)
+    number.write_text("")
+    assert not job.stop(at_once=True)
+    assert job.is_running
+    number.write_text(written)
+    assert job.stop(at_once=False)
+    until(lambda: not job.is_running)
+    assert not job.stop(at_once=False)
+
+
 @pytest.mark.parametrize(
     ("detail", "may"),
     [

@@ -79,9 +79,9 @@ class HarborJob:
             self._seen.add(file)
         return found
 
-    def stop(self, *, at_once: bool) -> None:
+    def stop(self, *, at_once: bool) -> bool:
         """End it."""
-        stop(self._file, at_once=at_once)
+        return stop(self._file, at_once=at_once)
 
     def last_words(self) -> str:
         """What could not be read, and the end of the log."""

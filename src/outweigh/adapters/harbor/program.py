@@ -95,18 +95,23 @@ def is_running(job: Path) -> bool:
     return False
 
 
-def stop(job: Path, *, at_once: bool) -> None:
-    """Ask Harbor to end a job, which takes its environments away; or end it and all it started at once."""
+def stop(job: Path, *, at_once: bool) -> bool:
+    """Ask Harbor to end a job, which takes its environments away; or end it and all it started at once.
+
+    False where nobody was told: it has ended, or has only just begun and its number is not written down yet.
+    """
     try:
         process = int(number_file(job).read_text())
     except (OSError, ValueError):
-        return
-    if is_running(job):  # so the number is still that of the process
-        with suppress(ProcessLookupError):
-            if at_once:
-                os.killpg(process, signal.SIGKILL)
-            else:
-                os.kill(process, signal.SIGTERM)
+        return False
+    if not is_running(job):  # else the number is still that of the process
+        return False
+    with suppress(ProcessLookupError):
+        if at_once:
+            os.killpg(process, signal.SIGKILL)
+        else:
+            os.kill(process, signal.SIGTERM)
+    return True
 
 
 def last_words(output: bytes) -> str:
