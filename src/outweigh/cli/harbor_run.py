@@ -96,12 +96,13 @@ def harbor_work(suite: LoadedSuite, options: argparse.Namespace) -> HarborWork:
     environments = {
         name: environment_for((*spec.pass_environment, *arm.secrets), os.environ) for name, arm in suite.arms.items()
     }
+    secrets = _secrets(suite, os.environ)
     return HarborWork(
         suite=suite,
         setting=setting,
-        program=HarborProgram(find_program(spec.program, suite.folder), agrees=options.yes),
+        program=HarborProgram(find_program(spec.program, suite.folder), agrees=options.yes, secrets=secrets),
         environments=environments,
-        secrets=_secrets(suite, os.environ),
+        secrets=secrets,
     )
 
 

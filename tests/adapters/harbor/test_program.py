@@ -26,8 +26,8 @@ HOST = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "TOKEN": "sesame", "OTHE
 TRIALS = [Trial(task_id="one", arm="plain", repeat=repeat, seed=None) for repeat in (1, 2)]
 STAND_IN = """#!/bin/sh
 case "$*" in
-  *--dry-run) [ ! -e "$0.refuses" ] || { echo "Dry run failed:"; echo "no such cloud"; exit 1; } ;;
-  *) echo "working on $3"; touch "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.02; done ;;
+  *--dry-run) [ ! -e "$0.refuses" ] || { echo "Dry run failed:"; echo "no such cloud for $TOKEN"; exit 1; } ;;
+  *) echo "working on $3 with $TOKEN"; touch "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.02; done ;;
 esac
 """
 """Takes Harbor's words, and works until it is told to end."""
@@ -59,8 +59,9 @@ def jobs(tmp_path: Path, program: Path) -> Iterator[HarborJobs]:
         at_once=1,
         timeout_seconds=None,
     )
-    environments = {"plain": environment_for((), HOST)}
-    made = HarborJobs(tmp_path / "store", setting, HarborProgram(str(program), agrees=False), environments, read)
+    environments = {"plain": environment_for(["TOKEN"], HOST)}
+    harbor = HarborProgram(str(program), agrees=False, secrets=[HOST["TOKEN"]])
+    made = HarborJobs(tmp_path / "store", setting, harbor, environments, read)
     with closing(made):
         yield made
     for job in (tmp_path / "store" / "harbor").glob("*.json"):
@@ -103,7 +104,7 @@ def test_the_end_of_what_was_said_is_one_line() -> None:
 def test_a_job_that_harbor_refuses_is_not_started(jobs: HarborJobs, program: Path, tmp_path: Path) -> None:
     program.with_name("stand-in.refuses").touch()
 
-    with pytest.raises(UsageError, match=r"Harbor refuses .*0001-plain\.json: Dry run failed: no such cloud"):
+    with pytest.raises(UsageError, match=r"Harbor refuses .*0001-plain\.json: Dry .* no such cloud for \[secret\]"):
         jobs.prepare(TRIALS)
 
     assert jobs.earlier() == []
@@ -129,7 +130,10 @@ def test_a_job_is_alive_as_long_as_its_process_and_tells_each_result_once(
 
     program.with_name("stand-in.go").touch()
     until(lambda: not job.is_running)
-    assert f"working on {tmp_path / 'store' / 'harbor' / job.name}.json" in job.last_words()
+    said = f"working on {tmp_path / 'store' / 'harbor' / job.name}.json with [secret]"
+    assert said in job.last_words()
+    (found,) = jobs.earlier()
+    assert said in found.last_words()
 
 
 def test_a_result_that_stays_unreadable_is_told_when_the_job_has_ended(jobs: HarborJobs, tmp_path: Path) -> None:

@@ -39,13 +39,22 @@ class Ticket(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class HarborJob:
     """One job: started by us now, or found as an earlier engine left it."""
 
-    def __init__(self, file: Path, ticket: Ticket, start: Callable[[], None], read: ReadResult) -> None:
+    def __init__(
+        self,
+        file: Path,
+        ticket: Ticket,
+        *,
+        start: Callable[[], None] = lambda: None,
+        read: ReadResult,
+        secrets: Sequence[str] = (),
+    ) -> None:
         self.name = file.stem
         self.trials = ticket.trials
         self._file = file
         self._ticket = ticket
         self._begin = start
         self._read = read
+        self._secrets = secrets
         self._seen: set[Path] = set()
         self._unread: list[str] = []
 
@@ -89,7 +98,7 @@ class HarborJob:
             log = log_file(self._file).read_bytes()[-_READ_LOG_BYTES:]
         except OSError:
             log = b""
-        return " ".join([*self._unread, last_words(log), f"(All of it is in {log_file(self._file)}.)"])
+        return " ".join([*self._unread, last_words(log, self._secrets), f"(All of it is in {log_file(self._file)}.)"])
 
     def _result_files(self) -> list[Path]:
         left = self._file.parent / "jobs" / self.name

@@ -11,6 +11,7 @@ import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from outweigh.adapters.harbor.job import TICKET, HarborJob, ReadResult, Ticket, may_mend, read_ticket
@@ -62,7 +63,7 @@ class HarborJobs:
     def earlier(self) -> Sequence[HarborJob]:
         """Every job that has a ticket, oldest first."""
         return [
-            HarborJob(path.with_suffix(".json"), read_ticket(path), lambda: None, self._read)
+            HarborJob(path.with_suffix(".json"), read_ticket(path), read=self._read, secrets=self._program.secrets)
             for path in sorted(self._folder.glob(f"*{TICKET}"))
         ]
 
@@ -82,7 +83,8 @@ class HarborJobs:
         environment = self._environments[arm.name]
         self._program.refuse_impossible(file, environment)
         ticket = Ticket(trials=tuple(trials))
-        return HarborJob(file, ticket, lambda: self._start(file, environment), self._read)
+        start = partial(self._start, file, environment)
+        return HarborJob(file, ticket, start=start, read=self._read, secrets=self._program.secrets)
 
     def may_mend(self, record: RunRecord) -> bool:
         """Not where Harbor itself would not try again."""

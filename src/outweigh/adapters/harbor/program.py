@@ -5,12 +5,13 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from outweigh.apart import run_apart, start_apart
 from outweigh.errors import UsageError
+from outweigh.record.secrecy import without_secrets
 
 CHECK_SECONDS = 600.0
 ALWAYS_PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "HARBOR_TELEMETRY")
@@ -43,7 +44,8 @@ def environment_for(names: Sequence[str], host: Mapping[str, str]) -> dict[str, 
 class HarborProgram:
     """Starts jobs; every one in a session of its own, with a clean environment and no input."""
 
-    def __init__(self, program: str, *, agrees: bool) -> None:
+    def __init__(self, program: str, *, agrees: bool, secrets: Sequence[str] = ()) -> None:
+        self.secrets = secrets
         self._program = program
         self._agrees = ("--yes",) if agrees else ()
 
@@ -51,14 +53,14 @@ class HarborProgram:
         """What it calls its version."""
         done = self._ask(["--version"], environment)
         if done.returncode:
-            raise UsageError(f"{self._program} does not work: {last_words(done.stdout + done.stderr)}")
-        return last_words(done.stdout)
+            raise UsageError(f"{self._program} does not work: {last_words(done.stdout + done.stderr, self.secrets)}")
+        return last_words(done.stdout, self.secrets)
 
     def refuse_impossible(self, job: Path, environment: Mapping[str, str]) -> None:
         """Let Harbor look at a job without running it: its agents, its environment, its tasks, its keys."""
         done = self._ask(["run", "-c", str(job), "--dry-run"], environment)
         if done.returncode:
-            raise UsageError(f"Harbor refuses {job}: {last_words(done.stdout + done.stderr)}")
+            raise UsageError(f"Harbor refuses {job}: {last_words(done.stdout + done.stderr, self.secrets)}")
 
     def start(self, job: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
         """Start a job. Its lock is Harbor's from now on, and is let go when that process ends, however it ends."""
@@ -114,9 +116,10 @@ def stop(job: Path, *, at_once: bool) -> bool:
     return True
 
 
-def last_words(output: bytes) -> str:
-    """The end of what Harbor said, on one line."""
-    lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
+def last_words(output: bytes, secrets: Iterable[str] = ()) -> str:
+    """The end of what Harbor said, on one line. It was told the secrets, and may repeat them."""
+    clean = without_secrets(output, secrets).decode(errors="replace")
+    lines = [line.strip() for line in clean.splitlines() if line.strip()]
     said = " ".join(lines[-_SHOWN_LINES:])
     return said if len(said) <= _SHOWN_LENGTH else f"… {said[-_SHOWN_LENGTH:]}"
 
