@@ -128,6 +128,43 @@ def test_files_go_where_the_task_says_that_agents_start(tmp_path: Path) -> None:
     assert "\nCOPY outweigh-overlay/ /srv/\n" in (copy / "environment" / "Dockerfile").read_text()
 
 
+@pytest.mark.parametrize("name", [".dockerignore", "Dockerfile.dockerignore"])
+def test_no_list_of_ignored_files_takes_an_arms_files_away(tmp_path: Path, name: str) -> None:
+    write_task(tmp_path / "one")
+    (tmp_path / "one" / "environment" / name).write_text("**/*.md")
+    (task,) = fitting(tmp_path / "one")
+    candidate, contents = laying()
+
+    copy = laid_folder(tmp_path / "copies", candidate, task)
+    lay(copy, candidate, task, contents)
+
+    ignored = (copy / "environment" / name).read_text().splitlines()
+    assert ignored == ["**/*.md", "!outweigh-overlay", "!outweigh-overlay/**"], "the last line that fits decides"
+
+
+def test_a_dockerfile_in_another_encoding_keeps_every_byte(tmp_path: Path) -> None:
+    write_task(tmp_path / "one")
+    before = "FROM scratch\n# Grüße".encode("latin-1")
+    (tmp_path / "one" / "environment" / "Dockerfile").write_bytes(before)
+    (task,) = fitting(tmp_path / "one")
+    candidate, contents = laying()
+
+    copy = laid_folder(tmp_path / "copies", candidate, task)
+    lay(copy, candidate, task, contents)
+
+    assert (copy / "environment" / "Dockerfile").read_bytes().startswith(before + b"\nCOPY ")
+
+
+@pytest.mark.parametrize("workdir", ["/my app", "/srv;reboot", "/srv/$HOME", "/srv\nUSER root"])
+def test_files_for_a_place_that_no_dockerfile_can_name_plainly_are_refused(tmp_path: Path, workdir: str) -> None:
+    write_task(tmp_path / "one", environment={"workdir": workdir})
+    (task,) = fitting(tmp_path / "one")
+
+    assert laid_folder(tmp_path / "copies", arm(), task) == task.folder
+    with pytest.raises(UsageError, match="Give it a plain path"):
+        laid_folder(tmp_path / "copies", laying()[0], task)
+
+
 @pytest.mark.parametrize("kind", ["image", "compose"])
 def test_files_for_an_image_that_is_not_built_are_refused(tmp_path: Path, kind: str) -> None:
     write_task(tmp_path / "one", environment={"docker_image": "debian:12"} if kind == "image" else {})

@@ -79,7 +79,8 @@ class HarborJobs:
             file = self._folder / f"{_job_name(number, arm)}.json"
             file.write_bytes(job_text(described(self._setting, self._folder, number, trials)))
         except OSError as fault:
-            raise UsageError(f"{fault.filename} cannot be written: {fault.strerror}. Name a store by -o.") from fault
+            place, why = fault.filename or self._folder, fault.strerror or fault
+            raise UsageError(f"{place} cannot be written: {why}. Name a store by -o.") from fault
         environment = self._environments[arm.name]
         self._program.refuse_impossible(file, environment)
         ticket = Ticket(trials=tuple(trials))

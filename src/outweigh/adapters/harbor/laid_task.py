@@ -4,6 +4,7 @@ Harbor's environments share nothing but the Dockerfile: mounts exist in some of 
 environment leaves out in silence would make one arm the other.
 """
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,9 @@ from outweigh.errors import UsageError
 from outweigh.task.arm import Arm, OverlayFile
 
 OVERLAY = "outweigh-overlay"
+_IGNORE_FILES = (".dockerignore", f"{DOCKERFILE}.dockerignore")
+_PLAIN_PLACE = re.compile(r"[A-Za-z0-9._/@+-]+")
+"""What means itself in a line of a Dockerfile and in a shell."""
 
 
 def laid_folder(root: Path, arm: Arm, task: HarborTask) -> Path:
@@ -25,6 +29,11 @@ def laid_folder(root: Path, arm: Arm, task: HarborTask) -> Path:
             f"Let environment/{DOCKERFILE} build it, without docker-compose.yaml, and with force_build = true under "
             "[harbor.environment] where task.toml names a docker_image; or leave the task out."
         )
+    if task.workdir is not None and _PLAIN_PLACE.fullmatch(task.workdir) is None:
+        raise UsageError(
+            f"arms.{arm.name} lays files into the workspace, and the `workdir` of task {task.id!r}, {task.workdir!r}, "
+            f"cannot be written into a {DOCKERFILE} as it is. Give it a plain path, or leave the task out."
+        )
     return root / arm.fingerprint[:16] / task.id
 
 
@@ -36,8 +45,15 @@ def lay(folder: Path, arm: Arm, task: HarborTask, contents: Mapping[str, bytes])
     shutil.copytree(task.folder, folder, symlinks=True)
     place = folder / "environment" / OVERLAY
     _write(place, arm.overlay, contents)
-    file = folder / "environment" / DOCKERFILE
-    file.write_text(f"{file.read_text(encoding='utf-8').rstrip()}\n{_last_lines(task.workdir)}", encoding="utf-8")
+    _add_lines(folder / "environment" / DOCKERFILE, _last_lines(task.workdir))
+    for name in _IGNORE_FILES:
+        if (folder / "environment" / name).is_file():
+            # The last line that fits decides: a pattern such as **/*.md would take an arm's files away in silence.
+            _add_lines(folder / "environment" / name, f"!{OVERLAY}\n!{OVERLAY}/**\n")
+
+
+def _add_lines(file: Path, lines: str) -> None:
+    file.write_bytes(file.read_bytes().rstrip() + b"\n" + lines.encode())
 
 
 def _write(place: Path, overlay: Sequence[OverlayFile], contents: Mapping[str, bytes]) -> None:
