@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from outweigh.run.answer import answer_contains, answer_of
+from outweigh.run.answer import LOOKED_AT, answer_contains, answer_of
 from outweigh.task.check import AnswerContainsCheck
 
 
@@ -24,6 +24,21 @@ def trajectory(*steps: tuple[str, str]) -> bytes:
 )
 def test_the_answer_is_what_the_agent_said_last(steps: list[tuple[str, str]], answer: str) -> None:
     assert answer_of({"trajectory.json": trajectory(*steps), "stdout.txt": b"noise"}) == answer
+
+
+def test_a_sub_agents_word_is_not_the_agents() -> None:
+    told = json.loads(trajectory(("agent", "It is 42."), ("agent", "It is 43.")))
+    told["steps"][-1]["extra"] = {"sub_agent": "call-1"}
+
+    assert answer_of({"trajectory.json": json.dumps(told).encode()}) == "It is 42."
+
+
+@pytest.mark.parametrize("absent", [True, False])
+def test_what_may_stand_before_the_searched_end_is_unknown(absent: bool) -> None:
+    check = AnswerContainsCheck(name="says", text="42", absent=absent)
+
+    assert answer_contains(check, "42" + "x" * LOOKED_AT).passed is None
+    assert answer_contains(check, "x" * LOOKED_AT + "42").passed is not absent
 
 
 def test_a_command_line_answers_by_what_it_prints() -> None:

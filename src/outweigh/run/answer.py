@@ -13,6 +13,7 @@ from outweigh.transcript.content_text import content_text
 PRINTED = "stdout.txt"
 """All that a command line says, which keeps no trajectory."""
 LOOKED_AT = 1024 * 1024
+"""How much of the end of an answer is searched; what may stand before it, nobody knows."""
 
 
 def answer_of(artifacts: Mapping[str, bytes]) -> str | None:
@@ -34,6 +35,8 @@ def answer_contains(check: AnswerContainsCheck, answer: str | None) -> Outcome:
         )
     except UnfinishedSearchError as fault:
         return Outcome(passed=None, detail=f"the answer: {fault}")
+    if not found and len(said) < len(answer):
+        return Outcome(passed=None, detail=f"nobody looked further than the last {LOOKED_AT:,} letters of the answer")
     if found is not check.absent:
         return Outcome(passed=True)
     wanted = repr(check.text) if check.regex is None else f"a match of {check.regex!r}"
@@ -41,10 +44,11 @@ def answer_contains(check: AnswerContainsCheck, answer: str | None) -> Outcome:
 
 
 def _last_words(trajectory: bytes) -> str | None:
-    """None where it cannot be read; empty where the agent never said a word."""
+    """None where it cannot be read; empty where the agent never said a word. A sub-agent's word is not the agent's."""
     try:
         steps = read_trajectory(trajectory).steps
     except EvidenceError:
         return None
-    words = (content_text(step.message).strip() for step in reversed(steps) if step.source == "agent")
+    own = (step for step in reversed(steps) if step.source == "agent" and step.sub_agent is None)
+    words = (content_text(step.message).strip() for step in own)
     return next(filter(None, words), "")

@@ -65,6 +65,11 @@ class AtifStep(Atif, frozen=True, kw_only=True):
     llm_call_count: int | None = None
     extra: dict[str, Any] | None = None
 
+    @property
+    def sub_agent(self) -> Any:
+        """The call that started the sub-agent whose step it is; None for a step of the agent itself."""
+        return (self.extra or {}).get("sub_agent")
+
 
 class AtifAgent(Atif, frozen=True, kw_only=True):
     """Who acted."""

@@ -61,7 +61,7 @@ def _about(step: AtifStep) -> dict[str, Any]:
     """What a message has no field for."""
     known = {
         "timestamp": step.timestamp,
-        "sub_agent": (step.extra or {}).get("sub_agent"),
+        "sub_agent": step.sub_agent,
         "copied_context": step.is_copied_context,
     }
     metadata = {name: value for name, value in known.items() if value is not None}
