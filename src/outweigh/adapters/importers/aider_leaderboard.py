@@ -44,7 +44,7 @@ class AiderLeaderboard:
         if contradicting:
             notes.warn(
                 f"{len(contradicting)} of {len(notes.aggregates)} rows state another pass rate than that of their "
-                f"test_cases: {name_some(contradicting)}. aider divides by total_tests, also where fewer were run."
+                f"test_cases: {name_some(contradicting)}. Theirs is mostly of total_tests, also where fewer were run."
             )
         yield from ()
 
