@@ -9,7 +9,8 @@ import msgspec
 
 from outweigh.adapters.importers.imported_run import origins
 from outweigh.adapters.importers.line_blocks import line_blocks
-from outweigh.adapters.importers.repeats import Numbered, Sighting, number_repeats
+from outweigh.adapters.importers.repeats import Numbered
+from outweigh.adapters.importers.row_repeats import number_rows
 from outweigh.adapters.importers.source_text import decoded_line, head, opened
 from outweigh.adapters.importers.table_lines import LineReader, line_reader
 from outweigh.adapters.importers.table_map import Column, columns_by_field, guide, in_milliseconds
@@ -18,6 +19,7 @@ from outweigh.adapters.importers.table_source import TableRow, sampled_columns, 
 from outweigh.errors import EvidenceError
 from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
+from outweigh.record.trial import Trial
 
 _OWN_NAMES = frozenset({"task_id", "arm", "success"})
 _JSON_LINES = frozenset({".jsonl", ".ndjson"})
@@ -72,13 +74,12 @@ class Table:
         if "repeat" in fields:
             yield from _runs(source, notes)
             return
-        sightings = (
-            Sighting(run.run_id, run.trial.task_id, run.trial.arm, run.started_at)
-            for run in _runs(source, ImportNotes())
-        )
-        numbers = number_repeats(sightings)
+        numbers = number_rows(_runs(source, ImportNotes()))
         for run in _runs(source, notes):
-            yield _numbered(run, numbers[run.run_id])
+            number = next(numbers, None)
+            if number is None:
+                raise EvidenceError(f"{request.path} grew while it was read; import it again when nobody writes to it.")
+            yield _numbered(run, number)
 
 
 class _Source(NamedTuple):
@@ -126,8 +127,9 @@ def _runs(source: _Source, notes: ImportNotes) -> Iterator[RunRecord]:
 
 
 def _numbered(run: RunRecord, number: Numbered) -> RunRecord:
-    trial = msgspec.structs.replace(run.trial, repeat=number.repeat)
-    return msgspec.structs.replace(run, trial=trial, extra=run.extra | number.extra())
+    trial = run.trial
+    numbered = Trial(task_id=trial.task_id, arm=trial.arm, repeat=number.repeat, seed=trial.seed)
+    return msgspec.structs.replace(run, trial=numbered, extra=run.extra | number.extra())
 
 
 def _warn(fields: set[str], notes: ImportNotes) -> None:

@@ -1,6 +1,6 @@
 """Fingerprints by fingerprints, a million of them in a few dozen megabytes.
 
-A dictionary would take ten times as much, which is all the memory that importing a large source needs.
+A dictionary would take three times as much, and this is nearly all the memory that importing a large source needs.
 """
 
 from array import array
