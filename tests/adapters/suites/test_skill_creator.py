@@ -283,6 +283,23 @@ class TestInputs:
             "unnamed: 'SKILL.md', 'scripts/count.sh', a part of the skill, comes with the skill only.",
         )
 
+    def test_a_part_of_the_skill_is_known_however_it_is_named(self, tmp_path: Path) -> None:
+        aside = read(a_skill(tmp_path / "aside", one_eval(files=["evals/../scripts/count.sh"])))
+        home = tmp_path / "home"
+        a_skill(home / "skills" / "csv-report", evals=False)
+        (home / "evals").mkdir()
+        stated = {"skill_name": "csv-report", **one_eval(files=["skills/csv-report/scripts/count.sh"])}
+        (home / "evals" / "evals.json").write_text(json.dumps(stated))
+
+        for draft in (aside, read(home)):
+            assert draft.tasks[0].files == {}
+            assert "a part of the skill, comes with the skill only." in draft.notes[0]
+
+    def test_a_file_whose_content_is_stated_is_no_part_of_the_skill(self, tmp_path: Path) -> None:
+        draft = read(a_skill(tmp_path, one_eval(files={"scripts/count.sh": "mine\n"})))
+
+        assert draft.tasks[0].files["environment/workspace/scripts/count.sh"].content == b"mine\n"
+
 
 class TestHostileInput:
     @pytest.mark.parametrize("depth", [100, 900, 5_000])

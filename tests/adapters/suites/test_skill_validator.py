@@ -71,6 +71,29 @@ def test_files_beside_the_evals_are_copied_where_they_are_asked_for(tmp_path: Pa
     assert list(drafted(path).tasks[0].files) == ["environment/workspace/secret.txt"]
 
 
+@pytest.mark.parametrize("setup", ["copy_test_files: true", "files: [{path: a, source: .}]"])
+def test_the_skill_itself_is_no_file_for_both_arms(tmp_path: Path, setup: str) -> None:
+    scenarios = f"scenarios:\n- {{name: a, prompt: Do it., rubric: [Good], setup: {{{setup}}}}}\n"
+    write(tmp_path, {"SKILL.md": "---\nname: pages\n---\n", "eval.yaml": scenarios})
+
+    with pytest.raises(UsageError, match="is the skill itself, which only one arm may have"):
+        drafted(tmp_path)
+
+
+def test_no_form_of_the_evals_reaches_an_agent(tmp_path: Path) -> None:
+    setup = "files: [{path: a, source: given}]"
+    scenarios = f"scenarios:\n- {{name: a, prompt: Do it., rubric: [Good], setup: {{{setup}}}}}\n"
+    named = scenarios.replace("source: given", "source: eval.yaml").removeprefix("scenarios:\n").replace("a,", "b,", 1)
+    skill = {"SKILL.md": "---\nname: pages\n---\n", "eval.yaml": scenarios + named, "eval.vally.yaml": "x: 1\n"}
+    write(tmp_path, {**skill, "given/x.txt": "x", "given/eval.yaml": "x: 1\n"})
+
+    draft = drafted(tmp_path)
+
+    assert [list(task.files) for task in draft.tasks] == [["environment/workspace/a/x.txt"]]
+    assert sorted(draft.files) == ["skills/pages/SKILL.md", "skills/pages/given/x.txt"]
+    assert any("'b' was left out: its file 'eval.yaml' would tell" in note for note in draft.notes)
+
+
 def test_assertions_are_checks_or_questions(tmp_path: Path) -> None:
     settings = drafted(skill_with_scenarios(tmp_path)).tasks[0].settings
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from outweigh.adapters.suites.eval_fields import excerpt
 from outweigh.adapters.suites.skill_copy import belongs_to_evals, is_evals_file
@@ -30,26 +30,35 @@ class Inputs:
     kept_back: tuple[str, ...]
 
 
+class _Stated(NamedTuple):
+    """What an entry says, where its file is to lie, the file, and whether the skill has that file anyway."""
+
+    said: str
+    target: str
+    file: SuiteFile
+    of_the_skill: bool
+
+
 def read_inputs(raw: Any, prompt: str, place: SkillPlace) -> Inputs:
     """Everything under `files`. UsageError where one is not there, leads out, or two want the same place."""
     files: dict[str, SuiteFile] = {}
     shared: dict[str, None] = {}
     kept_back: dict[str, None] = {}
-    for stated, target, file in _stated(raw, prompt, place):
-        name = PurePosixPath(target).name
-        if _is_part_of_the_skill(stated, place):
+    for each in _stated(raw, prompt, place):
+        name = PurePosixPath(each.target).name
+        if each.of_the_skill:
             if name == SKILL_FILE or name not in prompt:
-                kept_back[stated] = None
+                kept_back[each.said] = None
                 continue
-            shared[stated] = None
-        if files.setdefault(target, file) != file:
-            raise UsageError(f"two of its files would be {target!r}")
+            shared[each.said] = None
+        if files.setdefault(each.target, each.file) != each.file:
+            raise UsageError(f"two of its files would be {each.target!r}")
     unnamed = tuple(target for target in files if PurePosixPath(target).name not in prompt)
     return Inputs(files=files, unnamed=unnamed, shared=tuple(shared), kept_back=tuple(kept_back))
 
 
-def _stated(raw: Any, prompt: str, place: SkillPlace) -> Iterator[tuple[str, str, SuiteFile]]:
-    """What each entry says, where its file is to lie, and the file."""
+def _stated(raw: Any, prompt: str, place: SkillPlace) -> Iterator[_Stated]:
+    """Every file of every entry; one whose content stands in the evals is nobody else's."""
     if isinstance(raw, dict):
         raw = [{"path": name, "content": content} for name, content in raw.items()]
     entries = [] if raw is None else [raw] if isinstance(raw, str) else raw
@@ -59,7 +68,8 @@ def _stated(raw: Any, prompt: str, place: SkillPlace) -> Iterator[tuple[str, str
         if isinstance(entry, str) and entry.strip():
             yield from _found(entry.strip(), prompt, place)
         elif isinstance(entry, dict) and isinstance(entry.get("content"), str) and (name := _name(entry)) is not None:
-            yield name, _within_workspace(name), SuiteFile(content=entry["content"].encode("utf-8", "replace"))
+            file = SuiteFile(content=entry["content"].encode("utf-8", "replace"))
+            yield _Stated(name, _within_workspace(name), file, of_the_skill=False)
         elif isinstance(entry, dict) and (name := _name(entry)) is not None and "content" not in entry:
             yield from _found(name, prompt, place)
         else:
@@ -70,16 +80,17 @@ def _name(entry: dict[Any, Any]) -> str | None:
     return next((value for key in _PLACES if isinstance(value := entry.get(key), str) and value.strip()), None)
 
 
-def _found(stated: str, prompt: str, place: SkillPlace) -> Iterator[tuple[str, str, SuiteFile]]:
+def _found(stated: str, prompt: str, place: SkillPlace) -> Iterator[_Stated]:
     source = _source(stated, place)
     if is_evals_file(PurePosixPath(source.name)):
         raise UsageError(f"its file {stated!r} would tell the agent what is expected of it")
     target = _target(stated, prompt)
     if source.is_dir():
         for path, file in tree(source, without=is_evals_file).items():
-            yield stated, _within_workspace(f"{target}/{path}"), file
+            inside = _within_workspace(f"{target}/{path}")
+            yield _Stated(stated, inside, file, _is_part_of_the_skill(source / path, place))
     else:
-        yield stated, target, suite_file(source)
+        yield _Stated(stated, target, suite_file(source), _is_part_of_the_skill(source, place))
 
 
 def _source(stated: str, place: SkillPlace) -> Path:
@@ -116,7 +127,7 @@ def _within_workspace(path: str) -> str:
     return str(pure)
 
 
-def _is_part_of_the_skill(stated: str, place: SkillPlace) -> bool:
+def _is_part_of_the_skill(source: Path, place: SkillPlace) -> bool:
     """Whether the agent with the skill has it anyway; the one without it would be handed a part of the skill."""
-    pure = PurePosixPath(stated.replace("\\", "/"))
-    return not belongs_to_evals(pure) and ".." not in pure.parts and (place.skill / pure).exists()
+    skill = place.skill.resolve()
+    return source.is_relative_to(skill) and not belongs_to_evals(PurePosixPath(source.relative_to(skill)))

@@ -9,6 +9,8 @@ from msgspec import Meta
 
 from outweigh.adapters.suites.foreign_table import WORDS, ForeignTable, Text
 from outweigh.adapters.suites.scenario_checks import Assertion, check_of, words_of
+from outweigh.adapters.suites.skill_copy import is_evals_file
+from outweigh.adapters.suites.skill_place import SKILL_FILE
 from outweigh.adapters.suites.source_files import suite_file, tree, within
 from outweigh.adapters.suites.workspace_path import workspace_path
 from outweigh.errors import UsageError, name_some
@@ -126,27 +128,33 @@ def _files(scenario: Scenario, source: Path, skill: Path) -> Iterator[tuple[str,
     """Files that are named win over files that lie beside the evals."""
     setup = scenario.setup or Setup()
     if setup.copy_test_files:
-        yield from tree(source.parent, without=_is_evals).items()
+        _refuse_the_skill(source.resolve().parent, skill, f"what lies beside {source.name}")
+        yield from tree(source.parent, without=is_evals_file).items()
     for file in setup.files:
         if file.content is not None:
             yield workspace_path(file.path, "its setup"), SuiteFile(content=file.content.encode("utf-8", "replace"))
         elif file.source is not None:
-            yield from _copied(file, _source(file.source, source, skill))
+            place = _source(file.source, source, skill)
+            _refuse_the_skill(place, skill, f"its file {file.source!r}")
+            yield from _copied(file, place)
         else:
             raise UsageError(f"its file {file.path!r} has neither a content nor a source")
 
 
-def _is_evals(path: PurePosixPath) -> bool:
-    """Drafts and translations of the evals, too, say what is expected."""
-    return path.name.startswith("eval.") and path.suffix in (".yaml", ".yml")
+def _refuse_the_skill(place: Path, skill: Path, what: str) -> None:
+    """Both arms start from the same files."""
+    if (skill.resolve() / SKILL_FILE).is_relative_to(place):
+        raise UsageError(f"{what} is the skill itself, which only one arm may have")
 
 
 def _copied(file: SetupFile, place: Path) -> Iterator[tuple[str, SuiteFile]]:
     """A file, or all files of a folder, which may become the workspace itself."""
+    if is_evals_file(PurePosixPath(place.name)):
+        raise UsageError(f"its file {file.source!r} would tell the agent what is expected of it")
     if not place.is_dir():
         yield workspace_path(file.path, "its setup"), suite_file(place)
         return
-    for path, content in tree(place).items():
+    for path, content in tree(place, without=is_evals_file).items():
         yield workspace_path(f"{file.path}/{path}", "its setup"), content
 
 

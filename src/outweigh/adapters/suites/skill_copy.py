@@ -7,7 +7,8 @@ from pathlib import Path, PurePosixPath
 from outweigh.adapters.suites.source_files import tree
 from outweigh.task.suite_draft import SuiteFile
 
-_EVALS = re.compile(r"(trigger[-_])?evals?([-_](queries|set|metadata))?\.(jsonl?|ya?ml)", re.IGNORECASE)
+_EVALS = re.compile(r"(trigger[-_])?evals?([-_](queries|set|metadata))?(\.[\w-]+)?\.(jsonl?|ya?ml)", re.IGNORECASE)
+"""Drafts and translations, such as `eval.vally.yaml`, say what is expected, too."""
 _RESULTS = frozenset({"grading.json", "benchmark.json", "eval_metadata.json", "feedback.json"})
 _FOLDERS = re.compile(r"evals|.+-workspace|iteration-\d+", re.IGNORECASE)
 
