@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from outweigh.adapters.stores.whole_file import write_whole
@@ -11,7 +12,7 @@ from outweigh.ports import SuiteFile
 
 def refuse_to_overwrite(paths: Iterable[Path], folder: Path) -> None:
     """All are looked at before the first is written, so that a refusal leaves everything as it was."""
-    there = [str(path) for path in paths if path.exists() or path.is_symlink()]
+    there = list(dict.fromkeys(str(found) for path in paths if (found := _in_the_way(path, folder)) is not None))
     if there:
         is_one = len(there) == 1
         raise UsageError(
@@ -22,9 +23,25 @@ def refuse_to_overwrite(paths: Iterable[Path], folder: Path) -> None:
 
 
 def write_files(folder: Path, files: Mapping[str, SuiteFile]) -> None:
-    """Write every file below the folder, which is made where it is missing."""
-    for path, file in files.items():
-        _write(folder / path, file)
+    """Write every file below the folder, which is made where it is missing; a fault takes back what was written."""
+    written: list[Path] = []
+    try:
+        for path, file in files.items():
+            _write(folder / path, file)
+            written.append(folder / path)
+    except UsageError:
+        for target in written:
+            with suppress(OSError):
+                target.unlink()
+        raise
+
+
+def _in_the_way(path: Path, folder: Path) -> Path | None:
+    """The file or link itself, or a file where a folder below the given one must be."""
+    if path.exists() or path.is_symlink():
+        return path
+    between = (parent for parent in path.parents if folder in parent.parents)
+    return next((each for each in between if (each.exists() or each.is_symlink()) and not each.is_dir()), None)
 
 
 def _write(path: Path, file: SuiteFile) -> None:
