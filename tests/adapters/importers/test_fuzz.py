@@ -19,13 +19,13 @@ from outweigh.plugins import load, names
 from outweigh.ports import ImportNotes
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
-from outweigh.testing.damage.source_damage import broken, without_figure
+from outweigh.testing.damage.source_damage import broken, without_figure, without_value
 from outweigh.testing.import_claims import bounded_work, is_kept, lost_in_silence, made_up
 from outweigh.testing.importer_contract import read_all
 
 SEARCHING = os.environ.get("HYPOTHESIS_PROFILE") == "search"
 fuzzed = settings(
-    max_examples=3000 if SEARCHING else 25,
+    max_examples=3000 if SEARCHING else 20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 chances = st.randoms(use_true_random=False)
@@ -73,6 +73,19 @@ def test_where_a_number_is_taken_away_none_is_made_up(name: str, chance: Random)
         if changed is not None:
             after, told = read(sample, changed.write(Path(folder) / "after"))
             assert made_up(before, after, sample.alternatives) == []
+            assert not lost_in_silence(len(before), len(after), said, told)
+
+
+@importers
+@fuzzed
+@given(chance=chances)
+def test_where_anything_is_taken_away_no_run_is_lost_in_silence(name: str, chance: Random) -> None:
+    sample = chance.choice(samples()[name])
+    changed = without_value(sample.source, chance)
+    with TemporaryDirectory() as folder, suppress(EvidenceError, UsageError):
+        before, said = read(sample, sample.source.write(Path(folder) / "before"))
+        if changed is not None:
+            after, told = read(sample, changed.write(Path(folder) / "after"))
             assert not lost_in_silence(len(before), len(after), said, told)
 
 

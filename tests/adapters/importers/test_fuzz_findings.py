@@ -271,3 +271,21 @@ def test_an_instance_that_is_called_resolved_and_failed_is_neither(tmp_path: Pat
         ("a__a-1", None),
         ("a__a-2", True),
     ]
+
+
+def test_an_entry_that_names_no_instance_is_not_read_over(tmp_path: Path) -> None:
+    report = {"total_instances": 2, "resolved_ids": ["a__a-2"], "empty_patch_ids": ["a__a-1", None]}
+
+    _, notes = read_all(SweBench(), write(tmp_path / "model.run.json", report))
+
+    assert [row.reason for row in notes.unreadable] == ["1 of the entries of empty_patch_ids name no instance"]
+
+
+def test_a_report_that_counts_other_instances_than_it_names_is_doubted(tmp_path: Path) -> None:
+    report = {"total_instances": 2, "resolved_instances": 3, "resolved_ids": ["a__a-2"]}
+
+    _, notes = read_all(SweBench(), write(tmp_path / "model.run.json", report))
+
+    assert list(notes.warnings) == [
+        "model.run.json does not agree with itself: it counts 3 and names 1 in resolved_ids. What it names is read."
+    ]

@@ -12,12 +12,14 @@ from outweigh.adapters.importers.source_text import head, json_lines, read_bytes
 from outweigh.adapters.importers.swe_bench_lines import is_result_line, line_run
 from outweigh.adapters.importers.swe_bench_outcome import (
     Outcome,
+    contradictions,
     is_report,
     listed_outcomes,
     missing_outcomes,
     report_outcomes,
     resolved_list,
     single_outcomes,
+    unnamed_entries,
 )
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
@@ -70,6 +72,10 @@ def _document(request: ImportRequest, document: object, notes: ImportNotes) -> I
     if is_report(document):
         found = report_outcomes(table)
         arm = _arm_of_report(path)
+        for fault in unnamed_entries(table):
+            notes.unread(path, 0, fault)
+        for doubt in contradictions(table):
+            notes.warn(f"{path.name} does not agree with itself: {doubt}. What it names is read.")
     elif (resolved := resolved_list(document)) is not None:
         if request.tasks is None:
             raise UsageError(f"{path} {_NO_SUITE}")

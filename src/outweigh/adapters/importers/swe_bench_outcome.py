@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from outweigh.record.status import Status
-from outweigh.transcript.foreign import mapping, name, sequence, text
+from outweigh.transcript.foreign import count, mapping, name, sequence, text
 
 Raw = Mapping[str, Any]
 
@@ -45,6 +45,21 @@ def report_outcomes(report: Raw) -> Iterator[Outcome]:
             yield Outcome(instance, False, Status.COMPLETED, reason or "the evaluation ended in an error")
         else:
             yield Outcome(instance, False, Status.COMPLETED, NO_PREDICTION)
+
+
+def unnamed_entries(report: Raw) -> Iterator[str]:
+    """Lists of a final report in which something stands that names no instance."""
+    for key in _LISTS:
+        if unnamed := sum(name(each) is None for each in sequence(report.get(key))):
+            yield f"{unnamed:,} of the entries of {key} name no instance"
+
+
+def contradictions(report: Raw) -> Iterator[str]:
+    """Where a final report counts other instances than it names."""
+    for key in _LISTS:
+        named, stated = _ids(report.get(key)), count(report.get(key.replace("_ids", "_instances")))
+        if stated is not None and isinstance(report.get(key), list) and stated != len(named):
+            yield f"it counts {stated:,} and names {len(named):,} in {key}"
 
 
 def single_outcomes(report: Raw) -> Iterator[Outcome]:

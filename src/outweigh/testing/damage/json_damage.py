@@ -1,7 +1,7 @@
 """A JSON text that parses and is wrong all the same: something is missing, doubled, moved or of another kind."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -68,15 +68,26 @@ def broken_json(content: bytes, chance: Random) -> bytes | None:
 
 def without_a_figure(content: bytes, chance: Random) -> bytes | None:
     """The text in which a single number is gone, or is none any more; None where it has no number."""
+    return _without(content, chance, _is_number, WRONG_FIGURES)
+
+
+def without_a_value(content: bytes, chance: Random) -> bytes | None:
+    """The text in which anything that an object says is gone, or null; None where it says nothing."""
+    return _without(content, chance, lambda value: not isinstance(value, dict | list), ("null",))
+
+
+def _without(
+    content: bytes, chance: Random, is_meant: Callable[[object], bool], instead: Sequence[str]
+) -> bytes | None:
     tree = _tree(content)
-    slots = [] if tree is None else [slot for slot in _slots(tree) if _is_number(slot.value)]
+    slots = [] if tree is None else [slot for slot in _slots(tree) if is_meant(slot.value)]
     if not slots:
         return None
     slot = chance.choice(slots)
     if isinstance(slot.holder, dict) and chance.random() < 0.5:
         del slot.holder[slot.key]
         return _written(tree)
-    return _with_raw(tree, slot, chance.choice(WRONG_FIGURES))
+    return _with_raw(tree, slot, chance.choice(instead))
 
 
 def _tree(content: bytes) -> Any:

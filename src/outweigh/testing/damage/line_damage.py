@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable
 from random import Random
 
-from outweigh.testing.damage.json_damage import broken_json, without_a_figure
+from outweigh.testing.damage.json_damage import broken_json
 
 WRONG_CELLS = (
     '"',
@@ -40,13 +40,18 @@ def broken_lines(content: bytes, chance: Random) -> bytes | None:
         case 2:
             lines[number] = lines[number].rstrip(b"\r\n")
         case _:
-            return _in_a_line(content, chance, broken_json)
+            return in_a_line(content, chance, broken_json)
     return b"".join(lines)
 
 
-def lines_without_a_figure(content: bytes, chance: Random) -> bytes | None:
-    """JSON Lines in one of which a single number is gone."""
-    return _in_a_line(content, chance, without_a_figure)
+def in_a_line(content: bytes, chance: Random, change: Callable[[bytes, Random], bytes | None]) -> bytes | None:
+    """JSON Lines of which one is changed."""
+    lines = content.splitlines(keepends=True)
+    number = chance.randrange(len(lines)) if lines else 0
+    changed = change(lines[number], chance) if lines else None
+    if changed is None:
+        return None
+    return b"".join([*lines[:number], changed, b"\n", *lines[number + 1 :]])
 
 
 def broken_table(content: bytes, chance: Random, delimiter: str = ",") -> bytes | None:
@@ -81,15 +86,6 @@ def table_without_a_figure(content: bytes, chance: Random, delimiter: str = ",")
     row, number = chance.choice(places)
     row[number] = chance.choice(NO_FIGURES)
     return _written(rows, delimiter)
-
-
-def _in_a_line(content: bytes, chance: Random, change: Callable[[bytes, Random], bytes | None]) -> bytes | None:
-    lines = content.splitlines(keepends=True)
-    number = chance.randrange(len(lines)) if lines else 0
-    changed = change(lines[number], chance) if lines else None
-    if changed is None:
-        return None
-    return b"".join([*lines[:number], changed, b"\n", *lines[number + 1 :]])
 
 
 def _rows(content: bytes, delimiter: str) -> list[list[str]]:

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from random import Random
 
-from outweigh.testing.damage.archive_damage import broken_archive, changed_member
+from outweigh.testing.damage.archive_damage import Change, broken_archive, changed_member
 from outweigh.testing.damage.byte_damage import broken_bytes
-from outweigh.testing.damage.json_damage import broken_json, without_a_figure
+from outweigh.testing.damage.json_damage import broken_json, without_a_figure, without_a_value
 from outweigh.testing.damage.line_damage import (
     broken_lines,
     broken_table,
-    lines_without_a_figure,
+    in_a_line,
     table_without_a_figure,
 )
 
@@ -66,13 +66,23 @@ def broken(source: Source, chance: Random) -> Source:
 def without_figure(source: Source, chance: Random) -> Source | None:
     """The source in which a single number is gone, or is none any more; None where none was found."""
     name = chance.choice(sorted(source.files))
+    if (suffix := PurePosixPath(name).suffix) not in _TABLES:
+        return _without(source, name, chance, without_a_figure)
+    changed = table_without_a_figure(source.files[name], chance, _TABLES[suffix])
+    return None if changed is None else _with(source, name, changed)
+
+
+def without_value(source: Source, chance: Random) -> Source | None:
+    """The source in which anything that a JSON object says is gone, or null; None where nothing was found."""
+    return _without(source, chance.choice(sorted(source.files)), chance, without_a_value)
+
+
+def _without(source: Source, name: str, chance: Random, change: Change) -> Source | None:
     content = source.files[name]
     if content.startswith(b"PK"):
-        changed = changed_member(content, chance, without_a_figure)
-    elif (suffix := PurePosixPath(name).suffix) in _TABLES:
-        changed = table_without_a_figure(content, chance, _TABLES[suffix])
+        changed = changed_member(content, chance, change)
     else:
-        changed = without_a_figure(content, chance) or lines_without_a_figure(content, chance)
+        changed = change(content, chance) or in_a_line(content, chance, change)
     return None if changed is None else _with(source, name, changed)
 
 
