@@ -50,8 +50,9 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 def read_bytes(path: Path, limit: int = WHOLE_LIMIT) -> bytes:
     """A file as a whole; one that does not fit is refused, and not read to find that out."""
     with opened(path) as stream:
-        if os.fstat(stream.fileno()).st_size <= limit:
-            return stream.read(limit)
+        size = os.fstat(stream.fileno()).st_size
+        if size <= limit:
+            return stream.read(size)
     raise EvidenceError(
         f"{path} has more than {limit // 2**20:,} MiB and would have to be held whole. Split it, or write its runs as "
         "JSON Lines."
