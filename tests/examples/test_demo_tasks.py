@@ -52,7 +52,7 @@ def attempt(tmp_path: Path, demo: LoadedSuite) -> Attempt:
         with LocalSandboxes().open(a_room(folder)) as sandbox:
             done = agent.attempt(request, sandbox)
             assert (done.status, done.status_detail) == (Status.COMPLETED, None)
-            return evaluate(task, sandbox, Path(task.workspace.path)).results
+            return evaluate(task, sandbox, Path(task.workspace.path), answer=None).results
 
     return run
 
