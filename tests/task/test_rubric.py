@@ -165,6 +165,8 @@ def test_what_is_no_rubric_is_refused_with_its_place(content: bytes, words: str)
         (b"categories: {a: {weigth: 1}}", "weigth"),
         (b"categories: {}", "length >= 1"),
         (b"a: [", "not valid YAML"),
+        (b"categories: {a: &a {weight: 1}, b: *a}", "refers to itself"),
+        (b"categories: {a: {weight: 1, weight: 2}}", "'weight' has two values in one place"),
         (b"- 1", "Expected `object`"),
     ],
 )

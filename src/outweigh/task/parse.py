@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from outweigh.errors import UsageError
+from outweigh.errors import UsageError, name_some
 from outweigh.task.category_rubric import from_categories
 from outweigh.task.inherit import inherit
+from outweigh.task.plain_yaml import decode_yaml
 from outweigh.task.rubric import Rubric
 from outweigh.task.spec import Spec
 from outweigh.task.suite import SuiteSpec
@@ -85,9 +86,14 @@ def _toml(content: bytes, source: str) -> Any:
 
 def _yaml(content: bytes, source: str) -> Any:
     try:
-        return msgspec.yaml.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError) as fault:
+        found = decode_yaml(content)
+    except ValueError as fault:
         raise UsageError(f"{source} is not valid YAML: {fault}.") from None
+    if found.doubtful:
+        raise UsageError(
+            f"{source}: {name_some(found.doubtful)} has two values in one place; leave the one that is meant."
+        )
+    return found.value
 
 
 def _convert(raw: object, kind: type[S], source: str) -> S:

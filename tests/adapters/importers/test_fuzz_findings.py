@@ -15,7 +15,6 @@ from outweigh.adapters.importers.collected import Collected
 from outweigh.adapters.importers.folders import files_below
 from outweigh.adapters.importers.harbor import Harbor
 from outweigh.adapters.importers.mini_swe_agent import MiniSweAgent
-from outweigh.adapters.importers.repeated_keys import RepeatedKeyError, decode_once
 from outweigh.adapters.importers.skill_creator import SkillCreator
 from outweigh.adapters.importers.source_text import json_lines, read_json
 from outweigh.adapters.importers.source_yaml import read_yaml
@@ -24,6 +23,7 @@ from outweigh.errors import EvidenceError
 from outweigh.ports import Importer, ImportNotes
 from outweigh.record.run_record import RunRecord
 from outweigh.testing.importer_contract import read_all
+from outweigh.transcript.repeated_keys import RepeatedKeyError, decode_once
 
 
 def write(path: Path, document: object) -> Path:

@@ -197,7 +197,7 @@ def test_the_repository_of_all_tests_may_be_named(tmp_path: Path) -> None:
         ("test.yaml", SCYLLA_TEST.replace("https://", "ext::sh -c "), r"source\.repo"),
         ("test.yaml", SCYLLA_TEST.replace("0123456789abcdef" * 2 + "01234567", "--upload-pack"), r"source\.hash"),
         ("test.yaml", SCYLLA_TEST.replace("T0  #", "T9  #"), "T9"),
-        ("test.yaml", "a: &a [1]\nb: *a\n", "references"),
+        ("test.yaml", "a: &a [1]\nb: *a\n", "refers to itself"),
         ("test.yaml", "a: " + "[" * 10_000, "test.yaml"),
         ("prompt.md", " ", "holds no text"),
         ("expected/rubric.yaml", "[]", "holds no table"),

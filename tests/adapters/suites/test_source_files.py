@@ -32,6 +32,20 @@ def test_yaml_that_refers_to_itself_or_builds_things_is_refused(tmp_path: Path, 
         read_yaml(tmp_path / "a.yaml")
 
 
+def test_a_key_with_two_values_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("tests: {a: [one], a: [two]}\n")
+    (tmp_path / "same.yaml").write_text("tests: {a: one, a: one}\n")
+
+    (tmp_path / "a.json").write_text('{"checks": [1], "checks": []}')
+
+    with pytest.raises(UsageError, match="'a' has two values in one place"):
+        read_yaml(tmp_path / "a.yaml")
+    with pytest.raises(UsageError, match="'checks' stands for two values"):
+        read_json(tmp_path / "a.json")
+    assert not looks_like_json(tmp_path / "a.json", lambda _: True)
+    assert read_yaml(tmp_path / "same.yaml") == {"tests": {"a": "one"}}
+
+
 @pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "a/../../secret", "..\\secret", "a\0b", "link/secret"])
 def test_a_path_that_leads_out_is_refused(tmp_path: Path, path: str) -> None:
     root = tmp_path / "root"

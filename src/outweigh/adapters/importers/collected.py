@@ -9,7 +9,6 @@ import msgspec
 from outweigh.adapters.importers.collected_run import run_row
 from outweigh.adapters.importers.folders import files_below
 from outweigh.adapters.importers.imported_run import kept_fields, origins
-from outweigh.adapters.importers.repeated_keys import RepeatedKeyError, decode_once
 from outweigh.adapters.importers.source_text import LINE_LIMIT, as_utf8, head, opened, read_json
 from outweigh.adapters.importers.source_time import moment
 from outweigh.errors import EvidenceError
@@ -18,6 +17,7 @@ from outweigh.record.collected import from_collected, looks_collected
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.transcript.foreign import count, mapping, sequence, text
+from outweigh.transcript.repeated_keys import RepeatedKeyError, decode_once
 
 _RECORDS, _META, _ANALYSIS = "collected.jsonl", "run_meta.json", "analysis.json"
 _REQUIRED = (b'"task_id"', b'"arm"', b'"repeat"')

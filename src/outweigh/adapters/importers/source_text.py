@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from outweigh.adapters.importers.repeated_keys import RepeatedKeyError, decode_once
 from outweigh.errors import EvidenceError
 from outweigh.ports import ImportNotes
+from outweigh.transcript.repeated_keys import RepeatedKeyError, decode_once
 
 WHOLE_LIMIT = 512 * 2**20
 """A JSON document has to be held whole; a larger one is refused. Lines are read one by one from files of any size."""

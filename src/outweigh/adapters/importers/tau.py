@@ -10,13 +10,13 @@ import msgspec
 from outweigh.adapters.importers.folders import files_below
 from outweigh.adapters.importers.identity import fingerprint, readable
 from outweigh.adapters.importers.imported_run import origins
-from outweigh.adapters.importers.repeated_keys import decode_once
 from outweigh.adapters.importers.source_text import as_utf8, head, json_document, json_lines, read_bytes
 from outweigh.adapters.importers.tau_simulation import Experiment, simulation_run
 from outweigh.errors import EvidenceError
 from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import count, mapping, name, sequence
+from outweigh.transcript.repeated_keys import decode_once
 
 _SECOND = (b'"info"', b'"num_trials"', b'"user_info"')
 _FIRST = re.compile(rb'^\s*\[\s*\{\s*"task_id"\s*:.{0,40}?"reward"\s*:.{0,60}?"info"\s*:', re.DOTALL)

@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import msgspec
-
-from outweigh.errors import UsageError
+from outweigh.errors import UsageError, name_some
+from outweigh.task.plain_yaml import decode_yaml
 from outweigh.task.suite_draft import SuiteFile
-from outweigh.transcript.json_lines import decode_json
+from outweigh.transcript.repeated_keys import RepeatedKeyError, decode_once
 
 DOCUMENT_LIMIT = 16 * 2**20
 """A suite is written by people; a larger document is something else."""
 YAML_LIMIT = 2 * 2**20
-YAML_DEPTH = 50
 TREE_LIMIT = 256 * 2**20
 TREE_FILES = 10_000
 DEPTH_LIMIT = 24
@@ -51,30 +49,26 @@ def decoded(content: bytes) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """The value in a JSON file; UsageError where there is none."""
+    """The value in a JSON file; UsageError where there is none, or a key has two."""
     try:
-        return decode_json(read_text(path).encode())
+        return decode_once(read_text(path).encode())
+    except RepeatedKeyError as fault:
+        raise UsageError(f"{path}: {fault}; leave one of them.") from None
     except ValueError as fault:
         raise UsageError(f"{path} is not valid JSON: {fault}.") from None
 
 
 def read_yaml(path: Path) -> Any:
-    """The value in a YAML file, which may not refer to itself: a few lines of references make a whole library."""
-    import yaml  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import, and few need it
-
-    text = decoded(read_bytes(path, YAML_LIMIT))
+    """The value in a YAML file; UsageError where there is none, or a key has two: one of them would go missing."""
     try:
-        depth = 0
-        # Event by event: on brackets without end the parser itself would take its time.
-        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if isinstance(event, yaml.AliasEvent):
-                raise UsageError(f"{path} uses references (*name), which are not followed; write out what they mean.")
-            if depth > YAML_DEPTH:
-                raise UsageError(f"{path} nests more than {YAML_DEPTH} lists and tables; no suite does.")
-        return msgspec.yaml.decode(text)
-    except (yaml.YAMLError, msgspec.DecodeError, ValueError, RecursionError) as fault:
-        raise UsageError(f"{path} is not valid YAML: {' '.join(str(fault).split())}.") from None
+        found = decode_yaml(decoded(read_bytes(path, YAML_LIMIT)))
+    except ValueError as fault:
+        raise UsageError(f"{path} is not valid YAML: {fault}.") from None
+    if found.doubtful:
+        raise UsageError(
+            f"{path}: {name_some(found.doubtful)} has two values in one place; leave the one that is meant."
+        )
+    return found.value
 
 
 def looks_like_json(path: Path, fits: Callable[[Any], bool]) -> bool:
