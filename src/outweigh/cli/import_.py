@@ -29,7 +29,9 @@ def main(arguments: Sequence[str]) -> int:
         columns={field: column for each in options.map for field, column in each.items()},
         skip_invalid=options.skip_invalid,
     )
-    found = [import_source(choose_importer(named, path), path, target, wishes) for path in paths]
+    found = [
+        import_source(choose_importer(named, path, mapped=bool(wishes.columns)), path, target, wishes) for path in paths
+    ]
     return ExitCode.SATISFIED if all(found) else ExitCode.UNUSABLE_EVIDENCE
 
 

@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from shlex import quote
 
+from outweigh.adapters.stores.own_records import holds_own_records
+from outweigh.cli.import_way_out import TABLE, fitting_importers, is_foreign_table, way_out
 from outweigh.errors import UsageError
 from outweigh.plugins import load, names
 from outweigh.ports import Importer
@@ -24,17 +27,27 @@ def split_format(what: Sequence[str]) -> tuple[str | None, list[Path]]:
     return None, [_existing(path) for path in what]
 
 
-def choose_importer(named: str | None, path: Path) -> Importer:
-    """The importer to use; what nobody or more than one recognises is for the user to say."""
+def choose_importer(named: str | None, path: Path, *, mapped: bool) -> Importer:
+    """The importer to use; what more than one recognises is for the user to say, and so is most of what nobody does.
+
+    A file that is a table by its name, or whose columns were `mapped`, needs no other word.
+    """
     if named is not None:
         chosen: Importer = load("importer", named)
         return chosen
-    fitting: list[Importer] = [each for name in names("importer") if (each := load("importer", name)).recognises(path)]
+    fitting = fitting_importers(path)
     if len(fitting) == 1:
         return fitting[0]
-    ways = ", ".join(each.name for each in fitting) or ", ".join(names("importer"))
-    found = "could be of more than one format" if fitting else "is of no format that is known here"
-    raise UsageError(f"{path} {found}. Name it: `outweigh import FORMAT {path} -o RUNS`, FORMAT being one of {ways}.")
+    if fitting:
+        ways = ", ".join(each.name for each in fitting)
+        raise UsageError(
+            f"{path} could be of more than one format. Name it: `outweigh import FORMAT {quote(str(path))} -o RUNS`, "
+            f"FORMAT being one of {ways}."
+        )
+    if is_foreign_table(path) or (mapped and not holds_own_records(path)):
+        table: Importer = load("importer", TABLE)
+        return table
+    raise UsageError(f"{path} {way_out(path)}")
 
 
 def _existing(text: str) -> Path:

@@ -55,6 +55,19 @@ def parquet_records(path: Path, on_invalid: OnInvalid) -> Iterator[Located]:
         raise EvidenceError(f"{path} cannot be read as Parquet: {fault}.") from fault
 
 
+def is_own_parquet(path: Path) -> bool:
+    """Whether we wrote it; where it cannot be told, nobody says so."""
+    try:
+        pyarrow, parquet = _pyarrow()
+    except UsageError:
+        return False
+    try:
+        names: list[str] = parquet.read_schema(path).names
+    except (pyarrow.ArrowException, OSError, ValueError):
+        return False
+    return names == [str(name) for name in _schema(pyarrow).names]
+
+
 def _lines(file: Any) -> Iterator[bytes]:
     for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=[RECORD]):
         for value in batch.column(0).to_pylist():

@@ -1,0 +1,91 @@
+"""What to do about a path that no importer recognises: there is mostly a command that reads it."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from shlex import quote
+
+from outweigh.adapters.stores.own_records import holds_own_records
+from outweigh.errors import OutweighError
+from outweigh.plugins import load, names
+from outweigh.ports import Importer
+
+TABLE = "table"
+TABLES = frozenset({".csv", ".tsv", ".parquet"})
+"""Files that are a table whatever they hold."""
+
+_ROWS = frozenset({".json", ".jsonl", ".ndjson"})
+_LOOKED_AT = 200
+_DEEPEST = 3
+_SHOWN = 5
+
+
+def fitting_importers(path: Path) -> list[Importer]:
+    """All that recognise the path."""
+    return [each for name in names("importer") if (each := load("importer", name)).recognises(path)]
+
+
+def is_foreign_table(path: Path) -> bool:
+    """Whether a file is a table of somebody's, by its name, and none that we wrote."""
+    return path.is_file() and path.suffix.lower() in TABLES and not holds_own_records(path)
+
+
+def way_out(path: Path) -> str:
+    """The rest of a message that says nobody recognises the path."""
+    if holds_own_records(path):
+        return (
+            "holds run records, which need no import: every verb takes them as they are, such as "
+            f"`outweigh verdict {quote(str(path))} --baseline ARM --candidate ARM`."
+        )
+    unknown = "is of no format that is known here."
+    if path.is_dir() and (inside := _inside(path)):
+        return "\n".join(
+            [f"{unknown} What is in it can be read:", *(f"  {_command(*each)}" for each in inside.items())]
+        )
+    if path.is_file() and path.suffix.lower() in _ROWS:
+        unknown += f" Where a row or line of it is a run: `{_command(TABLE, [path])}`."
+    elif any(entry.suffix.lower() == ".json" for entry in _entries(path)):
+        unknown += f" Where each JSON file in it is a run: `{_command(TABLE, [path])}`."
+    ways = ", ".join(names("importer"))
+    return f"{unknown} Name it: `outweigh import FORMAT {quote(str(path))} -o RUNS`, FORMAT being one of {ways}."
+
+
+def _command(name: str, paths: list[Path]) -> str:
+    shown = " ".join(quote(str(each)) for each in paths[:_SHOWN])
+    more = f" (and {len(paths) - _SHOWN:,} more)" if len(paths) > _SHOWN else ""
+    return f"outweigh import {name} {shown} -o RUNS{more}"
+
+
+def _inside(folder: Path) -> dict[str, list[Path]]:
+    """What is recognised below a folder, by the names of formats."""
+    found: dict[str, list[Path]] = {}
+    for name, path in islice(_recognised(_entries(folder), _DEEPEST), _LOOKED_AT):
+        if name is not None:
+            found.setdefault(name, []).append(path)
+    return found
+
+
+def _recognised(entries: Iterable[Path], depth: int) -> Iterator[tuple[str | None, Path]]:
+    """Every entry that was looked at, and its format where it has one; such a folder is not looked into."""
+    for path in entries:
+        name = _format(path)
+        yield name, path
+        if name is None and depth > 1 and path.is_dir() and not path.is_symlink():
+            yield from _recognised(_entries(path), depth - 1)
+
+
+def _format(path: Path) -> str | None:
+    try:
+        fitting = fitting_importers(path)
+    except OutweighError:
+        return None
+    if len(fitting) == 1:
+        return fitting[0].name
+    return TABLE if not fitting and is_foreign_table(path) else None
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError:
+        return []

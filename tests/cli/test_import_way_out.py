@@ -1,0 +1,128 @@
+"""What `outweigh import` says of a path that no importer recognises: the command that would read it."""
+
+import csv
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+import msgspec
+import pytest
+
+PROMPTFOO = Path("examples/promptfoo/output.json").resolve()
+RECORDED = Path("examples/recorded/runs.jsonl").resolve()
+NIGHTLY = Path("examples/table/nightly.csv").resolve()
+
+
+def commands(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.startswith("  outweigh ")]
+
+
+def test_what_is_in_a_folder_is_named_with_the_command_that_reads_it(outweigh: Any, tmp_path: Path) -> None:
+    source = tmp_path / "my results"
+    (source / "may").mkdir(parents=True)
+    copyfile(PROMPTFOO, source / "may" / "output.json")
+    copyfile(NIGHTLY, source / "nightly.csv")
+    (source / "README.md").write_text("Notes")
+
+    answer = outweigh("import", str(source), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 2
+    assert commands(answer.err) == [
+        f"outweigh import promptfoo '{source}/may/output.json' -o RUNS",
+        f"outweigh import table '{source}/nightly.csv' -o RUNS",
+    ]
+
+
+def test_what_is_named_of_a_folder_can_be_run(outweigh: Any, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    copyfile(PROMPTFOO, tmp_path / "results" / "one.json")
+    copyfile(PROMPTFOO, tmp_path / "results" / "two.json")
+    (command,) = commands(outweigh("import", str(tmp_path / "results"), "-o", str(tmp_path / "runs")).err)
+
+    answer = outweigh(*command.replace("RUNS", str(tmp_path / "runs")).split()[1:])
+
+    assert answer.code == 0
+    assert "24 runs of 2 arms" in answer.out
+
+
+def test_of_many_files_in_a_folder_the_first_are_named_and_the_rest_counted(outweigh: Any, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    for number in range(9):
+        copyfile(PROMPTFOO, tmp_path / "results" / f"{number}.json")
+
+    answer = outweigh("import", str(tmp_path / "results"), "-o", str(tmp_path / "runs"))
+
+    (command,) = commands(answer.err)
+    assert command.count(".json") == 5
+    assert command.endswith("-o RUNS (and 4 more)")
+
+
+def test_a_folder_with_nothing_known_in_it_asks_for_the_format(outweigh: Any, tmp_path: Path) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "notes.txt").write_text("nothing")
+
+    answer = outweigh("import", str(tmp_path / "results"), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 2
+    assert "FORMAT being one of aider-leaderboard, " in answer.err
+
+
+@pytest.mark.parametrize("as_folder", [False, True], ids=["a file", "a folder"])
+def test_our_own_records_need_no_import(outweigh: Any, tmp_path: Path, as_folder: bool) -> None:
+    (tmp_path / "kept").mkdir()
+    copyfile(RECORDED, tmp_path / "kept" / "runs.jsonl")
+    path = tmp_path / "kept" if as_folder else tmp_path / "kept" / "runs.jsonl"
+
+    answer = outweigh("import", str(path), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 2
+    assert f"outweigh verdict {path} --baseline ARM --candidate ARM" in answer.err
+    assert "need no import" in answer.err
+
+
+def test_our_own_parquet_needs_no_import_and_is_not_taken_for_a_table(outweigh: Any, tmp_path: Path) -> None:
+    outweigh("export", str(RECORDED), "-o", str(tmp_path / "runs.parquet"))
+
+    answer = outweigh("import", str(tmp_path / "runs.parquet"), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 2
+    assert "need no import" in answer.err
+
+
+def test_a_csv_file_is_taken_for_a_table_and_its_columns_are_asked_for(outweigh: Any, tmp_path: Path) -> None:
+    answer = outweigh("import", str(NIGHTLY), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 3
+    assert "which columns are the task and the arm?" in answer.err
+
+
+def test_who_maps_columns_has_a_table(outweigh: Any, tmp_path: Path) -> None:
+    rows = [{"task": row["Task"], "config": row["Config"]} for row in csv.DictReader(NIGHTLY.read_text().splitlines())]
+    (tmp_path / "rows.json").write_bytes(msgspec.json.encode(rows))
+
+    answer = outweigh(
+        *("import", str(tmp_path / "rows.json"), "-o", str(tmp_path / "runs")),
+        *("--map", "task_id=task", "--map", "arm=config"),
+    )
+
+    assert answer.code == 0
+    assert "read as table" in answer.out
+
+
+def test_rows_of_json_are_said_to_be_a_table_perhaps(outweigh: Any, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"case": 1, "system": "a"}\n')
+
+    answer = outweigh("import", str(tmp_path / "rows.jsonl"), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 2
+    assert f"outweigh import table {tmp_path}/rows.jsonl -o RUNS" in answer.err
+
+
+def test_a_folder_of_json_files_is_said_to_be_a_table_perhaps(outweigh: Any, tmp_path: Path) -> None:
+    (tmp_path / "each").mkdir()
+    (tmp_path / "each" / "first.json").write_text('{"case": 1, "system": "a"}')
+
+    answer = outweigh("import", str(tmp_path / "each"), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 2
+    assert f"Where each JSON file in it is a run: `outweigh import table {tmp_path}/each -o RUNS`" in answer.err
