@@ -10,9 +10,9 @@ from outweigh.testing.builders import a_run
 
 def test_a_run_that_never_got_to_its_agent_cost_nothing() -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    broken = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=now, setup_seconds=None)
-    asked = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=now, setup_seconds=0.1)
-    abandoned = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=None, setup_seconds=None)
+    broken = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=now, setup_seconds=None, position=0)
+    asked = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=now, setup_seconds=0.1, position=0)
+    abandoned = a_run(status=Status.INFRA_ERROR, cost=UNKNOWN_COST, started_at=None, setup_seconds=None, position=0)
 
     assert paid_for(broken) == 0.0
     assert (paid_for(asked), paid_for(abandoned)) == (None, None)
@@ -26,4 +26,5 @@ def test_a_run_of_another_harness_that_tells_no_time_of_setting_up_was_paid_for_
     told = a_run(started_at=datetime(2026, 1, 1, tzinfo=UTC), setup_seconds=None)
 
     assert (paid_for(told), paid_for(replace(told, cost=UNKNOWN_COST))) == (0.1, None)
+    assert paid_for(replace(told, cost=UNKNOWN_COST, status=Status.INFRA_ERROR)) is None
     assert paid_for(a_run(status=Status.NOT_RUN, cost=UNKNOWN_COST)) == 0.0

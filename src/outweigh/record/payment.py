@@ -8,8 +8,12 @@ REUSED = "reused"
 
 
 def was_paid_here(run: RunRecord) -> bool:
-    """Whether anybody was paid: not if it broke before the agent was asked, or was taken over from elsewhere."""
-    unmade = run.started_at is not None and run.setup_seconds is None and run.status is Status.INFRA_ERROR
+    """Whether anybody was paid: not if it broke before the agent was asked, or was taken over from elsewhere.
+
+    Only the engine, whose runs have a place in its plan, is known to write down a set-up before it asks anybody.
+    """
+    set_up = run.position is None or run.started_at is None or run.setup_seconds is not None
+    unmade = run.status is Status.INFRA_ERROR and not set_up
     never_asked = run.cost.usd is None and (unmade or run.status is Status.NOT_RUN)
     return not never_asked and REUSED not in run.extra
 

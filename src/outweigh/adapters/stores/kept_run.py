@@ -4,12 +4,13 @@ from pathlib import Path
 
 from outweigh.adapters.stores.artifact_folder import ArtifactFolder
 from outweigh.errors import EvidenceError
+from outweigh.record.kept_diff import DIFF, changed_nothing
 from outweigh.record.run_record import RunRecord
 from outweigh.report.run_diff.run_diff import RunSide
 from outweigh.report.run_steps import ShownStep, steps_of_record, steps_of_trajectory
 from outweigh.transcript.atif_file import read_trajectory
 
-DIFF, TRAJECTORY = "diff.patch", "trajectory.json"
+TRAJECTORY = "trajectory.json"
 
 
 def kept_run(run: RunRecord, folder: Path) -> RunSide:
@@ -37,5 +38,4 @@ def _patch(run: RunRecord, artifacts: ArtifactFolder, warnings: list[str]) -> st
         except EvidenceError as fault:
             warnings.append(f"{run.run_id}: {fault}")
             return None
-    # An engine keeps no empty artifacts: of a run that it made itself, a missing patch means that nothing changed.
-    return "" if run.checks is not None and run.setup_seconds is not None else None
+    return "" if changed_nothing(run) else None
