@@ -185,6 +185,16 @@ def test_the_repository_of_all_tests_may_be_named(tmp_path: Path) -> None:
     assert len(drafted(tmp_path).tasks) == 2
 
 
+@pytest.mark.parametrize(("here", "named"), [(".", "test-101"), ("test-101", "."), ("test-101", "test.yaml")])
+def test_arms_are_found_from_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: str, named: str
+) -> None:
+    source = scylla_suite(tmp_path)
+    monkeypatch.chdir(source / here)
+
+    assert list(drafted(Path(named)).spec.arms) == ["t0-01-vanilla", "t0-03-full", "t1-01-quality"]
+
+
 @pytest.mark.parametrize(
     ("file", "content", "said"),
     [

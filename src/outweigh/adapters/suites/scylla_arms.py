@@ -48,7 +48,7 @@ def scylla_arms(tests: Sequence[ReadTest], agent: str, model: str | None) -> Arm
 
 
 def _sorted_out(tests: Sequence[ReadTest], agent: str) -> _Sorting:
-    shared = tests[0].source.parent.parent.parent.parent.joinpath(*_SHARED)
+    shared = tests[0].source.resolve().parent.parent.parent.parent.joinpath(*_SHARED)
     tiers = {int(tier[1:]) for read in tests for tier in read.test.tiers}
     sorting = _Sorting()
     found = list(shared_subtests(shared)) or _of_all_tests(tests, sorting)
