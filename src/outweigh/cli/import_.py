@@ -10,6 +10,7 @@ from outweigh.cli.column_map import column_map
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.import_format import choose_importer, split_format
 from outweigh.cli.import_source import Wishes, import_source
+from outweigh.cli.import_summary import say_next
 from outweigh.errors import UsageError
 from outweigh.plugins import names
 
@@ -29,10 +30,10 @@ def main(arguments: Sequence[str]) -> int:
         columns={field: column for each in options.map for field, column in each.items()},
         skip_invalid=options.skip_invalid,
     )
-    found = [
-        import_source(choose_importer(named, path, mapped=bool(wishes.columns)), path, target, wishes) for path in paths
-    ]
-    return ExitCode.SATISFIED if all(found) else ExitCode.UNUSABLE_EVIDENCE
+    mapped = bool(wishes.columns)
+    imported = [import_source(choose_importer(named, path, mapped=mapped), path, target, wishes) for path in paths]
+    say_next(imported[-1].arms, target)
+    return ExitCode.SATISFIED if all(each.found for each in imported) else ExitCode.UNUSABLE_EVIDENCE
 
 
 def _parser() -> Parser:

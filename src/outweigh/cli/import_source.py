@@ -1,9 +1,9 @@
 """One source into a folder of records: read once, kept once, and all or nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from outweigh import __version__
 from outweigh.adapters.importers.identity import fingerprint
@@ -34,8 +34,15 @@ class Wishes:
         return {name: value for name, value in said.items() if value}
 
 
-def import_source(importer: Importer, path: Path, target: Path, wishes: Wishes) -> bool:
-    """Whether there are records of this source now; one that was imported before adds nothing."""
+class Imported(NamedTuple):
+    """Whether there are records of a source now, and the arms of all that is in the folder with them."""
+
+    found: bool
+    arms: tuple[str, ...]
+
+
+def import_source(importer: Importer, path: Path, target: Path, wishes: Wishes) -> Imported:
+    """Read a source into a folder and say what came; one that was imported before adds nothing."""
     _refuse_what_is_ignored(importer, wishes)
     source = source_sha256(path)
     key = fingerprint({"format": importer.name, "source": source, "options": wishes.recorded()})
@@ -43,7 +50,7 @@ def import_source(importer: Importer, path: Path, target: Path, wishes: Wishes) 
         known = next((each for each in folder.imports if each.key == key), None)
         if known is not None:
             say_known(known, path, target)
-            return bool(known.runs or known.judgments or known.known_before)
+            return Imported(bool(known.runs or known.judgments or known.known_before), tuple(folder.arms))
         notes = ImportNotes()
         request = ImportRequest(path=path, arm=wishes.arm, tasks=wishes.tasks, columns=wishes.columns, keep=folder.keep)
         name = f"{RECORDS_PREFIX}{key[:12]}.jsonl"
@@ -76,7 +83,7 @@ def import_source(importer: Importer, path: Path, target: Path, wishes: Wishes) 
             folder.remove(name)
             raise
     say_what_came(imported, tally, path, target)
-    return bool(tally.runs or tally.judgments or tally.known_before)
+    return Imported(bool(tally.runs or tally.judgments or tally.known_before), tuple(folder.arms))
 
 
 def _refuse_what_is_ignored(importer: Importer, wishes: Wishes) -> None:
@@ -96,16 +103,16 @@ def _origins(importer: Importer, tally: Tally) -> dict[str, str]:
 
 def _refuse_faults(path: Path, tally: Tally, notes: ImportNotes, *, skip: bool) -> None:
     if tally.clashes:
-        twice = name_some(list(dict.fromkeys(tally.clashes)))
+        twice = list(dict.fromkeys(tally.clashes))
         raise EvidenceError(
-            f"{path}: {twice} stands for two different results, in it or in what was imported before. Nothing was "
+            f"{path}: {_stand(twice)} for two different results, in it or in what was imported before. Nothing was "
             "imported: remove one, or import into another folder."
         )
     if tally.rivals:
         raise EvidenceError(
-            f"{path}: {name_some(tally.rivals)} stands for a task, arm and repeat that another run stands for already. "
-            "Nothing was imported: where these are further repeats, name the folder that holds both at once; where "
-            "they are another arm, name it by --arm."
+            f"{path}: {_stand(tally.rivals)} for a task, arm and repeat that another run stands for already. Nothing "
+            "was imported: where these are further repeats, name the folder that holds both at once; where they are "
+            "another arm, name it by --arm, or in a table by --map arm=COLUMN+COLUMN."
         )
     if notes.unreadable and not skip:
         more = "; …" if len(notes.unreadable) > SHOWN_ROWS else ""
@@ -116,3 +123,7 @@ def _refuse_faults(path: Path, tally: Tally, notes: ImportNotes, *, skip: bool) 
         )
     if not (tally.runs or tally.judgments or tally.known_before or notes.aggregates):
         raise EvidenceError(f"{path} holds no result; is it the right one, and had anything finished?")
+
+
+def _stand(run_ids: Sequence[str]) -> str:
+    return f"{name_some(run_ids)} {'stands' if len(run_ids) == 1 else 'stand'}"

@@ -1,6 +1,7 @@
 """What an import says: what came, what did not, what is unknown, and the next command."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 
@@ -32,12 +33,11 @@ def say_what_came(imported: Import, tally: Tally, path: Path, target: Path) -> N
         were = "was" if imported.known_before == 1 else "were"
         print(f"  {_count(imported.known_before, 'record')} {were} there already, the same: before, or in a copy.")
     for name, value in list(imported.facts.items())[:SHOWN_LINES]:
-        print(f"  the source says {name}: {value}")
+        print(f"  the source says {name}: {_said(value)}")
     if imported.aggregates:
         kept = _count(len(imported.aggregates), "aggregate")
-        print(f"  {kept} kept in imports.json: they stand for many runs, and are none themselves.")
+        print(f"  {kept} kept in imports.json: what stands for many runs is none itself.")
     _say_unknown(imported)
-    _say_next(tally, target)
     for warning in imported.warnings[:SHOWN_WARNINGS]:
         print(f"outweigh: {warning}", file=sys.stderr)
     if (more := len(imported.warnings) - SHOWN_WARNINGS) > 0:
@@ -50,18 +50,27 @@ def say_what_came(imported: Import, tally: Tally, path: Path, target: Path) -> N
         )
 
 
+def say_next(arms: Sequence[str], target: Path) -> None:
+    """The command that goes on with all that is in the folder now, ready to be typed."""
+    folder = quote(str(target))
+    if len(arms) == 1:
+        print(f"Next: import what {arms[0]!r} is to be compared with: outweigh import PATH -o {folder}")
+    elif arms:
+        verb, others = (
+            ("verdict", "the reverse") if len(arms) == 2 else ("compare", f"any other two of {len(arms)} arms")
+        )
+        print(f"Next: outweigh {verb} {folder} --baseline {quote(arms[0])} --candidate {quote(arms[1])} (or {others})")
+
+
+def _said(value: object) -> object:
+    """A figure of the source, without the dust of binary fractions."""
+    return float(f"{value:.6g}") if isinstance(value, float) and 1e-4 < abs(value) < 1e6 else value
+
+
 def _say_unknown(imported: Import) -> None:
     unknown = [name for name in _FIGURES if imported.fields.get(name, FieldOrigin.UNKNOWN) == FieldOrigin.UNKNOWN]
     if imported.runs and unknown:
         print(f"  unknown in all of them: {', '.join(unknown)}.")
-
-
-def _say_next(tally: Tally, target: Path) -> None:
-    if len(tally.arms) == 2:
-        one, other = map(quote, tally.arms)
-        print(f"Next: outweigh verdict {quote(str(target))} --baseline {one} --candidate {other} (or the reverse)")
-    elif len(tally.arms) > 2:
-        print(f"Next: outweigh compare {quote(str(target))} --baseline ARM --candidate ARM")
 
 
 def _count(number: int, noun: str) -> str:

@@ -36,6 +36,8 @@ class ImportFolder:
         self.folder = folder
         self._held = ExitStack()
         self._artifacts = ArtifactFolder(folder / "artifacts")
+        self.arms: dict[str, None] = {}
+        """Every arm of the folder, in the order in which they came."""
         self._records = FingerprintTable()
         self._trials = FingerprintTable()
 
@@ -80,6 +82,7 @@ class ImportFolder:
         if not tally.runs and not tally.judgments:
             # Readers of the folder take a file without a record for a mistake.
             target.unlink()
+        self.arms |= dict.fromkeys(tally.arms)
         return tally
 
     def remove(self, name: str) -> None:
@@ -122,6 +125,7 @@ class ImportFolder:
                 self._records.claim(key, hash(encode(record)))
                 if isinstance(record, RunRecord):
                     self._trials.claim(_trial(record), key)
+                    self.arms[record.trial.arm] = None
 
 
 def _key(record: Record) -> int:

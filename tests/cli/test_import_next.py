@@ -1,0 +1,59 @@
+"""The command that an import ends with: it can be typed, and it knows what was imported before."""
+
+from pathlib import Path
+from shlex import split
+from typing import Any
+
+HEADER = "task_id,arm,success\n"
+
+
+def a_table(path: Path, *arms: str) -> str:
+    path.write_text(HEADER + "".join(f"task-{task},{arm},yes\n" for arm in arms for task in range(6)))
+    return str(path)
+
+
+def next_command(text: str) -> list[str]:
+    (line,) = [line for line in text.splitlines() if line.startswith("Next: ")]
+    return split(line.removeprefix("Next: outweigh ").partition(" (")[0])
+
+
+def test_two_arms_from_two_sources_are_named_in_the_next_command(outweigh: Any, tmp_path: Path) -> None:
+    target = str(tmp_path / "runs")
+    outweigh("import", a_table(tmp_path / "one.csv", "plain"), "-o", target)
+
+    answer = outweigh("import", a_table(tmp_path / "two.csv", "with notes"), "-o", target)
+
+    expected = ["verdict", target, "--baseline", "plain", "--candidate", "with notes"]
+    assert next_command(answer.out) == expected
+    assert "with notes against plain" in outweigh(*expected).out
+
+
+def test_several_sources_at_once_end_with_one_command(outweigh: Any, tmp_path: Path) -> None:
+    sources = [a_table(tmp_path / "one.csv", "plain"), a_table(tmp_path / "two.csv", "notes")]
+
+    answer = outweigh("import", *sources, "-o", str(tmp_path / "runs"))
+
+    assert next_command(answer.out)[0] == "verdict"
+
+
+def test_a_source_that_was_imported_before_still_says_what_is_next(outweigh: Any, tmp_path: Path) -> None:
+    source = a_table(tmp_path / "both.csv", "plain", "notes")
+    outweigh("import", source, "-o", str(tmp_path / "runs"))
+
+    answer = outweigh("import", source, "-o", str(tmp_path / "runs"))
+
+    assert "nothing to add (12 runs)" in answer.out
+    assert next_command(answer.out)[0] == "verdict"
+
+
+def test_one_arm_wants_another_to_be_compared_with(outweigh: Any, tmp_path: Path) -> None:
+    answer = outweigh("import", a_table(tmp_path / "one.csv", "plain"), "-o", str(tmp_path / "runs"))
+
+    assert f"Next: import what 'plain' is to be compared with: outweigh import PATH -o {tmp_path}/runs" in answer.out
+
+
+def test_of_many_arms_two_are_named_and_all_counted(outweigh: Any, tmp_path: Path) -> None:
+    answer = outweigh("import", a_table(tmp_path / "all.csv", "a", "b", "c"), "-o", str(tmp_path / "runs"))
+
+    assert next_command(answer.out) == ["compare", f"{tmp_path}/runs", "--baseline", "a", "--candidate", "b"]
+    assert "(or any other two of 3 arms)" in answer.out
