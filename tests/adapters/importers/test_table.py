@@ -182,7 +182,7 @@ def test_an_empty_cell_is_unknown_and_zero_is_zero(tmp_path: Path) -> None:
     [
         ("success", "0.5", "success is '0.5', which is neither a pass nor a failure"),
         ("cost_usd", "-1", "which is no amount"),
-        ("cost_usd", "1,000", "which is no amount"),
+        ("cost_usd", "1,000", "which may mean thousands or decimals"),
         ("output_tokens", "1.5", "which is no count"),
         ("started_at", "yesterday", "which is no moment"),
         ("status", "error", "which is none of completed, timeout"),

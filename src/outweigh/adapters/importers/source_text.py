@@ -1,6 +1,7 @@
 """Files that other programs wrote: opened with care, decoded with patience, refused in sentences."""
 
 import os
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -113,6 +114,8 @@ def decoded_line(line: bytes, number: int, path: Path, notes: ImportNotes) -> Li
 
 def as_utf8(content: bytes, path: Path, notes: ImportNotes) -> bytes:
     """The same text in UTF-8 without a mark. Older programs on Windows wrote cp1252; that is noted, not refused."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise EvidenceError(f"{path} is UTF-16, as Excel's Unicode text and old PowerShell write it; save it as UTF-8.")
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         content.decode()

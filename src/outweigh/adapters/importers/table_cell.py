@@ -1,5 +1,6 @@
 """What a cell of somebody's table means: a number, a truth, a moment, or unknown. A doubtful one is a ValueError."""
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from math import isnan
@@ -12,8 +13,17 @@ from outweigh.transcript.foreign import amount, count
 _UNKNOWN = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
 _TRUE = frozenset(
     {"true", "yes", "y", "1", "1.0", "pass", "passed", "success", "succeeded", "resolved", "solved", "correct"}
+    | {"wahr", "vrai", "verdadero", "vero", "waar"}
 )
-_FALSE = frozenset({"false", "no", "n", "0", "0.0", "fail", "failed", "failure", "unresolved", "unsolved", "incorrect"})
+_FALSE = frozenset(
+    {"false", "no", "n", "0", "0.0", "fail", "failed", "failure", "unresolved", "unsolved", "incorrect"}
+    | {"falsch", "faux", "falso", "onwaar"}
+)
+"""As people and programs say it; spreadsheets say it in the language of their user."""
+
+_DECIMAL_COMMA = re.compile(r"(0|[1-9]\d*),\d+")
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}([.,]\d{3})+")
+_CURRENCY = re.compile(r"\$ ?(?P<before>.+)|(?P<after>.+?) ?(\$|USD)")
 _STATUS = {
     **{status.value: status for status in Status},
     **dict.fromkeys(
@@ -57,6 +67,7 @@ def whole_number(value: Any) -> int:
     """How many; of a list, how many it holds."""
     if isinstance(value, list):
         return len(value)
+    _refuse_thousands(value)
     found = count(_number(value))
     if found is None:
         raise ValueError("which is no count")
@@ -64,11 +75,14 @@ def whole_number(value: Any) -> int:
 
 
 def quantity(value: Any) -> float:
-    """How much."""
-    found = amount(_number(value))
-    if found is None:
-        raise ValueError("which is no amount")
-    return found
+    """How much. A decimal comma is one where it cannot part thousands."""
+    return _amount(value, "amount")
+
+
+def dollars(value: Any) -> float:
+    """How much in US dollars, with or without a sign that says so."""
+    signed = _CURRENCY.fullmatch(value.strip()) if isinstance(value, str) else None
+    return _amount(value if signed is None else signed["before"] or signed["after"], "amount of US dollars")
 
 
 def truth(value: Any) -> bool:
@@ -80,7 +94,7 @@ def truth(value: Any) -> bool:
         return True
     if word in _FALSE:
         return False
-    raise ValueError("which is neither a pass nor a failure")
+    raise ValueError("which is neither a pass nor a failure; say 1 or 0, true or false, yes or no")
 
 
 def time(value: Any) -> datetime:
@@ -99,6 +113,24 @@ def status(value: Any) -> Status:
     if found is None:
         raise ValueError(f"which is none of {', '.join(each.value for each in Status)}")
     return found
+
+
+def _amount(value: Any, noun: str) -> float:
+    if isinstance(value, str) and "," in value:
+        _refuse_thousands(value)
+        if _DECIMAL_COMMA.fullmatch(value.strip()):
+            value = value.replace(",", ".")
+    found = amount(_number(value))
+    if found is None:
+        raise ValueError(f"which is no {noun}")
+    return found
+
+
+def _refuse_thousands(value: Any) -> None:
+    if isinstance(value, str) and _THOUSANDS.fullmatch(value.strip()):
+        raise ValueError(
+            "which may mean thousands or decimals; write thousands without a mark and decimals with a point"
+        )
 
 
 def _number(value: Any) -> Any:

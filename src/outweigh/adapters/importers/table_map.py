@@ -23,7 +23,7 @@ READINGS: Mapping[str, cell.Reading] = {
     "finished_at": cell.known(cell.time),
     "duration_seconds": cell.known(cell.quantity),
     "duration_ms": cell.known(cell.quantity),
-    "cost_usd": cell.known(cell.quantity),
+    "cost_usd": cell.known(cell.dollars),
     "input_tokens": cell.known(cell.whole_number),
     "input_tokens_with_cache": cell.known(cell.whole_number),
     "output_tokens": cell.known(cell.whole_number),

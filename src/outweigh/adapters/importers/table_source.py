@@ -1,14 +1,15 @@
 """Rows of tables that people keep: CSV, TSV, JSON Lines, a JSON array, Parquet, or a folder with a JSON file a row."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from outweigh.adapters.importers.folders import files_below
-from outweigh.adapters.importers.source_text import LINE_LIMIT, as_utf8, head, json_lines, opened, read_json
+from outweigh.adapters.importers.source_text import LINE_LIMIT, as_utf8, json_lines, opened, read_json
 from outweigh.errors import EvidenceError
 from outweigh.ports import ImportNotes
 
@@ -17,6 +18,9 @@ MOST_COLUMNS = 10_000
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 
 _DELIMITERS = ",;\t|"
+"""One of them is what parts the first line most often, unless that says which it is, as Excel wants to be told."""
+
+_NAMED_DELIMITER = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
 _PARQUET_BATCH = 10_000
 
 
@@ -98,18 +102,23 @@ def _array_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
 def _csv_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
     with opened(path) as stream:
         lines = _text_lines(stream, path, notes)
-        reader = csv.reader(lines, delimiter=_delimiter(path), strict=True)
+        first = next(lines, "")
+        named = _NAMED_DELIMITER.fullmatch(first)
+        delimiter = max(_DELIMITERS, key=first.count) if named is None else named[1]
+        before = 0 if named is None else 1
+        reader = csv.reader(lines if named else chain([first], lines), delimiter=delimiter, strict=True)
         try:
             header = _header(next(reader, []), path)
             for row in reader:
                 if not row:
                     continue
+                line = before + reader.line_num
                 if len(row) == len(header):
-                    yield TableRow(path, reader.line_num, dict(zip(header, row, strict=True)))
+                    yield TableRow(path, line, dict(zip(header, row, strict=True)))
                 else:
-                    notes.unread(path, reader.line_num, f"{len(row)} cells under {len(header)} columns")
+                    notes.unread(path, line, f"{len(row)} cells under {len(header)} columns")
         except csv.Error as fault:
-            raise EvidenceError(f"{path}:{reader.line_num} is no CSV that can be read: {fault}.") from None
+            raise EvidenceError(f"{path}:{before + reader.line_num} is no CSV that can be read: {fault}.") from None
 
 
 def _text_lines(stream: BinaryIO, path: Path, notes: ImportNotes) -> Iterator[str]:
@@ -129,12 +138,6 @@ def _header(names: list[str], path: Path) -> list[str]:
             f"{path} has more than one column {name!r}; rename one, so that it is clear which is meant."
         )
     return header
-
-
-def _delimiter(path: Path) -> str:
-    """What parts the first line most often."""
-    first = head(path).partition(b"\n")[0].decode("utf-8", "replace")
-    return max(_DELIMITERS, key=first.count)
 
 
 def _parquet_rows(path: Path) -> Iterator[TableRow]:
