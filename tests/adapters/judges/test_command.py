@@ -81,5 +81,13 @@ def test_a_program_that_does_not_listen_may_answer_all_the_same() -> None:
     assert answer.text == "{}\n"
 
 
+def test_a_program_that_takes_its_time_to_listen_is_told_all_of_a_long_question() -> None:
+    slow = python("import sys, time; time.sleep(1); print(len(sys.stdin.read()))")
+
+    answer = Command().judge(a_question(slow, prompt="x" * 1_000_000, timeout_seconds=60.0))
+
+    assert int(answer.text or "0") > 1_000_000
+
+
 def test_a_program_that_is_not_there_is_missing() -> None:
     assert "/no/such/program" in (Command().missing(a_judge("command", command=["/no/such/program"])) or "")

@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
-from threading import Event
+from threading import Event, Thread
 from time import monotonic
+from typing import IO
 
 from outweigh.apart import start_apart
 from outweigh.transcript.failure import Failure, FailureKind, failure
@@ -48,19 +49,35 @@ def ask_program(
     except OSError as fault:
         return _without_words(failure(FailureKind.CRASH, f"{command[0]} cannot be started: {fault.strerror}"))
     with process:
+        _tell(process, stdin)
         try:
-            return _until_end(process, stdin, monotonic() + timeout_seconds, cancel)
+            return _until_end(process, monotonic() + timeout_seconds, cancel)
         finally:
             _kill(process)
 
 
-def _until_end(process: "Popen[bytes]", stdin: bytes, deadline: float, cancel: Event) -> Spoken:
-    words: bytes | None = stdin
+def _tell(process: "Popen[bytes]", question: bytes) -> None:
+    """Write the question beside the reading of the answer: a pipe holds less than a question, and who reads late or
+    talks first would otherwise wait for us as we wait for it. `communicate` writes no more after its first time-out.
+    """
+    pipe, process.stdin = process.stdin, None
+    if pipe is not None:
+        Thread(target=_write, args=(pipe, question), daemon=True).start()
+
+
+def _write(pipe: IO[bytes], question: bytes) -> None:
+    """All of it, or as much as anybody wants to hear."""
+    unsent = memoryview(question)
+    with suppress(BrokenPipeError), pipe:
+        while unsent:
+            unsent = unsent[pipe.write(unsent) :]
+
+
+def _until_end(process: "Popen[bytes]", deadline: float, cancel: Event) -> Spoken:
     while not cancel.is_set() and monotonic() < deadline:
         try:
-            out, err = process.communicate(words, timeout=min(_TICK_SECONDS, max(0.01, deadline - monotonic())))
+            out, err = process.communicate(timeout=min(_TICK_SECONDS, max(0.01, deadline - monotonic())))
         except TimeoutExpired:
-            words = None  # what is not written yet is remembered by the process
             continue
         return Spoken(stdout=out, stderr=err, exit_code=process.returncode, failure=None)
     reason = "the asking was ended" if cancel.is_set() else "no answer in time"
