@@ -1,6 +1,7 @@
 """Claims about `outweigh run --executor harbor` before Harbor is started: what is shown, and what is refused."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,22 @@ def test_a_store_of_one_executor_is_refused_to_the_other(desk: HarborDesk, capsy
     assert run(desk, "--executor", "engine") == 2
 
     assert "holds another experiment: executor differ" in capsys.readouterr().err
+
+
+def test_a_store_of_another_experiment_is_left_as_it_was(desk: HarborDesk, capsys: pytest.CaptureFixture[str]) -> None:
+    desk.write({"idle": IDLE, "solver": SOLVER}, **NO_VARIABLES)
+    suite = read_suite(str(desk.suite))
+    desk.store.mkdir()
+    remember_suite(desk.store, suite.spec, suite.tasks, suite.arms)
+    judge = {"name": "reviewer", "backend": "command", "options": {"command": ["true"]}}
+    harbor = {"program": sys.executable, **NO_VARIABLES["harbor"]}
+    (desk.suite / "task-1").rename(desk.folder / "task-1")
+    desk.write({"idle": IDLE, "solver": SOLVER}, name="other", judges=[judge], harbor=harbor)
+
+    assert run(desk) == 2
+
+    assert "holds another experiment: suite differ" in capsys.readouterr().err
+    assert not (desk.store / "judging.json").exists()
 
 
 def test_doctor_says_what_stands_between_a_suite_and_harbor(

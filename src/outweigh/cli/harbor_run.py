@@ -25,7 +25,7 @@ from outweigh.cli.event_file import told_to_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.interruptible import interruptible
 from outweigh.cli.progress import ProgressLine, tell
-from outweigh.cli.reusing import begin_store, note_drift
+from outweigh.cli.reusing import note_drift
 from outweigh.cli.run_ending import say_how_it_ended
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.ports import ImportNotes, ImportRequest
@@ -53,8 +53,7 @@ class HarborWork:
     secrets: Sequence[str]
 
     def run(self, options: argparse.Namespace, plan: Sequence[PlannedRun], store: FolderRunStore) -> Stop:
-        """Everything that is left to do of a plan, and how it ended."""
-        begin_store(store, self.suite, plan, options, self.secrets)
+        """Everything that is left to do of a plan in a store that was begun, and how it ended."""
         for repair in store.repairs:
             tell(f"outweigh: {repair}\n", sys.stderr)
         drain, cancel = Event(), Event()

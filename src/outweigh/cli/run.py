@@ -98,6 +98,7 @@ def _through_harbor(suite: LoadedSuite, options: argparse.Namespace, plan: Seque
         return describe_jobs(suite, options, plan, folder)
     work = harbor_work(suite, options)
     with FolderRunStore.open(folder) as store:
+        begin_store(store, suite, plan, options, work.secrets)
         prepare_judges(folder, suite)
         stop = work.run(options, plan, store)
         if suite.spec.judges and stop in BEFORE_JUDGING:
