@@ -43,16 +43,17 @@ class Archive:
     def read(self, name: str) -> bytes:
         """What a member holds, its checksum verified; never more than it claims. A broken one is an EvidenceError."""
         try:
-            return self._content(self.members[name])
+            return self._content(name, self.members[name])
         except _BROKEN as fault:
             raise EvidenceError(f"{self.path}: {name!r} is broken: {fault}.") from fault
 
-    def _content(self, member: Member) -> bytes:
+    def _content(self, name: str, member: Member) -> bytes:
         self.stream.seek(member.place)
         mark, name_bytes, extra_bytes = _LOCAL_HEADER.unpack(self.stream.read(_LOCAL_HEADER.size))
-        if mark != b"PK\x03\x04":
+        called = self.stream.read(name_bytes)
+        if mark != b"PK\x03\x04" or called not in (name.encode(), name.encode("cp437", "replace")):
             raise zipfile.BadZipFile("it does not begin where the archive says")
-        self.stream.seek(name_bytes + extra_bytes, 1)
+        self.stream.seek(extra_bytes, 1)
         content = _unpacked(self.stream.read(member.packed_bytes), member)
         if len(content) != member.content_bytes or zlib.crc32(content) != member.checksum:
             raise zipfile.BadZipFile("what it holds is not what was put in")
@@ -110,9 +111,9 @@ def _check(path: Path, found: Directory) -> None:
         raise EvidenceError(f"{path} is encrypted; unpack it first.")
     sizes = found.column("content_bytes")
     for name, size, packed in zip(found.names, sizes, found.column("packed_bytes"), strict=True):
-        if size > 1000 * RATIO_LIMIT and size > min(MEMBER_LIMIT, RATIO_LIMIT * packed):
+        if packed > MEMBER_LIMIT or (size > 1000 * RATIO_LIMIT and size > min(MEMBER_LIMIT, RATIO_LIMIT * packed)):
             raise EvidenceError(
-                f"{path}: {name!r} would unpack to {size:,} bytes; that looks like a trap and is not read."
+                f"{path}: {name!r} would unpack to {max(size, packed):,} bytes; that looks like a trap and is not read."
             )
     if sum(sizes) > TOTAL_LIMIT:
         raise EvidenceError(f"{path} would unpack to more than {TOTAL_LIMIT // 2**30} GiB; it is not read.")
