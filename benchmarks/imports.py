@@ -7,6 +7,7 @@ programs on the machine hold up a process of a second more evenly than one of a 
 
 import subprocess
 from collections import deque
+from itertools import count
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -68,6 +69,6 @@ def _asked(reader: "subprocess.Popen[str]") -> float:
 
 
 def _seconds(log: Path) -> float:
-    start = process_time()
-    found = deque(enumerate(InspectImporter().read(import_request(log), ImportNotes()), start=1), maxlen=1)
-    return (process_time() - start) / found[0][0]
+    number, start = count(), process_time()
+    deque(zip(InspectImporter().read(import_request(log), ImportNotes()), number, strict=False), maxlen=0)
+    return (process_time() - start) / next(number)

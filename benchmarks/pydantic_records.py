@@ -15,10 +15,11 @@ from outweigh.record.status import Status
 from outweigh.record.trajectory import Source
 
 Name = Annotated[str, Field(min_length=1, max_length=500)]
+RunId = Annotated[str, Field(min_length=1, max_length=1100)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Count = Annotated[int, Field(ge=0)]
-Ordinal = Annotated[int, Field(ge=1)]
-Amount = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, le=10**15)]
+Ordinal = Annotated[int, Field(ge=1, le=10**15)]
+Amount = Annotated[float, Field(ge=0, le=1e12)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 FromJson = Field(strict=False)
 
@@ -115,11 +116,39 @@ class AlignedAction(Stored):
     weight: Amount
 
 
+class Metering(Stored):
+    requests: Count
+    failed_requests: Count
+    models: dict[Name, Usage]
+    time_to_first_token_seconds: Amount | None
+    model_seconds: Amount
+
+
+class Reported(Stored):
+    usage: Usage
+    cost_usd: Amount | None
+    requests: Count | None
+
+
+class LoadedServer(Stored):
+    name: Name
+    state: str
+
+
+class Loaded(Stored):
+    skills: Annotated[tuple[Name, ...], FromJson] | None
+    skills_used: Annotated[tuple[Name, ...], FromJson] | None
+    mcp_servers: Annotated[tuple[LoadedServer, ...], FromJson] | None
+    tools: Annotated[tuple[Name, ...], FromJson] | None
+    memory_files: Annotated[tuple[str, ...], FromJson] | None
+    seen_by: Annotated[tuple[Name, ...], FromJson]
+
+
 class PydanticRun(Stored):
     """Field for field the project's `RunRecord`."""
 
     schema_: Annotated[Literal["outweigh.run/1"], Field(alias="schema")]
-    run_id: Name
+    run_id: RunId
     trial: Trial
     attempt: Ordinal
     status: Annotated[Status, FromJson]
@@ -143,5 +172,9 @@ class PydanticRun(Stored):
     components: Annotated[tuple[ComponentTokens, ...], FromJson] | None
     milestones: Annotated[tuple[Milestone, ...], FromJson] | None
     actions: Annotated[tuple[AlignedAction, ...], FromJson] | None
+    metering: Metering | None
+    reported: Reported | None
+    loaded: Loaded | None
+    warnings: Annotated[tuple[str, ...], FromJson]
     artifacts: dict[Name, Sha256]
     extra: dict[str, Any]

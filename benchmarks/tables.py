@@ -5,12 +5,15 @@ Records are read from memory by both sides, tables from the same file: to find t
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
+from time import process_time
 
 import msgspec
 import orjson
 
-from benchmarks.measure import median_seconds
+from benchmarks.launch import Cost
+from benchmarks.measure import OUTWEIGH, cost_of, median_seconds
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from benchmarks.synthetic import lines
@@ -21,7 +24,7 @@ from outweigh.testing.importer_contract import import_request
 
 _ROWS = 50_000
 _RECORDS = 5_000
-_ROUNDS = 9
+_ROUNDS = 15
 _TARGET = 2.5
 
 
@@ -38,21 +41,44 @@ def measure(setting: Setting) -> list[Ratio]:
             "rows as JSON": lambda: _only_json_of(table),
         },
         _ROUNDS,
+        process_time,
     )
-    return [_ratio("records", len(records), seconds), _ratio("rows", _ROWS, seconds)]
+    sizes = (100_000, 1_000_000) if setting.full else (10_000, 100_000)
+    return [
+        _ratio("records", len(records), seconds),
+        _ratio("rows", _ROWS, seconds),
+        _command(setting.folder, *sizes),
+    ]
 
 
-def _ratio(what: str, count: int, seconds: dict[str, float]) -> Ratio:
-    ours, theirs = (1e6 * seconds[name] / count for name in (what, f"{what} as JSON"))
+def _ratio(what: str, size: int, seconds: dict[str, float]) -> Ratio:
+    ours, theirs = (1e6 * seconds[name] / size for name in (what, f"{what} as JSON"))
     shown = {"records": "a record, validated", "rows": "a row of a table as a run"}[what]
     note = f"{ours:.1f} µs : {theirs:.1f} µs, {1e6 / ours:,.0f}/s"
     return Ratio(name=f"{shown} : orjson.loads", measured=ours / theirs, target=_TARGET, better="lower", note=note)
 
 
+def _command(folder: Path, fewer: int, more: int) -> Ratio:
+    """The whole command, from the table to a folder of sealed records: its memory, and its time for each added row."""
+    one, other = (_imported(folder, rows) for rows in (fewer, more))
+    added = (other.seconds - one.seconds) / (more - fewer)
+    note = f"{other.peak_bytes / 1e6:.0f} MB : {one.peak_bytes / 1e6:.0f} MB, {1e6 * added:.1f} µs for each added row"
+    name = f"peak memory of importing a table of {more:,} rows : of {fewer:,} rows"
+    return Ratio(name=name, measured=other.peak_bytes / one.peak_bytes, target=1.5, better="lower", note=note)
+
+
+def _imported(folder: Path, rows: int) -> Cost:
+    table, runs = folder / f"table-{rows}.jsonl", folder / f"runs-{rows}"
+    with table.open("wb") as stream:
+        stream.writelines(map(_row, range(rows)))
+    return cost_of((*OUTWEIGH, "import", "table", str(table), "-o", str(runs)))
+
+
 def _read(path: Path) -> None:
     notes = ImportNotes()
-    found = deque(enumerate(Table().read(import_request(path), notes), start=1), maxlen=1)
-    if found[0][0] != _ROWS or notes.unreadable:
+    number = count()
+    deque(zip(Table().read(import_request(path), notes), number, strict=False), maxlen=0)
+    if next(number) != _ROWS or notes.unreadable:
         raise ValueError(f"{path}: not every row was read")
 
 

@@ -119,8 +119,9 @@ def _runs(source: _Source, notes: ImportNotes) -> Iterator[RunRecord]:
     free: set[str] = set()
     paid: set[str] = set()
     for runs in source.blocks(notes):
-        for run in runs:
-            (free if run.cost.usd == 0 else paid).add(run.trial.arm)
+        if not paid.issuperset({run.trial.arm for run in runs}):
+            paid |= {run.trial.arm for run in runs if run.cost.usd != 0}
+            free |= {run.trial.arm for run in runs if run.cost.usd == 0}
         yield from runs
     for arm in sorted(free - paid):
         notes.warn(f"every run of {arm!r} cost 0. If that means unknown, leave cost_usd out of the map.")

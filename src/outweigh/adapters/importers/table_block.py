@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import repeat
+from operator import iconcat
 from typing import Any
 
 import msgspec
@@ -34,16 +35,22 @@ class TableBlocks:
         self._own = len(fields) - len(others)
         self._arm = arm
 
-    def runs(self, rows: Sequence[msgspec.Struct], first: int) -> list[RunRecord]:
-        """A run for every row; a ValueError where one of them wants a closer look."""
-        columns = [*zip(*map(msgspec.structs.astuple, rows), strict=True)]
+    def runs(self, rows: Iterable[msgspec.Struct], first: int) -> list[RunRecord]:
+        """A run for every row; a ValueError where one of them wants a closer look.
+
+        No row is held: the next one gets its memory, which the processor still has at hand.
+        """
+        flat: list[Any] = reduce(iconcat, map(msgspec.structs.astuple, rows), [])
+        width = len(self._fields)
+        columns = [flat[place::width] for place in range(width)]
+        size = len(columns[0])
         cells: dict[str, Sequence[Any]] = dict(zip(self._fields, columns, strict=True))
         if self._arm is not None:
-            cells["arm"] = [named or self._arm for named in cells.get("arm", (None,) * len(rows))]
+            cells["arm"] = [named or self._arm for named in cells.get("arm", (None,) * size)]
         known = {
             "run_id": _run_ids(cells, first),
             "trial": _trials(cells),
-            "extra": self._others.extras(columns[self._own :], len(rows)),
+            "extra": self._others.extras(columns[self._own :], size),
         }
         return built(RunRecord, UNKNOWN_COLUMNS | dict(_figures(cells)) | known)
 

@@ -63,7 +63,7 @@ class LineReader:
     def _plain_runs(self, lines: Sequence[bytes], first: int) -> list[RunRecord]:
         if max(map(len, lines)) >= LONGEST_LINE:
             raise ValueError("a long line")
-        return self._blocks.runs([*map(self._decode, lines)], first)
+        return self._blocks.runs(map(self._decode, lines), first)
 
 
 def line_reader(columns: Sequence[Column], names: Collection[str], arm: str | None) -> LineReader | None:
