@@ -7,6 +7,7 @@ from outweigh.record.check_result import CheckResult
 from outweigh.report.document import Bullets, Report, Table, Tone
 from outweigh.report.payload import Payload
 
+SHOWN_TASKS = 5
 Checked = tuple[CheckResult, ...]
 
 
@@ -116,7 +117,8 @@ def _headline(examination: Examination) -> str:
         return f"not ready: {len(tuple(_to_mend(examination)))} to mend"
     if examination.suite is None:
         return "ready; name a suite with -c to try its tasks"
-    return f"ready to run {examination.suite}: {len(examination.tasks or ())} tasks tried"
+    tried = "" if examination.tasks is None else f": {len(examination.tasks)} tasks tried"
+    return f"ready to run {examination.suite}{tried}"
 
 
 def _parts(parts: Sequence[Part]) -> Table:
@@ -157,6 +159,8 @@ def _tasks(tasks: Sequence[TriedTask]) -> Table:
 def _outcome(checks: Checked | None) -> str:
     if checks is None:
         return "not tried"
+    if not checks:
+        return "no checks"
     required = [check.passed for check in checks if check.required]
     word = "passes" if required and all(required) else "fails"
     return f"{word} ({sum(check.passed is True for check in checks)} of {len(checks)})"
@@ -164,18 +168,25 @@ def _outcome(checks: Checked | None) -> str:
 
 def _to_mend(examination: Examination) -> Iterator[str]:
     yield from (f"{part.kind} {part.name}: {part.missing}" for part in examination.parts if part.blocks)
-    yield from _remarks(examination, blocking=True)
+    for task in examination.tasks or ():
+        yield from (f"task {task.task_id}: {remark.message}" for remark in task.remarks if remark.blocking)
 
 
 def _to_know(examination: Examination) -> Iterator[str]:
+    """What holds for many tasks is said once: fifty evals without a solution are one thing to know."""
     others = (part for part in examination.parts if part.missing is not None and not part.required)
     yield from (f"{part.kind} {part.name}: {part.missing}" for part in others)
-    yield from _remarks(examination, blocking=False)
-
-
-def _remarks(examination: Examination, *, blocking: bool) -> Iterator[str]:
+    tasks: dict[str, list[str]] = {}
     for task in examination.tasks or ():
-        yield from (f"task {task.task_id}: {item.message}" for item in task.remarks if item.blocking is blocking)
+        for remark in task.remarks:
+            if not remark.blocking:
+                tasks.setdefault(remark.message, []).append(task.task_id)
+    yield from (f"{_named(names)}: {message}" for message, names in tasks.items())
+
+
+def _named(tasks: Sequence[str]) -> str:
+    more = f" and {len(tasks) - SHOWN_TASKS} more" if len(tasks) > SHOWN_TASKS else ""
+    return f"{'task' if len(tasks) == 1 else 'tasks'} {', '.join(tasks[:SHOWN_TASKS])}{more}"
 
 
 def _bullets(title: str, items: tuple[str, ...], tone: Tone) -> list[Bullets]:
