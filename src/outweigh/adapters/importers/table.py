@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import NamedTuple
 
 import msgspec
@@ -12,8 +13,9 @@ from outweigh.adapters.importers.line_blocks import line_blocks
 from outweigh.adapters.importers.repeats import Numbered
 from outweigh.adapters.importers.row_repeats import number_rows
 from outweigh.adapters.importers.source_text import decoded_line, head, opened
+from outweigh.adapters.importers.table_guide import guide, proposal
 from outweigh.adapters.importers.table_lines import LineReader, line_reader
-from outweigh.adapters.importers.table_map import Column, columns_by_field, guide, in_milliseconds
+from outweigh.adapters.importers.table_map import Column, columns_by_field, in_milliseconds
 from outweigh.adapters.importers.table_run import row_run
 from outweigh.adapters.importers.table_source import TableRow, sampled_columns, table_rows
 from outweigh.errors import EvidenceError
@@ -63,8 +65,8 @@ class Table:
         columns = columns_by_field(request.columns, sample)
         fields = {column.field for column in columns}
         if "task_id" not in fields or not ("arm" in fields or request.arm):
-            raise EvidenceError(guide(str(request.path), sample, request.arm))
-        _warn(fields, notes)
+            raise EvidenceError(guide(str(request.path), sample, request.arm, request.columns))
+        _warn(fields, proposal(sample), notes)
         if in_milliseconds({column.field: column.shown for column in columns}, sample):
             notes.warn("duration_seconds is a thousand times what lies between start and end; map it as duration_ms.")
         quick = None
@@ -133,8 +135,12 @@ def _numbered(run: RunRecord, number: Numbered) -> RunRecord:
     return msgspec.structs.replace(run, trial=numbered, extra=run.extra | number.extra())
 
 
-def _warn(fields: set[str], notes: ImportNotes) -> None:
+def _warn(fields: set[str], likely: Mapping[str, str], notes: ImportNotes) -> None:
     if "success" not in fields:
-        notes.warn("no column says whether a run succeeded; map one as success=COLUMN.")
+        column = likely.get("success")
+        one = (
+            "map one as success=COLUMN" if column is None else f"if {column!r} does, --map {quote(f'success={column}')}"
+        )
+        notes.warn(f"no column says whether a run succeeded; {one}.")
     if "input_tokens_with_cache" in fields and "cache_read_tokens" not in fields:
         notes.warn("input tokens are unknown: no column says how many of input_tokens_with_cache came from the cache.")

@@ -1,8 +1,6 @@
-"""Which columns of a table are which fields of a run: what the user says, and what can be proposed."""
+"""Which columns of a table are which fields of a run, as the user says."""
 
-import re
-from collections.abc import Iterator, Mapping
-from shlex import quote
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from outweigh.adapters.importers import table_cell as cell
@@ -33,29 +31,6 @@ READINGS: Mapping[str, cell.Reading] = {
     "tool_call_count": cell.known(cell.whole_number),
 }
 """Every field that a column may be, and how its cells are read."""
-
-_LIKELY = {
-    "task_id": "task taskname instanceid problemid caseid case testid test exampleid questionid itemid item",
-    "arm": "configname config condition conditionid variant mode configuration system setup treatment group agentname",
-    "repeat": "replicate runnumber trial trialindex epoch iteration repetition rep",
-    "run_id": "id uuid trialid runname",
-    "success": "passed pass resolved isresolved succeeded solved correct iscorrect reward",
-    "started_at": "started starttime startedat start createdat timestamp trialstartedat",
-    "finished_at": "finished ended endtime endedat finishedat completedat end trialendedat",
-    "duration_ms": "durationms latencyms elapsedms tookms timems milliseconds",
-    "duration_seconds": "duration durations seconds elapsed elapsedseconds walltime timeseconds latency took",
-    "cost_usd": "totalcostusd cost totalcost costusd usd agentcost",
-    "input_tokens_with_cache": "prompttokens totalinputtokens",
-    "input_tokens": "tokensin uncachedinputtokens",
-    "output_tokens": "completiontokens tokensout totaloutputtokens",
-    "cache_read_tokens": "cachereads cachedtokens cachedinputtokens cachereadinputtokens",
-    "cache_write_tokens": "cachewrites cachecreationtokens cachecreationinputtokens",
-    "step_count": "steps turns numturns apicalls",
-    "tool_call_count": "toolcalls",
-    "model": "modelname modelnameorpath",
-    "agent": "agentkind harness",
-    "family": "category domain suite",
-}
 
 Paths = tuple[tuple[str, ...], ...]
 
@@ -90,25 +65,6 @@ def columns_by_field(asked: Mapping[str, str], sample: Mapping[str, Any]) -> lis
     return [_column(field, spec, sample) for field, spec in {**own, **asked}.items()]
 
 
-def proposal(sample: Mapping[str, Any]) -> dict[str, str]:
-    """The likely column of each field, by its name alone; nothing that is proposed is used before a user says so."""
-    plain = {re.sub(r"[^a-z0-9]", "", name.lower()): name for name in reversed(list(sample))}
-    found: dict[str, str] = {}
-    for field in READINGS:
-        for likely in (field.replace("_", ""), *_LIKELY.get(field, "").split()):
-            column = plain.get(likely)
-            if column is not None and column not in found.values():
-                found[field] = column
-                break
-    if "input_tokens_with_cache" in found and "cache_read_tokens" not in found:
-        found.setdefault("input_tokens", found.pop("input_tokens_with_cache"))
-    if "duration_ms" in found:
-        found.pop("duration_seconds", None)
-    elif in_milliseconds(found, sample):
-        found["duration_ms"] = found.pop("duration_seconds")
-    return found
-
-
 def in_milliseconds(columns: Mapping[str, str], sample: Mapping[str, Any]) -> bool:
     """Whether what is called seconds is a thousand times what lies between both ends of a run."""
     took, start, end = (
@@ -120,28 +76,6 @@ def in_milliseconds(columns: Mapping[str, str], sample: Mapping[str, Any]) -> bo
         return False
     seconds = elapsed.total_seconds()
     return seconds > 0 and 500 < stated / seconds < 2000
-
-
-def guide(path: str, sample: Mapping[str, Any], arm: str | None) -> str:
-    """The columns with an example each, and the command that would read them as it seems they are meant."""
-    likely = proposal(sample)
-    width = max(map(len, sample), default=0)
-    options = " ".join(f"--map {quote(f'{field}={column}')}" for field, column in likely.items() if field != column)
-    lines = [f"{path}: which columns are the task and the arm? It has", *_examples(sample, width)]
-    missing = [field for field in ("task_id", "arm", "success") if field not in likely and not (field == "arm" and arm)]
-    if missing:
-        options += "".join(f" --map {field}=COLUMN" for field in missing)
-    lines += [
-        "Going by their names, this might be meant; check it, units too, and run it:",
-        f"  outweigh import table {quote(path)} -o RUNS {options}",
-    ]
-    return "\n".join(lines)
-
-
-def _examples(sample: Mapping[str, Any], width: int) -> Iterator[str]:
-    for name, value in sample.items():
-        shown = str(value).replace("\n", " ")
-        yield f"  {name:<{width}}  {shown[:50]}{'…' if len(shown) > 50 else ''}".rstrip()
 
 
 def _column(field: str, spec: str, sample: Mapping[str, Any]) -> Column:
