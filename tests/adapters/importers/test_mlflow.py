@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from outweigh.adapters.importers.mlflow import Mlflow
+from outweigh.adapters.importers.mlflow_database import database_runs
 from outweigh.errors import EvidenceError
 from outweigh.ports import ImportNotes
 from outweigh.record.run_record import RunRecord
@@ -366,6 +367,35 @@ def test_exported_tables_are_arms_by_their_files_even_where_they_say_the_same(tm
 
     assert [run.trial.arm for run in runs] == ["plain", "with-notes"]
     assert not notes.warnings
+
+
+@pytest.mark.parametrize(
+    "trap",
+    [
+        "ALTER TABLE runs ADD COLUMN x TEXT GENERATED ALWAYS AS (hex(zeroblob(300000000))) VIRTUAL",
+        "DROP TABLE params; CREATE VIRTUAL TABLE params USING fts4(key, value, run_uuid)",
+        "DROP TABLE params; CREATE VIEW params AS SELECT 1 AS key, 2 AS value, run_uuid FROM runs",
+    ],
+)
+def test_a_database_that_makes_up_what_it_holds_is_not_read(tmp_path: Path, trap: str) -> None:
+    path = database(tmp_path, trap)
+
+    assert not Mlflow().recognises(path)
+    with pytest.raises(EvidenceError, match="is computed as it is read"):
+        list(database_runs(path))
+
+
+def test_columns_that_mlflow_computes_and_stores_are_no_trap(tmp_path: Path) -> None:
+    stored = "CREATE TABLE spans (trace_id, parent_span_id, content, ns INTEGER GENERATED ALWAYS AS (1 + 1) STORED)"
+
+    assert Mlflow().recognises(database(tmp_path, f"DROP TABLE spans; {stored}"))
+
+
+def test_a_text_without_end_is_a_sentence(tmp_path: Path) -> None:
+    path = database(tmp_path, "UPDATE runs SET name = zeroblob(70000000)")
+
+    with pytest.raises(EvidenceError, match="cannot be read as a database of MLflow"):
+        list(database_runs(path))
 
 
 def test_tables_and_databases_of_others_are_not_taken_for_evaluations(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from outweigh.adapters.importers.mlflow_case import Case, EvaluationRun
 from outweigh.adapters.importers.mlflow_trace import COST, TOKENS, root_inputs, trace_cases
-from outweigh.adapters.importers.source_text import head
+from outweigh.adapters.importers.source_text import LINE_LIMIT, head
 from outweigh.adapters.importers.source_time import moment
 from outweigh.errors import EvidenceError
 from outweigh.transcript.json_lines import decode_json
@@ -17,6 +17,13 @@ from outweigh.transcript.json_lines import decode_json
 SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
 _NEEDED = {"runs", "params", "trace_info", "trace_request_metadata", "assessments"}
+
+_READ = sorted(_NEEDED | {"latest_metrics", "spans"})
+_MADE_UP = f"""
+SELECT tables.name AS name FROM sqlite_master AS tables, pragma_table_xinfo(tables.name) AS columns
+WHERE tables.name IN ({", ".join("?" * len(_READ))}) AND (tables.rootpage = 0 OR columns.hidden = 2) LIMIT 1
+"""
+"""Tables that are virtual, or have a column that is; columns that are computed and stored are MLflow's own."""
 
 Row = dict[str, Any]
 
@@ -112,9 +119,19 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)) as database:
             database.row_factory = sqlite3.Row
             database.text_factory = lambda content: content.decode("utf-8", "replace")
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LINE_LIMIT)
+            _refuse_made_up_tables(database, path)
             yield database
     except (sqlite3.Error, OverflowError) as fault:
         raise EvidenceError(f"{path} cannot be read as a database of MLflow: {fault}.") from fault
+
+
+def _refuse_made_up_tables(database: sqlite3.Connection, path: Path) -> None:
+    """A few bytes of a column that is computed when it is read can stand for more than any memory holds."""
+    database.execute("PRAGMA trusted_schema = OFF")
+    found = next(_rows(database, _MADE_UP, tuple(_READ)), None)
+    if found is not None:
+        raise EvidenceError(f"{path}: table {found['name']!r} is computed as it is read; no table of MLflow is.")
 
 
 def _tables(database: sqlite3.Connection) -> set[str]:
