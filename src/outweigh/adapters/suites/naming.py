@@ -16,11 +16,13 @@ def folder_name(text: str, otherwise: str) -> str:
 def apart(names: Iterable[str]) -> list[str]:
     """The same names, with a number behind each that was there before, told apart from names that end in one."""
     taken: set[str] = set()
+    following: dict[str, int] = {}
     found = []
     for name in names:
-        candidate, number = name, 2
+        candidate, number = name, following.get(name, 2)
         while candidate in taken:
             candidate, number = f"{name}-{number}", number + 1
+        following[name] = number
         taken.add(candidate)
         found.append(candidate)
     return found
