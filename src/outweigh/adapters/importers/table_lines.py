@@ -7,7 +7,7 @@ cell; both ways give the same run.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Annotated, Any
 
 import msgspec
@@ -33,6 +33,7 @@ _TYPES: dict[str, Any] = {
 CloserLook = Callable[[bytes, int], Sequence[RunRecord]]
 """What reads a line, given with its number, cell by cell."""
 
+_UNFIT = (ValueError, msgspec.MsgspecError, RecursionError)
 _UNUSUAL = re.compile(r'["\\\x00-\x1f]')
 
 
@@ -51,14 +52,29 @@ class LineReader:
             number += len(lines)
 
     def _runs(self, lines: Sequence[bytes], first: int, closer_look: CloserLook) -> list[RunRecord]:
-        """All at once, else the halves, down to the lines that are to blame."""
+        """All at once, else what lies between the lines that are to blame, and these by themselves."""
         try:
             return self._plain_runs(lines, first)
-        except (ValueError, msgspec.MsgspecError, RecursionError):
+        except _UNFIT:
             if len(lines) == 1:
                 return [*closer_look(lines[0], first)]
-        half = len(lines) // 2
-        return self._runs(lines[:half], first, closer_look) + self._runs(lines[half:], first + half, closer_look)
+        found: list[RunRecord] = []
+        for start, end in pairwise((0, *self._cuts(lines), len(lines))):
+            found += self._runs(lines[start:end], first + start, closer_look)
+        return found
+
+    def _cuts(self, lines: Sequence[bytes]) -> Sequence[int]:
+        """Before and after each line that cannot be decoded; where all can, and their cells are odd, in the middle."""
+        odd = [place for place, line in enumerate(lines) if not self._is_decodable(line)]
+        cuts = {cut for place in odd for cut in (place, place + 1)} - {0, len(lines)}
+        return sorted(cuts) or [len(lines) // 2]
+
+    def _is_decodable(self, line: bytes) -> bool:
+        try:
+            self._decode(line)
+        except _UNFIT:
+            return False
+        return len(line) < LONGEST_LINE
 
     def _plain_runs(self, lines: Sequence[bytes], first: int) -> list[RunRecord]:
         if max(map(len, lines)) >= LONGEST_LINE:
