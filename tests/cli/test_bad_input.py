@@ -70,6 +70,27 @@ def test_records_that_cannot_be_read_are_refused_with_their_place(
     assert expected in refusal(outweigh(verb, str(records), *options), 3)
 
 
+@pytest.mark.parametrize("content", [b"task,arm\n1,2\n", b'{"results": [1]}\n', b"PK\x03\x04\xff\xfe\n"])
+def test_what_another_harness_wrote_is_sent_to_the_import(outweigh: Any, records: Path, content: bytes) -> None:
+    records.write_bytes(content)
+
+    assert f"`outweigh import {records} -o RUNS` reads it" in refusal(outweigh("verdict", str(records), *ARMS), 3)
+
+
+def test_a_line_that_is_damaged_is_not_sent_to_the_import(outweigh: Any, records: Path) -> None:
+    records.write_bytes(GOOD + OTHER[:-20])
+
+    assert "outweigh import" not in refusal(outweigh("verdict", str(records), *ARMS), 3)
+
+
+def test_a_folder_without_records_is_sent_to_the_import(outweigh: Any, tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+
+    sentence = refusal(outweigh("verdict", str(tmp_path / "jobs"), *ARMS), 3)
+
+    assert f"`outweigh import {tmp_path}/jobs -o RUNS` makes records of it" in sentence
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -44,7 +44,7 @@ def reading_parser(verb: str, description: str) -> Parser:
         "runs",
         nargs="+",
         metavar="RUNS",
-        help="a .jsonl file of run records (outweigh's own or seed 000's collected.jsonl), a folder of them, or -",
+        help="a .jsonl file of run records (outweigh's own or a collected.jsonl), a folder of them, or -",
     )
     parser.add_argument("--skip-invalid", action="store_true", help="go on without lines that cannot be read")
     parser.add_argument("--prices", metavar="FILE", help="your own prices (TOML); they win over the bundled ones")

@@ -1,6 +1,7 @@
 """Bytes to records and back: JSON Lines, one record per line, every fault with its place."""
 
 from collections.abc import Callable, Iterable, Iterator
+from shlex import quote
 from typing import NamedTuple
 from zlib import crc32
 
@@ -47,9 +48,13 @@ OnInvalid = Callable[[InvalidLine], None]
 
 
 def refuse(invalid: InvalidLine) -> None:
-    """Stop at the first unreadable line; the strict answer for `on_invalid`."""
+    """Stop at the first unreadable line; the strict answer for `on_invalid`. A first line may be no record of ours."""
+    foreign = invalid.line == 1 and not invalid.source.startswith("<")
+    hint = (
+        f" If another harness wrote it, `outweigh import {quote(invalid.source)} -o RUNS` reads it." if foreign else ""
+    )
     raise EvidenceError(
-        f"{invalid}. Mend or remove that line, or pass --skip-invalid to go on without it "
+        f"{invalid}.{hint} Mend or remove that line, or pass --skip-invalid to go on without it "
         "(evidence with skipped lines never promotes)."
     )
 
@@ -83,7 +88,7 @@ def decode(line: bytes) -> Record:
         if looks_collected(raw):
             return from_collected(raw)
         raise ValueError(
-            "not a run record: it has neither a 'schema' (outweigh's own) nor task_id, arm and repeat (seed 000)"
+            "not a run record: it has neither a 'schema' (outweigh's own) nor task_id, arm and repeat (collected.jsonl)"
         ) from None
 
 

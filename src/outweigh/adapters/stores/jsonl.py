@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import BinaryIO
 
 from outweigh.adapters.stores.import_manifest import unfinished_imports
@@ -49,7 +50,10 @@ def _files(path: Path) -> list[Path]:
         return [path]
     files = sorted(path.glob(f"*{SUFFIX}"))
     if not files:
-        raise EvidenceError(f"{path} holds no {SUFFIX} file; name the folder or file that has the run records.")
+        raise EvidenceError(
+            f"{path} holds no {SUFFIX} file; name the folder or file that has the run records. If another harness "
+            f"wrote it, `outweigh import {quote(str(path))} -o RUNS` makes records of it."
+        )
     if half := unfinished_imports(path):
         raise EvidenceError(f"{half[0]} is of an import that was ended before it was done. Import its source again.")
     return files
