@@ -241,6 +241,54 @@ def test_a_suite_that_has_not_run_is_planned_by_what_public_benchmarks_show(outw
     assert any("a pilot would tell" in warning for warning in plan["warnings"])
 
 
+def test_stated_variances_of_a_suite_are_not_doubted(outweigh: Any) -> None:
+    plan = outweigh("plan", "-c", SUITE, *STATED, "--format", "json").json()
+
+    assert not any("benchmarks" in warning for warning in plan["warnings"])
+
+
+def test_a_suite_that_goes_by_its_judges_is_planned_by_what_they_say(outweigh: Any, tmp_path: Path) -> None:
+    suite = a_judged_suite(tmp_path)
+
+    plan = outweigh("plan", "-c", suite, "--format", "json").json()
+
+    assert plan["metric"] == "judge_score"
+    assert any("scores of judges" in warning for warning in plan["warnings"])
+    assert outweigh("plan", "-c", suite, "--metric", "pass_rate", "--format", "json").json()["metric"] == "pass_rate"
+
+
+def test_a_suite_of_one_task_is_planned_larger(outweigh: Any, tmp_path: Path) -> None:
+    plan = outweigh("plan", "-c", a_judged_suite(tmp_path), "--tasks", "6,12", "--format", "json").json()
+
+    assert {cell["tasks"] for cell in plan["detectable"]} == {6, 12}
+
+
+def test_a_pilot_of_such_a_suite_is_planned_by_what_they_say(outweigh: Any, tmp_path: Path) -> None:
+    store = str(tmp_path / "store")
+    assert outweigh("run", "-c", a_judged_suite(tmp_path), "-o", store).code == 0
+
+    answer = outweigh("plan", store)
+
+    assert "tasks that know judge_score in both arms: 0" in refusal(answer, 3), "no judge could be asked"
+
+
+def a_judged_suite(folder: Path) -> str:
+    """One task, two arms, and a judge that is not there."""
+    task = folder / "suite" / "task"
+    task.mkdir(parents=True)
+    (task / "instruction.md").write_text("Say something.\n")
+    (task / "task.toml").write_text(
+        '[[metadata.outweigh.rubric.criteria]]\ntype = "binary"\nname = "kind"\ndescription = "It is kind."\n'
+    )
+    (folder / "suite" / "suite.toml").write_text(
+        'name = "judged"\ntasks = ["task"]\nbaseline = "a"\nrepeats = 1\n[policy]\ngates = ["judge_score"]\n'
+        '[[judges]]\nname = "nobody"\nbackend = "command"\noptions = { command = ["/no/such/program"] }\n'
+        '[sandbox]\nkind = "local"\n'
+        '[arms.a]\nagent = "noop"\n[arms.b]\nagent = "shell"\noptions = { command = "true" }\n'
+    )
+    return str(folder / "suite")
+
+
 def test_a_suite_and_a_pilot_at_once_are_refused(outweigh: Any) -> None:
     assert "leave out RUNS" in outweigh("plan", "-c", SUITE, "runs.jsonl").err
     assert "state its variances" in outweigh("plan", "-c", SUITE, "--metric", "cost").err

@@ -1,11 +1,12 @@
 """`outweigh plan`: what the next experiment could see, and what it would cost."""
 
 import argparse
-from collections.abc import Callable, Sequence
-from math import isfinite
+from collections.abc import Iterable, Sequence
 
 from outweigh.cli.arguments import Parser, add_format_option, arms_to_compare, gather_evidence, show
 from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.plan_numbers import amount, finite, number_between, sizes
+from outweigh.cli.suite_behind import experiments_behind
 from outweigh.cli.suite_choice import read_suite
 from outweigh.compare.comparison import compare
 from outweigh.compare.pilot import price_pilot, read_pilot
@@ -15,10 +16,10 @@ from outweigh.report.plan_view import plan_report
 from outweigh.run.loading import usual_repeats
 from outweigh.stats.design import Prices
 from outweigh.stats.variance import VarianceComponents
+from outweigh.task.suite import PolicySpec
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS
-from outweigh.verdict.gated_metric import GATED, PASS_RATE, Scale
+from outweigh.verdict.gated_metric import GATED, JUDGE_SCORE, PASS_RATE, Scale
 
-MOST_SIZES = 20
 # What two passes or failures, or two tasks' deltas, can vary at most; for logs, runs that differ by a factor of e^10.
 LARGEST_OF_RATES = {"true": 2.0, "runs": 0.5, "candidate": 0.5, "baseline": 0.5}
 LARGEST_OF_LOGS = 100.0
@@ -27,6 +28,10 @@ TYPICAL = state_components(0.115, 0.06675, 0.06675)
 """Variances of pass rates that reproduce the published precision of 80 and 200 tasks with 1 to 10 repeats."""
 
 TYPICAL_DOUBT = "the variances are those of public benchmarks of agents, not of these tasks; a pilot would tell."
+JUDGED_DOUBT = (
+    "how far scores of judges vary is not known yet: the variances are those of passes and failures in public "
+    "benchmarks of agents, and scores between 0 and 1 mostly vary less; a pilot would tell."
+)
 FORM = "write true=X,runs=Y or true=X,candidate=Y,baseline=Z"
 
 
@@ -62,47 +67,49 @@ def _parser() -> Parser:
         "(or true=X,candidate=Y,baseline=Z); of logs for time, tokens and cost",
     )
     parser.add_argument(
-        "--metric", choices=tuple(GATED), default=PASS_RATE, help="what to measure (default: %(default)s)"
+        "--metric",
+        choices=tuple(GATED),
+        help="what to measure (default: pass_rate, or judge_score where the suite goes by its judges)",
     )
     parser.add_argument(
         "--effect",
-        type=_between(0.0001, 1.0),
+        type=number_between(0.0001, 1.0),
         metavar="X",
         help="the effect to see: points, or a relative change for time, tokens and cost (default: 0.05)",
     )
     parser.add_argument(
         "--power",
-        type=_between(0.5, 0.999),
+        type=number_between(0.5, 0.999),
         default=0.8,
         metavar="P",
         help="how surely to see it (default: %(default)s)",
     )
     parser.add_argument(
         "--alpha",
-        type=_between(0.001, 0.4),
+        type=number_between(0.001, 0.4),
         default=0.05,
         metavar="A",
         help="how often to see what is not there, two-sided (default: %(default)s)",
     )
     parser.add_argument(
         "--tasks",
-        type=_sizes(2, 100_000),
+        type=sizes(2, 100_000),
         default=(10, 20, 50, 100, 200),
         metavar="N,…",
         help="rows of the table (default: 10,20,50,100,200)",
     )
     parser.add_argument(
         "--repeats",
-        type=_sizes(1, 1_000),
+        type=sizes(1, 1_000),
         default=(1, 3, 5, 10),
         metavar="N,…",
         help="its columns, and what may be bought (default: 1,3,5,10)",
     )
     parser.add_argument(
-        "--task-cost", type=_amount, default=0.0, metavar="USD", help="making one task, once (default: %(default)s)"
+        "--task-cost", type=amount, default=0.0, metavar="USD", help="making one task, once (default: %(default)s)"
     )
     parser.add_argument(
-        "--run-cost", type=_amount, metavar="USD", help="one run (default: the mean of each arm of the pilot)"
+        "--run-cost", type=amount, metavar="USD", help="one run (default: the mean of each arm of the pilot)"
     )
     add_format_option(parser)
     return parser
@@ -111,6 +118,7 @@ def _parser() -> Parser:
 def _from_pilot(options: argparse.Namespace) -> Plan:
     if not options.runs:
         raise UsageError("name the pilot's RUNS, or state its variances with --components true=X,runs=Y.")
+    options.metric = options.metric or _usual_metric(found.policy for found in experiments_behind(options.runs))
     evidence = gather_evidence(options)
     baseline, candidates = arms_to_compare(options, evidence)
     if len(candidates) > 1:
@@ -127,6 +135,7 @@ def _from_pilot(options: argparse.Namespace) -> Plan:
 def _from_components(options: argparse.Namespace) -> Plan:
     if given := [option for option, value in _about_a_pilot(options).items() if value]:
         raise UsageError(f"--components stands in for a pilot; leave out {', '.join(given)}, or --components.")
+    options.metric = options.metric or PASS_RATE
     prices, doubts = _stated_prices(options)
     return make_plan(_goal(options), _offer(options), _components(options), prices, None, doubts)
 
@@ -135,11 +144,13 @@ def _from_suite(options: argparse.Namespace) -> Plan:
     """Before the first run: the suite's own size and caps, and variances as public benchmarks of agents show them."""
     if given := [option for option, value in _about_a_pilot(options).items() if value]:
         raise UsageError(f"-c plans a suite that has not run; leave out {', '.join(given)}.")
-    if options.metric != PASS_RATE and options.components is None:
-        raise UsageError(f"nothing is known yet about {options.metric}; state its variances with --components.")
     suite = read_suite(options.suite)
+    options.metric = options.metric or _usual_metric([suite.spec.policy])
+    if GATED[options.metric].scale is not Scale.POINTS and options.components is None:
+        raise UsageError(f"nothing is known yet about {options.metric}; state its variances with --components.")
+    own_size = {len(suite.tasks)} - {1}  # nothing varies between tasks where there is one
     offer = Sizes(
-        tasks=tuple(sorted({len(suite.tasks), *options.tasks})),
+        tasks=tuple(sorted(own_size | {*options.tasks})),
         repeats=tuple(sorted({usual_repeats(suite), *options.repeats})),
         fewest_tasks=MINIMUM_TASKS,
     )
@@ -148,8 +159,17 @@ def _from_suite(options: argparse.Namespace) -> Plan:
     if options.run_cost is None and cap is not None:
         prices = Prices(task_usd=options.task_cost, candidate_run_usd=cap, baseline_run_usd=cap)
         doubts = (f"dollars are the most it could cost: every run at its cap of ${cap:g}.",)
-    components = TYPICAL if options.components is None else _components(options)
-    return make_plan(_goal(options), offer, components, prices, None, (*doubts, TYPICAL_DOUBT))
+    if options.components is not None:
+        return make_plan(_goal(options), offer, _components(options), prices, None, doubts)
+    doubt = JUDGED_DOUBT if options.metric == JUDGE_SCORE else TYPICAL_DOUBT
+    return make_plan(_goal(options), offer, TYPICAL, prices, None, (*doubts, doubt))
+
+
+def _usual_metric(policies: Iterable[PolicySpec]) -> str:
+    """What the suites decide by: the pass rate, or the judges where these decide in its place."""
+    gates = [policy.gates or () for policy in policies]
+    judged = bool(gates) and all(JUDGE_SCORE in named and PASS_RATE not in named for named in gates)
+    return JUDGE_SCORE if judged else PASS_RATE
 
 
 def _about_a_pilot(options: argparse.Namespace) -> dict[str, object]:
@@ -197,7 +217,7 @@ def _components(options: argparse.Namespace) -> VarianceComponents:
 
 def _component(part: str, options: argparse.Namespace) -> tuple[str, float]:
     name, _, text = part.strip().partition("=")
-    number = _number(text)
+    number = finite(text)
     if name not in LARGEST_OF_RATES or number is None or number < 0:
         raise UsageError(f"--components {options.components}: {part!r} is not a variance; {FORM}.")
     rate = GATED[options.metric].scale is Scale.POINTS
@@ -209,41 +229,3 @@ def _component(part: str, options: argparse.Namespace) -> tuple[str, float]:
             f"most {largest:g}, not {number:g}."
         )
     return name, number
-
-
-def _between(low: float, high: float) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        number = _number(text)
-        if number is None or not low <= number <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
-        return number
-
-    return read
-
-
-def _amount(text: str) -> float:
-    number = _number(text)
-    if number is None or not 0 <= number <= 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an amount from 0 to 1,000,000 dollars")
-    return number
-
-
-def _sizes(fewest: int, most: int) -> Callable[[str], tuple[int, ...]]:
-    def read(text: str) -> tuple[int, ...]:
-        parts = [part.strip() for part in text.split(",")]
-        numbers = {int(part) for part in parts if part.isdecimal() and len(part) < 10}
-        if len(parts) > MOST_SIZES or len(numbers) < len(parts) or not fewest <= min(numbers) <= max(numbers) <= most:
-            raise argparse.ArgumentTypeError(
-                f"{text!r} is not a list of up to {MOST_SIZES} different whole numbers from {fewest} to {most:,}"
-            )
-        return tuple(sorted(numbers))
-
-    return read
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if isfinite(number) else None
