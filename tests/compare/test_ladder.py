@@ -72,7 +72,7 @@ def test_without_judges_the_ladder_has_no_uplift_and_says_why() -> None:
     tiers = climb(evidence_of(a_run(arm="T0"), a_run(arm="T1")), None).tiers
 
     assert tiers[1].uplift.value is None
-    assert tiers[1].uplift.reason == "the composite needs a judge score on both tiers"
+    assert tiers[1].uplift.reason == "the composite needs a judge score and a pass rate on both tiers"
 
 
 def test_the_frontier_holds_whoever_nobody_beats_on_both_counts() -> None:

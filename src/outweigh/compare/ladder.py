@@ -86,7 +86,7 @@ def climb(
 def uplift(score: float | None, first: float | None) -> Quantity:
     """(score − first) / first."""
     if score is None or first is None:
-        return unknown("the composite needs a judge score on both tiers")
+        return unknown("the composite needs a judge score and a pass rate on both tiers")
     return (
         unknown("the first tier scores 0; a ratio to it means nothing")
         if first == 0
