@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 from typing import BinaryIO
 
 from outweigh.errors import UsageError
@@ -28,7 +29,13 @@ def open_whole(target: Path) -> Iterator[BinaryIO]:
             os.fsync(stream.fileno())
         unfinished.replace(target)
     except OSError as fault:
-        raise UsageError(f"{target} cannot be written: {fault.strerror}.") from fault
+        raise UsageError(f"{target} cannot be written: {_why(target, fault)}.") from fault
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
+
+
+def _why(target: Path, fault: OSError) -> str | None:
+    if isinstance(fault, FileNotFoundError) and not target.parent.exists():
+        return f"its folder is not there; make it by `mkdir -p {quote(str(target.parent))}`"
+    return fault.strerror
