@@ -112,18 +112,14 @@ def test_every_arm_has_a_log_with_its_runs_as_samples(logs: Path) -> None:
     assert samples(plain)["one", 1]["scores"]["judge_score"]["value"] == 0.75
 
 
-def test_our_own_import_reads_the_same_outcomes_tokens_dollars_and_times(
+def test_our_own_import_reads_the_same_arms_outcomes_tokens_dollars_and_times(
     outweigh: Any, logs: Path, tmp_path: Path
 ) -> None:
     assert outweigh("import", str(logs), "-o", str(tmp_path / "back")).code == 0
 
     lines = b"".join(file.read_bytes() for file in (tmp_path / "back").glob("*.jsonl")).splitlines(keepends=True)
     back = {
-        (
-            run.trial.task_id.removeprefix("store/"),
-            run.trial.arm.removeprefix("claude-opus-4-5 "),
-            run.trial.repeat,
-        ): run
+        (run.trial.task_id.removeprefix("store/"), run.trial.arm, run.trial.repeat): run
         for run in map(decode, lines)
         if isinstance(run, RunRecord)
     }

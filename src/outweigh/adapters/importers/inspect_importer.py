@@ -20,6 +20,7 @@ from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import amount, count, mapping, name, sequence
 
 _CONFIGURATION = ("model", "model_args", "model_generate_config", "model_roles", "solver_args", "task_args")
+_OURS = "outweigh "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +42,9 @@ class _Log:
 
     @property
     def arm(self) -> str:
-        """Model and solver, as far as they have names."""
-        parts = (name(self.spec.get("model")), name(self.spec.get("solver")))
+        """Model and solver, as far as they have names; in a log that we wrote the solver alone is the arm."""
+        ours = (name(mapping(self.spec.get("metadata")).get("written_by")) or "").startswith(_OURS)
+        parts = (None if ours else name(self.spec.get("model")), name(self.spec.get("solver")))
         return stable_id(" ".join(part for part in parts if part) or "inspect")
 
     @cached_property
