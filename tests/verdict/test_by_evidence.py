@@ -181,6 +181,16 @@ def test_a_way_out_keeps_every_gate_that_was_asked_for_and_is_known() -> None:
     assert [words in detail for detail in details] == [False, True, True]
 
 
+def test_no_way_out_leads_to_a_gate_that_is_unknown_for_another_reason() -> None:
+    records = [_changed(record, usage=NO_USAGE) for record in experiment(0.3)]
+    at_once = [_changed(record, duration_seconds=0.0) if _arm(record) == "old" else record for record in records]
+
+    details = [gate.detail for gate in decide(at_once).gates]
+
+    words = "--gates pass_rate,cost decides without it, and says nothing about duration and non_cache_tokens"
+    assert [words in detail for detail in details] == [False, True, True, False]
+
+
 def test_no_way_out_leads_away_from_the_pass_rate() -> None:
     records = [_changed(record, checks=()) for record in experiment(0.3)]
     without_tokens = [_changed(record, usage=NO_USAGE) for record in records]

@@ -27,10 +27,11 @@ def gates_of(comparison: Comparison, settings: EvidenceSettings) -> tuple[GateSa
     """The gates asked for, each with its deltas or with the reason why it cannot be judged."""
     baseline, candidate = comparison.baseline_table, comparison.candidate_table
     families = None if settings.fixed_suite else families_of(comparison.baseline_table, comparison.candidate_table)
-    return tuple(
+    gates = [
         _checked(sample_gate(GATED[name], settings.margin(name), baseline, candidate, families), comparison, settings)
         for name in _gate_names(comparison, settings)
-    )
+    ]
+    return tuple(_with_way_out(gate, gates, comparison) for gate in gates)
 
 
 def unusable(comparison: Comparison, gates: Sequence[GateSample], settings: EvidenceSettings) -> Iterator[str]:
@@ -95,14 +96,9 @@ def _checked(gate: GateSample, comparison: Comparison, settings: EvidenceSetting
 
 def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSettings) -> str | None:
     baseline, candidate = comparison.baseline_table, comparison.candidate_table
-    ignorant = [arm.name for arm in (baseline, candidate) if _too_unknown(arm, gate.gated.metric)]
-    if ignorant:
-        way_out = _way_out(gate, comparison, settings)
-        return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(ignorant)} {way_out}"
-    shared = len(align_tasks(baseline, candidate))
-    if shared - len(gate.benefits) > UNPAIRED_TOLERANCE * shared:
-        metric = JUDGE_SCORE if gate.gated.name == JUDGE_SCORE else gate.gated.metric
-        return f"{shared - len(gate.benefits)} of {shared} tasks have no {metric} to compare (missing or 0)"
+    lacking = _what_is_lacking(gate, comparison)
+    if lacking is not None:
+        return lacking
     if settings.fixed_suite:
         return _why_no_run_noise(gate)
     if gate.gated.scale is Scale.RATIO and len(gate.benefits) > 1 and has_no_spread(gate.benefits, 1.0):
@@ -110,24 +106,42 @@ def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSet
     return cost_confounded(baseline, candidate) if gate.gated.name == "cost" else None
 
 
-def _way_out(gate: GateSample, comparison: Comparison, settings: EvidenceSettings) -> str:
-    """What they lack, and what can be done about it; a question that is weaker is called so."""
+def _what_is_lacking(gate: GateSample, comparison: Comparison) -> str | None:
+    """Runs, or whole tasks, that do not know the metric; too many to look away from."""
+    ignorant = [arm.name for arm in _tables(comparison) if _too_unknown(arm, gate.gated.metric)]
+    if ignorant:
+        return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(ignorant)} {_unheard(gate, comparison)}"
+    shared = len(align_tasks(*_tables(comparison)))
+    if shared - len(gate.benefits) > UNPAIRED_TOLERANCE * shared:
+        metric = JUDGE_SCORE if gate.gated.name == JUDGE_SCORE else gate.gated.metric
+        return f"{shared - len(gate.benefits)} of {shared} tasks have no {metric} to compare (missing or 0)"
+    return None
+
+
+def _unheard(gate: GateSample, comparison: Comparison) -> str:
+    """What the runs do not know; of passes and judges, who could tell."""
     if gate.gated.name == JUDGE_SCORE:
         return (
             "have no score of judges that may decide and have scored every run of the task; ask them with "
             "`outweigh judge`, or see the warnings"
         )
     lacking = f"do not know {gate.gated.metric}"
-    if gate.gated.name == PASS_RATE:
-        judged = any(arm.known_per_task("deciding_judge_score").sum() > 0 for arm in _tables(comparison))
-        by_judges = f", or go by what judges say with --gates {JUDGE_SCORE}, which asks something else"
-        return f"{lacking}; give their tasks checks{by_judges if judged else ''}"
-    names = _gate_names(comparison, settings)
-    known = [name for name in names if not any(_too_unknown(arm, GATED[name].metric) for arm in _tables(comparison))]
-    if PASS_RATE not in known:
+    if gate.gated.name != PASS_RATE:
         return lacking
-    silent = " and ".join(name for name in names if name not in known)
-    return f"{lacking}; --gates {','.join(known)} decides without it, and says nothing about {silent}"
+    judged = any(arm.known_per_task("deciding_judge_score").sum() > 0 for arm in _tables(comparison))
+    by_judges = f", or go by what judges say with --gates {JUDGE_SCORE}, which asks something else"
+    return f"{lacking}; give their tasks checks{by_judges if judged else ''}"
+
+
+def _with_way_out(gate: GateSample, gates: Sequence[GateSample], comparison: Comparison) -> GateSample:
+    """Of a resource that nobody knows: the gates that can decide without it, a weaker question that is called so."""
+    known = [other.gated.name for other in gates if other.unknown is None]
+    if gate.gated.scale is not Scale.RATIO or PASS_RATE not in known or _what_is_lacking(gate, comparison) is None:
+        return gate
+    *first, last = [other.gated.name for other in gates if other.unknown is not None]
+    silent = f"{', '.join(first)} and {last}" if first else last
+    way_out = f"--gates {','.join(known)} decides without it, and says nothing about {silent}"
+    return replace(gate, unknown=f"{gate.unknown}; {way_out}")
 
 
 def _why_no_run_noise(gate: GateSample) -> str | None:
