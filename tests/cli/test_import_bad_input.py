@@ -482,7 +482,7 @@ def test_a_row_that_is_still_written_is_refused(refused: Any, tmp_path: Path) ->
     rows = b'{"task_id":"a","arm":"b","success":true}\n{"task_id":"a","ar'
 
     assert refused("table", write(tmp_path / "t.jsonl", rows)).startswith(
-        "t.jsonl: 1 rows cannot be read: t.jsonl:2: the file ends in the middle of a line. Nothing was imported"
+        "t.jsonl: 1 row cannot be read: t.jsonl:2: the file ends in the middle of a line. Nothing was imported"
     )
 
 

@@ -11,7 +11,7 @@ from outweigh.adapters.importers.source_fingerprint import source_sha256
 from outweigh.adapters.stores.import_folder import ImportFolder
 from outweigh.adapters.stores.import_manifest import RECORDS_PREFIX, Import, UnreadRow, remember_imports
 from outweigh.adapters.stores.import_tally import Tally
-from outweigh.cli.import_summary import say_known, say_what_came
+from outweigh.cli.import_summary import count_of, say_known, say_what_came
 from outweigh.errors import EvidenceError, UsageError, name_some
 from outweigh.ports import FieldOrigin, Importer, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
@@ -118,8 +118,8 @@ def _refuse_faults(path: Path, tally: Tally, notes: ImportNotes, *, skip: bool) 
         more = "; …" if len(notes.unreadable) > SHOWN_ROWS else ""
         shown = "; ".join(str(row)[:300] for row in notes.unreadable[:SHOWN_ROWS]) + more
         raise EvidenceError(
-            f"{path}: {len(notes.unreadable):,} rows cannot be read: {shown}. Nothing was imported: mend them, or pass "
-            "--skip-invalid to go on without them (evidence with skipped rows never promotes)."
+            f"{path}: {count_of(len(notes.unreadable), 'row')} cannot be read: {shown}. Nothing was imported: mend "
+            "what is wrong, or pass --skip-invalid to go on without (evidence with skipped rows never promotes)."
         )
     if not (tally.runs or tally.judgments or tally.known_before or notes.aggregates):
         raise EvidenceError(f"{path} holds no result; is it the right one, and had anything finished?")

@@ -34,14 +34,14 @@ class Located(NamedTuple):
 
 
 class InvalidLine(NamedTuple):
-    """A line that holds no readable record, and why."""
+    """A line that holds no readable record, and why; line 0 is the source as a whole."""
 
     source: str
     line: int
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.source}:{self.line}: {self.reason}"
+        return f"{self.source}{f':{self.line}' if self.line else ''}: {self.reason}"
 
 
 OnInvalid = Callable[[InvalidLine], None]
