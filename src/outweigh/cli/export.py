@@ -11,6 +11,7 @@ from outweigh.adapters.stores.jsonl import STANDARD_INPUT, SUFFIX
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.cli.arguments import gather_evidence, read_records, reading_parser
 from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.plain_words import say
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.record.codec import encode
@@ -91,7 +92,7 @@ def _trajectories(options: argparse.Namespace, target: Path) -> int:
     if not written:
         raise EvidenceError(f"none of {runs:,} runs has a trajectory; agents that were not listened to leave none.")
     if written < runs:
-        print(f"outweigh: {runs - written:,} of {runs:,} runs have no trajectory.", file=sys.stderr)
+        say(f"outweigh: {runs - written:,} of {runs:,} runs have no trajectory.", to=sys.stderr)
     return ExitCode.SATISFIED
 
 
@@ -106,7 +107,7 @@ def _inspect(options: argparse.Namespace, target: Path) -> int:
 def _evidence(options: argparse.Namespace) -> Evidence:
     evidence = gather_evidence(options)
     for warning in evidence.warnings:
-        print(f"outweigh: {warning}", file=sys.stderr)
+        say(f"outweigh: {warning}", to=sys.stderr)
     return evidence
 
 

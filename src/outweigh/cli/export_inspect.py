@@ -21,6 +21,7 @@ from outweigh.adapters.stores.whole_file import open_whole
 from outweigh.cli.arguments import price_tables, read_records
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.jury import jury_behind
+from outweigh.cli.plain_words import say
 from outweigh.cli.suite_behind import experiment_behind
 from outweigh.cli.suite_choice import read_suite
 from outweigh.compare.evidence import Evidence, gather
@@ -69,7 +70,7 @@ def export_inspect(options: argparse.Namespace, target: Path) -> int:
     facts: dict[str, ArmFacts] = defaultdict(ArmFacts)
     evidence = _gathered(options, facts)
     for warning in evidence.warnings:
-        print(f"outweigh: {warning}", file=sys.stderr)
+        say(f"outweigh: {warning}", to=sys.stderr)
     instructions = _instructions(options)
     _tell_unknown(evidence, instructions)
     try:
@@ -168,8 +169,8 @@ def _tell_unknown(evidence: Evidence, instructions: Instructions) -> None:
     tasks = {(score.task_id, score.task_checksum or "") for scores in evidence.arms.values() for score in scores}
     unknown = tasks - instructions.keys()
     if unknown:
-        print(
+        say(
             f"outweigh: what was asked in {len(unknown):,} of {len(tasks):,} tasks is not kept with the runs, so their "
             "samples have no input; name the suite that was run by -c.",
-            file=sys.stderr,
+            to=sys.stderr,
         )

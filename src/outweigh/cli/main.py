@@ -85,7 +85,9 @@ def _unknown_verb(name: str) -> str:
 
 
 def _complain(message: str, code: int) -> int:
-    print(f"outweigh: {message}", file=sys.stderr)
+    from outweigh.cli.plain_words import say  # noqa: PLC0415 - only needed for a complaint
+
+    say(f"outweigh: {message}", to=sys.stderr)
     return code
 
 

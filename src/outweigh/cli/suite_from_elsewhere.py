@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 from outweigh.adapters.suites.writing import NOTES_FILE, suite_files
 from outweigh.cli.new_files import refuse_to_overwrite, write_files
+from outweigh.cli.plain_words import say
 from outweigh.errors import UsageError
 from outweigh.ports import SuiteDraft, SuiteFile, SuiteReader, SuiteWishes
 from outweigh.run.arms import SKILL_FILE
@@ -53,23 +54,23 @@ def _loaded(files: Mapping[str, SuiteFile], source: Path, folder: Path) -> Loade
 def _say(draft: SuiteDraft, suite: LoadedSuite, found: str, source: Path, folder: Path, files: int) -> None:
     arms = " and ".join(suite.arms) if len(suite.arms) == 2 else f"{len(suite.arms)} arms"
     tasks = "1 task" if len(draft.tasks) == 1 else f"{len(draft.tasks)} tasks"
-    print(f"{source} was read as {found}: {tasks}, {arms}.")
-    print(f"{files} files written; {folder / SUITE_FILE} is the experiment.")
+    say(f"{source} was read as {found}: {tasks}, {arms}.")
+    say(f"{files} files written; {folder / SUITE_FILE} is the experiment.")
     if len(draft.tasks) < MINIMUM_TASKS:
-        print(f"{tasks} can show no more than a direction: a verdict takes at least {MINIMUM_TASKS}.")
+        say(f"{tasks} can show no more than a direction: a verdict takes at least {MINIMUM_TASKS}.")
     _say_notes(draft.notes, folder)
     _say_what_next(suite, folder)
 
 
 def _say_notes(notes: tuple[str, ...], folder: Path) -> None:
     if not notes:
-        print("Everything was carried over.")
+        say("Everything was carried over.")
         return
-    print("Not carried over, or not as it was:")
+    say("Not carried over, or not as it was:")
     for note in notes[:SHOWN_NOTES]:
-        print(f"  - {note}")
+        say(f"  - {note}")
     if len(notes) > SHOWN_NOTES:
-        print(f"  - and {len(notes) - SHOWN_NOTES} more, all in {folder / NOTES_FILE}")
+        say(f"  - and {len(notes) - SHOWN_NOTES} more, all in {folder / NOTES_FILE}")
 
 
 def _say_what_next(suite: LoadedSuite, folder: Path) -> None:
@@ -85,6 +86,6 @@ def _say_what_next(suite: LoadedSuite, folder: Path) -> None:
     }
     # The commands hold paths of any length, so the words stand before them.
     width = max(map(len, steps))
-    print("Next:")
+    say("Next:")
     for meaning, command in steps.items():
-        print(f"  {meaning:<{width}}  {command}")
+        say(f"  {meaning:<{width}}  {command}")

@@ -8,6 +8,7 @@ import msgspec
 from outweigh.adapters.suites.plain_tables import plain_table
 from outweigh.adapters.suites.toml_writer import toml_document
 from outweigh.errors import UsageError
+from outweigh.report.wording import visible
 from outweigh.task.suite_draft import WORKSPACE_FOLDER, SuiteDraft, SuiteFile, TaskDraft
 from outweigh.task.task import FolderSource, TaskSettings
 
@@ -58,7 +59,7 @@ def _with_workspace(task: TaskDraft) -> TaskSettings:
 
 
 def _notes(draft: SuiteDraft) -> str:
-    said = "\n".join(f"- {' '.join(note.split())}" for note in draft.notes)
+    said = "\n".join(f"- {visible(' '.join(note.split()))}" for note in draft.notes)
     return f"# What was not carried over into {draft.spec.name}, or not as it was\n\n{said}\n"
 
 
