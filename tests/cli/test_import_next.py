@@ -57,3 +57,16 @@ def test_of_many_arms_two_are_named_and_all_counted(outweigh: Any, tmp_path: Pat
 
     assert next_command(answer.out) == ["compare", f"{tmp_path}/runs", "--baseline", "a", "--candidate", "b"]
     assert "(or any other two of 3 arms)" in answer.out
+
+
+def test_a_leaderboard_says_that_there_is_nothing_to_compare(outweigh: Any, tmp_path: Path) -> None:
+    board = tmp_path / "board.yml"
+    board.write_text("- dirname: 2024-12-21--one\n  test_cases: 225\n  model: m\n  pass_rate_1: 20.0\n")
+
+    answer = outweigh("import", "aider-leaderboard", str(board), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 3
+    assert (
+        f"there is no run in {board}, so there is nothing to compare; import the runs behind its figures" in answer.err
+    )
+    assert "Next:" not in answer.out

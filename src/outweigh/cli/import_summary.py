@@ -43,6 +43,11 @@ def say_what_came(imported: Import, tally: Tally, path: Path, target: Path) -> N
         say(f"outweigh: {warning}", to=sys.stderr)
     if (more := len(imported.warnings) - SHOWN_WARNINGS) > 0:
         say(f"outweigh: imports.json has {count_of(more, 'more warning')}.", to=sys.stderr)
+    if imported.aggregates and not (imported.runs or imported.known_before):
+        say(
+            f"outweigh: there is no run in {path}, so there is nothing to compare; import the runs behind its figures.",
+            to=sys.stderr,
+        )
     if imported.unreadable:
         say(
             f"outweigh: {count_of(len(imported.unreadable), 'row')} could not be read; imports.json has the places and "
