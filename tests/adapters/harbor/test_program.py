@@ -136,6 +136,16 @@ def test_a_job_is_alive_as_long_as_its_process_and_tells_each_result_once(
     assert said in found.last_words()
 
 
+def test_of_a_log_without_end_only_the_end_is_told(jobs: HarborJobs, tmp_path: Path) -> None:
+    job = jobs.prepare(TRIALS)
+    log = tmp_path / "store" / "harbor" / f"{job.name}.log"
+    assert job.last_words() == f"(All of it is in {log}.)"
+
+    log.write_text("begun\n" + "noise\n" * 100_000 + "the end\n")
+
+    assert job.last_words() == f"{'noise ' * 5}the end (All of it is in {log}.)"
+
+
 def test_a_result_that_stays_unreadable_is_told_when_the_job_has_ended(jobs: HarborJobs, tmp_path: Path) -> None:
     job = jobs.prepare(TRIALS)
     trial = tmp_path / "store" / "harbor" / "jobs" / job.name / "one__1"

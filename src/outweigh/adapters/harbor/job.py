@@ -1,5 +1,6 @@
 """One job of Harbor's, as somebody who waits for its results sees it."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -62,8 +63,11 @@ class HarborJob:
         """Begin; a job that was started is found again by its ticket."""
         unfinished = self._file.with_suffix(".unfinished")
         try:
-            # Whole or not at all: half a ticket would be in the way of every later engine.
-            unfinished.write_bytes(msgspec.json.encode(self._ticket) + b"\n")
+            # Whole or not at all, after a power cut too: half a ticket would be in the way of every later engine.
+            with unfinished.open("wb") as stream:
+                stream.write(msgspec.json.encode(self._ticket) + b"\n")
+                stream.flush()
+                os.fsync(stream.fileno())
             unfinished.replace(self._file.with_suffix(TICKET))
             self._begin()
         except OSError as fault:
@@ -95,10 +99,13 @@ class HarborJob:
     def last_words(self) -> str:
         """What could not be read, and the end of the log."""
         try:
-            log = log_file(self._file).read_bytes()[-_READ_LOG_BYTES:]
+            with log_file(self._file).open("rb") as stream:
+                stream.seek(-min(_READ_LOG_BYTES, stream.seek(0, os.SEEK_END)), os.SEEK_END)
+                log = stream.read(_READ_LOG_BYTES)
         except OSError:
             log = b""
-        return " ".join([*self._unread, last_words(log, self._secrets), f"(All of it is in {log_file(self._file)}.)"])
+        words = (*self._unread, last_words(log, self._secrets), f"(All of it is in {log_file(self._file)}.)")
+        return " ".join(filter(None, words))
 
     def _result_files(self) -> list[Path]:
         left = self._file.parent / "jobs" / self.name
