@@ -310,3 +310,21 @@ def test_a_table_of_which_nothing_can_be_read_says_why(tmp_path: Path) -> None:
 
     with pytest.raises(EvidenceError, match=r"broken\.jsonl:1: not valid JSON"):
         read_all(Table(), path)
+
+
+def test_rows_that_stand_in_an_object_are_found_and_left_to_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_bytes(msgspec.json.encode({"version": 3, "my rows": [a_row()], "none": []}))
+
+    with pytest.raises(EvidenceError) as refused:
+        runs_of(path)
+
+    assert f"""by `jq '.["my rows"]' {path} > rows.json`""" in str(refused.value)
+
+
+@pytest.mark.parametrize("document", [{"task_id": {"0": "a"}}, 3, {}])
+def test_a_document_without_rows_says_how_to_write_them(tmp_path: Path, document: object) -> None:
+    (tmp_path / "report.json").write_bytes(msgspec.json.encode(document))
+
+    with pytest.raises(EvidenceError, match=r'is no array of rows; .* in pandas by to_json\(orient="records"\)'):
+        runs_of(tmp_path / "report.json")

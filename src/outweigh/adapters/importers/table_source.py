@@ -5,7 +5,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
+from json import dumps
 from pathlib import Path
+from shlex import quote
 from typing import Any, BinaryIO, NamedTuple
 
 from outweigh.adapters.importers.folders import files_below
@@ -22,6 +24,7 @@ _DELIMITERS = ",;\t|"
 
 _NAMED_DELIMITER = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
 _PARQUET_BATCH = 10_000
+_SHOWN_ARRAYS = 3
 
 
 class TableRow(NamedTuple):
@@ -91,12 +94,25 @@ def _folder_rows(folder: Path, notes: ImportNotes) -> Iterator[TableRow]:
 def _array_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
     rows = read_json(path, notes)
     if not isinstance(rows, list):
-        raise EvidenceError(f"{path} is no array of rows; write the rows as a JSON array or as JSON Lines.")
+        raise EvidenceError(f"{path} is no array of rows; {_way_to_rows(rows, path)}.")
     for number, row in enumerate(rows, start=1):
         if isinstance(row, dict):
             yield TableRow(path, number, row)
         else:
             notes.unread(path, number, "not a JSON object")
+
+
+def _way_to_rows(document: Any, path: Path) -> str:
+    """How to get an array from what stands in its place."""
+    under = [name for name, value in document.items() if _are_rows(value)] if isinstance(document, dict) else []
+    if not under:
+        return 'write the rows as a JSON array or as JSON Lines, in pandas by to_json(orient="records")'
+    taken = [f"`jq {quote(f'.[{dumps(name)}]')} {quote(str(path))} > rows.json`" for name in under[:_SHOWN_ARRAYS]]
+    return f"there is one in it, which you get by {' or '.join(taken)}"
+
+
+def _are_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def _csv_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
