@@ -11,9 +11,9 @@ from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.scratch_folder import Scratch
 from outweigh.cli.workshop import equip, label_of, workshop
 from outweigh.record.run_record import RunRecord
-from outweigh.run.attempt import Workshop
 from outweigh.run.loading import LoadedSuite, load_suite
 from outweigh.run.plan import PlannedRun, plan_runs
+from outweigh.run.workshop import Workshop
 
 Arms = Mapping[str, Mapping[str, Any]]
 DONE = {"type": "file_contains", "name": "done", "path": "answer.txt", "text": "42"}

@@ -19,7 +19,8 @@ from outweigh.adapters.agents.noop import Noop
 from outweigh.ports import AttemptOutcome, AttemptRequest, Sandbox
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
-from outweigh.run.attempt import Workshop, close_abandoned, make_attempt
+from outweigh.run.attempt import close_abandoned, make_attempt
+from outweigh.run.workshop import Workshop
 from outweigh.testing.sandbox_setting import SOON_SECONDS
 
 SECRET = "sk-0123456789"

@@ -15,9 +15,10 @@ from outweigh.adapters.workspaces.copies import CachedWorkspaces
 from outweigh.cli.trying import try_tasks
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
-from outweigh.run.attempt import Workshop, make_attempt
+from outweigh.run.attempt import make_attempt
 from outweigh.run.disk_quota import disk_quota, occupied_bytes
 from outweigh.run.loading import load_suite
+from outweigh.run.workshop import Workshop
 from outweigh.score.objective import passed
 
 MEBIBYTE = 2**20

@@ -13,13 +13,13 @@ from tests.run.shops import loaded, open_shop, plan_of, shell
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.status import EXCLUDED, Status
-from outweigh.run.attempt import Workshop
 from outweigh.run.batch import Stop
 from outweigh.run.budget import Budget
 from outweigh.run.events import Event
 from outweigh.run.experiment import Progress, clear_up, conduct, decided_by, progress_of
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.plan import PlannedRun
+from outweigh.run.workshop import Workshop
 
 SOLVE = [{"do": "write", "path": "answer.txt", "content": "42"}]
 

@@ -24,12 +24,12 @@ from outweigh.cli.suite_choice import add_suite_options, chosen_suite, nothing_t
 from outweigh.cli.trying import require_preflight
 from outweigh.cli.workshop import Equipment, equip, label_of, workshop
 from outweigh.errors import UsageError
-from outweigh.run.attempt import Workshop
 from outweigh.run.batch import Stop
 from outweigh.run.budget import Budget
 from outweigh.run.experiment import clear_up, conduct, decided_by, progress_of
 from outweigh.run.loading import LoadedSuite, usual_repeats
 from outweigh.run.plan import PlannedRun, plan_runs
+from outweigh.run.workshop import Workshop
 from outweigh.task.suite import Executor
 from outweigh.verdict.gated_metric import JUDGE_SCORE
 

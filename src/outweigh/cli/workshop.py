@@ -19,9 +19,9 @@ from outweigh.errors import UsageError
 from outweigh.gateway.allowed_hosts import AllowedHosts
 from outweigh.plugins import load
 from outweigh.ports import Agent, Gateway, Hosts, SandboxProvider
-from outweigh.run.attempt import Workshop
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.watchlist import watchlist
+from outweigh.run.workshop import Workshop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,33 +1,22 @@
 """One attempt at a trial, from an empty folder to a stored record. Whatever goes wrong becomes a status."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from threading import Event as Signal
 from time import monotonic
 
 from outweigh.errors import EvidenceError
 from outweigh.ports import (
-    Agent,
-    AttemptOutcome,
-    AttemptRequest,
-    Gateway,
-    Hosts,
-    Meter,
-    MeterRequest,
-    ModelAccess,
-    RunStore,
     Sandbox,
     SandboxError,
-    SandboxProvider,
     SandboxRequest,
-    Workspaces,
 )
 from outweigh.record.run_record import RunRecord
 from outweigh.record.secrecy import without_secrets
 from outweigh.record.status import EXCLUDED, Status
+from outweigh.run.agent_turn import agent_room, ask, metered
 from outweigh.run.answer import answer_of
 from outweigh.run.checks import CHECK_ENVIRONMENT, evaluate
 from outweigh.run.disk_quota import disk_quota
@@ -35,11 +24,9 @@ from outweigh.run.draft import Draft, record_of
 from outweigh.run.plan import PlannedRun
 from outweigh.run.room import room_of
 from outweigh.run.settlement import settle
-from outweigh.run.watchlist import Watchlist
 from outweigh.run.way_out import WayOut
+from outweigh.run.workshop import Workshop
 from outweigh.task.arm import Arm
-from outweigh.task.suite import LimitsSpec, SandboxSpec
-from outweigh.task.task import Task
 from outweigh.transcript.failure import Remedy
 
 
@@ -50,33 +37,6 @@ class Made:
     record: RunRecord
     retry_after_seconds: float | None
     may_retry: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
-    """What every attempt of an experiment shares: its material, its rooms and its tools."""
-
-    tasks: Mapping[str, Task]
-    arms: Mapping[str, Arm]
-    overlays: Mapping[str, bytes]
-    agents: Mapping[str, Agent]
-    sandboxes: SandboxProvider
-    workspaces: Workspaces
-    store: RunStore
-    sandbox: SandboxSpec
-    limits: LimitsSpec
-    secrets: Mapping[str, str]
-    scratch: Path
-    label: str
-    cancel: Signal
-    now: Callable[[], datetime]
-    diff: Callable[[Path, Path, Mapping[str, str]], bytes]
-    remove: Callable[[Path], None]
-    gateway: Gateway | None
-    hosts: Callable[[], Hosts | None]
-    watch: Watchlist
-    keep_bodies: bool
-    rules_sha256: str | None = None
 
 
 def make_attempt(shop: Workshop, planned: PlannedRun, number: int) -> Made:
@@ -127,10 +87,10 @@ def _attempt(shop: Workshop, draft: Draft) -> None:
         disk_quota(folder, shop.sandbox.disk_mb, shop.cancel) as quota,
     ):
         room = replace(_room(shop, workspace, folder / "home", draft.run_id, way_out), cancel=quota.cancel)
-        with _metered(shop, draft) as meter, shop.sandboxes.open(_agent_room(shop, draft, room, meter)) as sandbox:
+        with metered(shop, draft) as meter, shop.sandboxes.open(agent_room(shop, draft, room, meter)) as sandbox:
             _lay_overlay(shop, draft.arm, sandbox)
             draft.setup_seconds = monotonic() - began
-            draft.outcome = _ask(shop, draft, sandbox, meter, way_out.variables(sandbox))
+            draft.outcome = ask(shop, draft, sandbox, meter, way_out.variables(sandbox))
         draft.artifacts.update(draft.outcome.artifacts)
         if (too_much := quota.exceeded()) is not None:
             draft.outcome = replace(draft.outcome, status=Status.AGENT_ERROR, status_detail=too_much)
@@ -151,49 +111,6 @@ def _watched(draft: Draft, way_out: WayOut) -> Iterator[WayOut]:
         yield way_out
     finally:
         draft.artifacts["refused-hosts.txt"] = way_out.refused()
-
-
-@contextmanager
-def _metered(shop: Workshop, draft: Draft) -> Iterator[Meter | None]:
-    """The run's way to its model; whatever happens on it is accounted for, also when the attempt breaks."""
-    if shop.gateway is None or not shop.agents[draft.arm.agent].uses_model(draft.arm):
-        yield None
-        return
-    request = MeterRequest(
-        label=draft.run_id,
-        budget_usd=shop.limits.budget_usd,
-        tokens=shop.limits.tokens,
-        markers=tuple(shop.watch.markers.values()),
-        keep_bodies=shop.keep_bodies,
-    )
-    meter: Meter | None = None
-    try:
-        with shop.gateway.meter(request) as meter:
-            yield meter
-    finally:
-        if meter is not None:
-            draft.account = meter.account()  # only now: what was still under way has been cut off and counted
-
-
-def _agent_room(shop: Workshop, draft: Draft, room: SandboxRequest, meter: Meter | None) -> SandboxRequest:
-    """The agent's room has what the agent is installed in, and the door to its model."""
-    doors = room.doors if meter is None else (*room.doors, meter.door)
-    programs = shop.agents[draft.arm.agent].read_only(draft.arm)
-    return replace(room, doors=doors, read_only=tuple(dict.fromkeys((*room.read_only, *programs))))
-
-
-def _ask(
-    shop: Workshop, draft: Draft, sandbox: Sandbox, meter: Meter | None, variables: Mapping[str, str]
-) -> AttemptOutcome:
-    access = None
-    if meter is not None:
-        access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.door.name)}", key=meter.key)
-    try:
-        return shop.agents[draft.arm.agent].attempt(_request(shop, draft, access, variables), sandbox)
-    except (SandboxError, OSError):
-        raise
-    except Exception as fault:  # somebody else's adapter: its mistakes must not end everybody's experiment
-        raise SandboxError(f"the agent {draft.arm.agent!r} is broken: {type(fault).__name__}: {fault}") from fault
 
 
 def _check(shop: Workshop, draft: Draft, room: SandboxRequest, pristine: Path, way_out: WayOut) -> None:
@@ -225,19 +142,6 @@ def _room(shop: Workshop, workspace: Path, home: Path, run_id: str, way_out: Way
         label=f"{shop.label}:{run_id}",
         cancel=shop.cancel,
         doors=way_out.doors,
-    )
-
-
-def _request(shop: Workshop, draft: Draft, access: ModelAccess | None, variables: Mapping[str, str]) -> AttemptRequest:
-    arm = draft.arm
-    return AttemptRequest(
-        trial=draft.planned.trial,
-        task=draft.task,
-        arm=arm,
-        timeout_seconds=draft.task.timeout_seconds or shop.limits.timeout_seconds,
-        budget_usd=shop.limits.budget_usd,
-        environment={**variables, **arm.environment, **{name: shop.secrets[name] for name in arm.secrets}},
-        model_access=access,
     )
 
 

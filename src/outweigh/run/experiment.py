@@ -14,11 +14,12 @@ from outweigh.record.payment import paid_for
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import EXCLUDED
-from outweigh.run.attempt import Workshop, close_abandoned, make_attempt
+from outweigh.run.attempt import close_abandoned, make_attempt
 from outweigh.run.batch import Batch, Decided, Pace, Stop
 from outweigh.run.budget import Budget
 from outweigh.run.events import Listener, note
 from outweigh.run.plan import PlannedRun
+from outweigh.run.workshop import Workshop
 from outweigh.score.objective import passed
 from outweigh.task.suite import SuiteSpec
 from outweigh.verdict.by_evidence import weigh
