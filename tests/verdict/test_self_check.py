@@ -13,18 +13,9 @@ from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.testing.builders import a_run, an_arm, evidence_of
+from outweigh.verdict.opinions import Rules, opinions
 from outweigh.verdict.policy import POLICIES, decide
-from outweigh.verdict.self_check import (
-    FALSE_ALARMS,
-    HALVES,
-    TOLERATED,
-    Rules,
-    SelfCheck,
-    Tally,
-    halve,
-    opinions,
-    self_check,
-)
+from outweigh.verdict.self_check import FALSE_ALARMS, HALVES, TOLERATED, SelfCheck, Tally, halve, self_check
 from outweigh.verdict.verdict import Decision
 
 

@@ -21,8 +21,9 @@ from outweigh.errors import UsageError
 from outweigh.report.self_check_view import self_check_report
 from outweigh.score.profile import PROFILES
 from outweigh.verdict.evidence_settings import evidence_settings
+from outweigh.verdict.opinions import Rules
 from outweigh.verdict.policy import thresholds_of
-from outweigh.verdict.self_check import Rules, self_check
+from outweigh.verdict.self_check import self_check
 
 SPLITS = 200
 

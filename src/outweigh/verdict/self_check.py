@@ -2,27 +2,23 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 
 import msgspec
 from numpy.random import Generator
 
-from outweigh.compare.comparison import Comparison, compare
+from outweigh.compare.comparison import compare
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import EvidenceError, UsageError, name_some
 from outweigh.score.jury import NO_RULES
-from outweigh.score.profile import OBJECTIVE_FIRST, Profile
 from outweigh.score.score import Score
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.proportion import wilson_interval
-from outweigh.verdict.by_composite import decide_by_composite
-from outweigh.verdict.by_evidence import weigh
-from outweigh.verdict.by_gates import decide_by_gates
-from outweigh.verdict.evidence_settings import PROMISED, EvidenceSettings, evidence_settings
+from outweigh.verdict.evidence_settings import PROMISED
+from outweigh.verdict.opinions import DEFAULT_RULES, Opinion, Rules, opinions
 from outweigh.verdict.policy import POLICIES
-from outweigh.verdict.thresholds import Thresholds
-from outweigh.verdict.verdict import Decision, GateState, Verdict
+from outweigh.verdict.verdict import Decision
 
 TOLERATED = round(
     PROMISED.superiority + PROMISED.pass_rate_alarm + PROMISED.resource_alarm + PROMISED.task_alarm, ndigits=9
@@ -33,26 +29,6 @@ FALSE_ALARMS = (Decision.IMPROVED, Decision.REGRESSED)
 HALVES = ("one half", "the other half")
 
 Repeats = Sequence[Sequence[Score]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """Every policy as it would decide here: with the gates, margins and weights that the verdict will have."""
-
-    evidence: EvidenceSettings = field(default_factory=evidence_settings)
-    thresholds: Thresholds = field(default_factory=Thresholds)
-    profile: Profile = OBJECTIVE_FIRST
-
-
-DEFAULT_RULES = Rules()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
-    """What a policy says about two arms, and what kept it from judging, if anything did."""
-
-    decision: Decision
-    obstacle: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,21 +96,6 @@ def self_check(
         evidence_sha256=evidence.sha256(*arms),
         warnings=(*evidence.warnings, *_left_out(evidence, arms, shares), *_silences(tallies)),
     )
-
-
-def opinions(comparison: Comparison, rules: Rules) -> dict[str, Opinion]:
-    """What every policy says, by its name."""
-    (weighed,) = weigh([comparison], rules.evidence)
-    gates, composite = decide_by_gates(comparison), decide_by_composite(comparison, rules.thresholds)
-    return {
-        "evidence": Opinion(decision=weighed.decision, obstacle=next(iter(weighed.obstacles), None)),
-        "gates": Opinion(decision=gates.decision, obstacle=_unknown_gate(gates)),
-        # The composite policy is inconclusive only where a score is unknown or asserts nothing.
-        "composite": Opinion(
-            decision=composite.decision,
-            obstacle=composite.reasons[0] if composite.decision is Decision.INCONCLUSIVE else None,
-        ),
-    }
 
 
 def halve(repeats: Repeats, rng: Generator) -> Evidence:
@@ -216,10 +177,6 @@ def _fingerprint(scores: Sequence[Score]) -> str | None:
     """The one fingerprint of all counted runs, or None."""
     found = {score.arm_fingerprint for score in scores if score.counted}
     return found.pop() if len(found) == 1 else None
-
-
-def _unknown_gate(verdict: Verdict) -> str | None:
-    return next((gate.detail for gate in verdict.gates if gate.state is GateState.UNKNOWN), None)
 
 
 def _left_out(evidence: Evidence, arms: Sequence[str], shares: Mapping[str, int]) -> Iterator[str]:
