@@ -11,6 +11,7 @@ from tests.adapters.importers.harbor_jobs import a_job, a_trial, leave_trajector
 
 from outweigh.record.codec import Record, decode, encode
 from outweigh.record.cost import UNKNOWN_COST
+from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.testing.builders import a_judgment, a_preference, a_run
 from outweigh.transcript.atif_file import read_trajectory
@@ -145,6 +146,19 @@ def test_trajectories_are_written_where_no_name_leads_out(outweigh: Any, store: 
     assert trajectory.extra is not None
     assert trajectory.extra["outweigh"]["arm"] == "a/b"
     assert trajectory.extra["outweigh"]["passed"] is True
+
+
+def test_trajectories_come_back_under_the_names_of_their_tasks_and_arms(
+    outweigh: Any, store: Path, tmp_path: Path
+) -> None:
+    outweigh("export", str(store), "--trajectories", "-o", str(tmp_path / "out"))
+
+    assert outweigh("import", str(tmp_path / "out"), "-o", str(tmp_path / "back")).code == 0
+
+    (line,) = next((tmp_path / "back").glob("*.jsonl")).read_bytes().splitlines()
+    run = decode(line)
+    assert isinstance(run, RunRecord)
+    assert (run.trial.task_id, run.trial.arm, run.trial.repeat) == ("one", "a/b", 1)
 
 
 def test_records_without_a_store_have_no_trajectories(outweigh: Any, tmp_path: Path) -> None:

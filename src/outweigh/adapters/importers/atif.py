@@ -20,6 +20,8 @@ from outweigh.transcript.foreign import mapping, name
 ENDINGS = (".json",)
 _MARK = b'"ATIF-v'
 _OWN_NAME = "trajectory.json"
+_OURS = "outweigh"
+"""Where a trajectory that was exported says which run it is of; folders cannot have every name."""
 
 
 class Part(NamedTuple):
@@ -83,10 +85,16 @@ def _run(run_id: str, files: list[Path], request: ImportRequest) -> RunRecord:
     chain = [read_trajectory(read_bytes(file), str(file)) for file in files]
     place, who = place_of(files[0], request.path), chain[0].agent
     version = name(who.version)
-    arm = request.arm or place.arm or " ".join(part for part in (who.name, who.model_name) if part)
+    ours = mapping(mapping(chain[0].extra).get(_OURS))
+    arm = (
+        request.arm
+        or name(ours.get("arm"))
+        or place.arm
+        or " ".join(part for part in (who.name, who.model_name) if part)
+    )
     return imported_run(
         run_id=run_id,
-        task_id=place.task,
+        task_id=name(ours.get("task_id")) or place.task,
         arm=arm[:200] or "agent",
         repeat=1,
         agent=agent(name(who.name), None if version == UNKNOWN_VERSION else version, name(who.model_name)),

@@ -19,6 +19,10 @@ _GENERIC = re.compile(
 )
 
 
+_REPEAT = re.compile(r"(run|attempt|trial|repeat|rep|try|epoch|seed|r)?[-_ ]?\d+(-attempt-\d+)?", re.IGNORECASE)
+"""Folders below a task that only number its runs."""
+
+
 class Place(NamedTuple):
     """A transcript's task and arm, as far as its path tells; `arm` is None where there is no folder for one."""
 
@@ -28,20 +32,25 @@ class Place(NamedTuple):
 
 
 def place_of(file: Path, root: Path) -> Place:
-    """Read the path from its end: what names the task, then the outermost folder as the arm."""
+    """Two folders or more are an arm and its task; with fewer, the file's name may be what names the task."""
     relative = Path(readable(str(file.relative_to(root) if root.is_dir() else file.name)))
     folders = list(relative.parts[:-1])
-    stem = relative.name
-    for ending in (".jsonl", ".json", ".txt", ".stdout", ".log", ".traj", ".trajectory"):
-        stem = stem.removesuffix(ending)
+    while len(folders) > 2 and _REPEAT.fullmatch(folders[-1]):
+        folders.pop()
+    if len(folders) >= 2:
+        arm, *task = folders
+        return Place(relative.as_posix(), "/".join(task)[:200], arm[:200])
     around = folders or [readable((root if root.is_dir() else file.parent).resolve().name)]
-    if not _GENERIC.fullmatch(stem) or not around[-1]:
-        task = stem
-    else:
-        task = around[-1]
-        folders = folders[:-1]
-    arm = folders[0] if folders else None
-    return Place(relative.as_posix(), (task or "task")[:200], arm and arm[:200])
+    stem = _stem(relative.name)
+    if _GENERIC.fullmatch(stem) and around[-1]:
+        return Place(relative.as_posix(), around[-1][:200], None)
+    return Place(relative.as_posix(), (stem or "task")[:200], folders[0][:200] if folders else None)
+
+
+def _stem(file_name: str) -> str:
+    for ending in (".jsonl", ".json", ".txt", ".stdout", ".log", ".traj", ".trajectory"):
+        file_name = file_name.removesuffix(ending)
+    return file_name
 
 
 def transcript_files(path: Path, endings: tuple[str, ...]) -> Iterator[Path]:
