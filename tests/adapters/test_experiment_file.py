@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.run.shops import Arms, shell, write_suite
 
-from outweigh.adapters.stores.experiment_file import Experiment, recall_suite, remember_suite
+from outweigh.adapters.stores.experiment_file import Experiment, forget_suite, recall_suite, remember_suite
 from outweigh.errors import UsageError
 from outweigh.run.loading import load_suite
 from outweigh.task.suite import PolicySpec
@@ -49,6 +49,15 @@ def test_rules_cannot_change_once_runs_may_be_in(tmp_path: Path, change: dict[st
     with pytest.raises(UsageError, match=f"under other rules: {word} differ"):
         remember(tmp_path, **change)
     assert recall_suite(tmp_path / "store") == before
+
+
+def test_what_is_forgotten_binds_nobody(tmp_path: Path) -> None:
+    remember(tmp_path, seed=1, until_decided=True)
+
+    forget_suite(tmp_path / "store")
+    now = remember(tmp_path, seed=2, profile="even")
+
+    assert (now.profile, now.looked_at) == ("even", None)
 
 
 def test_another_seed_is_another_experiment(tmp_path: Path) -> None:

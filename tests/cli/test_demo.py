@@ -9,6 +9,7 @@ from tests.cli.stores import write_store
 from outweigh.adapters.stores.experiment_file import recall_suite
 from outweigh.cli.demo import DEMO_SUITE
 from outweigh.cli.main import main
+from outweigh.testing.builders import a_run
 
 
 class Shown(NamedTuple):
@@ -63,7 +64,7 @@ def test_a_second_demo_repeats_nothing_and_shows_every_command(outweigh: Any, de
 
 
 def test_a_store_of_another_experiment_ends_the_demo_before_it_shows_anything(outweigh: Any, tmp_path: Path) -> None:
-    store = write_store(tmp_path / "store", [], ["other"])
+    store = write_store(tmp_path / "store", [a_run("task", "other", 1)], ["other"])
 
     answer = outweigh("demo", "-o", store)
 

@@ -109,7 +109,8 @@ def test_an_executor_that_does_not_exist_is_refused_with_those_that_do(
 def test_a_store_of_one_executor_is_refused_to_the_other(desk: HarborDesk, capsys: pytest.CaptureFixture[str]) -> None:
     desk.write({"idle": IDLE, "solver": SOLVER}, **NO_VARIABLES)
     suite = read_suite(str(desk.suite))
-    desk.store.mkdir()
+    (desk.store / "harbor").mkdir(parents=True)
+    (desk.store / "harbor" / "0001-idle.ticket").touch()
     remember_suite(desk.store, suite.spec, suite.tasks, suite.arms)
 
     assert run(desk, "--executor", "engine") == 2
@@ -120,7 +121,8 @@ def test_a_store_of_one_executor_is_refused_to_the_other(desk: HarborDesk, capsy
 def test_a_store_of_another_experiment_is_left_as_it_was(desk: HarborDesk, capsys: pytest.CaptureFixture[str]) -> None:
     desk.write({"idle": IDLE, "solver": SOLVER}, **NO_VARIABLES)
     suite = read_suite(str(desk.suite))
-    desk.store.mkdir()
+    (desk.store / "harbor").mkdir(parents=True)
+    (desk.store / "harbor" / "0001-idle.ticket").touch()
     remember_suite(desk.store, suite.spec, suite.tasks, suite.arms)
     judge = {"name": "reviewer", "backend": "command", "options": {"command": ["true"]}}
     harbor = {"program": sys.executable, **NO_VARIABLES["harbor"]}

@@ -111,3 +111,18 @@ def test_the_same_suite_and_seed_give_the_same_verdict_hash(outweigh: Any, suite
 
     assert hashes[0]["verdict_sha256"] == hashes[1]["verdict_sha256"]
     assert hashes[0]["evidence_sha256"] != hashes[1]["evidence_sha256"]
+
+
+def test_a_task_that_is_mended_before_the_first_run_goes_into_the_same_store(
+    outweigh: Any, suite: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    task = suite / "tasks" / make_vacuous(suite) / "task.toml"
+    assert outweigh("run", "-c", str(suite), "-o", str(store)).code == 3
+
+    task.write_text(task.read_text().replace('run = "true"', 'run = "false"'))
+    mended = outweigh("run", "-c", str(suite), "-o", str(store), "-y")
+
+    assert mended.code == 0, mended.err
+    task.write_text(task.read_text().replace('run = "false"', 'run = "test -e answer.txt"'))
+    assert "another experiment: tasks differ" in outweigh("run", "-c", str(suite), "-o", str(store)).err

@@ -13,8 +13,9 @@ from threading import Event
 import msgspec
 
 from outweigh.adapters.harbor.agent_entry import agent_entry
+from outweigh.adapters.harbor.job import FOLDER
 from outweigh.adapters.harbor.job_file import job_text
-from outweigh.adapters.harbor.jobs import FOLDER, HarborJobs, HarborSetting, described
+from outweigh.adapters.harbor.jobs import HarborJobs, HarborSetting, described
 from outweigh.adapters.harbor.program import HarborProgram, environment_for, find_program
 from outweigh.adapters.harbor.suite_fit import refuse_unheld
 from outweigh.adapters.harbor.task_fit import common_timeout, fitting_tasks

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from outweigh.adapters.harbor.job import has_begun_jobs
 from outweigh.adapters.stores.artifact_folder import ArtifactFolder
-from outweigh.adapters.stores.experiment_file import EXPERIMENT_FILE, remember_suite
+from outweigh.adapters.stores.experiment_file import EXPERIMENT_FILE, forget_suite, remember_suite
 from outweigh.adapters.stores.pins import pins_in, read_check, runs_in, settings_of
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.arguments import Parser
@@ -52,6 +53,8 @@ def begin_store(
 ) -> None:
     """Note what the store is for, keep what its arms lay, and fill in what can be reused."""
     until_decided = bool(options.until_decided)
+    if not store.begun and not has_begun_jobs(store.folder):
+        forget_suite(store.folder)
     # Noted before anything is copied: a store that is for something else is refused here.
     _remember(store, suite, until_decided=until_decided, planned_runs=len(plan))
     # The manifest of an arm is found by its fingerprint, which every run names.

@@ -11,6 +11,9 @@ from outweigh.errors import EvidenceError, UsageError
 from outweigh.record.run_record import RunRecord
 from outweigh.record.trial import Trial
 
+FOLDER = "harbor"
+"""In a store: everything about jobs."""
+
 TICKET = ".ticket"
 _READ_LOG_BYTES = 20_000
 _FOR_GOOD = frozenset(
@@ -35,6 +38,11 @@ class Ticket(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What a job stands for."""
 
     trials: tuple[Trial, ...]
+
+
+def has_begun_jobs(store: Path) -> bool:
+    """Whether a job was ever started for a store; it may still run, and its results may be yet to come."""
+    return any((store / FOLDER).glob(f"*{TICKET}"))
 
 
 class HarborJob:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from outweigh.adapters.harbor.job import TICKET, HarborJob, ReadResult, Ticket, may_mend, read_ticket
+from outweigh.adapters.harbor.job import FOLDER, TICKET, HarborJob, ReadResult, Ticket, may_mend, read_ticket
 from outweigh.adapters.harbor.job_file import job_file, job_text
 from outweigh.adapters.harbor.laid_task import laid_folder, lay
 from outweigh.adapters.harbor.program import HarborProgram
@@ -25,7 +25,6 @@ from outweigh.record.trial import Trial
 from outweigh.task.arm import Arm
 from outweigh.task.harbor import HarborSpec
 
-FOLDER = "harbor"
 _JOB_NAME = re.compile(r"(\d{4,})-.*\.json")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._]+")
 

@@ -91,6 +91,11 @@ def _most(now: int | None, before: int | None) -> int | None:
     return max((number for number in (now, before) if number is not None), default=None)
 
 
+def forget_suite(folder: Path) -> None:
+    """Where nothing has been run, a store is for nothing yet: whoever was told to mend a task first may do so."""
+    (folder / EXPERIMENT_FILE).unlink(missing_ok=True)
+
+
 def recall_suite(folder: Path) -> Experiment | None:
     """What the store was made for; None where nobody wrote it down."""
     try:

@@ -153,6 +153,11 @@ class FolderRunStore:
                 found[record.run_id].append(record)
         return found
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything was ever run here, as far as can be told: what cannot be read may have been a run."""
+        return bool(self._recorded or self._abandoned or self.repairs)
+
     def abandoned(self) -> Sequence[Attempt]:
         """Attempts that an earlier process began and nobody has recorded yet, oldest first.
 
