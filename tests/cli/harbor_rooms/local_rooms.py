@@ -7,6 +7,7 @@ in it is a folder of the test.
 import asyncio
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,9 @@ class LocalRoom(BaseEnvironment):  # type: ignore[misc]
             out, err = await asyncio.wait_for(process.communicate(), timeout_sec)
         except BaseException:
             process.kill()
-            await process.wait()
+            # A signal that ends Harbor can swallow the news of the child's death.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), 10)
             raise
         return ExecResult(stdout=out.decode(), stderr=err.decode(), return_code=process.returncode)
 
