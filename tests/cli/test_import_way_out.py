@@ -126,3 +126,16 @@ def test_a_folder_of_json_files_is_said_to_be_a_table_perhaps(outweigh: Any, tmp
 
     assert answer.code == 2
     assert f"Where each JSON file in it is a run: `outweigh import table {tmp_path}/each -o RUNS`" in answer.err
+
+
+@pytest.mark.parametrize(("name", "sentence"), [("runs.csv.gz", "Unpack it first."), ("runs.xlsx", "as CSV")])
+def test_what_has_to_be_turned_into_a_file_of_text_first_is_said(
+    outweigh: Any, tmp_path: Path, name: str, sentence: str
+) -> None:
+    (tmp_path / name).write_bytes(b"PK\x03\x04")
+
+    answer = outweigh("import", str(tmp_path / name), "-o", str(tmp_path / "runs"))
+
+    assert answer.code == 2
+    assert sentence in answer.err
+    assert "FORMAT" not in answer.err

@@ -15,6 +15,14 @@ TABLES = frozenset({".csv", ".tsv", ".parquet"})
 """Files that are a table whatever they hold."""
 
 _ROWS = frozenset({".json", ".jsonl", ".ndjson"})
+_FIRST = {
+    **dict.fromkeys((".gz", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz", ".7z"), "Unpack it first."),
+    **dict.fromkeys(
+        (".xlsx", ".xls", ".ods", ".numbers"), "Save the sheet with a row per run as CSV, and import that."
+    ),
+}
+"""What has to be done before anything can be read, by the ending of a file's name."""
+
 _LOOKED_AT = 200
 _DEEPEST = 3
 _SHOWN = 5
@@ -42,6 +50,8 @@ def way_out(path: Path) -> str:
         return "\n".join(
             [f"{unknown} What is in it can be read:", *(f"  {_command(*each)}" for each in inside.items())]
         )
+    if (first := _FIRST.get(path.suffix.lower())) and path.is_file():
+        return f"{unknown} {first}"
     if path.is_file() and path.suffix.lower() in _ROWS:
         unknown += f" Where a row or line of it is a run: `{_command(TABLE, [path])}`."
     elif any(entry.suffix.lower() == ".json" for entry in _entries(path)):

@@ -41,6 +41,12 @@ def test_a_table_of_one_arm_is_told_how_to_name_it() -> None:
     )
 
 
+def test_a_column_of_models_may_tell_arms_apart() -> None:
+    answer = guide("runs.csv", {"task": "one", "model": "m-1", "passed": "yes"}, None, {})
+
+    assert "where a column tells arms apart, --map arm=model." in answer
+
+
 def test_what_is_left_to_the_user_is_said_to_be() -> None:
     answer = guide("runs.csv", {"Prüfung": "one", "Ergebnis": "ja"}, None, {})
 

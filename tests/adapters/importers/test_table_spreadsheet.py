@@ -109,3 +109,26 @@ def test_utf_16_is_refused_with_the_way_out(tmp_path: Path, name: str, encoding:
 
     with pytest.raises(EvidenceError, match=r"is UTF-16.*; save it as UTF-8"):
         read(path)
+
+
+def test_rows_that_were_emptied_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("task_id;arm;success\nadds;plain;1\n;;\n  \n ; ;\n")
+
+    runs, notes = read(path)
+
+    assert len(runs) == 1
+    assert notes.unreadable == []
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "way_out"),
+    [
+        ("started_at", "15.11.2026 09:30", "write it as 2026-11-15T09:30:00Z"),
+        ("duration_seconds", "1m30s", "write a number without its unit"),
+    ],
+)
+def test_what_cannot_be_read_says_how_to_write_it(tmp_path: Path, column: str, cell: str, way_out: str) -> None:
+    _, notes = read_cell(tmp_path, column, cell)
+
+    assert way_out in notes.unreadable[0].reason

@@ -76,7 +76,7 @@ def whole_number(value: Any) -> int:
 
 def quantity(value: Any) -> float:
     """How much. A decimal comma is one where it cannot part thousands."""
-    return _amount(value, "amount")
+    return _amount(value, "amount; write a number without its unit")
 
 
 def dollars(value: Any) -> float:
@@ -103,7 +103,7 @@ def time(value: Any) -> datetime:
     if found is None and isinstance(value, str):
         found = moment(_number(value))
     if found is None:
-        raise ValueError("which is no moment")
+        raise ValueError("which is no moment; write it as 2026-11-15T09:30:00Z, or in seconds since 1970")
     return found
 
 

@@ -60,8 +60,9 @@ def guide(path: str, sample: Mapping[str, Any], arm: str | None, asked: Mapping[
     if open_:
         lines.append("COLUMN: yours to choose from these; leave success out where nothing says it.")
     if one_arm == "NAME":
+        column = likely.get("model", "COLUMN")
         lines.append(
-            "NAME: what to call the one arm of all these rows; where a column tells arms apart, --map arm=COLUMN."
+            f"NAME: what to call the one arm of all these rows; where a column tells arms apart, --map arm={column}."
         )
     return "\n".join(lines)
 

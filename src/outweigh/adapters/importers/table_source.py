@@ -126,7 +126,8 @@ def _csv_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
         try:
             header = _header(next(reader, []), path)
             for row in reader:
-                if not row:
+                if not any(map(str.strip, row)):
+                    # Spreadsheets save rows that were emptied as separators alone.
                     continue
                 line = before + reader.line_num
                 if len(row) == len(header):
