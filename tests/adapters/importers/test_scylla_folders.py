@@ -280,6 +280,20 @@ def test_a_checkpoint_that_is_being_written_keeps_nobody_from_reading(tmp_path: 
     assert any("How far its runs are is unknown" in warning for warning in notes.warnings)
 
 
+def test_an_experiment_whose_settings_are_torn_keeps_nobody_from_reading_the_others(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        experiment = an_experiment(tmp_path / name)
+        a_run(experiment)
+        a_run(experiment, "T4/01/run_02")
+    torn = tmp_path / "one" / NAME / "config" / "experiment.json"
+    torn.write_text('{"experiment_id": "te')
+
+    runs, _, notes = read(tmp_path)
+
+    assert len(runs) == 2
+    assert [Path(row.source) for row in notes.unreadable] == [torn.parent.parent]
+
+
 def test_a_result_that_is_torn_or_says_nothing_is_kept_with_its_place(tmp_path: Path) -> None:
     experiment = an_experiment(tmp_path)
     a_run(experiment)

@@ -94,7 +94,7 @@ class _Place:
 
 def _run_folders(root: Path, notes: ImportNotes) -> Iterator[RunFolder]:
     """Every folder of a run that something was written to, whether or not it has a result."""
-    experiments: dict[Path, Experiment] = {}
+    experiments: dict[Path, Experiment | None] = {}
     seen: dict[Path, None] = {}
     for file in files_below(root, _MARKS.__contains__, passed_by=_PASSED_BY):
         inner = next((each for each in file.parents if _place_of(each) is not None), None)
@@ -107,7 +107,11 @@ def _run_folders(root: Path, notes: ImportNotes) -> Iterator[RunFolder]:
         if any(_place_of(outer) is not None and outer.is_relative_to(root) for outer in path.parents):
             notes.warn(f"{path.relative_to(root)} lies within another run, as a copy would; it is left out.")
             continue
-        experiment = experiments.setdefault(place.experiment, Experiment.read(place.experiment, notes))
+        if place.experiment not in experiments:
+            experiments[place.experiment] = _experiment(place.experiment, notes)
+        experiment = experiments[place.experiment]
+        if experiment is None:
+            continue
         yield RunFolder(
             path=path,
             experiment=experiment,
@@ -116,6 +120,15 @@ def _run_folders(root: Path, notes: ImportNotes) -> Iterator[RunFolder]:
             subtest=place.subtest,
             number=place.number,
         )
+
+
+def _experiment(folder: Path, notes: ImportNotes) -> Experiment | None:
+    """None where its settings cannot be read: they say which model its runs are of, so none of them has a name."""
+    try:
+        return Experiment.read(folder, notes)
+    except EvidenceError as fault:
+        notes.unread(folder, 0, f"{fault} None of its runs is read")
+        return None
 
 
 def _place_of(folder: Path) -> _Place | None:
