@@ -165,6 +165,36 @@ class TestWhatIsExpected:
         assert spec.policy.gates is None
         assert [judge.name for judge in spec.judges] == ["reviewer"]
 
+    def test_where_some_evals_can_only_be_judged_the_others_are_judged_by_their_checks(self, tmp_path: Path) -> None:
+        checked = {"id": "checked", "prompt": "Do.", "assertions": [{"type": "file_exists", "path": "report.md"}]}
+        spoken = {"id": "spoken", "prompt": "Say.", "expectations": ["It is short."]}
+        draft = read(a_skill(tmp_path, [checked, spoken]))
+
+        rubrics = {task.name: task.settings.rubric for task in draft.tasks}
+
+        assert draft.spec.policy.gates == ["judge_score"]
+        assert {name: [each.name for each in rubric.criteria] for name, rubric in rubrics.items() if rubric} == {
+            "checked": ["checks"],
+            "spoken": ["it-is-short"],
+        }
+        assert any("'checked' had nothing to be judged by" in note for note in draft.notes)
+
+    @pytest.mark.parametrize(
+        ("prompt", "calls"),
+        [
+            ("/csv-report sales.csv", True),
+            ("Now use the CSV-Report skill on sales.csv", True),
+            ("Use skill `csv-report`.", True),
+            ("Write a csv-report of sales.csv", False),
+            ("Look at docs/csv-report.md", False),
+            ("/csv-reporter sales.csv", False),
+        ],
+    )
+    def test_prompts_that_call_the_skill_are_noted(self, tmp_path: Path, prompt: str, calls: bool) -> None:
+        notes = read(a_skill(tmp_path, one_eval(prompt=prompt))).notes
+
+        assert any("call the skill by its name" in note for note in notes) is calls
+
     def test_where_checks_say_it_all_nobody_judges(self, tmp_path: Path) -> None:
         check = {"type": "file_exists", "path": "report.md"}
         spec = read(a_skill(tmp_path, one_eval(assertions=[check], expected_output=""))).spec

@@ -1,5 +1,6 @@
 """What of a skill's evals could not be carried over, or not as it was."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from outweigh.errors import name_some
 _READ = frozenset((*CASE_LISTS, "skill_name", "skill", "$schema"))
 
 
-def notes_on(tasks: Sequence[EvalTask], baseline: str) -> Iterator[str]:
+def notes_on(tasks: Sequence[EvalTask], skill: str, baseline: str) -> Iterator[str]:
     """On the evals that became tasks."""
     for task in tasks:
         for raw in task.expected.unread:
@@ -24,7 +25,16 @@ def notes_on(tasks: Sequence[EvalTask], baseline: str) -> Iterator[str]:
             yield f"{task.wanted_name}: {name_some(kept_back)}, a part of the skill, comes with the skill only."
     if told := [task.wanted_name for task in tasks if task.inputs.unnamed]:
         yield f"The prompts of {name_some(told)} do not name their files; a last line of the instruction does."
+    if calling := [task.wanted_name for task in tasks if _calls(skill, task.instruction)]:
+        yield f"The prompts of {name_some(calling)} call the skill by its name, which means nothing to {baseline}."
     yield from _unused("of its evals", Counter(key for task in tasks for key in task.leftover_keys))
+
+
+def _calls(skill: str, prompt: str) -> bool:
+    """As a command, or as a skill; the name alone may be an everyday word."""
+    name = re.escape(skill)
+    called = rf"(?:^|\s)[/$]{name}(?![\w-])|(?<![\w-]){name}[`'\"]?\s+skill\b|\bskill\s+[`'\"]?{name}(?![\w-])"
+    return re.search(called, prompt, re.IGNORECASE) is not None
 
 
 def notes_on_document(document: Any, place: SkillPlace, skill: str) -> Iterator[str]:

@@ -69,10 +69,10 @@ class SkillValidator:
                 judges=rules.judges,
                 policy=rules.policy,
             ),
-            tasks=drafts,
+            tasks=rules.tasks,
             files={f"skills/{name}/{place}": file for place, file in copy.files.items()},
             comments=rules.comments,
-            notes=(*left_out, *_notes(labels, read), *notes_on_copy(copy)),
+            notes=(*left_out, *rules.notes, *_notes(labels, read), *notes_on_copy(copy)),
         )
 
 

@@ -57,10 +57,10 @@ class SkillCi:
                 judges=rules.judges,
                 policy=rules.policy,
             ),
-            tasks=drafts,
+            tasks=rules.tasks,
             files=arms.files,
             comments={**arms.comments, **rules.comments},
-            notes=(*arms.notes, *_notes(tasks, agent)),
+            notes=(*arms.notes, *rules.notes, *_notes(tasks, agent)),
         )
 
 
