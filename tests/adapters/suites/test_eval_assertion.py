@@ -161,3 +161,16 @@ def test_checks_that_are_commands_do_what_they_say(tmp_path: Path, said: dict[st
     done = subprocess.run([program, *check.run[1:]], cwd=tmp_path, check=False, capture_output=True)
 
     assert (done.returncode == 0) is passes
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"type": "llm", "prompt": "Is it tidy?"},
+        {"type": "llm-rubric", "value": "Is it tidy?"},
+        {"type": "LLM_judge", "criteria": "Is it tidy?"},
+        {"type": "model_graded", "rubric": "Is it tidy?"},
+    ],
+)
+def test_what_a_model_is_to_be_asked_is_for_the_judge(said: dict[str, Any]) -> None:
+    assert read_assertion(said) == Statement(name=None, text="Is it tidy?")

@@ -195,6 +195,15 @@ class TestWhatIsExpected:
 
         assert any("call the skill by its name" in note for note in notes) is calls
 
+    def test_blank_places_and_equal_ids_leave_notes_that_can_be_read(self, tmp_path: Path) -> None:
+        twins = [{"id": 1, "prompt": "/csv-report x", "expectations": ["", None, "It is short."]}] * 2
+
+        notes = read(a_skill(tmp_path, twins)).notes
+
+        assert notes[:1] == (
+            "The prompts of 'eval-1', 'eval-1-2' call the skill by its name, which means nothing to without_skill.",
+        )
+
     def test_where_checks_say_it_all_nobody_judges(self, tmp_path: Path) -> None:
         check = {"type": "file_exists", "path": "report.md"}
         spec = read(a_skill(tmp_path, one_eval(assertions=[check], expected_output=""))).spec

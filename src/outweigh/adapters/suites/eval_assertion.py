@@ -5,12 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from outweigh.adapters.suites.eval_checks import stated_check
-from outweigh.adapters.suites.eval_fields import TEXTS, Table, first_text
+from outweigh.adapters.suites.eval_fields import ASKED, TEXTS, Table, first_text
 from outweigh.adapters.suites.naming import folder_name
 from outweigh.task.check import AnswerContainsCheck, Check
 
 _QUOTED = r"(?:'[^']+'|\"[^\"]+\")"
 _CONTAINS = re.compile(rf"contains {_QUOTED}(?: or (?:contains )?{_QUOTED})*", re.IGNORECASE)
+_ASKING = ("llm", "judge", "model_graded", "rubric")
+"""How types begin whose author has a model asked; what it is asked stands under one of `ASKED`."""
+
 _LACKS = re.compile(rf"(?:does not contain|not contains) {_QUOTED}", re.IGNORECASE)
 
 
@@ -34,7 +37,7 @@ def read_assertion(raw: Any) -> Check | Statement | None:
         raw = {key: value for key, value in raw.items() if key != "target"}  # of others, it says "output"
     if (check := stated_check(raw, kind)) is not None:
         return check
-    text = first_text(raw, TEXTS)
+    text = first_text(raw, (*TEXTS, *ASKED) if kind.startswith(_ASKING) else TEXTS)
     return None if text is None else Statement(name=first_text(raw, ("name", "id")), text=text)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 Table = Mapping[str, Any]
 
 TEXTS = ("text", "description", "assertion", "expectation", "criterion", "statement", "check", "pass_if", "question")
+ASKED = ("prompt", "criteria", "rubric", "value")
 VALUES = ("value", "text", "contains", "substring", "expected", "needle")
 PATTERNS = ("pattern", "regex", "value")
 _PATHS = ("path", "file", "target", "filename", "file_path")

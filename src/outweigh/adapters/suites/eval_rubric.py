@@ -44,7 +44,7 @@ class Expected:
 
 def read_expected(case: dict[str, Any]) -> Expected:
     """Everything that an eval expects; UsageError where that is nothing, or more than a judge can be asked."""
-    found = [(raw, read_assertion(raw)) for raw in _assertions(case)]
+    found = [(raw, read_assertion(raw)) for raw in _assertions(case) if not _says_nothing(raw)]
     checks = [reading for _, reading in found if reading is not None and not isinstance(reading, Statement)]
     statements = [reading for _, reading in found if isinstance(reading, Statement)]
     outcome = next((text for key in EXPECTED_OUTPUTS if isinstance(text := case.get(key), str) and text.strip()), None)
@@ -70,6 +70,11 @@ def _assertions(case: dict[str, Any]) -> Iterator[Any]:
                 yield from ({"name": name, "text": text} for name, text in found.items())
             case str() as found:
                 yield found
+
+
+def _says_nothing(raw: Any) -> bool:
+    """A place that was left blank is no assertion that nobody understands."""
+    return raw is None or (isinstance(raw, str) and not raw.strip())
 
 
 def _criteria(statements: Iterable[Statement], outcome: str | None) -> Iterator[Criterion]:

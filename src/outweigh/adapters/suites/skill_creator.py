@@ -50,11 +50,12 @@ class SkillCreator:
         document = read_json(place.evals)
         tasks, left_out = _tasks(document, place)
         skill = _skill_name(place)
+        named = dict(zip(apart(task.wanted_name for task in tasks), tasks, strict=True))
         drafts = tuple(
             TaskDraft(
                 name=name, instruction=task.instruction, settings=task.settings, files=workspace_files(task.inputs)
             )
-            for name, task in zip(apart(task.wanted_name for task in tasks), tasks, strict=True)
+            for name, task in named.items()
         )
         rules, copy = rules_for(drafts), copy_skill(place.skill)
         return SuiteDraft(
@@ -76,7 +77,7 @@ class SkillCreator:
             notes=(
                 *left_out,
                 *rules.notes,
-                *notes_on(tasks, skill, WITHOUT),
+                *notes_on(named, skill, WITHOUT),
                 *notes_on_document(document, place, skill),
                 *notes_on_copy(copy),
             ),

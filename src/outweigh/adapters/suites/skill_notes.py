@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from outweigh.adapters.suites.eval_task import EvalTask
@@ -14,20 +14,20 @@ from outweigh.errors import name_some
 _READ = frozenset((*CASE_LISTS, "skill_name", "skill", "$schema"))
 
 
-def notes_on(tasks: Sequence[EvalTask], skill: str, baseline: str) -> Iterator[str]:
-    """On the evals that became tasks."""
-    for task in tasks:
+def notes_on(tasks: Mapping[str, EvalTask], skill: str, baseline: str) -> Iterator[str]:
+    """On the evals that became tasks, by the names that they have now."""
+    for name, task in tasks.items():
         for raw in task.expected.unread:
-            yield f"{task.wanted_name}: nobody here can tell what this assertion means, so it was left out: {raw}"
+            yield f"{name}: nobody here can tell what this assertion means, so it was left out: {raw}"
         if shared := task.inputs.shared:
-            yield f"{task.wanted_name}: {name_some(shared)}, a part of the skill, is input, so {baseline} has it too."
+            yield f"{name}: {name_some(shared)}, a part of the skill, is input, so {baseline} has it too."
         if kept_back := task.inputs.kept_back:
-            yield f"{task.wanted_name}: {name_some(kept_back)}, a part of the skill, comes with the skill only."
-    if told := [task.wanted_name for task in tasks if task.inputs.unnamed]:
+            yield f"{name}: {name_some(kept_back)}, a part of the skill, comes with the skill only."
+    if told := [name for name, task in tasks.items() if task.inputs.unnamed]:
         yield f"The prompts of {name_some(told)} do not name their files; a last line of the instruction does."
-    if calling := [task.wanted_name for task in tasks if _calls(skill, task.instruction)]:
+    if calling := [name for name, task in tasks.items() if _calls(skill, task.instruction)]:
         yield f"The prompts of {name_some(calling)} call the skill by its name, which means nothing to {baseline}."
-    yield from _unused("of its evals", Counter(key for task in tasks for key in task.leftover_keys))
+    yield from _unused("of its evals", Counter(key for task in tasks.values() for key in task.leftover_keys))
 
 
 def _calls(skill: str, prompt: str) -> bool:
