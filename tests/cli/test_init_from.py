@@ -69,6 +69,16 @@ def test_a_folder_of_no_known_format_is_refused_with_the_list(outweigh: Any, tmp
     assert not (tmp_path / "suite").exists()
 
 
+def test_a_folder_that_has_suites_in_it_is_refused_with_their_names(outweigh: Any, tmp_path: Path) -> None:
+    one, other = a_skill(tmp_path / "project/skills/one"), a_skill(tmp_path / "project/skills/other")
+    a_skill(tmp_path / "project/.cache/third")
+
+    answer = outweigh("init", str(tmp_path / "suite"), "--from", str(tmp_path / "project"))
+
+    assert answer.code == 2
+    assert f"is no suite itself, but there is one in it: name {str(one)!r}, {str(other)!r}." in answer.err
+
+
 def test_nothing_is_overwritten_and_nothing_half_written(outweigh: Any, tmp_path: Path) -> None:
     (tmp_path / "suite/tasks/eval-1").mkdir(parents=True)
     (tmp_path / "suite/tasks/eval-1/task.toml").write_text("mine")
