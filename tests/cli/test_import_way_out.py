@@ -28,8 +28,8 @@ def test_what_is_in_a_folder_is_named_with_the_command_that_reads_it(outweigh: A
 
     assert answer.code == 2
     assert commands(answer.err) == [
-        f"outweigh import promptfoo '{source}/may/output.json' -o RUNS",
         f"outweigh import table '{source}/nightly.csv' -o RUNS",
+        f"outweigh import promptfoo '{source}/may/output.json' -o RUNS",
     ]
 
 
@@ -139,3 +139,13 @@ def test_what_has_to_be_turned_into_a_file_of_text_first_is_said(
     assert answer.code == 2
     assert sentence in answer.err
     assert "FORMAT" not in answer.err
+
+
+def test_what_is_near_is_found_beside_many_other_folders(outweigh: Any, tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / "results" / f"a{number}" / "deep").mkdir(parents=True)
+    copyfile(PROMPTFOO, tmp_path / "results" / "z.json")
+
+    answer = outweigh("import", str(tmp_path / "results"), "-o", str(tmp_path / "runs"))
+
+    assert commands(answer.err) == [f"outweigh import promptfoo {tmp_path}/results/z.json -o RUNS"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from shlex import quote
 
 from outweigh.adapters.stores.own_records import holds_own_records
-from outweigh.cli.import_way_out import TABLE, fitting_importers, is_foreign_table, way_out
+from outweigh.cli.import_way_out import TABLE, fitting, is_foreign_table, known_importers, way_out
 from outweigh.errors import UsageError
 from outweigh.plugins import load, names
 from outweigh.ports import Importer
@@ -35,11 +35,11 @@ def choose_importer(named: str | None, path: Path, *, mapped: bool) -> Importer:
     if named is not None:
         chosen: Importer = load("importer", named)
         return chosen
-    fitting = fitting_importers(path)
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        ways = ", ".join(each.name for each in fitting)
+    found = fitting(path, known_importers())
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ways = ", ".join(each.name for each in found)
         raise UsageError(
             f"{path} could be of more than one format. Name it: `outweigh import FORMAT {quote(str(path))} -o RUNS`, "
             f"FORMAT being one of {ways}."

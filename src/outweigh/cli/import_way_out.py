@@ -1,7 +1,7 @@
 """What to do about a path that no importer recognises: there is mostly a command that reads it."""
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 
@@ -23,14 +23,22 @@ _FIRST = {
 }
 """What has to be done before anything can be read, by the ending of a file's name."""
 
-_LOOKED_AT = 200
+_MOST_FILES = 200
+_MOST_FOLDERS = 20
+"""To tell what a folder is, importers look through all of it."""
+
 _DEEPEST = 3
 _SHOWN = 5
 
 
-def fitting_importers(path: Path) -> list[Importer]:
-    """All that recognise the path."""
-    return [each for name in names("importer") if (each := load("importer", name)).recognises(path)]
+def known_importers() -> list[Importer]:
+    """All that are installed; to look for them takes longer than to ask one."""
+    return [load("importer", name) for name in names("importer")]
+
+
+def fitting(path: Path, importers: Sequence[Importer]) -> list[Importer]:
+    """Those that recognise the path."""
+    return [each for each in importers if each.recognises(path)]
 
 
 def is_foreign_table(path: Path) -> bool:
@@ -69,29 +77,39 @@ def _command(name: str, paths: list[Path]) -> str:
 def _inside(folder: Path) -> dict[str, list[Path]]:
     """What is recognised below a folder, by the names of formats."""
     found: dict[str, list[Path]] = {}
-    for name, path in islice(_recognised(_entries(folder), _DEEPEST), _LOOKED_AT):
+    for name, path in _looked_at(folder):
         if name is not None:
             found.setdefault(name, []).append(path)
     return found
 
 
-def _recognised(entries: Iterable[Path], depth: int) -> Iterator[tuple[str | None, Path]]:
-    """Every entry that was looked at, and its format where it has one; such a folder is not looked into."""
-    for path in entries:
-        name = _format(path)
-        yield name, path
-        if name is None and depth > 1 and path.is_dir() and not path.is_symlink():
-            yield from _recognised(_entries(path), depth - 1)
+def _looked_at(folder: Path) -> Iterator[tuple[str | None, Path]]:
+    """What is near first, and its format where it has one; a folder that has one is not looked into."""
+    importers = known_importers()
+    left = {True: _MOST_FOLDERS, False: _MOST_FILES}
+    level = [folder]
+    for _ in range(_DEEPEST):
+        below = []
+        for path in chain.from_iterable(map(_entries, level)):
+            is_folder = path.is_dir()
+            if not left[is_folder]:
+                continue
+            left[is_folder] -= 1
+            name = _format(path, importers)
+            yield name, path
+            if name is None and is_folder and not path.is_symlink():
+                below.append(path)
+        level = below
 
 
-def _format(path: Path) -> str | None:
+def _format(path: Path, importers: Sequence[Importer]) -> str | None:
     try:
-        fitting = fitting_importers(path)
+        found = fitting(path, importers)
     except OutweighError:
         return None
-    if len(fitting) == 1:
-        return fitting[0].name
-    return TABLE if not fitting and is_foreign_table(path) else None
+    if len(found) == 1:
+        return found[0].name
+    return TABLE if not found and is_foreign_table(path) else None
 
 
 def _entries(folder: Path) -> list[Path]:
