@@ -5,7 +5,9 @@ in it is a folder of the test.
 """
 
 import asyncio
+import os
 import shutil
+import signal
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -98,14 +100,15 @@ class LocalRoom(BaseEnvironment):  # type: ignore[misc]
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
         )
         try:
             out, err = await asyncio.wait_for(process.communicate(), timeout_sec)
         except BaseException:
-            process.kill()
-            # A signal that ends Harbor can swallow the news of the child's death.
-            with suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), 10)
+            # With the process that bubblewrap has only just begun, which would wait for it for ever, and we for that.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
             raise
         return ExecResult(stdout=out.decode(), stderr=err.decode(), return_code=process.returncode)
 
