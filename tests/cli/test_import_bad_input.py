@@ -353,7 +353,9 @@ def two_contents(tmp_path: Path) -> dict[str, Path]:
 def test_one_id_with_two_contents_is_refused(refused: Any, tmp_path: Path, format_name: str) -> None:
     sentence = refused(format_name, two_contents(tmp_path)[format_name])
 
-    assert "stands for two different results, in it or in what was imported before. Nothing was imported" in sentence
+    assert (
+        "stands for two different results, in it or in what was imported before. Nothing of it was imported" in sentence
+    )
 
 
 # Several versions at once.
@@ -482,7 +484,7 @@ def test_a_row_that_is_still_written_is_refused(refused: Any, tmp_path: Path) ->
     rows = b'{"task_id":"a","arm":"b","success":true}\n{"task_id":"a","ar'
 
     assert refused("table", write(tmp_path / "t.jsonl", rows)).startswith(
-        "t.jsonl: 1 row cannot be read: t.jsonl:2: the file ends in the middle of a line. Nothing was imported"
+        "t.jsonl: 1 row cannot be read: t.jsonl:2: the file ends in the middle of a line. Nothing of it was imported"
     )
 
 

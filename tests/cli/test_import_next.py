@@ -70,3 +70,16 @@ def test_a_leaderboard_says_that_there_is_nothing_to_compare(outweigh: Any, tmp_
         f"there is no run in {board}, so there is nothing to compare; import the runs behind its figures" in answer.err
     )
     assert "Next:" not in answer.out
+
+
+def test_of_several_sources_the_one_that_is_refused_is_named(outweigh: Any, tmp_path: Path) -> None:
+    (tmp_path / "two.csv").write_text(HEADER + "task-1,notes,perhaps\n")
+
+    answer = outweigh(
+        "import", a_table(tmp_path / "one.csv", "plain"), str(tmp_path / "two.csv"), "-o", str(tmp_path / "runs")
+    )
+
+    assert answer.code == 3
+    assert "6 runs of 1 arm" in answer.out
+    assert f"{tmp_path}/two.csv: 1 row cannot be read" in answer.err
+    assert "Nothing of it was imported" in answer.err

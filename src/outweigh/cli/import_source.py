@@ -105,21 +105,22 @@ def _refuse_faults(path: Path, tally: Tally, notes: ImportNotes, *, skip: bool) 
     if tally.clashes:
         twice = list(dict.fromkeys(tally.clashes))
         raise EvidenceError(
-            f"{path}: {_stand(twice)} for two different results, in it or in what was imported before. Nothing was "
-            "imported: remove one, or import into another folder."
+            f"{path}: {_stand(twice)} for two different results, in it or in what was imported before. Nothing of it "
+            "was imported: remove one, or import into another folder."
         )
     if tally.rivals:
         raise EvidenceError(
             f"{path}: {_stand(tally.rivals)} for a task, arm and repeat that another run stands for already. Nothing "
-            "was imported: where these are further repeats, name the folder that holds both at once; where they are "
-            "another arm, name it by --arm, or in a table by --map arm=COLUMN+COLUMN."
+            "of it was imported: where these are further repeats, name the folder that holds both at once; where they "
+            "are another arm, name it by --arm, or in a table by --map arm=COLUMN+COLUMN."
         )
     if notes.unreadable and not skip:
         more = "; …" if len(notes.unreadable) > SHOWN_ROWS else ""
         shown = "; ".join(str(row)[:300] for row in notes.unreadable[:SHOWN_ROWS]) + more
         raise EvidenceError(
-            f"{path}: {count_of(len(notes.unreadable), 'row')} cannot be read: {shown}. Nothing was imported: mend "
-            "what is wrong, or pass --skip-invalid to go on without (evidence with skipped rows never promotes)."
+            f"{path}: {count_of(len(notes.unreadable), 'row')} cannot be read: {shown}. Nothing of it was "
+            "imported: mend what is wrong, or pass --skip-invalid to go on without (evidence with skipped rows never "
+            "promotes)."
         )
     if not (tally.runs or tally.judgments or tally.known_before or notes.aggregates):
         raise EvidenceError(f"{path} holds no result; is it the right one, and had anything finished?")
