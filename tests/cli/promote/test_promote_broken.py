@@ -102,8 +102,10 @@ def test_an_interrupted_promotion_takes_back_what_it_made(change: Promotable, fo
     """As a process of its own, which gets a Ctrl-C while the remote still works on the push."""
     number = change.bare / "pid"
     change.hook("post-update", f'if [ -e "{number}" ]; then kill -INT "$(cat "{number}")"; rm "{number}"; sleep 1; fi')
+    # A test run in the background of a shell has its interrupts ignored, and its children inherit that.
     program = (
-        f"import os, sys; open({str(number)!r}, 'w').write(str(os.getpid())); "
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        f"open({str(number)!r}, 'w').write(str(os.getpid())); "
         "from outweigh.cli.main import main; sys.exit(main(sys.argv[1:]))"
     )
 
