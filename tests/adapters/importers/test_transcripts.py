@@ -179,6 +179,18 @@ def test_an_output_is_read_with_the_totals_of_all_models(tmp_path: Path) -> None
     assert (run.cost.usd, run.duration_seconds, run.status) == (0.5, 2.5, Status.COMPLETED)
 
 
+@pytest.mark.parametrize("name", ["array.json", "stream.jsonl"])
+def test_the_output_of_qwen_code_is_not_taken_for_claude_codes(name: str) -> None:
+    """It has the same shape, and another meaning of input tokens."""
+    output = Path(__file__).parents[2] / "transcript" / "samples" / "qwen-code" / name
+
+    records, notes = read_all(ClaudeCode(), output)
+
+    assert not ClaudeCode().recognises(output)
+    assert records == []
+    assert "not a session or an output of Claude Code" in str([*notes.unreadable, *notes.warnings])
+
+
 def test_codex_counts_the_cache_inside_input_and_has_no_cost(tmp_path: Path) -> None:
     (run,) = runs(Codex(), write_lines(tmp_path / "fix-median.jsonl", CODEX))
 

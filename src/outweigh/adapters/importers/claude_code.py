@@ -83,6 +83,9 @@ def _run(run_id: str, file: Path, report: AgentReport, request: ImportRequest) -
 def _kind(file: Path) -> str | None:
     """`output`, or the id of the session that a file belongs to; None where it is neither."""
     for event in first_events(head(file)):
+        # Qwen Code's output has the same shape, and counts what the cache held as input.
+        if "qwen_code_version" in event:
+            return None
         session = name(event.get("sessionId"))
         if session is not None:
             return session
