@@ -28,7 +28,8 @@ from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.gateway.model_gateway import ModelGateway
 from outweigh.gateway.routes import Provider
 from outweigh.gateway.upstream import Upstream
-from outweigh.ports import AttemptOutcome, Gateway, MeterRequest, ModelAccess
+from outweigh.ports.agents import AttemptOutcome
+from outweigh.ports.gateways import Gateway, MeterRequest, ModelAccess
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.status import Status
 from outweigh.task.arm import Arm

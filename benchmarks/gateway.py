@@ -17,7 +17,7 @@ from benchmarks.setting import Setting
 from outweigh.gateway.model_gateway import ModelGateway
 from outweigh.gateway.routes import Provider
 from outweigh.gateway.upstream import Upstream
-from outweigh.ports import MeterRequest
+from outweigh.ports.gateways import MeterRequest
 from outweigh.record.components import Component
 from outweigh.record.pricing import FirstKnown, ListedPrices, ModelPrices
 from outweigh.transcript.model_call import Marker

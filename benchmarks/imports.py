@@ -17,7 +17,7 @@ from benchmarks.measure import run
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from outweigh.adapters.importers.inspect_importer import InspectImporter
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.testing.importer_contract import import_request
 
 _SAMPLES = 500

@@ -14,7 +14,7 @@ from benchmarks.setting import Setting
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.adapters.sandboxes.container import ContainerSandboxes
 from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports import Door, SandboxProvider, SandboxRequest
+from outweigh.ports.sandboxes import Door, SandboxProvider, SandboxRequest
 
 ROUNDS = 15
 IMAGE = "rootfs:/"

@@ -18,7 +18,7 @@ from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from benchmarks.synthetic import lines
 from outweigh.adapters.importers.table import Table
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.codec import decode_lines, refuse
 from outweigh.testing.importer_contract import import_request
 

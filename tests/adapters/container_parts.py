@@ -16,7 +16,7 @@ import pytest
 from tests.parts import require
 
 from outweigh.adapters.sandboxes.container_engine import Engine, find_engine
-from outweigh.ports import SandboxRequest
+from outweigh.ports.sandboxes import SandboxRequest
 
 PATH = {"PATH": "/bin"}
 

@@ -15,7 +15,8 @@ from outweigh.adapters.agents.scripted import Scripted
 from outweigh.adapters.agents.shell import Shell
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports import Agent, AttemptOutcome, AttemptRequest, Sandbox, SandboxProvider, SandboxRequest
+from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
+from outweigh.ports.sandboxes import Sandbox, SandboxProvider, SandboxRequest
 from outweigh.record.codec import encode
 from outweigh.record.cost import UNKNOWN_COST
 from outweigh.record.run_record import AgentKind

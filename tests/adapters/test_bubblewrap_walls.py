@@ -17,7 +17,7 @@ import pytest
 from tests.parts import require
 
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
-from outweigh.ports import Sandbox, SandboxError
+from outweigh.ports.sandboxes import Sandbox, SandboxError
 from outweigh.testing.sandbox_setting import DAEMON, DAEMON_LIVES, SOON_SECONDS, a_request, is_still, shell
 
 SECRET = "do-not-leak-4711"

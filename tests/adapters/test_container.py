@@ -24,7 +24,7 @@ from tests.parts import require
 from outweigh.adapters.sandboxes.container import ContainerSandboxes
 from outweigh.adapters.sandboxes.container_engine import Engine
 from outweigh.errors import UsageError
-from outweigh.ports import Completed, Ending, Sandbox, SandboxError, SandboxProvider, SandboxRequest
+from outweigh.ports.sandboxes import Completed, Ending, Sandbox, SandboxError, SandboxProvider, SandboxRequest
 from outweigh.testing.sandbox_contract import SandboxContract
 from outweigh.testing.sandbox_setting import DAEMON, DAEMON_LIVES, PATIENCE_SECONDS, SOON_SECONDS, is_still
 

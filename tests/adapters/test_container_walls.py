@@ -12,7 +12,7 @@ from tests.adapters.container_parts import PATH, a_request, busybox_image, worki
 from tests.parts import require
 
 from outweigh.adapters.sandboxes.container import ContainerSandboxes
-from outweigh.ports import Completed, Sandbox
+from outweigh.ports.sandboxes import Completed, Sandbox
 from outweigh.testing.sandbox_setting import PATIENCE_SECONDS
 
 SECRET = f"secret-{token_hex(8)}"

@@ -19,7 +19,7 @@ from outweigh.adapters.sandboxes.container_doors import container_doors
 from outweigh.adapters.sandboxes.container_engine import Engine
 from outweigh.adapters.sandboxes.listening import listen_in
 from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports import Door, SandboxError
+from outweigh.ports.sandboxes import Door, SandboxError
 from outweigh.testing.sandbox_setting import Porter, a_request, dial, shell
 
 NOBODY = 65534

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from outweigh.adapters.reporters.html import HtmlReporter
-from outweigh.ports import Reporter
+from outweigh.ports.reporters import Reporter
 from outweigh.report.document import Heading, Listing, Report, Table, Tone
 from outweigh.testing.contracts import ReporterContract
 

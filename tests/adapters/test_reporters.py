@@ -3,7 +3,7 @@ import pytest
 from outweigh.adapters.reporters.json import JsonReporter
 from outweigh.adapters.reporters.markdown import MarkdownReporter
 from outweigh.adapters.reporters.text import TextReporter
-from outweigh.ports import Reporter
+from outweigh.ports.reporters import Reporter
 from outweigh.report.document import Report, Table, Tone
 from outweigh.testing.contracts import ReporterContract
 

@@ -21,7 +21,7 @@ from outweigh.adapters.stores.append_log import AppendLog
 from outweigh.adapters.stores.jsonl import JsonLines
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.ports import RunStore
+from outweigh.ports.stores import RunStore
 from outweigh.record.codec import LINE_LIMIT, encode, refuse, seal
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status

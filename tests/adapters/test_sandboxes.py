@@ -12,7 +12,7 @@ from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.adapters.sandboxes.leftovers import MARK, end_marked
 from outweigh.adapters.sandboxes.local import LocalSandboxes
 from outweigh.adapters.sandboxes.paths import Confined, LeadsOutError
-from outweigh.ports import SandboxError, SandboxProvider
+from outweigh.ports.sandboxes import SandboxError, SandboxProvider
 from outweigh.testing.sandbox_contract import SandboxContract
 from outweigh.testing.sandbox_setting import a_request, is_still, shell
 

@@ -7,7 +7,7 @@ from outweigh.adapters.stores.changes import read_changes
 from outweigh.adapters.stores.jsonl import JsonLines
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.ports import Store
+from outweigh.ports.stores import Store
 from outweigh.record.codec import LINE_LIMIT, InvalidLine, encode, refuse
 from outweigh.testing.builders import a_run
 from outweigh.testing.contracts import StoreContract

@@ -10,7 +10,7 @@ from tests.repositories import Repository
 from outweigh.adapters.workspaces.upstream import GitUpstream
 from outweigh.adapters.workspaces.user_git import UserGit
 from outweigh.errors import UsageError
-from outweigh.ports import FileChange, ForgeError
+from outweigh.ports.forges import FileChange, ForgeError
 
 FILES = {"CLAUDE.md": "Think.\n", "config/CLAUDE.md": "Deeper.\n", "tool": "#!/bin/sh\n"}
 

@@ -19,7 +19,7 @@ from outweigh.adapters.workspaces.overlay import mounted, mounts_below
 from outweigh.adapters.workspaces.patch import FILE_LIMIT, diff
 from outweigh.adapters.workspaces.settling import settle
 from outweigh.errors import UsageError
-from outweigh.ports import SandboxError
+from outweigh.ports.sandboxes import SandboxError
 from outweigh.task.task import FolderSource, GitSource, TarballSource, Task, WorkspaceSource
 from outweigh.testing.sandbox_setting import a_request, shell
 

@@ -21,7 +21,7 @@ from tests.adapters.importers.test_tau import written as tau_results
 
 from outweigh.adapters.importers.source_text import WHOLE_LIMIT
 from outweigh.adapters.importers.zip_members import DIRECTORY_LIMIT
-from outweigh.ports import MOST_UNREAD_ROWS
+from outweigh.ports.importers import MOST_UNREAD_ROWS
 from outweigh.record.codec import decode
 from outweigh.record.run_record import RunRecord
 

@@ -6,7 +6,7 @@ import pytest
 
 from outweigh.cli.new_files import refuse_to_overwrite, write_files
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteFile
+from outweigh.task.suite_draft import SuiteFile
 
 FILE = SuiteFile(content=b"x\n")
 

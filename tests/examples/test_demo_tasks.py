@@ -12,7 +12,8 @@ from outweigh.adapters.agents.noop import Noop
 from outweigh.adapters.agents.oracle import Oracle
 from outweigh.adapters.agents.scripted import Scripted
 from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports import Agent, AttemptRequest, SandboxRequest
+from outweigh.ports.agents import Agent, AttemptRequest
+from outweigh.ports.sandboxes import SandboxRequest
 from outweigh.record.check_result import CheckResult
 from outweigh.record.status import Status
 from outweigh.record.trial import Trial

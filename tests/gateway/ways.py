@@ -9,7 +9,7 @@ from outweigh.gateway.model_gateway import ModelGateway
 from outweigh.gateway.routes import Provider
 from outweigh.gateway.run_meter import RunMeter
 from outweigh.gateway.upstream import Upstream
-from outweigh.ports import MeterRequest
+from outweigh.ports.gateways import MeterRequest
 from outweigh.record.pricing import FirstKnown, ListedPrices, ModelPrices
 from outweigh.transcript.model_call import Account, Marker
 

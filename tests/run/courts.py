@@ -7,7 +7,7 @@ from threading import Event
 
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.judge.brief import Brief
-from outweigh.ports import Judge
+from outweigh.ports.judges import Judge
 from outweigh.record.judgment import Judgment
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.run_record import RunRecord

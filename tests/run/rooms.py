@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 
 from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports import Sandbox, SandboxError, SandboxRequest
+from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxRequest
 from outweigh.task.task import FolderSource, Task
 
 

@@ -16,7 +16,8 @@ from tests.run.rooms import BrokenRooms
 from tests.run.shops import artifact, kept_bytes, loaded, open_shop, plan_of, shell
 
 from outweigh.adapters.agents.noop import Noop
-from outweigh.ports import AttemptOutcome, AttemptRequest, Sandbox
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.sandboxes import Sandbox
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.run.attempt import close_abandoned, make_attempt

@@ -10,7 +10,7 @@ import pytest
 from tests.run.rooms import room_request
 
 from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports import SandboxError
+from outweigh.ports.sandboxes import SandboxError
 from outweigh.record.check_result import CheckResult
 from outweigh.run.bounded_search import UnfinishedSearchError, search
 from outweigh.run.checks import Evaluation, evaluate

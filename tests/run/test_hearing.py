@@ -7,7 +7,7 @@ import pytest
 from tests.run.courts import RUBRIC, a_case, a_room
 
 from outweigh.errors import EvidenceError
-from outweigh.ports import JudgeAnswer, JudgeQuestion
+from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
 from outweigh.record.cost import reported_cost
 from outweigh.record.judgment import Judgment
 from outweigh.record.pricing import FirstKnown, ListedPrices, ModelPrices

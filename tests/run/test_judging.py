@@ -14,7 +14,7 @@ from tests.run.courts import A_JUDGE, RUBRIC, Court, a_docket
 from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.compare.comparison import compare
 from outweigh.errors import EvidenceError
-from outweigh.ports import JudgeQuestion
+from outweigh.ports.judges import JudgeQuestion
 from outweigh.record.cost import reported_cost
 from outweigh.record.run_record import RunRecord
 from outweigh.run.batch import Stop

@@ -5,7 +5,7 @@ import pytest
 from tests.run.accounts import a_call, a_failed_call, an_account, tokens
 
 from outweigh.adapters.agents.outcome import outcome
-from outweigh.ports import AttemptOutcome
+from outweigh.ports.agents import AttemptOutcome
 from outweigh.record.components import Component, ComponentTokens
 from outweigh.record.cost import UNKNOWN_COST, CostProvenance, reported_cost
 from outweigh.record.run_record import AgentIdentity, AgentKind

@@ -5,7 +5,7 @@ from threading import Event
 import pytest
 from tests.run.courts import A_JUDGE
 
-from outweigh.ports import JudgeQuestion
+from outweigh.ports.judges import JudgeQuestion
 from outweigh.run.patience import ask
 from outweigh.testing.judges import FakeJudge, Said, a_question
 from outweigh.transcript.failure import FailureKind

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 from tests.run.rooms import BrokenRooms, Copies, WatchedRooms
 
-from outweigh.ports import SandboxProvider
+from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.run.loading import load_suite
 from outweigh.run.preflight import Premises, preflight
 from outweigh.run.preflight_findings import FindingKind, PreflightResult

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from outweigh.errors import name_some
 from outweigh.gateway.upstream import upstreams
 from outweigh.plugins import load, names
-from outweigh.ports import Agent
+from outweigh.ports.agents import Agent
 from outweigh.report.doctor_view import Part
 from outweigh.run.loading import LoadedSuite
 from outweigh.task.arm import Arm

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from outweigh.gateway.background import Background
 from outweigh.gateway.egress import Egress
-from outweigh.ports import Hosts
+from outweigh.ports.gateways import Hosts
 from outweigh.task.suite import SandboxSpec
 
 

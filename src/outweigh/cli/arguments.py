@@ -17,7 +17,7 @@ from outweigh.cli.kept_rules import KeptRules
 from outweigh.cli.suite_behind import experiment_behind, unheard_suites
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
-from outweigh.ports import Reporter
+from outweigh.ports.reporters import Reporter
 from outweigh.record.codec import InvalidLine, Located, refuse
 from outweigh.record.pricing import FirstKnown
 from outweigh.report.document import Report

@@ -12,7 +12,7 @@ from outweigh.cli.arguments import Parser
 from outweigh.cli.ci_host import CiHost
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.errors import UsageError
-from outweigh.ports import Comments, ForgeError
+from outweigh.ports.forges import Comments, ForgeError
 from outweigh.report.comment_text import run_number
 from outweigh.report.wording import visible
 

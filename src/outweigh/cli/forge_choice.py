@@ -7,7 +7,7 @@ from outweigh.adapters.forges.address import forge_of, project_of
 from outweigh.cli.arguments import Parser
 from outweigh.errors import UsageError
 from outweigh.plugins import load
-from outweigh.ports import Forge, ForgeProject
+from outweigh.ports.forges import Forge, ForgeProject
 
 
 def add_forge_options(parser: Parser) -> None:

@@ -29,7 +29,7 @@ from outweigh.cli.progress import ProgressLine, tell
 from outweigh.cli.reusing import note_drift
 from outweigh.cli.run_ending import say_how_it_ended
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.ports import ImportNotes, ImportRequest
+from outweigh.ports.importers import ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.record.secrecy import without_secrets
 from outweigh.record.trial import Trial

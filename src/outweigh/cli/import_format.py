@@ -9,7 +9,7 @@ from outweigh.adapters.stores.own_records import holds_own_records
 from outweigh.cli.import_way_out import TABLE, fitting, is_foreign_table, known_importers, way_out
 from outweigh.errors import UsageError
 from outweigh.plugins import load, names
-from outweigh.ports import Importer
+from outweigh.ports.importers import Importer
 
 
 def split_format(what: Sequence[str]) -> tuple[str | None, list[Path]]:

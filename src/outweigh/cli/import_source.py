@@ -13,7 +13,7 @@ from outweigh.adapters.stores.import_manifest import RECORDS_PREFIX, Import, Unr
 from outweigh.adapters.stores.import_tally import Tally
 from outweigh.cli.import_summary import count_of, say_known, say_what_came
 from outweigh.errors import EvidenceError, UsageError, name_some
-from outweigh.ports import FieldOrigin, Importer, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, Importer, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 
 SHOWN_ROWS = 3

@@ -8,7 +8,7 @@ from shlex import quote
 from outweigh.adapters.stores.import_manifest import Import
 from outweigh.adapters.stores.import_tally import Tally
 from outweigh.cli.plain_words import say
-from outweigh.ports import FieldOrigin
+from outweigh.ports.importers import FieldOrigin
 
 SHOWN_LINES = 10
 SHOWN_WARNINGS = 30

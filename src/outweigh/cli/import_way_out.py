@@ -8,7 +8,7 @@ from shlex import quote
 from outweigh.adapters.stores.own_records import holds_own_records
 from outweigh.errors import OutweighError
 from outweigh.plugins import load, names
-from outweigh.ports import Importer
+from outweigh.ports.importers import Importer
 
 TABLE = "table"
 TABLES = frozenset({".csv", ".tsv", ".parquet"})

@@ -11,9 +11,10 @@ from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.new_files import refuse_to_overwrite, write_files
 from outweigh.errors import UsageError
 from outweigh.plugins import names
-from outweigh.ports import DEFAULT_AGENT, SuiteFile
+from outweigh.ports.suites import DEFAULT_AGENT
 from outweigh.run.loading import SUITE_FILE
 from outweigh.run.starter import starter_files
+from outweigh.task.suite_draft import SuiteFile
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -36,7 +37,7 @@ def _from_elsewhere(options: argparse.Namespace, folder: Path) -> None:
     # Imported here: a starter suite needs none of it.
     from outweigh.cli.suite_formats import choose_skill_reader, choose_suite_reader  # noqa: PLC0415
     from outweigh.cli.suite_from_elsewhere import write_suite  # noqa: PLC0415
-    from outweigh.ports import SuiteWishes  # noqa: PLC0415
+    from outweigh.ports.suites import SuiteWishes  # noqa: PLC0415
 
     agent = None if options.agent is None else _known_agent(options.agent)
     source = Path(options.source or options.skill)

@@ -19,7 +19,7 @@ from outweigh.cli.progress import tell
 from outweigh.cli.trying import PREFLIGHT_FILE
 from outweigh.judge.brief import Brief
 from outweigh.plugins import load
-from outweigh.ports import Judge
+from outweigh.ports.judges import Judge
 from outweigh.record.check_result import CheckResult
 from outweigh.record.judgment import Judgment
 from outweigh.record.preference import Preference

@@ -15,7 +15,7 @@ from outweigh.cli.allowed_hosts import allowed_hosts
 from outweigh.cli.sandbox_choice import wanted_sandbox
 from outweigh.errors import UsageError
 from outweigh.plugins import load, names
-from outweigh.ports import SandboxError, SandboxProvider
+from outweigh.ports.sandboxes import SandboxError, SandboxProvider
 from outweigh.report.doctor_view import Part
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.room import room_of

@@ -9,7 +9,7 @@ from outweigh.cli.workshop import Equipment
 from outweigh.errors import UsageError
 from outweigh.gateway.model_gateway import ModelGateway
 from outweigh.gateway.upstream import Upstream, upstreams
-from outweigh.ports import Gateway
+from outweigh.ports.gateways import Gateway
 from outweigh.run.loading import LoadedSuite
 from outweigh.task.suite import GatewaySpec
 

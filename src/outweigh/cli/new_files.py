@@ -7,7 +7,7 @@ from pathlib import Path
 
 from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.errors import UsageError, name_some
-from outweigh.ports import SuiteFile
+from outweigh.task.suite_draft import SuiteFile
 
 
 def refuse_to_overwrite(paths: Iterable[Path], folder: Path) -> None:

@@ -15,7 +15,7 @@ from outweigh.cli.progress import tell
 from outweigh.cli.promotion_case import Case, Groundwork, decided_case, groundwork
 from outweigh.cli.setup_behind import setup_behind
 from outweigh.errors import UsageError
-from outweigh.ports import ForgeError, PullRequestDraft
+from outweigh.ports.forges import ForgeError, PullRequestDraft
 from outweigh.record.secrecy import without_passwords
 from outweigh.report.promotion_body import bounded, with_identity
 from outweigh.report.promotion_view import Carried, Destination, Promotion, promotion_report, proposal_title

@@ -15,7 +15,7 @@ from outweigh.cli.policy_options import ChosenPolicy, chosen_policy
 from outweigh.cli.suite_behind import experiment_behind, profile_for
 from outweigh.compare.comparison import Comparison, compare
 from outweigh.errors import EvidenceError, UsageError, name_some
-from outweigh.ports import FileChange
+from outweigh.ports.forges import FileChange
 from outweigh.record.run_record import RunRecord
 from outweigh.run.moved_files import Files, differing, files_by_path, left_to_do, moved_base
 from outweigh.run.tested_arm import ReadArtifact, arm_standing, tested_changes, tested_identity

@@ -35,7 +35,7 @@ from outweigh.compare.inference import Population, infer
 from outweigh.compare.judge_panel import judge_panel
 from outweigh.compare.ladder import Ladder, climb
 from outweigh.errors import UsageError
-from outweigh.ports import Reporter
+from outweigh.ports.reporters import Reporter
 from outweigh.report.document import Report
 from outweigh.report.report_contract import Judged, Provenance
 from outweigh.report.report_view import joint_report

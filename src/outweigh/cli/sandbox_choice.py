@@ -2,7 +2,7 @@
 
 from outweigh.errors import UsageError
 from outweigh.plugins import load
-from outweigh.ports import SandboxProvider
+from outweigh.ports.sandboxes import SandboxProvider
 
 
 def wanted_sandbox(kind: str) -> str:

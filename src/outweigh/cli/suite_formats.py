@@ -6,7 +6,7 @@ from pathlib import Path
 
 from outweigh.errors import UsageError, name_some
 from outweigh.plugins import load, names
-from outweigh.ports import SuiteReader
+from outweigh.ports.suites import SuiteReader
 
 SKILL_FORMAT = "skill-creator"
 """Where a skill has evals of several programs, these are meant."""

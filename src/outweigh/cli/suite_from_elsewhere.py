@@ -9,9 +9,10 @@ from outweigh.adapters.suites.writing import NOTES_FILE, suite_files
 from outweigh.cli.new_files import refuse_to_overwrite, write_files
 from outweigh.cli.plain_words import say
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteFile, SuiteReader, SuiteWishes
+from outweigh.ports.suites import SuiteReader, SuiteWishes
 from outweigh.run.arms import SKILL_FILE
 from outweigh.run.loading import SUITE_FILE, LoadedSuite, load_suite
+from outweigh.task.suite_draft import SuiteDraft, SuiteFile
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS
 
 SHOWN_NOTES = 8

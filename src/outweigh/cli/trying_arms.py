@@ -15,17 +15,9 @@ from outweigh.gateway.model_gateway import ModelGateway
 from outweigh.gateway.routes import Provider
 from outweigh.gateway.upstream import Upstream
 from outweigh.plugins import load
-from outweigh.ports import (
-    Agent,
-    AttemptOutcome,
-    AttemptRequest,
-    Gateway,
-    Meter,
-    MeterRequest,
-    ModelAccess,
-    SandboxError,
-    SandboxProvider,
-)
+from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
+from outweigh.ports.gateways import Gateway, Meter, MeterRequest, ModelAccess
+from outweigh.ports.sandboxes import SandboxError, SandboxProvider
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.status import Status
 from outweigh.record.trial import Trial

@@ -18,7 +18,9 @@ from outweigh.cli.scratch_folder import Scratch
 from outweigh.errors import UsageError
 from outweigh.gateway.allowed_hosts import AllowedHosts
 from outweigh.plugins import load
-from outweigh.ports import Agent, Gateway, Hosts, SandboxProvider
+from outweigh.ports.agents import Agent
+from outweigh.ports.gateways import Gateway, Hosts
+from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.run.loading import LoadedSuite
 from outweigh.run.watchlist import watchlist
 from outweigh.run.workshop import Workshop

@@ -11,7 +11,7 @@ from outweigh.gateway.allowed_hosts import AllowedHosts
 from outweigh.gateway.background import Background
 from outweigh.gateway.proxy_request import BadRequestError, ProxyRequest, parse
 from outweigh.gateway.splice import Line, hanging_up, splice
-from outweigh.ports import Door
+from outweigh.ports.sandboxes import Door
 
 DOOR = "hosts"
 _MOST_REMEMBERED = 1000

@@ -11,7 +11,7 @@ from outweigh.gateway.routes import Provider
 from outweigh.gateway.run_ledger import RunLedger
 from outweigh.gateway.run_meter import RunMeter
 from outweigh.gateway.upstream import Upstream
-from outweigh.ports import MeterRequest
+from outweigh.ports.gateways import MeterRequest
 from outweigh.record.pricing import FirstKnown
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from outweigh.gateway.held_body import BodyRoom
 from outweigh.gateway.kept_bodies import KeptBodies
 from outweigh.gateway.marked_parts import MarkerSearch
 from outweigh.gateway.run_key import new_run_key
-from outweigh.ports import MeterRequest
+from outweigh.ports.gateways import MeterRequest
 from outweigh.record.pricing import FirstKnown
 from outweigh.transcript.failure import Failure, FailureKind, failure
 from outweigh.transcript.model_call import Account, ModelCall

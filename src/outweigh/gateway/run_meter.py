@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from outweigh.gateway.background import Background
 from outweigh.gateway.run_ledger import RunLedger
-from outweigh.ports import Door
+from outweigh.ports.sandboxes import Door
 from outweigh.transcript.model_call import Account
 
 if TYPE_CHECKING:

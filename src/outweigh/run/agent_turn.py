@@ -4,16 +4,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from outweigh.ports import (
-    AttemptOutcome,
-    AttemptRequest,
-    Meter,
-    MeterRequest,
-    ModelAccess,
-    Sandbox,
-    SandboxError,
-    SandboxRequest,
-)
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.gateways import Meter, MeterRequest, ModelAccess
+from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxRequest
 from outweigh.run.draft import Draft
 from outweigh.run.workshop import Workshop
 

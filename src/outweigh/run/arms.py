@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from outweigh.errors import UsageError
-from outweigh.ports import Revisions
+from outweigh.ports.workspaces import Revisions
 from outweigh.run.revision_files import revision_files, revision_origin
 from outweigh.run.tree import paths_below, refuse_leading_out
 from outweigh.task.arm import Arm, ArmOrigin, ArmSpec, OverlayFile

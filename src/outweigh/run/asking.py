@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from outweigh.judge.one_object import UnusableAnswerError
 from outweigh.judge.question import again_text
-from outweigh.ports import JudgeAnswer, JudgeQuestion
+from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
 from outweigh.record.judgment import JudgeIdentity
 from outweigh.run.courtroom import Courtroom
 from outweigh.run.fees import Fees

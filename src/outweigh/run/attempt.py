@@ -8,11 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 from outweigh.errors import EvidenceError
-from outweigh.ports import (
-    Sandbox,
-    SandboxError,
-    SandboxRequest,
-)
+from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.record.secrecy import without_secrets
 from outweigh.record.status import EXCLUDED, Status

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from outweigh.ports import Sandbox, SandboxError
+from outweigh.ports.sandboxes import Sandbox, SandboxError
 from outweigh.record.check_result import CheckResult
 from outweigh.run import confined
 from outweigh.run.answer import answer_contains

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from outweigh.ports import Completed, Ending, Sandbox
+from outweigh.ports.sandboxes import Completed, Ending, Sandbox
 from outweigh.run import confined
 from outweigh.run.outcome import Outcome, bounded
 from outweigh.run.reports import REPORT_LIMIT, Cases, UnreadableReportError, read_report

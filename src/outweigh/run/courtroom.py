@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from threading import Event as Signal
 
-from outweigh.ports import Judge
+from outweigh.ports.judges import Judge
 from outweigh.record.pricing import FirstKnown
 from outweigh.run.material import Artifact
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from outweigh.ports import AttemptOutcome
+from outweigh.ports.agents import AttemptOutcome
 from outweigh.record.check_result import CheckResult
 from outweigh.record.cost import UNKNOWN_COST
 from outweigh.record.metering import Metering, Reported

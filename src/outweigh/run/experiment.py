@@ -7,7 +7,7 @@ from threading import Event as Signal
 
 from outweigh.compare.comparison import compare
 from outweigh.compare.evidence import Evidence, gather
-from outweigh.ports import RunStore
+from outweigh.ports.stores import RunStore
 from outweigh.record.attempt import Attempt
 from outweigh.record.codec import Located
 from outweigh.record.payment import paid_for

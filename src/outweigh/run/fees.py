@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from outweigh.ports import JudgeAnswer
+from outweigh.ports.judges import JudgeAnswer
 from outweigh.record.cost import UNKNOWN_COST, Cost, CostProvenance, reported_cost
 from outweigh.record.pricing import FirstKnown
 from outweigh.record.usage import NO_USAGE, Usage

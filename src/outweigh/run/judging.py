@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from outweigh.ports import RunStore
+from outweigh.ports.stores import RunStore
 from outweigh.record.judgment import Judgment
 from outweigh.run.case import Case, Docket, Judgments
 from outweigh.run.courtroom import Courtroom

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from outweigh.errors import UsageError
-from outweigh.ports import Revisions
+from outweigh.ports.workspaces import Revisions
 from outweigh.run.arms import ArmFiles, load_arm
 from outweigh.run.same_arms import refuse_unexplained_twins
 from outweigh.run.task_folder import load_task

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from outweigh.errors import name_some
-from outweigh.ports import AttemptOutcome
+from outweigh.ports.agents import AttemptOutcome
 from outweigh.record.components import Component, ComponentTokens
 from outweigh.record.cost import UNKNOWN_COST, Cost, CostProvenance
 from outweigh.record.metering import Metering, Reported

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 
-from outweigh.ports import FileChange, RevisionFile
+from outweigh.ports.forges import FileChange
+from outweigh.ports.workspaces import RevisionFile
 from outweigh.task.arm import OverlayFile
 
 Files = Mapping[str, OverlayFile]

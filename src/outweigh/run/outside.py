@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Event as Signal
 from time import sleep
 
-from outweigh.ports import OutsideJob, OutsideJobs, RunStore
+from outweigh.ports.outside import OutsideJob, OutsideJobs
+from outweigh.ports.stores import RunStore
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import EXCLUDED
 from outweigh.record.trial import Trial

@@ -4,7 +4,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
 
-from outweigh.ports import Judge, JudgeAnswer, JudgeQuestion
+from outweigh.ports.judges import Judge, JudgeAnswer, JudgeQuestion
 from outweigh.record.cost import UNKNOWN_COST
 from outweigh.record.usage import NO_USAGE
 from outweigh.transcript.failure import FailureKind, failure

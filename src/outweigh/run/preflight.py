@@ -11,7 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
 
-from outweigh.ports import Completed, Ending, Sandbox, SandboxError, SandboxProvider, SandboxRequest, Workspaces
+from outweigh.ports.sandboxes import Completed, Ending, Sandbox, SandboxError, SandboxProvider, SandboxRequest
+from outweigh.ports.workspaces import Workspaces
 from outweigh.run import confined
 from outweigh.run.checks import CHECK_ENVIRONMENT, evaluate
 from outweigh.run.disk_quota import disk_quota

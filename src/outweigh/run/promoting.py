@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from outweigh.errors import EvidenceError, OutweighError, UsageError
-from outweigh.ports import FileChange, Forge, ForgeError, ForgeProject, PullRequest, PullRequestDraft, Upstream
+from outweigh.ports.forges import FileChange, Forge, ForgeError, ForgeProject, PullRequest, PullRequestDraft, Upstream
 from outweigh.run.moved_files import files_by_path, is_carried_out
 
 BRANCH_PREFIX = "outweigh/promote-"

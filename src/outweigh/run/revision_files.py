@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 from outweigh.errors import UsageError
-from outweigh.ports import RevisionFile, Revisions
+from outweigh.ports.workspaces import RevisionFile, Revisions
 from outweigh.task.arm import ArmOrigin, ArmSpec
 from outweigh.task.configuration import ConfigurationKind, configuration_kind, imports_in
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from threading import Event
 
-from outweigh.ports import Door, SandboxRequest
+from outweigh.ports.sandboxes import Door, SandboxRequest
 from outweigh.task.suite import SandboxSpec
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from outweigh.errors import EvidenceError
-from outweigh.ports import FileChange
+from outweigh.ports.forges import FileChange
 from outweigh.record.run_record import RunRecord
 from outweigh.task.arm import ArmIdentity
 from outweigh.task.overlay_change import overlay_changes

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from outweigh.ports import Door, Hosts, Sandbox
+from outweigh.ports.gateways import Hosts
+from outweigh.ports.sandboxes import Door, Sandbox
 
 _HERE = "127.0.0.1"
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")

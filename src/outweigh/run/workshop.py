@@ -6,7 +6,11 @@ from datetime import datetime
 from pathlib import Path
 from threading import Event as Signal
 
-from outweigh.ports import Agent, Gateway, Hosts, RunStore, SandboxProvider, Workspaces
+from outweigh.ports.agents import Agent
+from outweigh.ports.gateways import Gateway, Hosts
+from outweigh.ports.sandboxes import SandboxProvider
+from outweigh.ports.stores import RunStore
+from outweigh.ports.workspaces import Workspaces
 from outweigh.run.watchlist import Watchlist
 from outweigh.task.arm import Arm
 from outweigh.task.suite import LimitsSpec, SandboxSpec

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from outweigh.adapters.workspaces.git import git
-from outweigh.ports import Agent, AttemptOutcome, ModelAccess, SandboxProvider
+from outweigh.ports.agents import Agent, AttemptOutcome
+from outweigh.ports.gateways import ModelAccess
+from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.record.status import Status
 from outweigh.record.usage import Usage
 from outweigh.task.arm import Arm

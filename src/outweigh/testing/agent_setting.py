@@ -12,7 +12,9 @@ import msgspec
 
 from outweigh.gateway.background import Background
 from outweigh.gateway.splice import Line, hanging_up, splice
-from outweigh.ports import AttemptRequest, Door, ModelAccess
+from outweigh.ports.agents import AttemptRequest
+from outweigh.ports.gateways import ModelAccess
+from outweigh.ports.sandboxes import Door
 from outweigh.record.trial import Trial
 from outweigh.task.arm import Arm
 from outweigh.task.task import Task

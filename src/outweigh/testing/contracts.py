@@ -4,7 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from outweigh.errors import EvidenceError
-from outweigh.ports import Reporter, Store
+from outweigh.ports.reporters import Reporter
+from outweigh.ports.stores import Store
 from outweigh.record.codec import InvalidLine, Record, encode, refuse
 from outweigh.report.document import Bullets, Heading, Listing, Picture, Report, Table, Tone
 from outweigh.testing.builders import a_judgment, a_run

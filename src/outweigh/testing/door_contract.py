@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from socket import create_connection, create_server
 
-from outweigh.ports import Door, Ending, SandboxError, SandboxRequest
+from outweigh.ports.sandboxes import Door, Ending, SandboxError, SandboxRequest
 from outweigh.testing.sandbox_setting import (
     PATIENCE_SECONDS,
     SOON_SECONDS,

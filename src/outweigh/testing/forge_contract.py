@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from outweigh.ports import Forge, ForgeError, ForgeProject, PullRequestDraft
+from outweigh.ports.forges import Forge, ForgeError, ForgeProject, PullRequestDraft
 
 DRAFT = PullRequestDraft(
     branch="outweigh/promote-1",

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.codec import decode, encode
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord

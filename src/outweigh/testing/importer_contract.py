@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from outweigh.errors import OutweighError
-from outweigh.ports import Importer, ImportNotes, ImportRequest
+from outweigh.ports.importers import Importer, ImportNotes, ImportRequest
 from outweigh.record.codec import decode, encode
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord

@@ -6,7 +6,7 @@ from threading import Event, Timer
 
 import msgspec
 
-from outweigh.ports import Judge
+from outweigh.ports.judges import Judge
 from outweigh.task.judge import JudgeSpec
 from outweigh.testing.judges import a_question
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from outweigh.ports import JudgeAnswer, JudgeQuestion
+from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
 from outweigh.record.cost import UNKNOWN_COST, Cost
 from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.task.judge import JudgeSpec

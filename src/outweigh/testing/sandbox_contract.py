@@ -5,7 +5,7 @@ Commands in the claims need nothing but a POSIX shell, `setsid`, and for doors `
 
 from dataclasses import replace
 
-from outweigh.ports import Ending, Sandbox, SandboxError
+from outweigh.ports.sandboxes import Ending, Sandbox, SandboxError
 from outweigh.testing.door_contract import DoorContract
 from outweigh.testing.sandbox_setting import DAEMON, DAEMON_LIVES, PATIENCE_SECONDS, SOON_SECONDS, is_still, shell
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from socket import SHUT_RDWR, socket
 from threading import Event, Thread
 
-from outweigh.ports import Completed, Door, Sandbox, SandboxProvider, SandboxRequest
+from outweigh.ports.sandboxes import Completed, Door, Sandbox, SandboxProvider, SandboxRequest
 
 # Writes to a file of the workspace for as long as it lives, in a session of its own, with nothing held open.
 DAEMON = "setsid sh -c 'while :; do echo alive >>beat; sleep 0.05; done' </dev/null >/dev/null 2>&1 &"

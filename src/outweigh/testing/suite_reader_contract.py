@@ -6,8 +6,9 @@ from pathlib import Path
 
 from outweigh.adapters.suites.writing import suite_files
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes
+from outweigh.ports.suites import SuiteReader, SuiteWishes
 from outweigh.run.loading import LoadedSuite, load_suite
+from outweigh.task.suite_draft import SuiteDraft
 
 WISHES = SuiteWishes(agent="claude-code", model=None)
 _VALUES = (b"null", b"-1", b'"x"', b'""', b"[]", b"{}", b"1e400", b"true", b"\xff", b"NaN", b'"../x"', b'"\\ud800"')

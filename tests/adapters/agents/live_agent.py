@@ -14,7 +14,7 @@ from tests.parts import require
 from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
 from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports import SandboxProvider
+from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.record.status import Status
 from outweigh.run.arms import ArmFiles, load_arm
 from outweigh.task.arm import Arm, ArmSpec, McpServer, OverlayFile

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports import Sandbox
+from outweigh.ports.sandboxes import Sandbox
 from outweigh.testing.sandbox_setting import a_request
 
 PROGRAMS = Path(__file__).parents[3] / ".agents" / "bin"

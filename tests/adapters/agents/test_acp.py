@@ -11,7 +11,7 @@ from tests.adapters.agents.programs import PROGRAMS, a_room
 from outweigh.adapters.agents.acp import Acp
 from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.installed import this_python
-from outweigh.ports import AttemptOutcome
+from outweigh.ports.agents import AttemptOutcome
 from outweigh.record.status import Status
 from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.task.arm import Arm, McpServer

@@ -12,7 +12,7 @@ from tests.adapters.agents.programs import a_program, a_room
 from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
 from outweigh.adapters.agents.launch import Launch, Left, read_whole
 from outweigh.errors import UsageError
-from outweigh.ports import AttemptOutcome, AttemptRequest
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
 from outweigh.record.status import Status
 from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.task.arm import Arm, McpServer

@@ -15,7 +15,7 @@ from outweigh.adapters.forges.address import forge_of, project_of
 from outweigh.adapters.forges.github import GitHub
 from outweigh.adapters.forges.gitlab import GitLab
 from outweigh.adapters.forges.plain_git import PlainGit
-from outweigh.ports import ForgeError, ForgeProject
+from outweigh.ports.forges import ForgeError, ForgeProject
 from outweigh.testing.forge_contract import DRAFT, ForgeContract, Ground
 
 NOWHERE = "http://127.0.0.1:9"

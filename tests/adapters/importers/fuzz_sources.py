@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from outweigh.plugins import load, names
-from outweigh.ports import Importer
+from outweigh.ports.importers import Importer
 from outweigh.testing.damage.source_damage import Source, source_at
 from outweigh.testing.importer_contract import ImporterContract
 

@@ -9,7 +9,7 @@ import pytest
 from outweigh.adapters.importers.swe_bench import SweBench, repository_of
 from outweigh.adapters.importers.terminal_bench import TerminalBench
 from outweigh.errors import UsageError
-from outweigh.ports import Importer
+from outweigh.ports.importers import Importer
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.testing.importer_contract import ImporterContract, read_all

@@ -16,7 +16,7 @@ from tests.adapters.importers.fuzz_sources import Sample, samples
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.plugins import load, names
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
 from outweigh.testing.damage.source_damage import broken, without_figure, without_value

@@ -20,7 +20,7 @@ from outweigh.adapters.importers.source_text import json_lines, read_json
 from outweigh.adapters.importers.source_yaml import read_yaml
 from outweigh.adapters.importers.swe_bench import SweBench
 from outweigh.errors import EvidenceError
-from outweigh.ports import Importer, ImportNotes
+from outweigh.ports.importers import Importer, ImportNotes
 from outweigh.record.run_record import RunRecord
 from outweigh.testing.importer_contract import read_all
 from outweigh.transcript.repeated_keys import RepeatedKeyError, decode_once

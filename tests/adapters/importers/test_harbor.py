@@ -7,7 +7,7 @@ from tests.adapters.importers.harbor_jobs import TRAJECTORY, a_job, a_trial, lea
 
 from outweigh.adapters.importers.harbor import Harbor
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.ports import Importer
+from outweigh.ports.importers import Importer
 from outweigh.record.run_record import AgentKind, RunRecord
 from outweigh.record.status import Status
 from outweigh.record.usage import Usage

@@ -10,7 +10,7 @@ from tests.adapters.importers.inspect_logs import eval_log, finished_log, header
 
 from outweigh.adapters.importers.inspect_importer import InspectImporter
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.testing.importer_contract import ImporterContract, read_all

@@ -11,7 +11,7 @@ from tests.adapters.importers.inspect_logs import summary
 from outweigh.adapters.importers.inspect_sample import Evaluation, sample_runs
 from outweigh.adapters.importers.inspect_summary import Summary, read_summaries, summary_of
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import mapping
 from outweigh.transcript.json_lines import decode_json

@@ -6,7 +6,7 @@ import pytest
 
 from outweigh.adapters.importers.scylla import Scylla
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status

@@ -22,7 +22,7 @@ from tests.adapters.importers.scylla_experiments import (
 )
 
 from outweigh.adapters.importers.scylla import Scylla
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status

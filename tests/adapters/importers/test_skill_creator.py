@@ -8,7 +8,7 @@ import pytest
 
 from outweigh.adapters.importers.skill_creator import SkillCreator
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.run_record import RunRecord
 from outweigh.testing.importer_contract import ImporterContract, read_all
 

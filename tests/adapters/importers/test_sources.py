@@ -15,7 +15,7 @@ from outweigh.adapters.importers.source_text import json_lines, read_bytes, read
 from outweigh.adapters.importers.source_time import moment, seconds_between, seconds_of_milliseconds
 from outweigh.adapters.importers.zip_members import archive
 from outweigh.errors import EvidenceError
-from outweigh.ports import FieldOrigin, ImportNotes
+from outweigh.ports.importers import FieldOrigin, ImportNotes
 
 
 def test_text_of_windows_is_read_and_noted(tmp_path: Path) -> None:

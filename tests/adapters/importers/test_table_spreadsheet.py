@@ -7,7 +7,7 @@ import pytest
 
 from outweigh.adapters.importers.table import Table
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.run_record import RunRecord
 from outweigh.testing.importer_contract import read_all
 

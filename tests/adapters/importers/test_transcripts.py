@@ -12,7 +12,7 @@ from outweigh.adapters.importers.atif import Atif
 from outweigh.adapters.importers.claude_code import ClaudeCode
 from outweigh.adapters.importers.codex import Codex
 from outweigh.adapters.importers.mini_swe_agent import MiniSweAgent
-from outweigh.ports import Importer
+from outweigh.ports.importers import Importer
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.record.usage import NO_USAGE, Usage

@@ -8,7 +8,7 @@ import pytest
 from tests.adapters.judges.backends import HOUR, KEY, a_judge, a_server, closed_port, handing_in, saying
 
 from outweigh.adapters.judges.anthropic_sdk import AnthropicSdk
-from outweigh.ports import Judge
+from outweigh.ports.judges import Judge
 from outweigh.task.judge import JudgeSpec
 from outweigh.testing.judge_contract import ANSWER, JudgeContract
 from outweigh.testing.judges import a_question

@@ -10,7 +10,7 @@ from tests.adapters.judges.backends import HOUR, a_judge, a_server, closed_port,
 from tests.parts import require
 
 from outweigh.adapters.judges.claude_cli import ClaudeCli
-from outweigh.ports import Judge
+from outweigh.ports.judges import Judge
 from outweigh.task.judge import JudgeSpec
 from outweigh.testing.judge_contract import ANSWER, CancellableJudgeContract
 from outweigh.testing.judges import a_question

@@ -10,7 +10,7 @@ import pytest
 from tests.adapters.judges.backends import a_judge
 
 from outweigh.adapters.judges.command import Command
-from outweigh.ports import Judge
+from outweigh.ports.judges import Judge
 from outweigh.task.judge import JudgeSpec
 from outweigh.testing.judge_contract import CancellableJudgeContract
 from outweigh.testing.judges import a_question

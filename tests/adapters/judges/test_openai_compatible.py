@@ -8,7 +8,7 @@ import pytest
 from tests.adapters.judges.backends import HOUR, a_judge, a_server, closed_port, saying
 
 from outweigh.adapters.judges.openai_compatible import OpenAiCompatible
-from outweigh.ports import Judge
+from outweigh.ports.judges import Judge
 from outweigh.task.judge import JudgeSpec
 from outweigh.testing.judge_contract import ANSWER, JudgeContract
 from outweigh.testing.judges import a_question

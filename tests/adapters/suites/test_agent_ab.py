@@ -10,8 +10,9 @@ from tests.adapters.suites.foreign_suites import AB_SUITE, ab_suite, write
 from outweigh.adapters.suites.agent_ab import AgentAb
 from outweigh.adapters.suites.git_head import head_commit
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes
+from outweigh.ports.suites import SuiteReader, SuiteWishes
 from outweigh.task.check import CommandCheck
+from outweigh.task.suite_draft import SuiteDraft
 from outweigh.task.task import GitSource
 from outweigh.testing.suite_reader_contract import WISHES, SuiteReaderContract, written
 

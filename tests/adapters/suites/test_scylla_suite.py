@@ -14,8 +14,9 @@ from tests.adapters.suites.foreign_suites import (
 
 from outweigh.adapters.suites.scylla import Scylla
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes
+from outweigh.ports.suites import SuiteReader, SuiteWishes
 from outweigh.task.rubric import BinaryCriterion, ChecklistCriterion, ScaledCriterion
+from outweigh.task.suite_draft import SuiteDraft
 from outweigh.task.task import GitSource
 from outweigh.testing.suite_reader_contract import WISHES, SuiteReaderContract, written
 

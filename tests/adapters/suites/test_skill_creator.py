@@ -10,8 +10,9 @@ from tests.adapters.suites.skills import EVALS, SKILL, a_skill, one_eval
 
 from outweigh.adapters.suites.skill_creator import SkillCreator
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes, TaskDraft
+from outweigh.ports.suites import SuiteReader, SuiteWishes
 from outweigh.task.rubric import BinaryCriterion, ScaledCriterion
+from outweigh.task.suite_draft import SuiteDraft, TaskDraft
 from outweigh.testing.suite_reader_contract import WISHES, SuiteReaderContract, written
 
 

@@ -16,9 +16,10 @@ from tests.adapters.suites.foreign_suites import (
 from outweigh.adapters.suites.scenario_checks import Assertion, check_of
 from outweigh.adapters.suites.skill_validator import SkillValidator
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes
+from outweigh.ports.suites import SuiteReader, SuiteWishes
 from outweigh.task.check import AnswerContainsCheck, CommandCheck, FileContainsCheck, FileExistsCheck, UnchangedCheck
 from outweigh.task.rubric import BinaryCriterion, ScaledCriterion
+from outweigh.task.suite_draft import SuiteDraft
 from outweigh.testing.suite_reader_contract import WISHES, SuiteReaderContract, written
 
 

@@ -9,8 +9,9 @@ from tests.adapters.suites.foreign_suites import skillci_suite, skillci_task, wr
 
 from outweigh.adapters.suites.skillci import SkillCi
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteDraft, SuiteReader, SuiteWishes, TaskDraft
+from outweigh.ports.suites import SuiteReader, SuiteWishes
 from outweigh.task.check import CommandCheck, FileContainsCheck, FileExistsCheck, TestSuiteCheck
+from outweigh.task.suite_draft import SuiteDraft, TaskDraft
 from outweigh.testing.suite_reader_contract import WISHES, SuiteReaderContract, written
 
 NOBODY = SuiteWishes(agent=None, model=None)

@@ -11,7 +11,7 @@ from outweigh.adapters.agents.command_line import CommandLineAgent, PlaceOptions
 from outweigh.adapters.agents.installed import this_python
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
-from outweigh.ports import AttemptRequest
+from outweigh.ports.agents import AttemptRequest
 from outweigh.task.arm import Arm, McpServer, VariableName
 from outweigh.transcript.acp import AcpReader
 

@@ -4,7 +4,7 @@ from outweigh.adapters.agents.command_line import CommandLineAgent, ProgramOptio
 from outweigh.adapters.agents.launch import Launch, Left, read_whole
 from outweigh.adapters.agents.litellm_route import KEYS, OWN_WAYS, litellm_route, spoken_provider
 from outweigh.adapters.agents.prompt import prompt
-from outweigh.ports import AttemptRequest
+from outweigh.ports.agents import AttemptRequest
 from outweigh.task.arm import Arm
 from outweigh.task.places import places_of
 from outweigh.transcript.agent_report import AgentReport

@@ -7,7 +7,7 @@ import msgspec
 from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
-from outweigh.ports import AttemptRequest
+from outweigh.ports.agents import AttemptRequest
 from outweigh.task.arm import Arm, McpServer
 from outweigh.transcript.claude_code import ClaudeCodeReader
 

@@ -7,7 +7,8 @@ from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.launch import Launch, Left, read_whole
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.adapters.agents.toml_text import toml_value
-from outweigh.ports import AttemptRequest, ModelAccess
+from outweigh.ports.agents import AttemptRequest
+from outweigh.ports.gateways import ModelAccess
 from outweigh.task.arm import Arm, McpServer
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.codex import CodexReader

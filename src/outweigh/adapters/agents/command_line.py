@@ -20,7 +20,8 @@ from outweigh.adapters.agents.outcome import outcome
 from outweigh.adapters.agents.sign_in import sign_in
 from outweigh.adapters.agents.told import explained, told
 from outweigh.errors import UsageError
-from outweigh.ports import AttemptOutcome, AttemptRequest, Sandbox
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.sandboxes import Sandbox
 from outweigh.record.run_record import AgentIdentity, AgentKind
 from outweigh.record.status import Status
 from outweigh.task.arm import Arm

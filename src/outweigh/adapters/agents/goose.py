@@ -8,7 +8,7 @@ from outweigh.adapters.agents.asked_provider import asked_provider
 from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
-from outweigh.ports import AttemptRequest
+from outweigh.ports.agents import AttemptRequest
 from outweigh.task.arm import Arm, McpServer
 from outweigh.transcript.goose import GooseReader
 

@@ -5,7 +5,7 @@ Both are looked at from inside: a link that the agent planted leads nowhere that
 
 from collections.abc import Mapping, Sequence
 
-from outweigh.ports import Ending, Sandbox
+from outweigh.ports.sandboxes import Ending, Sandbox
 
 SIZE_LIMIT = 64 * 2**20
 _PATIENCE_SECONDS = 60.0

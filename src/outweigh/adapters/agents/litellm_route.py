@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from outweigh.ports import AttemptRequest, ModelAccess
+from outweigh.ports.agents import AttemptRequest
+from outweigh.ports.gateways import ModelAccess
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 OWN_WAYS = (

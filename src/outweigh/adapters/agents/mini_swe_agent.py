@@ -8,7 +8,7 @@ from outweigh.adapters.agents.command_line import CommandLineAgent, TurnOptions
 from outweigh.adapters.agents.launch import Launch, read_whole
 from outweigh.adapters.agents.litellm_route import KEYS, OWN_WAYS, litellm_route, spoken_provider
 from outweigh.adapters.agents.prompt import prompt
-from outweigh.ports import AttemptRequest
+from outweigh.ports.agents import AttemptRequest
 from outweigh.task.arm import Arm
 from outweigh.transcript.mini_swe_agent import MiniSweAgentReader
 

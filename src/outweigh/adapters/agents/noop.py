@@ -1,7 +1,8 @@
 """An agent that does nothing: what a suite scores without any work."""
 
 from outweigh.adapters.agents.outcome import outcome
-from outweigh.ports import AttemptOutcome, AttemptRequest, Sandbox
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.sandboxes import Sandbox
 from outweigh.record.cost import reported_cost
 from outweigh.record.run_record import AgentIdentity, AgentKind
 from outweigh.record.usage import Usage

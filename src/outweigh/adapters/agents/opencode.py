@@ -8,7 +8,8 @@ from outweigh.adapters.agents.asked_provider import asked_provider
 from outweigh.adapters.agents.command_line import CommandLineAgent
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
-from outweigh.ports import AttemptRequest, ModelAccess
+from outweigh.ports.agents import AttemptRequest
+from outweigh.ports.gateways import ModelAccess
 from outweigh.task.arm import Arm, McpServer
 from outweigh.transcript.opencode import OpenCodeReader
 

@@ -3,7 +3,8 @@
 from outweigh.adapters.agents.noop import NOTHING_USED
 from outweigh.adapters.agents.outcome import early_end, outcome
 from outweigh.adapters.agents.solution import ENTRY, has_solution, run_solution
-from outweigh.ports import AttemptOutcome, AttemptRequest, Completed, Sandbox
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.sandboxes import Completed, Sandbox
 from outweigh.record.cost import reported_cost
 from outweigh.record.run_record import AgentIdentity, AgentKind
 from outweigh.record.status import Status

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from outweigh.ports import AttemptOutcome, Completed, Ending
+from outweigh.ports.agents import AttemptOutcome
+from outweigh.ports.sandboxes import Completed, Ending
 from outweigh.record.cost import UNKNOWN_COST
 from outweigh.record.run_record import AgentIdentity
 from outweigh.record.status import Status

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from shutil import rmtree
 
-from outweigh.ports import Sandbox
+from outweigh.ports.sandboxes import Sandbox
 
 PRIVATE_FOLDER = ".outweigh"
 """A reserved name: sandboxes read and write the workspace only, so what does not belong to the task lives here."""

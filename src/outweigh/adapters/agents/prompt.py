@@ -1,6 +1,6 @@
 """What an agent is asked."""
 
-from outweigh.ports import AttemptRequest
+from outweigh.ports.agents import AttemptRequest
 
 
 def prompt(request: AttemptRequest) -> str:

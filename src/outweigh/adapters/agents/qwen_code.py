@@ -9,7 +9,7 @@ from outweigh.adapters.agents.gemini_cli import EXIT_CODES
 from outweigh.adapters.agents.launch import Launch
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.adapters.agents.tool_servers import tool_servers
-from outweigh.ports import AttemptRequest
+from outweigh.ports.agents import AttemptRequest
 from outweigh.task.arm import Arm
 from outweigh.transcript.qwen_code import QwenCodeReader
 

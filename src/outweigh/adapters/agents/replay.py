@@ -13,7 +13,8 @@ import msgspec
 
 from outweigh.adapters.agents.outcome import outcome
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.ports import AttemptOutcome, AttemptRequest, Ending, Sandbox
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.sandboxes import Ending, Sandbox
 from outweigh.record.codec import decode_lines, refuse
 from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
 from outweigh.record.status import Status

@@ -19,7 +19,8 @@ from outweigh.adapters.agents.script import (
 from outweigh.adapters.agents.simulated import Simulated, chance, simulate
 from outweigh.adapters.agents.steps import perform
 from outweigh.errors import UsageError
-from outweigh.ports import AttemptOutcome, AttemptRequest, Sandbox
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.sandboxes import Sandbox
 from outweigh.record.cost import reported_cost
 from outweigh.record.run_record import AgentIdentity, AgentKind
 from outweigh.record.status import Status

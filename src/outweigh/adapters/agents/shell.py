@@ -19,7 +19,8 @@ from outweigh.adapters.agents.private_folder import PRIVATE_FOLDER, private_fold
 from outweigh.adapters.agents.prompt import prompt
 from outweigh.adapters.agents.usage_report import NOTHING_SAID, SIZE_LIMIT, UsageReport, read_report
 from outweigh.errors import UsageError
-from outweigh.ports import AttemptOutcome, AttemptRequest, Completed, Sandbox, SandboxError
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.sandboxes import Completed, Sandbox, SandboxError
 from outweigh.record.run_record import AgentIdentity, AgentKind
 from outweigh.record.secrecy import without_secrets
 from outweigh.record.status import Status

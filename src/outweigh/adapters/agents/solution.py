@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from outweigh.adapters.agents.private_folder import PRIVATE_FOLDER, private_folder
-from outweigh.ports import Completed, Sandbox
+from outweigh.ports.sandboxes import Completed, Sandbox
 from outweigh.task.task import Task
 
 ENTRY = "solve.sh"

@@ -6,7 +6,8 @@ from time import monotonic
 from outweigh.adapters.agents.outcome import early_end
 from outweigh.adapters.agents.script import AnyStep, Run, Sleep, Solution, Write
 from outweigh.adapters.agents.solution import ENTRY, has_solution, run_solution
-from outweigh.ports import AttemptRequest, Completed, Sandbox
+from outweigh.ports.agents import AttemptRequest
+from outweigh.ports.sandboxes import Completed, Sandbox
 from outweigh.record.status import Status
 
 _SHORTEST = 0.001

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from outweigh.adapters.agents.outcome import early_end, outcome
-from outweigh.ports import AttemptOutcome, Completed, Ending
+from outweigh.ports.agents import AttemptOutcome
+from outweigh.ports.sandboxes import Completed, Ending
 from outweigh.record.cost import reported_cost
 from outweigh.record.run_record import AgentIdentity
 from outweigh.record.status import Status

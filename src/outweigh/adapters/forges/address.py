@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
-from outweigh.ports import ForgeProject
+from outweigh.ports.forges import ForgeProject
 
 _SHORT = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:@]+):(?P<path>[^/].*)")
 _PAGES = {"github": "https://{host}/{path}/pull/new/{branch}", "gitlab": "https://{host}/{path}/-/merge_requests/new"}

@@ -5,7 +5,7 @@ from subprocess import TimeoutExpired
 
 from outweigh.adapters.forges.rest import TIMEOUT_SECONDS, Reply
 from outweigh.apart import run_apart
-from outweigh.ports import ForgeError
+from outweigh.ports.forges import ForgeError
 
 PROGRAM = "gh"
 _SHOWN = 300

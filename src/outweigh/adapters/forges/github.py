@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from outweigh.adapters.forges.gh_program import GhTransport, gh_installed
 from outweigh.adapters.forges.rest import HttpTransport, RefusedError, Rest, safe_address
-from outweigh.ports import ForgeError, ForgeProject, PullRequest, PullRequestDraft
+from outweigh.ports.forges import ForgeError, ForgeProject, PullRequest, PullRequestDraft
 
 TOKENS = ("GITHUB_TOKEN", "GH_TOKEN")
 _PUBLIC_HOST, _PUBLIC_API = "github.com", "https://api.github.com"

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from outweigh.adapters.forges.rest import HttpTransport, RefusedError, Rest, safe_address
-from outweigh.ports import ForgeError, ForgeProject, PullRequest, PullRequestDraft
+from outweigh.ports.forges import ForgeError, ForgeProject, PullRequest, PullRequestDraft
 
 TOKEN = "GITLAB_TOKEN"
 _PUBLIC_HOST, _PUBLIC_API = "gitlab.com", "https://gitlab.com/api/v4"

@@ -1,7 +1,7 @@
 """No forge at all: the branch is pushed, and a person opens the pull request."""
 
 from outweigh.adapters.forges.address import page_to_open
-from outweigh.ports import ForgeProject, PullRequest, PullRequestDraft
+from outweigh.ports.forges import ForgeProject, PullRequest, PullRequestDraft
 
 
 class PlainGit:

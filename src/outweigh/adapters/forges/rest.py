@@ -12,7 +12,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import msgspec
 
-from outweigh.ports import ForgeError
+from outweigh.ports.forges import ForgeError
 
 TIMEOUT_SECONDS = 60.0
 LARGEST_ANSWER = 16 * 2**20

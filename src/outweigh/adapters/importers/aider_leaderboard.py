@@ -8,7 +8,7 @@ from typing import Any
 from outweigh.adapters.importers.source_text import head
 from outweigh.adapters.importers.source_yaml import read_yaml
 from outweigh.errors import EvidenceError, name_some
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import amount, count, mapping, name
 

@@ -11,7 +11,7 @@ from outweigh.adapters.importers.trajectory_facts import TRAJECTORY, trajectory_
 from outweigh.adapters.importers.transcript_place import all_look_right, place_of, transcript_files
 from outweigh.adapters.importers.transcript_run import Originals, without_outcome
 from outweigh.errors import EvidenceError
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.atif import AtifTrajectory
 from outweigh.transcript.atif_file import UNKNOWN_VERSION, read_trajectory

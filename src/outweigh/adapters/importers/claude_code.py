@@ -17,7 +17,7 @@ from outweigh.adapters.importers.transcript_run import (
     transcript_run,
     without_outcome,
 )
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.claude_code import read_claude_code

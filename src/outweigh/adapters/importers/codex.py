@@ -15,7 +15,7 @@ from outweigh.adapters.importers.transcript_run import (
     transcript_run,
     without_outcome,
 )
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.codex import CodexReader
 from outweigh.transcript.codex_session import CodexSessionReader

@@ -12,7 +12,7 @@ from outweigh.adapters.importers.imported_run import kept_fields, origins
 from outweigh.adapters.importers.source_text import LINE_LIMIT, as_utf8, head, opened, read_json
 from outweigh.adapters.importers.source_time import moment
 from outweigh.errors import EvidenceError
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.collected import from_collected, looks_collected
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status

@@ -6,7 +6,7 @@ from typing import Any
 
 from outweigh.adapters.importers.source_text import json_lines, read_json
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.transcript.fields import amount_at, count_at, table_at, text_at
 from outweigh.transcript.foreign import mapping, sequence
 

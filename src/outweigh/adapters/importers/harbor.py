@@ -17,7 +17,7 @@ from outweigh.adapters.importers.repeats import Numbered, Sighting, number_repea
 from outweigh.adapters.importers.source_text import head, read_bytes, read_json
 from outweigh.adapters.importers.trajectory_facts import TRAJECTORY, trajectory_facts
 from outweigh.errors import EvidenceError, UsageError, name_some
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.atif import AtifTrajectory
 from outweigh.transcript.atif_file import read_trajectory

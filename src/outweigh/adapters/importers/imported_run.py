@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from outweigh.ports import FieldOrigin
+from outweigh.ports.importers import FieldOrigin
 from outweigh.record.check_result import CheckResult
 from outweigh.record.cost import UNKNOWN_COST
 from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord

@@ -15,7 +15,7 @@ from outweigh.adapters.importers.inspect_log import InspectLog, inspect_log, is_
 from outweigh.adapters.importers.inspect_sample import Evaluation, sample_runs
 from outweigh.adapters.importers.inspect_summary import summary_of
 from outweigh.errors import EvidenceError
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import amount, count, mapping, name, sequence
 

@@ -13,7 +13,7 @@ from outweigh.adapters.importers.inspect_summary import Summary, read_summaries
 from outweigh.adapters.importers.source_text import as_utf8, head, read_bytes
 from outweigh.adapters.importers.zip_members import Archive, archive
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.transcript.foreign import mapping, sequence
 from outweigh.transcript.json_lines import decode_json
 

@@ -11,7 +11,7 @@ from outweigh.adapters.importers.imported_run import UNKNOWN_COLUMNS, agent, bui
 from outweigh.adapters.importers.inspect_score import scored_checks
 from outweigh.adapters.importers.inspect_summary import Summary
 from outweigh.adapters.importers.source_time import moments
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.cost import UNKNOWN_COST, Cost, reported_cost
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from outweigh.adapters.importers.imported_run import outcome
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.check_result import CheckResult
 from outweigh.transcript.foreign import amount
 

@@ -12,7 +12,7 @@ from outweigh.adapters.importers.source_text import json_document, read_bytes
 from outweigh.adapters.importers.transcript_place import place_of, transcript_files
 from outweigh.adapters.importers.transcript_run import Originals, transcript_origins, transcript_run, without_outcome
 from outweigh.errors import EvidenceError, OutweighError
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.foreign import mapping

@@ -13,7 +13,7 @@ from outweigh.adapters.importers.mlflow_run import FIGURES, Deciding, case_run, 
 from outweigh.adapters.importers.mlflow_store import MlflowStore, is_mlflow, mlflow_store
 from outweigh.adapters.importers.repeats import numbered
 from outweigh.errors import EvidenceError, name_some
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import amount
 

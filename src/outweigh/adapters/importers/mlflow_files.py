@@ -8,7 +8,7 @@ from outweigh.adapters.importers.mlflow_trace import root_inputs, trace_cases
 from outweigh.adapters.importers.source_text import read_json, read_text
 from outweigh.adapters.importers.source_time import moment
 from outweigh.adapters.importers.source_yaml import read_yaml
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.transcript.foreign import mapping, name, sequence
 
 META, TRACE = "meta.yaml", "trace_info.yaml"

@@ -16,7 +16,7 @@ from outweigh.adapters.importers.mlflow_database import (
 from outweigh.adapters.importers.mlflow_files import ARTIFACTS, META, TRACE, folder_cases, folder_run
 from outweigh.adapters.importers.mlflow_table import is_evaluation_table, table_cases
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 
 _PASSED_BY = frozenset({".git", "node_modules", ".venv", "venv"})
 _RUN_ID = re.compile(r"[0-9a-f]{32}")

@@ -9,7 +9,7 @@ from outweigh.adapters.importers.identity import fingerprint
 from outweigh.adapters.importers.mlflow_case import Assessment, Case
 from outweigh.adapters.importers.mlflow_trace import root_inputs, trace_cases
 from outweigh.adapters.importers.source_text import head, read_json
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.transcript.foreign import amount, mapping, name, sequence, text
 
 INPUT_COLUMNS = ("inputs", "request")

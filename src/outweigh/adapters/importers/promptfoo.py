@@ -12,7 +12,7 @@ from outweigh.adapters.importers.promptfoo_row import Row, row_run
 from outweigh.adapters.importers.repeats import numbered
 from outweigh.adapters.importers.source_text import head, read_json
 from outweigh.errors import EvidenceError
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import count, mapping, name, sequence
 

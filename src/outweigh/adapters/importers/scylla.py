@@ -7,7 +7,7 @@ from outweigh.adapters.importers.imported_run import origins
 from outweigh.adapters.importers.scylla_folders import folder_records, has_run_folder
 from outweigh.adapters.importers.scylla_table import is_scylla_table, table_records
 from outweigh.errors import EvidenceError
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from outweigh.adapters.importers.source_text import read_json, read_text
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.transcript.foreign import mapping
 
 _SAYS = re.compile(r"^\*\*(?P<key>[^*]+)\*\*:\s*(?P<value>.+?)\s*$", re.MULTILINE)

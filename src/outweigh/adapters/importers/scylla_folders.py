@@ -14,7 +14,7 @@ from outweigh.adapters.importers.scylla_judge_folders import judge_records
 from outweigh.adapters.importers.scylla_run_folder import Experiment, RunFolder, folder_run
 from outweigh.adapters.importers.source_text import head
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import count, mapping, name

@@ -11,7 +11,7 @@ from outweigh.adapters.importers.scylla_judgments import Part, scylla_judgment
 from outweigh.adapters.importers.scylla_run_folder import RunFolder
 from outweigh.adapters.importers.source_time import moment
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.judgment import Judgment
 from outweigh.transcript.foreign import amount, mapping, name, sequence, text
 

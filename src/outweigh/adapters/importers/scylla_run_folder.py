@@ -14,7 +14,7 @@ from outweigh.adapters.importers.scylla_files import about_model, document
 from outweigh.adapters.importers.scylla_names import family_of, shown_model
 from outweigh.adapters.importers.source_time import moment
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.check_result import CheckResult
 from outweigh.record.cost import reported_cost
 from outweigh.record.run_record import AgentIdentity, RunRecord

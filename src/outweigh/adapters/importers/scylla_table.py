@@ -15,7 +15,7 @@ from outweigh.adapters.importers.source_text import head
 from outweigh.adapters.importers.table_cell import known, quantity, truth, whole_number
 from outweigh.adapters.importers.table_source import TableRow, table_rows
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.cost import reported_cost
 from outweigh.record.judgment import Judgment
 from outweigh.record.run_record import RunRecord

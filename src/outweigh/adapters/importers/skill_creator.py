@@ -11,7 +11,7 @@ from outweigh.adapters.importers.skill_folders import folder_runs, run_folders
 from outweigh.adapters.importers.skill_run import SkillRun, skill_record
 from outweigh.adapters.importers.source_text import head, read_json
 from outweigh.errors import EvidenceError, name_some
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import mapping, name
 

@@ -12,7 +12,7 @@ from outweigh.adapters.importers.skill_run import SkillRun, counted, graded, tas
 from outweigh.adapters.importers.source_text import read_bytes, read_json
 from outweigh.adapters.importers.source_time import seconds_of_milliseconds
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.record.status import Status
 from outweigh.transcript.foreign import amount, count, mapping
 

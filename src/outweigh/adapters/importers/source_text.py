@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.transcript.repeated_keys import RepeatedKeyError, decode_once
 
 WHOLE_LIMIT = 512 * 2**20

@@ -5,7 +5,7 @@ from typing import Any
 
 from outweigh.adapters.importers.source_text import as_utf8, read_bytes
 from outweigh.errors import EvidenceError, name_some
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 from outweigh.task.plain_yaml import decode_yaml
 
 

@@ -22,7 +22,7 @@ from outweigh.adapters.importers.swe_bench_outcome import (
     unnamed_entries,
 )
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.cost import reported_cost
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status

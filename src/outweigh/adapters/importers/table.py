@@ -19,7 +19,7 @@ from outweigh.adapters.importers.table_map import Column, columns_by_field, in_m
 from outweigh.adapters.importers.table_run import row_run
 from outweigh.adapters.importers.table_source import TableRow, sampled_columns, table_rows
 from outweigh.errors import EvidenceError
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.record.trial import Trial
 

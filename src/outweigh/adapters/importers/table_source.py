@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple
 from outweigh.adapters.importers.folders import files_below
 from outweigh.adapters.importers.source_text import LINE_LIMIT, as_utf8, json_lines, opened, read_json
 from outweigh.errors import EvidenceError
-from outweigh.ports import ImportNotes
+from outweigh.ports.importers import ImportNotes
 
 SAMPLED_ROWS = 200
 MOST_COLUMNS = 10_000

@@ -13,7 +13,7 @@ from outweigh.adapters.importers.imported_run import origins
 from outweigh.adapters.importers.source_text import as_utf8, head, json_document, json_lines, read_bytes
 from outweigh.adapters.importers.tau_simulation import Experiment, simulation_run
 from outweigh.errors import EvidenceError
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.transcript.foreign import count, mapping, name, sequence
 from outweigh.transcript.repeated_keys import decode_once

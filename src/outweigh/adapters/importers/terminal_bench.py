@@ -11,7 +11,7 @@ from outweigh.adapters.importers.imported_run import agent, imported_run, kept_f
 from outweigh.adapters.importers.source_text import head, read_json
 from outweigh.adapters.importers.source_time import moment, seconds_between
 from outweigh.errors import EvidenceError
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status
 from outweigh.record.usage import NO_USAGE, Usage

@@ -9,7 +9,7 @@ from outweigh.adapters.importers.imported_run import agent, imported_run, origin
 from outweigh.adapters.importers.source_time import moment, seconds_between
 from outweigh.adapters.importers.trajectory_facts import TRAJECTORY
 from outweigh.adapters.importers.transcript_place import Place
-from outweigh.ports import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.record.cost import reported_cost
 from outweigh.record.run_record import RunRecord
 from outweigh.record.status import Status

@@ -9,7 +9,7 @@ import msgspec
 from outweigh.adapters.judges.http_failure import asked_wait
 from outweigh.adapters.judges.outcome import KeyVariable, Options, cut_short, failed, key_missing, options_of, said
 from outweigh.errors import UsageError
-from outweigh.ports import JudgeAnswer, JudgeQuestion
+from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
 from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.task.judge import JudgeSpec
 from outweigh.transcript.failure import Failure, FailureKind, failure, failure_of_http

@@ -14,7 +14,7 @@ from outweigh.adapters.judges.outcome import Options, failed, options_of, said
 from outweigh.adapters.judges.program import Spoken, ask_program
 from outweigh.apart import run_apart
 from outweigh.errors import UsageError
-from outweigh.ports import JudgeAnswer, JudgeQuestion
+from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
 from outweigh.record.cost import UNKNOWN_COST, Cost, reported_cost
 from outweigh.task.judge import JudgeSpec
 from outweigh.transcript.claude_code_failure import Troubles, failure_of_result

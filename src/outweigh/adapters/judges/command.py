@@ -12,7 +12,7 @@ import msgspec
 from outweigh.adapters.judges.outcome import Options, failed, options_of, said
 from outweigh.adapters.judges.program import ask_program
 from outweigh.errors import UsageError
-from outweigh.ports import JudgeAnswer, JudgeQuestion
+from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
 from outweigh.record.cost import reported_cost
 from outweigh.record.usage import Usage
 from outweigh.task.judge import JudgeSpec

@@ -12,7 +12,7 @@ import msgspec
 from outweigh.adapters.judges.http_failure import asked_wait
 from outweigh.adapters.judges.outcome import KeyVariable, Options, cut_short, failed, key_missing, options_of, said
 from outweigh.errors import UsageError
-from outweigh.ports import JudgeAnswer, JudgeQuestion
+from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
 from outweigh.task.judge import JudgeSpec
 from outweigh.transcript.failure import Failure, FailureKind, failure, failure_of_http
 from outweigh.transcript.fields import table_at, tables_at, text_at

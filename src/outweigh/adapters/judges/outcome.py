@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from outweigh.errors import UsageError
-from outweigh.ports import JudgeAnswer
+from outweigh.ports.judges import JudgeAnswer
 from outweigh.record.cost import UNKNOWN_COST, Cost
 from outweigh.record.usage import NO_USAGE, Usage
 from outweigh.task.judge import JudgeSpec

@@ -23,7 +23,7 @@ from outweigh.adapters.sandboxes.process import Job, run
 from outweigh.adapters.sandboxes.threshold import Threshold
 from outweigh.adapters.sandboxes.walls import HOME, WORKSPACE, base_walls, own_walls
 from outweigh.apart import run_apart
-from outweigh.ports import Completed, Ending, Sandbox, SandboxError, SandboxRequest
+from outweigh.ports.sandboxes import Completed, Ending, Sandbox, SandboxError, SandboxRequest
 
 _KIND = "bubblewrap"
 _PROBE_SECONDS = 20.0

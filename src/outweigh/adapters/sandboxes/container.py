@@ -11,7 +11,7 @@ from outweigh.adapters.sandboxes.container_engine import Engine, NoEngineError, 
 from outweigh.adapters.sandboxes.container_image import Images
 from outweigh.adapters.sandboxes.container_room import ContainerRoom
 from outweigh.adapters.sandboxes.container_start import LABEL, NOTES_LABEL, start_arguments
-from outweigh.ports import Sandbox, SandboxError, SandboxRequest
+from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxRequest
 
 _NOTES_PREFIX = "outweigh-notes-"
 

@@ -7,7 +7,7 @@ from time import monotonic, sleep
 from outweigh.adapters.sandboxes.container_engine import Engine
 from outweigh.adapters.sandboxes.doors import answering, ports_inside
 from outweigh.adapters.sandboxes.listening import listen_in
-from outweigh.ports import Door, SandboxError
+from outweigh.ports.sandboxes import Door, SandboxError
 
 _BEGIN_SECONDS = 10.0
 _PAUSE_SECONDS = 0.005

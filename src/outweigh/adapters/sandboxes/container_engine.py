@@ -14,7 +14,7 @@ from subprocess import TimeoutExpired
 from typing import NamedTuple
 
 from outweigh.apart import run_apart
-from outweigh.ports import SandboxError
+from outweigh.ports.sandboxes import SandboxError
 
 WORKSPACE = "/ws"
 HOME = "/home/agent"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from outweigh.adapters.sandboxes.container_engine import HOME
-from outweigh.ports import SandboxError
+from outweigh.ports.sandboxes import SandboxError
 
 NOTES = "/run/outweigh"
 

@@ -15,7 +15,7 @@ from outweigh.adapters.sandboxes.doors import port_of, ports_inside
 from outweigh.adapters.sandboxes.paths import Confined
 from outweigh.adapters.sandboxes.process import GroupTree, Job, run
 from outweigh.errors import UsageError
-from outweigh.ports import Completed, Ending, SandboxError, SandboxRequest
+from outweigh.ports.sandboxes import Completed, Ending, SandboxError, SandboxRequest
 
 START_SECONDS = 120.0
 # A full or frozen container may not answer; then it is removed, which needs no answer.

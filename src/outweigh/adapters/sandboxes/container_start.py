@@ -7,7 +7,7 @@ from pathlib import Path
 from outweigh.adapters.sandboxes.container_engine import HARDENING, HOME, WORKSPACE, Engine, bind
 from outweigh.adapters.sandboxes.container_note import NOTES
 from outweigh.errors import UsageError
-from outweigh.ports import SandboxRequest
+from outweigh.ports.sandboxes import SandboxRequest
 
 LABEL = "outweigh.trial"
 NOTES_LABEL = "outweigh.notes"

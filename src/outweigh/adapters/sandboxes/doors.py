@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from socket import create_server, socket
 
-from outweigh.ports import Door, SandboxError
+from outweigh.ports.sandboxes import Door, SandboxError
 
 _LOOPBACK = "127.0.0.1"
 _FIRST_PORT = 7411

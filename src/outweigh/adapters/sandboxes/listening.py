@@ -7,7 +7,7 @@ from pathlib import Path
 from socket import AF_UNIX, SOCK_SEQPACKET, recv_fds, socket, socketpair
 
 from outweigh.apart import start_apart
-from outweigh.ports import SandboxError
+from outweigh.ports.sandboxes import SandboxError
 
 _PROGRAM = Path(__file__).with_name("listener_inside.py")
 _PATIENCE_SECONDS = 30.0

@@ -16,7 +16,7 @@ from outweigh.adapters.sandboxes.entering import DEFAULT_PATH, EXEC, enter
 from outweigh.adapters.sandboxes.leftovers import MARK, end_marked
 from outweigh.adapters.sandboxes.paths import Confined
 from outweigh.adapters.sandboxes.process import Job, run, signal_group
-from outweigh.ports import Completed, Sandbox, SandboxError, SandboxRequest
+from outweigh.ports.sandboxes import Completed, Sandbox, SandboxError, SandboxRequest
 
 _KIND = "local"
 

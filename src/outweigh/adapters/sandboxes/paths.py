@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from secrets import token_hex
 
 from outweigh.apart import births_held_back
-from outweigh.ports import SandboxError
+from outweigh.ports.sandboxes import SandboxError
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A planted pipe must not block whoever opens it.

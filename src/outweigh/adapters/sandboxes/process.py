@@ -17,7 +17,7 @@ from typing import Protocol
 
 from outweigh.adapters.sandboxes.streams import Streams
 from outweigh.apart import start_apart
-from outweigh.ports import Completed, Ending, SandboxError
+from outweigh.ports.sandboxes import Completed, Ending, SandboxError
 
 # An agent that is asked to stop gets this long to write down what it has.
 GRACE_SECONDS = 0.5

@@ -9,7 +9,7 @@ from outweigh.adapters.sandboxes.bubblewrap_status import Status
 from outweigh.adapters.sandboxes.doors import answering, ports_inside
 from outweigh.adapters.sandboxes.listening import listen_in
 from outweigh.adapters.sandboxes.process import wait_until_dead
-from outweigh.ports import Door, SandboxError
+from outweigh.ports.sandboxes import Door, SandboxError
 
 _DYING_SECONDS = 1.0
 

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from outweigh.ports import SandboxError, SandboxRequest
+from outweigh.ports.sandboxes import SandboxError, SandboxRequest
 
 WORKSPACE = "/ws"
 HOME = "/home/agent"

@@ -13,8 +13,9 @@ from outweigh.adapters.suites.git_head import head_commit, repository_of
 from outweigh.adapters.suites.naming import apart, folder_name
 from outweigh.adapters.suites.source_files import looks_like_json, read_json
 from outweigh.errors import UsageError, name_some
-from outweigh.ports import SuiteDraft, SuiteWishes
+from outweigh.ports.suites import SuiteWishes
 from outweigh.task.suite import SuiteSpec
+from outweigh.task.suite_draft import SuiteDraft
 from outweigh.task.task import GitSource
 
 _CONFIG_FILE = "config.json"

@@ -10,9 +10,10 @@ from outweigh.adapters.suites.arms_draft import ArmsDraft
 from outweigh.adapters.suites.foreign_table import ForeignTable
 from outweigh.adapters.suites.source_files import suite_file, within
 from outweigh.errors import name_some
-from outweigh.ports import SuiteFile, SuiteWishes
+from outweigh.ports.suites import SuiteWishes
 from outweigh.task.arm import ArmSpec
 from outweigh.task.spec import Name, Repeats
+from outweigh.task.suite_draft import SuiteFile
 
 _AGENT = "opencode"
 _USUAL = ("without_skelly", "with_skelly")

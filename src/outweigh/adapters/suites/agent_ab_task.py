@@ -9,9 +9,9 @@ from msgspec import Meta
 from outweigh.adapters.suites.foreign_table import ForeignTable, Text
 from outweigh.adapters.suites.source_files import read_text, within
 from outweigh.errors import UsageError, name_some
-from outweigh.ports import TaskDraft
 from outweigh.task.check import CommandCheck
 from outweigh.task.spec import Seconds
+from outweigh.task.suite_draft import TaskDraft
 from outweigh.task.task import GitSource, TaskSettings
 
 _CHECK = "acceptance"

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from outweigh.ports import SuiteFile
 from outweigh.task.arm import ArmSpec
+from outweigh.task.suite_draft import SuiteFile
 
 BASELINE, CANDIDATE = "baseline", "candidate"
 _STAND_IN = "Look at what you did once more before you say that it is done."

@@ -14,11 +14,10 @@ from outweigh.adapters.suites.skill_place import SKILL_FILE
 from outweigh.adapters.suites.source_files import suite_file, tree, within
 from outweigh.adapters.suites.workspace_path import workspace_path
 from outweigh.errors import UsageError, name_some
-from outweigh.ports import SuiteFile
 from outweigh.task.check import Check
 from outweigh.task.rubric import BinaryCriterion, Criterion, Rubric, ScaledCriterion
 from outweigh.task.spec import Seconds
-from outweigh.task.suite_draft import WORKSPACE_FOLDER
+from outweigh.task.suite_draft import WORKSPACE_FOLDER, SuiteFile
 from outweigh.task.task import TaskSettings
 
 EVAL_FILE = "eval.yaml"

@@ -11,8 +11,9 @@ from outweigh.adapters.suites.scylla_arms import scylla_arms
 from outweigh.adapters.suites.scylla_test import TEST_FILE, ReadTest, read_test, task_draft
 from outweigh.adapters.suites.source_files import read_yaml
 from outweigh.errors import UsageError
-from outweigh.ports import DEFAULT_AGENT, SuiteDraft, SuiteWishes
+from outweigh.ports.suites import DEFAULT_AGENT, SuiteWishes
 from outweigh.task.suite import LimitsSpec, SuiteSpec
+from outweigh.task.suite_draft import SuiteDraft
 
 _PLACES = (TEST_FILE, f"*/{TEST_FILE}", f"tests/fixtures/tests/*/{TEST_FILE}")
 _LEFT_OUT = (

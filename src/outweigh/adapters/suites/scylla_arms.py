@@ -8,8 +8,8 @@ from outweigh.adapters.suites.naming import apart
 from outweigh.adapters.suites.scylla_layer import Layer, layer_of, own_files
 from outweigh.adapters.suites.scylla_subtest import Subtest, own_subtests, shared_subtests
 from outweigh.adapters.suites.scylla_test import ReadTest
-from outweigh.ports import SuiteFile
 from outweigh.task.arm import ArmSpec
+from outweigh.task.suite_draft import SuiteFile
 
 _PLAIN = "plain"
 _CLAUDE = "claude-code"

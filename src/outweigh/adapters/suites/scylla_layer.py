@@ -7,9 +7,9 @@ from pathlib import Path
 
 from outweigh.adapters.suites.scylla_subtest import AgentChoice, SkillChoice, Subtest, ToolServer
 from outweigh.adapters.suites.source_files import read_text, suite_file, tree, within
-from outweigh.ports import SuiteFile
 from outweigh.task.arm import McpServer
 from outweigh.task.places import places_of
+from outweigh.task.suite_draft import SuiteFile
 
 _SKILL_FILE = "SKILL.md"
 _OWN = (".claude", "CLAUDE.md")

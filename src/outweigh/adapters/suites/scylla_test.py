@@ -11,8 +11,8 @@ from outweigh.adapters.suites.foreign_table import ForeignTable, Text, foreign_t
 from outweigh.adapters.suites.scylla_rubric import read_rubric
 from outweigh.adapters.suites.source_files import read_text, read_yaml, within
 from outweigh.errors import UsageError
-from outweigh.ports import TaskDraft
 from outweigh.task.spec import Dollars, Seconds
+from outweigh.task.suite_draft import TaskDraft
 from outweigh.task.task import GitSource, TaskSettings
 
 TEST_FILE = "test.yaml"

@@ -18,11 +18,12 @@ from outweigh.adapters.suites.skill_place import (
 )
 from outweigh.adapters.suites.source_files import read_bytes, read_json
 from outweigh.errors import UsageError
-from outweigh.ports import DEFAULT_AGENT, SuiteDraft, SuiteWishes, TaskDraft
+from outweigh.ports.suites import DEFAULT_AGENT, SuiteWishes
 from outweigh.task.arm import ArmSpec
 from outweigh.task.places import places_of
 from outweigh.task.skill_file import read_skill
 from outweigh.task.suite import DEFAULT_REPEATS, SuiteSpec
+from outweigh.task.suite_draft import SuiteDraft, TaskDraft
 
 WITHOUT, WITH = "without_skill", "with_skill"
 SHOWN_REASONS = 3

@@ -15,11 +15,12 @@ from outweigh.adapters.suites.skill_place import SKILL_FILE
 from outweigh.adapters.suites.source_files import read_bytes, read_yaml
 from outweigh.adapters.suites.stimulus import Stimulus, notes_on_file, read_stimuli
 from outweigh.errors import UsageError
-from outweigh.ports import DEFAULT_AGENT, SuiteDraft, SuiteWishes, TaskDraft
+from outweigh.ports.suites import DEFAULT_AGENT, SuiteWishes
 from outweigh.task.arm import ArmSpec
 from outweigh.task.places import places_of
 from outweigh.task.skill_file import read_skill
 from outweigh.task.suite import SuiteSpec
+from outweigh.task.suite_draft import SuiteDraft, TaskDraft
 
 _TESTS = "tests"
 _PLUGINS = ("plugins", "src")

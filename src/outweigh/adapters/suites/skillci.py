@@ -11,9 +11,10 @@ from outweigh.adapters.suites.naming import apart, folder_name
 from outweigh.adapters.suites.skillci_task import TASK_FILE, SkillCiTask, read_task, task_draft
 from outweigh.adapters.suites.source_files import looks_like_json, tree
 from outweigh.errors import UsageError, name_some
-from outweigh.ports import DEFAULT_AGENT, SuiteDraft, SuiteWishes
+from outweigh.ports.suites import DEFAULT_AGENT, SuiteWishes
 from outweigh.task.arm import ArmSpec
 from outweigh.task.suite import SuiteSpec
+from outweigh.task.suite_draft import SuiteDraft
 
 _NOT_KNOWN_HERE = "cursor"
 _CONFIGURATIONS = (".", "config")

@@ -10,10 +10,9 @@ from outweigh.adapters.suites.foreign_table import WORDS, ForeignTable, Text, fo
 from outweigh.adapters.suites.source_files import read_json, tree
 from outweigh.adapters.suites.workspace_path import workspace_path
 from outweigh.errors import UsageError
-from outweigh.ports import SuiteFile, TaskDraft
 from outweigh.task.check import Check, CommandCheck, FileContainsCheck, FileExistsCheck, TestSuiteCheck
 from outweigh.task.rubric import Rubric, ScaledCriterion
-from outweigh.task.suite_draft import WORKSPACE_FOLDER
+from outweigh.task.suite_draft import WORKSPACE_FOLDER, SuiteFile, TaskDraft
 from outweigh.task.task import TaskSettings
 
 TASK_FILE = "task.json"

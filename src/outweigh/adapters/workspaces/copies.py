@@ -15,7 +15,7 @@ from outweigh.adapters.workspaces.settling import settle
 from outweigh.adapters.workspaces.sources import fetch
 from outweigh.apart import run_apart
 from outweigh.errors import UsageError
-from outweigh.ports import SandboxError
+from outweigh.ports.sandboxes import SandboxError
 from outweigh.task.task import Task
 
 # What tools leave behind by themselves is no work of an agent; it does not belong in a patch.

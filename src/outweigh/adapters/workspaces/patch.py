@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from outweigh.adapters.workspaces.git import AS_IT_IS, BRANCH, GitError, git, repository
 from outweigh.adapters.workspaces.listing import files_below
-from outweigh.ports import SandboxError
+from outweigh.ports.sandboxes import SandboxError
 
 FILE_LIMIT = 8 * 2**20
 PATCH_LIMIT = 32 * 2**20

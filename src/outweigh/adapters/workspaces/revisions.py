@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from outweigh.adapters.workspaces.git import AS_IT_IS, GitError, git
 from outweigh.errors import UsageError
-from outweigh.ports import RevisionFile
+from outweigh.ports.workspaces import RevisionFile
 
 FILE_LIMIT = 8 * 2**20
 TOTAL_LIMIT = 64 * 2**20

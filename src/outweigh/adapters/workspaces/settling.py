@@ -4,7 +4,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from outweigh.adapters.workspaces.listing import files_below
-from outweigh.ports import SandboxError
+from outweigh.ports.sandboxes import SandboxError
 
 # Usual file systems count in the kernel's ticks of up to ten milliseconds, the coarsest in steps of two seconds.
 _LONGEST_SECONDS = 10.0

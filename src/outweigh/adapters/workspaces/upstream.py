@@ -22,7 +22,8 @@ from outweigh.adapters.workspaces.revisions import (
 )
 from outweigh.adapters.workspaces.user_git import UserGit
 from outweigh.errors import UsageError
-from outweigh.ports import FileChange, ForgeError, RevisionFile
+from outweigh.ports.forges import FileChange, ForgeError
+from outweigh.ports.workspaces import RevisionFile
 from outweigh.record.secrecy import without_passwords
 
 _FETCHED = "refs/upstream/fetched"
