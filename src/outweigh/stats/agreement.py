@@ -4,15 +4,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 
 from outweigh.stats.estimate import Estimate, Interval, Unit
 from outweigh.stats.sample import Sample, has_no_spread
 from outweigh.stats.special import normal_cdf, t_quantile
 from outweigh.stats.unknown import unknown_estimate
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # numpy loads its dice only when somebody names them
 
 RESAMPLES = 2_000
 Ratings = Sequence[Sequence[float | None]] | NDArray[np.float64]
@@ -37,7 +40,7 @@ class _Table:
     disagreeing_pairs: Sample
 
 
-def krippendorff_alpha(ratings: Ratings, *, scale: Scale, level: float, rng: Generator) -> Estimate:
+def krippendorff_alpha(ratings: Ratings, *, scale: Scale, level: float, rng: "Generator") -> Estimate:
     """Alpha of ratings[judge][item], NaN or None where missing, with a bootstrap interval over items."""
     method = f"Krippendorff alpha, {scale}"
     matrix = np.asarray(ratings, dtype=np.float64)
@@ -108,7 +111,7 @@ def _squared_distances(table: _Table, totals: Sample, positions: Sample) -> tupl
 
 
 def _bootstrap_interval(
-    table: _Table, scale: Scale, level: float, rng: Generator
+    table: _Table, scale: Scale, level: float, rng: "Generator"
 ) -> tuple[Interval | None, tuple[str, ...]]:
     """Expanded percentiles over resampled items: plain percentiles are too narrow for few items."""
     n = int(table.ratings_per_item.size)

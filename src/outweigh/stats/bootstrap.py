@@ -6,9 +6,13 @@ arms and metrics by one matrix product, and differences between arms keep their 
 
 import math
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from numpy.random import Generator  # numpy loads its dice only when somebody names them
 
 Floats = NDArray[np.float64]
 Weights = NDArray[np.int64]
@@ -101,7 +105,7 @@ def _weight_block(tasks: int, seed: int, block: int) -> Weights:
     return _draw_weights(generator, _rows_per_block(tasks), tasks)
 
 
-def _draw_weights(generator: np.random.Generator, rows: int, tasks: int) -> Weights:
+def _draw_weights(generator: "Generator", rows: int, tasks: int) -> Weights:
     # Counting drawn task numbers is the multinomial itself, several times faster than drawing binomials one by one;
     # sixteen random bits per drawn task halve the cost of drawing.
     drawn = generator.integers(tasks, size=(rows, tasks), dtype=np.uint16 if tasks <= 2**16 else np.uint32)
