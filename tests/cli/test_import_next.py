@@ -1,9 +1,13 @@
 """The command that an import ends with: it can be typed, and it knows what was imported before."""
 
+import shutil
 from pathlib import Path
 from shlex import split
 from typing import Any
 
+from tests.adapters.importers.harbor_jobs import a_job, a_trial, leave_trajectory
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 HEADER = "task_id,arm,success\n"
 
 
@@ -83,3 +87,28 @@ def test_of_several_sources_the_one_that_is_refused_is_named(outweigh: Any, tmp_
     assert "6 runs of 1 arm" in answer.out
     assert f"{tmp_path}/two.csv: 1 row cannot be read" in answer.err
     assert "Nothing of it was imported" in answer.err
+
+
+def test_a_folder_is_read_as_one_format_and_what_else_lies_in_it_is_named(outweigh: Any, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    for harness in ("inspect", "harbor", "promptfoo"):
+        shutil.copytree(EXAMPLES / harness, results / harness)
+
+    answer = outweigh("import", str(results), "-o", str(tmp_path / "runs"))
+
+    assert "read as inspect" in answer.out
+    assert f"{results} was read as inspect, and holds more that was not read:" in answer.err
+    assert f"  outweigh import harbor {results / 'harbor' / 'jobs'} -o RUNS" in answer.err
+    assert f"  outweigh import promptfoo {results / 'promptfoo' / 'output.json'} -o RUNS" in answer.err
+
+
+def test_what_a_format_reads_along_with_its_own_is_nothing_left_aside(outweigh: Any, tmp_path: Path) -> None:
+    trials = [a_trial(1, "one"), a_trial(2, "two")]
+    job = a_job(tmp_path / "job", trials)
+    for trial in trials:
+        leave_trajectory(job, trial)
+
+    answer = outweigh("import", str(job), "-o", str(tmp_path / "runs"))
+
+    assert "read as harbor" in answer.out
+    assert "holds more" not in answer.err

@@ -1,5 +1,6 @@
 """`outweigh import`: results of other harnesses as run records."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.import_format import choose_importer, split_format
 from outweigh.cli.import_source import Wishes, import_source
 from outweigh.cli.import_summary import say_next
+from outweigh.cli.import_way_out import left_aside
+from outweigh.cli.plain_words import say
 from outweigh.errors import UsageError
 from outweigh.plugins import names
 
@@ -31,7 +34,11 @@ def main(arguments: Sequence[str]) -> int:
         skip_invalid=options.skip_invalid,
     )
     mapped = bool(wishes.columns)
-    imported = [import_source(choose_importer(named, path, mapped=mapped), path, target, wishes) for path in paths]
+    chosen = [(path, choose_importer(named, path, mapped=mapped)) for path in paths]
+    imported = [import_source(importer, path, target, wishes) for path, importer in chosen]
+    for path, importer in chosen if named is None else ():
+        if path.is_dir() and (words := left_aside(path, importer)):
+            say(f"outweigh: {words}", to=sys.stderr)
     say_next(imported[-1].arms, target)
     return ExitCode.SATISFIED if all(each.found for each in imported) else ExitCode.UNUSABLE_EVIDENCE
 

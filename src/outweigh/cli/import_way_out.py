@@ -68,6 +68,16 @@ def way_out(path: Path) -> str:
     return f"{unknown} Name it: `outweigh import FORMAT {quote(str(path))} -o RUNS`, FORMAT being one of {ways}."
 
 
+def left_aside(folder: Path, importer: Importer) -> str | None:
+    """Words about results of other formats that lie in a folder which is read as one; None where there are none."""
+    expected = {TABLE, importer.name, *getattr(importer, "reads_also", ())}
+    others = {name: paths for name, paths in _inside(folder).items() if name not in expected}
+    if not others:
+        return None
+    lines = [f"{folder} was read as {importer.name}, and holds more that was not read:"]
+    return "\n".join([*lines, *(f"  {_command(*each)}" for each in others.items())])
+
+
 def _command(name: str, paths: list[Path]) -> str:
     shown = " ".join(quote(str(each)) for each in paths[:_SHOWN])
     more = f" (and {len(paths) - _SHOWN:,} more)" if len(paths) > _SHOWN else ""

@@ -71,7 +71,8 @@ class Importer(Protocol):
     """Reads what another program wrote as records, exactly. Bad input is a note or an EvidenceError, nothing else.
 
     One that makes use of a request's `tasks` or `columns` has an attribute `takes`, the set of those names: what would
-    be ignored is refused before anything is read.
+    be ignored is refused before anything is read. One that reads files of other formats along with its own, such as the
+    trajectories of its trials, names those formats in an attribute `reads_also`.
     """
 
     @property

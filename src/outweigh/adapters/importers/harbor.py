@@ -43,6 +43,7 @@ class Harbor:
     """Reads each trial twice, first who and when, then everything, so that a large job is never held whole."""
 
     name = "harbor"
+    reads_also = frozenset({"atif", "claude-code", "codex", "mini-swe-agent"})
 
     @property
     def fields(self) -> Mapping[str, FieldOrigin]:

@@ -20,6 +20,7 @@ class Scylla:
     """
 
     name = "scylla"
+    reads_also = frozenset({"claude-code", "codex"})
     fields: Mapping[str, FieldOrigin] = origins(
         reported="status status_detail agent duration_seconds usage cost step_count checks",
         derived="family started_at task_checksum warnings extra",

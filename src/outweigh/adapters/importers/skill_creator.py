@@ -26,6 +26,7 @@ class SkillCreator:
     """An evaluation is a task, a configuration an arm, an assertion a check."""
 
     name = "skill-creator"
+    reads_also = frozenset({"claude-code", "codex"})
     fields: Mapping[str, FieldOrigin] = origins(
         reported="duration_seconds usage tool_call_count checks", derived="status_detail task_checksum extra"
     )

@@ -39,6 +39,7 @@ class SweBench:
     """One run for each instance. What is missing of a fixed suite was failed; what the environment broke was not."""
 
     name = "swe-bench"
+    reads_also = frozenset({"mini-swe-agent"})
     takes = frozenset({"tasks"})
 
     @property

@@ -37,6 +37,7 @@ class TerminalBench:
     """One run for each trial; the number of an attempt is its repeat."""
 
     name = "terminal-bench"
+    reads_also = frozenset({"atif", "claude-code", "codex", "mini-swe-agent"})
 
     @property
     def fields(self) -> Mapping[str, FieldOrigin]:
