@@ -22,6 +22,9 @@ from outweigh.adapters.importers.transcript_place import place_of
         ("adds/transcript.jsonl", "adds", None),
         ("adds.jsonl", "adds", None),
         ("transcript.jsonl", "all", None),
+        ("2026/05/04/rollout-2026-05-04T10-00-00-x.jsonl", "rollout-2026-05-04T10-00-00-x", None),
+        ("plain/2026/05/04/rollout-x.jsonl", "plain", None),
+        ("plain/adds/2026/05/04/rollout-x.jsonl", "adds", "plain"),
     ],
 )
 def test_the_first_folder_is_the_arm_and_the_next_the_task(

@@ -34,17 +34,28 @@ class Place(NamedTuple):
 def place_of(file: Path, root: Path) -> Place:
     """Two folders or more are an arm and its task; with fewer, the file's name may be what names the task."""
     relative = Path(readable(str(file.relative_to(root) if root.is_dir() else file.name)))
-    folders = list(relative.parts[:-1])
+    folders, dated = _without_date(list(relative.parts[:-1]))
     while len(folders) > 2 and _REPEAT.fullmatch(folders[-1]):
         folders.pop()
     if len(folders) >= 2:
         arm, *task = folders
         return Place(relative.as_posix(), "/".join(task)[:200], arm[:200])
-    around = folders or [readable((root if root.is_dir() else file.parent).resolve().name)]
     stem = _stem(relative.name)
+    if dated and not folders:
+        # An archive of sessions: neither the day nor the archive is what they were about.
+        return Place(relative.as_posix(), stem[:200], None)
+    around = folders or [readable((root if root.is_dir() else file.parent).resolve().name)]
     if _GENERIC.fullmatch(stem) and around[-1]:
         return Place(relative.as_posix(), around[-1][:200], None)
     return Place(relative.as_posix(), (stem or "task")[:200], folders[0][:200] if folders else None)
+
+
+def _without_date(folders: list[str]) -> tuple[list[str], bool]:
+    """The folders without those of year, month and day, in which Codex keeps rollouts; and whether there were any."""
+    for place in range(len(folders) - 2):
+        if all(map(re.fullmatch, (r"(19|20)\d\d", r"\d\d", r"\d\d"), folders[place : place + 3])):
+            return [*folders[:place], *folders[place + 3 :]], True
+    return folders, False
 
 
 def _stem(file_name: str) -> str:
