@@ -228,8 +228,8 @@ def _useful_looks(found: Sequence[Looks]) -> str:
 
 def _rules(study: Study) -> str:
     names = {
-        "averages": "averages of arms (seed 000)",
-        "any drop": "any lost run (seed 001)",
+        "averages": "averages of arms",
+        "any drop": "any lost run",
         "evidence": "evidence",
     }
     rows = [

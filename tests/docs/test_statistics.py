@@ -54,10 +54,10 @@ def quotes() -> Iterator[str]:
     yield f"regressed in at most {promise('identical arms are called regressed')} % (promised: 7)"
     yield f"is called improved in at most {promise('worse by the whole margin')} % (promised: 5;"
     yield f"at most {promise('20 sequential looks')} % of the experiments end in a false decision (promised: 5)"
-    averages = cell(rules, "either", world=exact, T="20", R="5", rule="averages of arms (seed 000)")
+    averages = cell(rules, "either", world=exact, T="20", R="5", rule="averages of arms")
     yield f'one of the arms "wins" in {averages} % of the experiments'
     for tasks, words in (("10", "condemns {} % of identical candidates"), ("20", "with 20 tasks {} %.")):
-        drops = cell(rules, "regressed", world=exact, T=tasks, R="1", rule="any lost run (seed 001)")
+        drops = cell(rules, "regressed", world=exact, T=tasks, R="1", rule="any lost run")
         yield words.format(drops)
     yield f"+4.8 points, a tenth less time and tokens: improved | {power('small win', 'improved')} % |"
     yield f"+12.5 points, a fifth less time and tokens: improved | {power('win', 'improved')} % |"
