@@ -11,7 +11,7 @@ from outweigh.plugins import load, names
 from outweigh.ports.agents import Agent
 from outweigh.report.doctor_view import Part
 from outweigh.run.loading import LoadedSuite
-from outweigh.task.arm import Arm
+from outweigh.task.arm import Arm, bare_arm
 
 SOME_MODEL = "openai/gpt-4.1"
 
@@ -38,21 +38,7 @@ def arms_to_try(suite: LoadedSuite | None) -> list[Arm]:
 def plain_arm(agent: str) -> Arm:
     """An arm with nothing to it; with a model where the agent has none of its own."""
     needs_model = getattr(load("agent", agent), "needs_model", False)
-    return Arm(
-        name=agent,
-        agent=agent,
-        model=SOME_MODEL if needs_model else None,
-        tier=None,
-        overlay=(),
-        skills=(),
-        mcp_servers={},
-        extra_prompt=None,
-        environment={},
-        secrets=(),
-        flags=(),
-        options={},
-        option_files={},
-    )
+    return bare_arm(agent, agent, SOME_MODEL if needs_model else None)
 
 
 def _asks_a_model(agent: Agent, arm: Arm) -> bool:

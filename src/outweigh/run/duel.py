@@ -34,10 +34,14 @@ class Duel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fought:
-    """What came of a duel: a preference, or why there is none. `hopeless` is what every other duel would meet."""
+    """What came of a duel: a preference, or why there is none. `hopeless` is what every other duel would meet.
+
+    `cost_usd` is what asking came to, also where it was given up; None where nobody knows.
+    """
 
     duel: Duel
     preference: Preference | None
+    cost_usd: float | None
     hopeless: Failure | None = None
     trouble: str | None = None
 
@@ -48,11 +52,11 @@ def fight(duel: Duel, room: Courtroom) -> Fought:
         materials = material_of(duel.first, room.artifact), material_of(duel.second, room.artifact)
     except EvidenceError as error:
         pair = f"{duel.first.run_id} and {duel.second.run_id}"
-        return Fought(duel=duel, preference=None, trouble=f"{pair} cannot be judged: {error}")
+        return Fought(duel=duel, preference=None, cost_usd=0.0, trouble=f"{pair} cannot be judged: {error}")
     asked = Asking(duel.judge, room, _wording(duel, materials, room.draw_code())).run()
     if asked.interrupted or asked.hopeless is not None:
-        return Fought(duel=duel, preference=None, hopeless=asked.hopeless)
-    return Fought(duel=duel, preference=_preference(duel, asked, materials, room))
+        return Fought(duel=duel, preference=None, cost_usd=asked.fees.cost.usd, hopeless=asked.hopeless)
+    return Fought(duel=duel, preference=_preference(duel, asked, materials, room), cost_usd=asked.fees.cost.usd)
 
 
 def _wording(duel: Duel, materials: tuple[Material, Material], code: str) -> Wording[Chosen]:

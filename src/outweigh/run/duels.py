@@ -34,7 +34,7 @@ class Duels:
         preference = fought.preference
         return Ended(
             keep=None if preference is None else partial(self._keep, duel, preference),
-            cost_usd=0.0 if preference is None else preference.cost.usd,
+            cost_usd=fought.cost_usd,
             hopeless=fought.hopeless,
             trouble=fought.trouble,
         )

@@ -18,10 +18,14 @@ from outweigh.transcript.failure import Failure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What came of a case: a judgment, or why there is none. `hopeless` is what every other case would meet."""
+    """What came of a case: a judgment, or why there is none. `hopeless` is what every other case would meet.
+
+    `cost_usd` is what asking came to, also where it was given up; None where nobody knows.
+    """
 
     case: Case
     judgment: Judgment | None
+    cost_usd: float | None
     hopeless: Failure | None = None
     trouble: str | None = None
 
@@ -31,11 +35,11 @@ def hear(case: Case, room: Courtroom) -> Heard:
     try:
         material = material_of(case.run, room.artifact)
     except EvidenceError as error:
-        return Heard(case=case, judgment=None, trouble=f"{case.run.run_id} cannot be judged: {error}")
+        return Heard(case=case, judgment=None, cost_usd=0.0, trouble=f"{case.run.run_id} cannot be judged: {error}")
     asked = Asking(case.judge, room, _wording(case, material, room.draw_code())).run()
     if asked.interrupted or asked.hopeless is not None:
-        return Heard(case=case, judgment=None, hopeless=asked.hopeless)
-    return Heard(case=case, judgment=_judgment(case, asked, material, room))
+        return Heard(case=case, judgment=None, cost_usd=asked.fees.cost.usd, hopeless=asked.hopeless)
+    return Heard(case=case, judgment=_judgment(case, asked, material, room), cost_usd=asked.fees.cost.usd)
 
 
 def _wording(case: Case, material: Material, code: str) -> Wording[Given]:

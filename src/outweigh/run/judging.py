@@ -45,7 +45,7 @@ class Judging:
         judgment = heard.judgment
         return Ended(
             keep=None if judgment is None else partial(self._keep, case, judgment),
-            cost_usd=0.0 if judgment is None else judgment.cost.usd,
+            cost_usd=heard.cost_usd,
             hopeless=heard.hopeless,
             trouble=heard.trouble,
         )

@@ -97,3 +97,22 @@ class Arm(ArmIdentity, frozen=True, kw_only=True):
     def fingerprint(self) -> str:
         """The hash of its manifest."""
         return sha256(self.manifest).hexdigest()
+
+
+def bare_arm(name: str, agent: str, model: str | None = None) -> Arm:
+    """An arm with nothing to it but its agent."""
+    return Arm(
+        name=name,
+        agent=agent,
+        model=model,
+        tier=None,
+        overlay=(),
+        skills=(),
+        mcp_servers={},
+        extra_prompt=None,
+        environment={},
+        secrets=(),
+        flags=(),
+        options={},
+        option_files={},
+    )

@@ -16,7 +16,7 @@ from outweigh.ports.agents import AttemptRequest
 from outweigh.ports.gateways import ModelAccess
 from outweigh.ports.sandboxes import Door
 from outweigh.record.trial import Trial
-from outweigh.task.arm import Arm
+from outweigh.task.arm import Arm, bare_arm
 from outweigh.task.task import Task
 
 MODEL_DOOR = "model"
@@ -27,22 +27,8 @@ _IDLE_SECONDS = 3600.0
 
 def an_arm(agent: str, options: Mapping[str, Any] | None = None, **fields: Any) -> Arm:
     """An arm of this agent with nothing else to it but what is stated."""
-    arm = Arm(
-        name="plain",
-        agent=agent,
-        model=None,
-        tier=None,
-        overlay=(),
-        skills=(),
-        mcp_servers={},
-        extra_prompt=None,
-        environment={},
-        secrets=(),
-        flags=(),
-        options=dict(options or {}),
-        option_files={},
-    )
-    return msgspec.structs.replace(arm, **fields)
+    arm = bare_arm("plain", agent)
+    return msgspec.structs.replace(arm, options=dict(options or {}), **fields)
 
 
 def a_task(instruction: str = INSTRUCTION) -> Task:

@@ -5,6 +5,7 @@ The steady profile looks at the same few examples every time; HYPOTHESIS_PROFILE
 
 import os
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -44,9 +45,24 @@ def read(sample: Sample, path: Path) -> tuple[list[RunRecord | Judgment], Import
     return [record for record in found if is_kept(record, notes)], notes
 
 
+@cache
+def readable(name: str) -> list[Sample]:
+    """Those that are read as they are: what is refused anyway shows nothing about what was taken away."""
+    return [sample for sample in samples()[name] if _reads(sample)]
+
+
+def _reads(sample: Sample) -> bool:
+    with TemporaryDirectory() as folder:
+        try:
+            read(sample, sample.source.write(Path(folder)))
+        except (EvidenceError, UsageError):
+            return False
+    return True
+
+
 @importers
 def test_there_is_something_to_fuzz(name: str) -> None:
-    assert samples()[name], f"write a test of the contract for {name}; its example is what is fuzzed"
+    assert readable(name), f"write a test of the contract for {name}; its example is what is fuzzed"
 
 
 @importers
@@ -66,11 +82,13 @@ def test_a_broken_source_is_refused_in_a_sentence_or_read(name: str, chance: Ran
 @fuzzed
 @given(chance=chances)
 def test_where_a_number_is_taken_away_none_is_made_up(name: str, chance: Random) -> None:
-    sample = chance.choice(samples()[name])
+    sample = chance.choice(readable(name))
     changed = without_figure(sample.source, chance)
-    with TemporaryDirectory() as folder, suppress(EvidenceError, UsageError):
+    with TemporaryDirectory() as folder:
         before, said = read(sample, sample.source.write(Path(folder) / "before"))
-        if changed is not None:
+        with suppress(EvidenceError, UsageError):
+            if changed is None:
+                return
             after, told = read(sample, changed.write(Path(folder) / "after"))
             assert made_up(before, after, sample.alternatives) == []
             assert not lost_in_silence(len(before), len(after), said, told)
@@ -80,11 +98,13 @@ def test_where_a_number_is_taken_away_none_is_made_up(name: str, chance: Random)
 @fuzzed
 @given(chance=chances)
 def test_where_anything_is_taken_away_no_run_is_lost_in_silence(name: str, chance: Random) -> None:
-    sample = chance.choice(samples()[name])
+    sample = chance.choice(readable(name))
     changed = without_value(sample.source, chance)
-    with TemporaryDirectory() as folder, suppress(EvidenceError, UsageError):
+    with TemporaryDirectory() as folder:
         before, said = read(sample, sample.source.write(Path(folder) / "before"))
-        if changed is not None:
+        with suppress(EvidenceError, UsageError):
+            if changed is None:
+                return
             after, told = read(sample, changed.write(Path(folder) / "after"))
             assert not lost_in_silence(len(before), len(after), said, told)
 
