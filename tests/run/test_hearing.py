@@ -148,8 +148,9 @@ def test_what_was_paid_before_the_judge_was_given_up_is_paid() -> None:
     paid = heard(FakeJudge("no JSON", refused, cost=reported_cost(0.1)))
     turned_away = heard(FakeJudge(refused))
 
-    assert (paid.judgment, paid.cost_usd) == (None, pytest.approx(0.2))
-    assert (turned_away.judgment, turned_away.cost_usd) == (None, 0.0)
+    assert paid.judgment is None
+    assert paid.cost_usd == pytest.approx(0.2)
+    assert turned_away.cost_usd == 0.0
 
 
 def test_a_backend_that_breaks_is_a_reason_and_no_exception() -> None:
