@@ -15,32 +15,41 @@ from tempfile import mkdtemp
 from benchmarks.measure import OUTWEIGH, PYTHON, cost_of, median_seconds
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
-from outweigh.adapters.agents.aider import Aider
-from outweigh.adapters.agents.claude_code import ClaudeCode
-from outweigh.adapters.agents.codex import Codex
-from outweigh.adapters.agents.command_line import CommandLineAgent
-from outweigh.adapters.agents.gemini_cli import GeminiCli
-from outweigh.adapters.agents.goose import Goose
-from outweigh.adapters.agents.mini_swe_agent import MiniSweAgent
-from outweigh.adapters.agents.opencode import OpenCode
-from outweigh.adapters.agents.qwen_code import QwenCode
-from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
+from outweigh.agents.aider import AiderAgent
+from outweigh.agents.claude_code.agent import ClaudeCodeAgent
+from outweigh.agents.codex.agent import CodexAgent
+from outweigh.agents.command_line import CommandLineAgent
+from outweigh.agents.gemini_cli import GeminiCliAgent
+from outweigh.agents.goose import GooseAgent
+from outweigh.agents.mini_swe_agent.agent import MiniSweAgent
+from outweigh.agents.opencode import OpenCodeAgent
+from outweigh.agents.qwen_code import QwenCodeAgent
 from outweigh.gateway.model_gateway import ModelGateway
-from outweigh.gateway.routes import Provider
-from outweigh.gateway.upstream import Upstream
+from outweigh.gateway.request_parsing import Provider
+from outweigh.gateway.upstream import ModelUpstream
+from outweigh.model.arm import Arm
+from outweigh.model.pricing import PriceTables
+from outweigh.model.run_record import Status
 from outweigh.ports.agents import AttemptOutcome
 from outweigh.ports.gateways import Gateway, MeterRequest, ModelAccess
-from outweigh.record.pricing import FirstKnown
-from outweigh.record.status import Status
-from outweigh.task.arm import Arm
-from outweigh.testing.agent_setting import an_arm, an_attempt
-from outweigh.testing.sandbox_setting import a_request
+from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
+from outweigh.testing.agent_contract import an_agent_arm, an_attempt
+from outweigh.testing.sandbox_fixtures import a_sandbox_request
 
 PROGRAMS = Path(__file__).parents[1] / ".agents" / "bin"
 STARTED: tuple[CommandLineAgent, ...] = (
-    *(ClaudeCode(), Codex(), GeminiCli(), Goose(), QwenCode(), OpenCode(), MiniSweAgent(), Aider()),
+    *(
+        ClaudeCodeAgent(),
+        CodexAgent(),
+        GeminiCliAgent(),
+        GooseAgent(),
+        QwenCodeAgent(),
+        OpenCodeAgent(),
+        MiniSweAgent(),
+        AiderAgent(),
+    ),
 )
-WRAPPED: tuple[tuple[CommandLineAgent, str], ...] = ((ClaudeCode(), "claude-sonnet-4-5"), (Codex(), "gpt-5"))
+WRAPPED: tuple[tuple[CommandLineAgent, str], ...] = ((ClaudeCodeAgent(), "claude-sonnet-4-5"), (CodexAgent(), "gpt-5"))
 """The two that start in no time: with any other, less would be seen of what is added."""
 
 ADDED = 0.05
@@ -61,9 +70,9 @@ delay_seconds = {THINKING_SECONDS}
 def measure(setting: Setting) -> list[Ratio]:
     """Starts of all agents, and whole runs of the quickest."""
     rows = [row for agent in STARTED for row in _start(agent)]
-    if BubblewrapSandboxes().missing() is not None:
+    if BubblewrapSandboxProvider().missing() is not None:
         return rows
-    with _server(setting.folder) as url, ModelGateway(_ways(url), FirstKnown()) as gateway:
+    with _server(setting.folder) as url, ModelGateway(_ways(url), PriceTables()) as gateway:
         return [*rows, *(row for agent, model in WRAPPED for row in _run(agent, model, setting.folder, url, gateway))]
 
 
@@ -111,7 +120,7 @@ def _run(agent: CommandLineAgent, model: str, folder: Path, url: str, gateway: G
 
 def _plain(agent: CommandLineAgent, arm: Arm, folder: Path, url: str) -> None:
     """The same words, files and variables, as a process of nobody's."""
-    place = a_request(Path(mkdtemp(dir=folder)))
+    place = a_sandbox_request(Path(mkdtemp(dir=folder)))
     launch = agent.launch(an_attempt(arm, model_access=ModelAccess(base_url=url, key="bench")), str(place.home))
     for path, content in launch.files.items():
         (place.home / path).parent.mkdir(parents=True, exist_ok=True)
@@ -130,8 +139,10 @@ def _plain(agent: CommandLineAgent, arm: Arm, folder: Path, url: str) -> None:
 def _ours(agent: CommandLineAgent, arm: Arm, folder: Path, gateway: Gateway) -> None:
     request = MeterRequest(label="bench", budget_usd=None, tokens=None, markers=(), keep_bodies=False)
     with gateway.meter(request) as meter:
-        room = replace(a_request(Path(mkdtemp(dir=folder))), doors=(meter.door,), read_only=agent.read_only(arm))
-        with BubblewrapSandboxes().open(room) as sandbox:
+        room = replace(
+            a_sandbox_request(Path(mkdtemp(dir=folder))), doors=(meter.door,), read_only=agent.read_only(arm)
+        )
+        with BubblewrapSandboxProvider().open(room) as sandbox:
             access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.door.name)}", key=meter.key)
             _require(agent.attempt(an_attempt(arm, model_access=access), sandbox))
     meter.account()
@@ -143,11 +154,11 @@ def _require(outcome: AttemptOutcome) -> None:
 
 
 def _arm(agent: CommandLineAgent, model: str | None) -> Arm:
-    return an_arm(agent.name, {"program": str(PROGRAMS / agent.program)}, model=model)
+    return an_agent_arm(agent.name, {"program": str(PROGRAMS / agent.program)}, model=model)
 
 
-def _ways(url: str) -> dict[Provider, Upstream]:
-    return {provider: Upstream(url=url, variable="", key="") for provider in Provider}
+def _ways(url: str) -> dict[Provider, ModelUpstream]:
+    return {provider: ModelUpstream(url=url, variable="", key="") for provider in Provider}
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from benchmarks.measure import median_seconds
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from benchmarks.synthetic import records
-from outweigh.adapters.stores.run_store import FolderRunStore
-from outweigh.record.codec import encode, seal
-from outweigh.record.run_record import RunRecord
+from outweigh.model.codec import encode, seal
+from outweigh.model.run_record import RunRecord
+from outweigh.store.run_store import FolderRunStore
 
 THREADS = (16, 32)
 """How many append at once: the more wait together, the more share a flush, so one number alone would mislead."""

@@ -15,12 +15,11 @@ from benchmarks.measure import OUTWEIGH, median_seconds
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from outweigh.gateway.model_gateway import ModelGateway
-from outweigh.gateway.routes import Provider
-from outweigh.gateway.upstream import Upstream
-from outweigh.ports.gateways import MeterRequest
-from outweigh.record.components import Component
-from outweigh.record.pricing import FirstKnown, ListedPrices, ModelPrices
-from outweigh.transcript.model_call import Marker
+from outweigh.gateway.request_parsing import Provider
+from outweigh.gateway.upstream import ModelUpstream
+from outweigh.model.pricing import ModelPrices, PriceTables, UserPriceTable
+from outweigh.model.usage import Component
+from outweigh.ports.gateways import ArmMarker, MeterRequest
 
 ADDED_SECONDS = 0.005
 """What the gateway may add at the median."""
@@ -31,10 +30,10 @@ SIZES = {"30 kB": 30_000, "500 kB": 500_000}
 
 _MODEL = "bench"
 _SCRIPT = '[[turn]]\ntext = "It is done."\n'
-_PRICES = FirstKnown(
-    ListedPrices("bench", {_MODEL: ModelPrices(input_usd_per_million=3.0, output_usd_per_million=15.0)})
+_PRICES = PriceTables(
+    UserPriceTable("bench", {_MODEL: ModelPrices(input_usd_per_million=3.0, output_usd_per_million=15.0)})
 )
-_MARKER = Marker(name="skill:bench", component=Component.SKILL_PROMPT, text="A skill is a page of advice. " * 100)
+_MARKER = ArmMarker(name="skill:bench", component=Component.SKILL_PROMPT, text="A skill is a page of advice. " * 100)
 
 
 def measure(setting: Setting) -> list[Ratio]:
@@ -100,7 +99,7 @@ def _server(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def _door(url: str) -> Iterator[tuple[int, str]]:
-    upstreams = {provider: Upstream(url=url, variable="", key="") for provider in Provider}
+    upstreams = {provider: ModelUpstream(url=url, variable="", key="") for provider in Provider}
     request = MeterRequest(label="bench", budget_usd=1e6, tokens=None, markers=(_MARKER,), keep_bodies=False)
     listening = create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]

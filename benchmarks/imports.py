@@ -16,7 +16,7 @@ from benchmarks.inspect_here import installed_inspect
 from benchmarks.measure import run
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
-from outweigh.adapters.importers.inspect_importer import InspectImporter
+from outweigh.interop.inspect_ai.importer import InspectImporter
 from outweigh.ports.importers import ImportNotes
 from outweigh.testing.importer_contract import import_request
 

@@ -12,7 +12,7 @@ from benchmarks.pydantic_records import PydanticRun
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from benchmarks.synthetic import lines
-from outweigh.record.codec import decode, decode_lines, refuse
+from outweigh.model.codec import decode, decode_lines, refuse_invalid
 
 Lines = Sequence[bytes]
 
@@ -48,7 +48,7 @@ def _decoding(what: str, batch: Lines) -> list[Ratio]:
 
 
 def _ours(batch: Lines) -> None:
-    deque(decode_lines(batch, "lines", refuse), maxlen=0)
+    deque(decode_lines(batch, "lines", refuse_invalid), maxlen=0)
 
 
 def _loads_and_model(batch: Lines) -> None:

@@ -9,11 +9,9 @@ from scipy import stats
 from benchmarks.measure import median_seconds
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
-from outweigh.stats.bootstrap import bootstrap_means
-from outweigh.stats.bootstrap_interval import expanded_percentile_interval
+from outweigh.stats.bootstrap import bootstrap_means, expanded_percentile_interval
 from outweigh.stats.estimate import Unit
-from outweigh.stats.mean import mean_interval
-from outweigh.stats.median import median_interval
+from outweigh.stats.means import mean_interval, median_interval
 
 METRICS = 8
 RESAMPLES = 10_000

@@ -8,11 +8,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from outweigh.record.components import Component
-from outweigh.record.cost import CostProvenance
-from outweigh.record.run_record import AgentKind
-from outweigh.record.status import Status
-from outweigh.record.trajectory import Source
+from outweigh.model.run_record import AgentKind, Status, StepSource
+from outweigh.model.usage import Component, CostProvenance
 
 Name = Annotated[str, Field(min_length=1, max_length=500)]
 RunId = Annotated[str, Field(min_length=1, max_length=1100)]
@@ -90,7 +87,7 @@ class ToolCall(Stored):
 
 class Step(Stored):
     index: Count
-    source: Annotated[Source, FromJson]
+    source: Annotated[StepSource, FromJson]
     message: str | None
     tool_calls: Annotated[tuple[ToolCall, ...], FromJson]
     usage: Usage | None

@@ -11,10 +11,10 @@ from threading import Event
 from benchmarks.measure import median_seconds
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
-from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
-from outweigh.adapters.sandboxes.container import ContainerSandboxes
-from outweigh.adapters.sandboxes.local import LocalSandboxes
-from outweigh.ports.sandboxes import Door, SandboxProvider, SandboxRequest
+from outweigh.ports.sandboxes import ForwardedPort, SandboxProvider, SandboxRequest
+from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
+from outweigh.sandbox.container import ContainerSandboxProvider
+from outweigh.sandbox.local import LocalSandboxProvider
 
 ROUNDS = 15
 IMAGE = "rootfs:/"
@@ -23,14 +23,14 @@ IMAGE = "rootfs:/"
 
 def measure(setting: Setting) -> list[Ratio]:
     """Every kind that works here; none has a target, the rows are there to choose by."""
-    providers: list[SandboxProvider] = [LocalSandboxes(), BubblewrapSandboxes(), ContainerSandboxes()]
+    providers: list[SandboxProvider] = [LocalSandboxProvider(), BubblewrapSandboxProvider(), ContainerSandboxProvider()]
     working = [provider for provider in providers if provider.missing() is None]
     return [row for provider in working for row in _rows(provider, setting.folder)]
 
 
 def _rows(provider: SandboxProvider, folder: Path) -> list[Ratio]:
     visit = partial(_visit, provider, folder, IMAGE if provider.name == "container" else None)
-    door = Door(name="nobody", serve=lambda _: nullcontext())
+    door = ForwardedPort(name="nobody", serve=lambda _: nullcontext())
     visits: dict[str, Callable[[], object]] = {
         "plain": partial(subprocess.run, ["/bin/true"], check=True),
         "walls": partial(visit, ()),
@@ -54,7 +54,7 @@ def _row(name: str, over: float, under: float) -> Ratio:
     return Ratio(name=name, measured=over / under, target=None, better="lower", note=note)
 
 
-def _visit(provider: SandboxProvider, folder: Path, image: str | None, doors: tuple[Door, ...]) -> None:
+def _visit(provider: SandboxProvider, folder: Path, image: str | None, doors: tuple[ForwardedPort, ...]) -> None:
     place = Path(mkdtemp(dir=folder))
     for name in ("workspace", "home"):
         (place / name).mkdir()

@@ -7,14 +7,18 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from outweigh.record.check_result import CheckResult
-from outweigh.record.codec import encode
-from outweigh.record.components import Component, ComponentTokens
-from outweigh.record.cost import reported_cost
-from outweigh.record.run_record import RunRecord
-from outweigh.record.status import Status
-from outweigh.record.trajectory import AlignedAction, Milestone, Source, Step, ToolCall
-from outweigh.record.usage import Usage
+from outweigh.model.codec import encode
+from outweigh.model.run_record import (
+    AlignedAction,
+    CheckResult,
+    Milestone,
+    RunRecord,
+    Status,
+    Step,
+    StepSource,
+    ToolCall,
+)
+from outweigh.model.usage import Component, ComponentTokens, Usage, reported_cost
 from outweigh.testing.builders import a_check, a_run
 
 BASELINE = "baseline"
@@ -154,7 +158,7 @@ def _trajectory(steps: int, usage: Usage) -> dict[str, Any]:
 def _step(index: int, usage: Usage) -> Step:
     return Step(
         index=index,
-        source=Source.AGENT,
+        source=StepSource.AGENT,
         message="Run the tests again and look at the first failure before changing anything else.",
         tool_calls=(ToolCall(name="bash", succeeded=True), ToolCall(name="edit", succeeded=None)),
         usage=usage,

@@ -17,9 +17,9 @@ from benchmarks.measure import OUTWEIGH, cost_of, median_seconds
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from benchmarks.synthetic import lines
-from outweigh.adapters.importers.table import Table
+from outweigh.interop.table.importer import TableImporter
+from outweigh.model.codec import decode_lines, refuse_invalid
 from outweigh.ports.importers import ImportNotes
-from outweigh.record.codec import decode_lines, refuse
 from outweigh.testing.importer_contract import import_request
 
 _ROWS = 50_000
@@ -35,7 +35,7 @@ def measure(setting: Setting) -> list[Ratio]:
     table.write_bytes(b"".join(map(_row, range(_ROWS))))
     seconds = median_seconds(
         {
-            "records": lambda: deque(decode_lines(records, "lines", refuse), maxlen=0),
+            "records": lambda: deque(decode_lines(records, "lines", refuse_invalid), maxlen=0),
             "records as JSON": lambda: _only_json(records),
             "rows": lambda: _read(table),
             "rows as JSON": lambda: _only_json_of(table),
@@ -77,7 +77,7 @@ def _imported(folder: Path, rows: int) -> Cost:
 def _read(path: Path) -> None:
     notes = ImportNotes()
     number = count()
-    deque(zip(Table().read(import_request(path), notes), number, strict=False), maxlen=0)
+    deque(zip(TableImporter().read(import_request(path), notes), number, strict=False), maxlen=0)
     if next(number) != _ROWS or notes.unreadable:
         raise ValueError(f"{path}: not every row was read")
 

@@ -8,7 +8,7 @@ from calibration.coverage import Coverage
 from calibration.rates import Rates
 from calibration.study import ORDINARY, Study
 from calibration.worlds import NULLS
-from outweigh.verdict.verdict import Decision
+from outweigh.verdict.decision import Decision
 
 LOWEST_COVERAGE, HIGHEST_COVERAGE = 0.94, 0.965
 MOST_FALSE_IMPROVED, MOST_FALSE_REGRESSED = 0.02, 0.07

@@ -8,12 +8,10 @@ from numpy.typing import NDArray
 
 from calibration.truth import cost_of_pass_ratio, duration_ratio, pass_delta
 from calibration.worlds import Draw, World, draw
-from outweigh.stats.bootstrap import bootstrap_means
-from outweigh.stats.bootstrap_interval import expanded_percentile_interval, percentile_interval
+from outweigh.stats.bootstrap import bootstrap_means, expanded_percentile_interval, percentile_interval
 from outweigh.stats.estimate import Estimate, Unit
-from outweigh.stats.log_ratio import geometric_ratio
-from outweigh.stats.mean import mean_interval
-from outweigh.stats.ratio import ratio_of_ratios_interval
+from outweigh.stats.means import mean_interval
+from outweigh.stats.ratios import geometric_ratio, ratio_of_ratios_interval
 
 LEVEL = 0.95
 RESAMPLES = 10_000

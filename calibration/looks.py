@@ -7,10 +7,10 @@ from statistics import fmean
 import numpy as np
 
 from calibration.worlds import World, draw
-from outweigh.verdict.evidence_rule import examine, find
+from outweigh.verdict.decision import Decision
+from outweigh.verdict.evidence_rule import apply_rule, examine_gate
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS
 from outweigh.verdict.gate_sample import GateSample
-from outweigh.verdict.verdict import Decision
 
 FIRM = (Decision.IMPROVED, Decision.REGRESSED)
 
@@ -70,7 +70,7 @@ def first_firm(gates: Sequence[GateSample], sizes: Sequence[int], planned_tasks:
     for size in sizes:
         if size < MINIMUM_TASKS:
             continue
-        (finding,) = find([[examine(_first(gate, size), planned_tasks=planned_tasks) for gate in gates]])
+        (finding,) = apply_rule([[examine_gate(_first(gate, size), planned_tasks=planned_tasks) for gate in gates]])
         decision = finding.decision
         if decision in FIRM:
             return Stop(decision=decision, tasks=size)

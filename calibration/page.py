@@ -11,7 +11,7 @@ from calibration.study import ORDINARY, PLANNED_TASKS, Study
 from calibration.truth import pass_delta
 from calibration.wider import Answer
 from calibration.worlds import NULLS
-from outweigh.verdict.verdict import Decision
+from outweigh.verdict.decision import Decision
 
 _ABOUT = """`make calibrate` writes this page. Every number is a share of simulated experiments whose truth is known,
 decided by the same code that decides about real records. [Statistics](statistics.md) explains the ideas."""

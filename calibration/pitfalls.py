@@ -8,12 +8,10 @@ import numpy as np
 
 from calibration.rates import decide
 from calibration.worlds import Draw, World, draw
-from outweigh.stats.alternative import Alternative
-from outweigh.stats.equivalence import excludes
-from outweigh.stats.estimate import Unit
-from outweigh.stats.mean import mean_interval
-from outweigh.stats.paired_tests import mcnemar_exact
-from outweigh.verdict.verdict import Decision
+from outweigh.stats.estimate import Alternative, Unit
+from outweigh.stats.hypothesis_tests import mcnemar_exact
+from outweigh.stats.means import excludes, mean_interval
+from outweigh.verdict.decision import Decision
 
 Rule = Callable[[Draw], Decision]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibration.worlds import Draw, World, draw
-from outweigh.stats.multiplicity import adjust_benjamini_hochberg
-from outweigh.verdict.evidence_rule import examine, find
-from outweigh.verdict.evidence_settings import PROMISED, ErrorRates
-from outweigh.verdict.task_drops import MINIMUM_RUNS, fisher_drop_p
-from outweigh.verdict.verdict import Decision
+from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg
+from outweigh.verdict.blockers import MINIMUM_RUNS, fisher_drop_p
+from outweigh.verdict.decision import Decision
+from outweigh.verdict.evidence_rule import apply_rule, examine_gate
+from outweigh.verdict.evidence_settings import ERROR_RATES, ErrorRates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Rates:
         return self.shares.get(decision, 0.0)
 
 
-def rates(world: World, tasks: int, repeats: int, draws: int, seed: int, promised: ErrorRates = PROMISED) -> Rates:
+def rates(world: World, tasks: int, repeats: int, draws: int, seed: int, promised: ErrorRates = ERROR_RATES) -> Rates:
     """Decide many experiments of one world."""
     dice = np.random.default_rng(seed)
     decisions = Counter(decide(draw(world, tasks, repeats, dice), promised) for _ in range(draws))
@@ -42,9 +42,9 @@ def rates(world: World, tasks: int, repeats: int, draws: int, seed: int, promise
     )
 
 
-def decide(experiment: Draw, promised: ErrorRates = PROMISED) -> Decision:
+def decide(experiment: Draw, promised: ErrorRates = ERROR_RATES) -> Decision:
     """The evidence policy's decision, hard per-task drops included."""
-    (finding,) = find([[examine(gate) for gate in experiment.gates()]], promised)
+    (finding,) = apply_rule([[examine_gate(gate) for gate in experiment.gates()]], promised)
     return Decision.REGRESSED if supported_drop(experiment) else finding.decision
 
 
@@ -58,7 +58,7 @@ def supported_drop(experiment: Draw) -> bool:
         fisher_drop_p(repeats, int(b), repeats, int(a))
         for b, a in zip(before.sum(axis=0), after.sum(axis=0), strict=True)
     ]
-    return bool((adjust_benjamini_hochberg(p_values) <= PROMISED.task_alarm).any())
+    return bool((adjust_benjamini_hochberg(p_values) <= ERROR_RATES.task_alarm).any())
 
 
 def grid(worlds: Iterable[World], sizes: Iterable[tuple[int, int]], draws: int, seed: int) -> list[Rates]:

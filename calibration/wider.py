@@ -6,8 +6,8 @@ import numpy as np
 
 from calibration.rates import supported_drop
 from calibration.worlds import BREAKS_BESIDE_GAINS, FAMILIES, NULLS, World, draw_company
-from outweigh.verdict.evidence_rule import examine, find
-from outweigh.verdict.verdict import Decision
+from outweigh.verdict.decision import Decision
+from outweigh.verdict.evidence_rule import apply_rule, examine_gate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,9 @@ def answer(question: Question, tasks: int, repeats: int, draws: int, seed: int) 
 
 def _decisions(question: Question, tasks: int, repeats: int, dice: np.random.Generator) -> list[Decision]:
     company = draw_company(question.world, tasks, repeats, question.candidates, dice)
-    findings = find([[examine(gate) for gate in each.gates(with_cost=question.with_cost)] for each in company])
+    findings = apply_rule(
+        [[examine_gate(gate) for gate in each.gates(with_cost=question.with_cost)] for each in company]
+    )
     return [
         Decision.REGRESSED if supported_drop(each) else finding.decision
         for each, finding in zip(company, findings, strict=True)

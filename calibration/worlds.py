@@ -8,8 +8,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from outweigh.stats.variance import summarize_runs
-from outweigh.verdict.gate_sample import DUST, GateSample
-from outweigh.verdict.gated_metric import GATED, Scale
+from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
+from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, GateSample
 
 Runs = NDArray[np.float64]
 
@@ -152,8 +152,8 @@ def _costs(times: Runs, tokens: Runs, dice: Generator) -> Runs:
 
 
 def _gate(name: str, before: Runs, after: Runs, families: tuple[str, ...] | None) -> GateSample:
-    gated = GATED[name]
-    sign = 1.0 if gated.scale is Scale.POINTS else -1.0
+    gated = GATED_METRICS[name]
+    sign = 1.0 if gated.scale is EffectScale.POINTS else -1.0
     benefits = sign * (after.mean(axis=0) - before.mean(axis=0))
     repeats, tasks = before.shape
     owners = np.tile(np.arange(tasks), repeats)
@@ -161,7 +161,7 @@ def _gate(name: str, before: Runs, after: Runs, families: tuple[str, ...] | None
         gated=gated,
         margin=gated.margin,
         tasks=tuple(map(str, range(tasks))),
-        benefits=np.where(np.abs(benefits) < DUST, 0.0, benefits),
+        benefits=np.where(np.abs(benefits) < BENEFIT_ROUNDING, 0.0, benefits),
         families=families,
         noise=(summarize_runs(before.ravel(), owners, tasks), summarize_runs(after.ravel(), owners, tasks)),
         unknown=None,

@@ -11,7 +11,7 @@ from pathlib import Path
 from shutil import rmtree
 from textwrap import dedent
 
-from outweigh.adapters.agents.solution import ENTRY
+from outweigh.agents.private_folder import SOLUTION_SCRIPT
 
 SUITE = Path(__file__).resolve().parents[1] / "src" / "outweigh" / "demo_suite"
 Files = Mapping[str, str]
@@ -195,7 +195,7 @@ def task_files(task: DemoTask) -> Iterator[tuple[str, str]]:
         yield f"environment/workspace/{name}", content
     for name, content in task.tests.items():
         yield f"tests/{name}", content
-    yield f"solution/{ENTRY}", f"#!/bin/sh\nset -eu\n{task.solution}"
+    yield f"solution/{SOLUTION_SCRIPT}", f"#!/bin/sh\nset -eu\n{task.solution}"
 
 
 def task_toml(task: DemoTask) -> str:
@@ -253,7 +253,7 @@ def main() -> None:
             path = SUITE / "tasks" / task.name / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
-        (SUITE / "tasks" / task.name / "solution" / ENTRY).chmod(0o755)
+        (SUITE / "tasks" / task.name / "solution" / SOLUTION_SCRIPT).chmod(0o755)
     (SUITE / "script.toml").write_text(script_toml(tasks))
 
 

@@ -4,18 +4,16 @@ from pathlib import Path
 
 import msgspec
 
-from outweigh.adapters.stores.experiment_file import Experiment
-from outweigh.adapters.stores.judging_file import JudgingFile
-from outweigh.adapters.stores.pins import Pin
-from outweigh.record.attempt import Attempt
-from outweigh.record.calibration import Calibration
-from outweigh.record.judgment import Judgment
-from outweigh.record.preference import Preference
-from outweigh.record.run_record import RunRecord
-from outweigh.run.preflight_findings import Preflight
-from outweigh.task.rubric import Rubric
-from outweigh.task.suite import SuiteSpec
-from outweigh.task.task import TaskSettings
+from outweigh.model.codec import Attempt
+from outweigh.model.judgment import Calibration, Judgment, Preference
+from outweigh.model.preflight_result import Preflight
+from outweigh.model.rubric import Rubric
+from outweigh.model.run_record import RunRecord
+from outweigh.model.suite import SuiteSpec
+from outweigh.model.task import TaskSettings
+from outweigh.store.experiment_file import ExperimentFile
+from outweigh.store.judging_file import JudgingFile
+from outweigh.store.pins import Pin
 from outweigh.testing.model_server import Script
 
 STORED: dict[str, type[msgspec.Struct]] = {
@@ -24,7 +22,7 @@ STORED: dict[str, type[msgspec.Struct]] = {
     "preference": Preference,
     "calibration": Calibration,
     "attempt": Attempt,
-    "experiment": Experiment,
+    "experiment": ExperimentFile,
     "preflight": Preflight,
     "judging": JudgingFile,
     "pin": Pin,

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from outweigh.adapters.stores.run_store import FolderRunStore
-from outweigh.record.run_record import RunRecord
+from outweigh.model.run_record import RunRecord
+from outweigh.store.run_store import FolderRunStore
 from outweigh.transcript.atif import (
     ATIF_VERSION,
     AtifAgent,

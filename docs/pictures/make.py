@@ -10,11 +10,10 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from outweigh.stats.confidence_sequence import confidence_path
-from outweigh.stats.design import tabulate_detectable_effects
 from outweigh.stats.estimate import Interval, Unit
-from outweigh.stats.mean import all_zero_bound, mean_interval
-from outweigh.stats.power import effect_by_normal
+from outweigh.stats.means import all_zero_bound, mean_interval
+from outweigh.stats.power import effect_by_normal, tabulate_detectable_effects
+from outweigh.stats.sequential import confidence_path
 from outweigh.stats.variance import VarianceComponents
 
 HERE = Path(__file__).resolve().parent

@@ -6,13 +6,10 @@ The runs are invented, and say so: every record's agent is `scripted`, so no ver
 import random
 from pathlib import Path
 
-from outweigh.record.codec import Record, encode
-from outweigh.record.components import Component, ComponentTokens
-from outweigh.record.cost import reported_cost
-from outweigh.record.judgment import CriterionScore
-from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
-from outweigh.record.trajectory import Milestone
-from outweigh.record.usage import Usage
+from outweigh.model.codec import Record, encode
+from outweigh.model.judgment import CriterionScore
+from outweigh.model.run_record import AgentIdentity, AgentKind, Milestone, RunRecord
+from outweigh.model.usage import Component, ComponentTokens, Usage, reported_cost
 from outweigh.testing.builders import a_check, a_judgment, a_run
 
 REPEATS = 5

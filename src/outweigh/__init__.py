@@ -10,50 +10,82 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from outweigh.adapters.stores.jsonl import JsonLines
     from outweigh.compare.arm_summary import ArmSummary
-    from outweigh.compare.comparison import Comparison, compare
-    from outweigh.compare.delta import Delta
+    from outweigh.compare.comparison import Comparison, compare_arms
+    from outweigh.compare.deltas import Delta
     from outweigh.compare.evidence import Evidence, gather
-    from outweigh.compare.ladder import Ladder, climb
+    from outweigh.compare.ladder import Ladder, compare_tiers
     from outweigh.errors import EvidenceError, OutweighError, UsageError
-    from outweigh.record.check_result import CheckResult
-    from outweigh.record.codec import Located, decode, decode_lines, encode, refuse
-    from outweigh.record.cost import Cost, CostProvenance
-    from outweigh.record.judgment import CriterionScore, Judgment
-    from outweigh.record.pricing import FirstKnown
-    from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
-    from outweigh.record.status import Status
-    from outweigh.record.trial import Trial
-    from outweigh.record.usage import Usage
-    from outweigh.score.profile import EVEN, OBJECTIVE_FIRST, Profile
-    from outweigh.score.score import Score
+    from outweigh.model.codec import LocatedRecord, decode, decode_lines, encode, refuse_invalid
+    from outweigh.model.judgment import CriterionScore, Judgment
+    from outweigh.model.pricing import PriceTables
+    from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, RunRecord, Status, Trial
+    from outweigh.model.usage import Cost, CostProvenance, Usage
+    from outweigh.score.composite import EVEN, OBJECTIVE_FIRST, Profile
+    from outweigh.score.run_score import Score
+    from outweigh.store.records import RecordReader
+    from outweigh.verdict.decision import Decision, Verdict
     from outweigh.verdict.policy import decide
     from outweigh.verdict.promotion import may_promote
-    from outweigh.verdict.verdict import Decision, Verdict
 
 _HOMES = {
-    "outweigh.adapters.stores.jsonl": ("JsonLines",),
     "outweigh.compare.arm_summary": ("ArmSummary",),
-    "outweigh.compare.comparison": ("Comparison", "compare"),
-    "outweigh.compare.delta": ("Delta",),
-    "outweigh.compare.evidence": ("Evidence", "gather"),
-    "outweigh.compare.ladder": ("Ladder", "climb"),
-    "outweigh.errors": ("EvidenceError", "OutweighError", "UsageError"),
-    "outweigh.record.check_result": ("CheckResult",),
-    "outweigh.record.codec": ("Located", "decode", "decode_lines", "encode", "refuse"),
-    "outweigh.record.cost": ("Cost", "CostProvenance"),
-    "outweigh.record.judgment": ("CriterionScore", "Judgment"),
-    "outweigh.record.pricing": ("FirstKnown",),
-    "outweigh.record.run_record": ("AgentIdentity", "AgentKind", "RunRecord"),
-    "outweigh.record.status": ("Status",),
-    "outweigh.record.trial": ("Trial",),
-    "outweigh.record.usage": ("Usage",),
-    "outweigh.score.profile": ("EVEN", "OBJECTIVE_FIRST", "Profile"),
-    "outweigh.score.score": ("Score",),
+    "outweigh.compare.comparison": (
+        "Comparison",
+        "compare_arms",
+    ),
+    "outweigh.compare.deltas": ("Delta",),
+    "outweigh.compare.evidence": (
+        "Evidence",
+        "gather",
+    ),
+    "outweigh.compare.ladder": (
+        "Ladder",
+        "compare_tiers",
+    ),
+    "outweigh.errors": (
+        "EvidenceError",
+        "OutweighError",
+        "UsageError",
+    ),
+    "outweigh.model.codec": (
+        "LocatedRecord",
+        "decode",
+        "decode_lines",
+        "encode",
+        "refuse_invalid",
+    ),
+    "outweigh.model.judgment": (
+        "CriterionScore",
+        "Judgment",
+    ),
+    "outweigh.model.pricing": ("PriceTables",),
+    "outweigh.model.run_record": (
+        "AgentIdentity",
+        "AgentKind",
+        "CheckResult",
+        "RunRecord",
+        "Status",
+        "Trial",
+    ),
+    "outweigh.model.usage": (
+        "Cost",
+        "CostProvenance",
+        "Usage",
+    ),
+    "outweigh.score.composite": (
+        "EVEN",
+        "OBJECTIVE_FIRST",
+        "Profile",
+    ),
+    "outweigh.score.run_score": ("Score",),
+    "outweigh.store.records": ("RecordReader",),
+    "outweigh.verdict.decision": (
+        "Decision",
+        "Verdict",
+    ),
     "outweigh.verdict.policy": ("decide",),
     "outweigh.verdict.promotion": ("may_promote",),
-    "outweigh.verdict.verdict": ("Decision", "Verdict"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -72,13 +104,13 @@ __all__ = [
     "Delta",
     "Evidence",
     "EvidenceError",
-    "FirstKnown",
-    "JsonLines",
     "Judgment",
     "Ladder",
-    "Located",
+    "LocatedRecord",
     "OutweighError",
+    "PriceTables",
     "Profile",
+    "RecordReader",
     "RunRecord",
     "Score",
     "Status",
@@ -87,15 +119,15 @@ __all__ = [
     "UsageError",
     "Verdict",
     "__version__",
-    "climb",
-    "compare",
+    "compare_arms",
+    "compare_tiers",
     "decide",
     "decode",
     "decode_lines",
     "encode",
     "gather",
     "may_promote",
-    "refuse",
+    "refuse_invalid",
 ]
 
 

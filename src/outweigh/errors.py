@@ -1,4 +1,4 @@
-"""The errors a person can meet, named by who must act. Only `cli/main.py` catches them."""
+"""Errors that a person can meet, named by who must act."""
 
 from collections.abc import Collection
 from itertools import islice
@@ -22,7 +22,7 @@ class EvidenceError(OutweighError):
     exit_code = 3
 
 
-def name_some(names: Collection[str], shown: int = 3) -> str:
+def quote_names(names: Collection[str], shown: int = 3) -> str:
     """The first few of possibly many names, as messages quote them."""
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
     return ", ".join(repr(name) for name in islice(names, shown)) + more

@@ -1,4 +1,4 @@
-"""Adapters by name, through entry points: ours and anybody's, loaded when first used."""
+"""Adapters by name, through entry points: built-in and third-party, loaded when first used."""
 
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
@@ -16,7 +16,7 @@ GROUPS = {
 }
 
 
-def load(kind: str, name: str) -> Any:
+def load_adapter(kind: str, name: str) -> Any:
     """The adapter of that name, ready to use; a missing or doubled name is refused with what there is."""
     found = _named(kind, name)
     if len({point.value for point in found}) > 1:
@@ -27,7 +27,7 @@ def load(kind: str, name: str) -> Any:
     return found[0].load()()
 
 
-def names(kind: str) -> list[str]:
+def adapter_names(kind: str) -> list[str]:
     """Every name that is installed."""
     return sorted({point.name for point in entry_points(group=GROUPS[kind])})
 
@@ -37,7 +37,7 @@ def _named(kind: str, name: str) -> list[EntryPoint]:
 
 
 def _unknown(kind: str, name: str) -> str:
-    known = names(kind)
+    known = adapter_names(kind)
     near = get_close_matches(name, known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return f"there is no {kind} {name!r}; installed are {', '.join(known) or 'none'}.{hint}"

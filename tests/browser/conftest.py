@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 from tests.browser.chromium import chromium, missing_chromium
-from tests.parts import require
+from tests.prerequisites import require
 
 
 @pytest.fixture(scope="module")

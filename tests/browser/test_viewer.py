@@ -12,10 +12,10 @@ from tests.browser.chromium import DESKTOP, PHONE, Scheme, visit
 from tests.browser.likeness import assert_looks_like
 from tests.trajectories import store_of
 from tests.web.median_store import FIRST, HOSTILE, SECOND, median_store
-from tests.web.viewing import viewing
+from tests.web.viewer_process import viewing
 
 from outweigh.testing.builders import a_run
-from outweigh.web.catalogue import Catalogue
+from outweigh.web.catalogue import StoreCatalogue
 
 PATIENCE_MILLISECONDS = 60_000
 PAGES = {
@@ -36,7 +36,7 @@ class Viewer:
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self.folder = url, folder
-        (shelf,) = Catalogue([folder]).shelves()
+        (shelf,) = StoreCatalogue([folder]).shelves()
         self._store = f"e/{shelf.key}"
 
     def page(self, name: str) -> str:

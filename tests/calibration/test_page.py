@@ -12,7 +12,7 @@ from calibration.study import Study
 from calibration.wider import QUESTIONS, Answer
 from calibration.worlds import NULLS, ON_THE_MARGIN, WIN
 
-from outweigh.verdict.verdict import Decision
+from outweigh.verdict.decision import Decision
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "calibration.md"
 

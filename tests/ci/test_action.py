@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from tests.ci.action_steps import ActionJob, Ended, Host
-from tests.cli.agent_desk import ACT, END, INSTALLED, require_agent
+from tests.cli.agent_experiment import ACT, END, INSTALLED, require_agent
 from tests.cli.loopback_forge import TOKEN, Forge, loopback_forge
 from tests.cli.two_sides import Project
-from tests.parts import require
+from tests.prerequisites import require
 
-from outweigh.plugins import load
-from outweigh.report.comment_text import comment_mark
+from outweigh.plugins import load_adapter
+from outweigh.report.ci_outcome import comment_marker
 from outweigh.testing.model_server import ModelServer, Script
-from outweigh.testing.model_server.script import Conversation, When
+from outweigh.testing.model_server.model_script import Conversation, When
 
 ACTION = Path(__file__).resolve().parents[2] / "action.yml"
 MODEL = "claude-sonnet-4-5"
@@ -85,7 +85,7 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     require_agent("claude")
-    require(load("sandbox", "bubblewrap").missing())
+    require(load_adapter("sandbox", "bubblewrap").missing())
     with ModelServer(SCRIPT) as server, loopback_forge() as forge:
         yield Desk(tmp_path, server, forge)
 
@@ -101,7 +101,7 @@ def test_a_pull_request_is_judged_from_the_checkout_to_the_comment(desk: Desk) -
     assert float(ended.outputs["cost-usd"]) == pytest.approx(desk.server.totals().tokens.total_tokens * 3 / 1e6)
     assert ended.ran[-1] == "Say how it ended"
     (comment,) = desk.forge.bodies()
-    assert comment.startswith(comment_mark("suite"))
+    assert comment.startswith(comment_marker("suite"))
     assert comment == ended.summary
     assert "Pass rate +100.0 points" in comment
     uploaded = {path.name for path in desk.uploads["outweigh"].iterdir()}

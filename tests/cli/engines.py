@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from outweigh.adapters.stores.jsonl import JsonLines
-from outweigh.adapters.workspaces.overlay import mounts_below, unmount
-from outweigh.record.codec import refuse
-from outweigh.record.run_record import RunRecord
+from outweigh.model.codec import refuse_invalid
+from outweigh.model.run_record import RunRecord
+from outweigh.store.records import RecordReader
+from outweigh.workspace.overlay_mount import overlay_mounts_below, unmount
 
 # Only what hangs takes longer, on any machine.
 PATIENCE = 300.0
@@ -52,7 +52,7 @@ class Engine:
         self._process.kill()
         self._process.wait()
         self.stop_listening()
-        for mount in mounts_below(self._temporary):
+        for mount in overlay_mounts_below(self._temporary):
             unmount(mount)
 
     @property
@@ -110,5 +110,5 @@ def begun(store: Path) -> int:
 
 def records(store: Path) -> list[RunRecord]:
     """Everything that is on disk now."""
-    found = (located.record for located in JsonLines(str(store)).records(refuse))
+    found = (located.record for located in RecordReader(str(store)).records(refuse_invalid))
     return [record for record in found if isinstance(record, RunRecord)]

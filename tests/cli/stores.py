@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from outweigh.adapters.stores.experiment_file import EXPERIMENT_FILE, Experiment
-from outweigh.record.codec import encode
-from outweigh.record.run_record import RunRecord
-from outweigh.task.suite import PolicySpec
+from outweigh.model.codec import encode
+from outweigh.model.run_record import RunRecord
+from outweigh.model.suite import PolicySpec
+from outweigh.store.experiment_file import EXPERIMENT_FILE, ExperimentFile
 
 
 def write_store(folder: Path, runs: Iterable[RunRecord], arms: Iterable[str], **words: Any) -> str:
@@ -30,5 +30,5 @@ def write_store(folder: Path, runs: Iterable[RunRecord], arms: Iterable[str], **
         "looked_at": None,
         **words,
     }
-    (folder / EXPERIMENT_FILE).write_bytes(msgspec.json.encode(Experiment(**said)))
+    (folder / EXPERIMENT_FILE).write_bytes(msgspec.json.encode(ExperimentFile(**said)))
     return str(folder)

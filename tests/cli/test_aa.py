@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from outweigh.record.codec import encode
-from outweigh.record.run_record import RunRecord
+from outweigh.model.codec import encode
+from outweigh.model.run_record import RunRecord
 from outweigh.testing.builders import an_arm
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples/recorded/runs.jsonl")

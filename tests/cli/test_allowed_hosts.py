@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 from tests.cli.engines import records
-from tests.parts import require
-from tests.run.shops import shell, write_suite
-from tests.run.test_way_out import FETCH
+from tests.engine.engine_fixtures import shell, write_suite
+from tests.engine.test_sandbox_egress import FETCH
+from tests.prerequisites import require
 
-from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
-from outweigh.adapters.stores.run_store import FolderRunStore
+from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
+from outweigh.store.run_store import FolderRunStore
 
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
-    require(BubblewrapSandboxes().missing())
+    require(BubblewrapSandboxProvider().missing())
     arms = {"a": shell(f"{FETCH} fetch http://elsewhere.example/; echo 42 >answer.txt")}
     return write_suite(tmp_path / "suite", arms, sandbox={"kind": "bubblewrap", "allow_hosts": ["hub.test"]}, repeats=1)
 

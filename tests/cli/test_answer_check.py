@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.engines import records
-from tests.run.shops import write_suite
+from tests.engine.engine_fixtures import write_suite
 
 IDLE = {"idle": {"agent": "noop"}}
 BEST = {"best": {"agent": "oracle"}}

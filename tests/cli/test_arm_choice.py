@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.cli.stores import write_store
 
-from outweigh.adapters.stores.experiment_file import EXPERIMENT_FILE
+from outweigh.store.experiment_file import EXPERIMENT_FILE
 from outweigh.testing.builders import an_arm
 
 ALL_PASS = [[True, True]] * 2

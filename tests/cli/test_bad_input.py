@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from outweigh.record.codec import encode
+from outweigh.model.codec import encode
 from outweigh.testing.builders import a_run
 
 GOOD = b'{"task_id": "t", "arm": "a", "repeat": 1, "success": true, "duration_seconds": 1.5}\n'

@@ -11,12 +11,11 @@ import pytest
 from tests.cli.engines import records
 from tests.cli.two_sides import Project, agent
 
-from outweigh.adapters.stores.experiment_file import recall_suite
-from outweigh.adapters.stores.pins import pins_in, read_check, read_pin
-from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.main import main
-from outweigh.record.payment import REUSED
-from outweigh.record.run_record import RunRecord
+from outweigh.model.run_record import REUSED_LABEL, RunRecord
+from outweigh.store.experiment_file import read_experiment
+from outweigh.store.pins import find_pins, read_check, read_pin
+from outweigh.store.run_store import FolderRunStore
 
 COSTS = 'echo \'{"cost_usd": 0.5, "version": "1.0"}\' >"$OUTWEIGH_USAGE"; '
 SOLVES = {"CLAUDE.md": "The answer is 42.\n"}
@@ -38,7 +37,7 @@ def pinned(project: Project, tmp_path: Path) -> Path:
 
 
 def reused(store: Path) -> list[RunRecord]:
-    return [run for run in records(store) if REUSED in run.extra]
+    return [run for run in records(store) if REUSED_LABEL in run.extra]
 
 
 def aged(pin: Path, days: float, change: Callable[[RunRecord], RunRecord] = lambda run: run) -> None:
@@ -69,7 +68,7 @@ class TestReuse:
         main(["run", *project.sides("better", "--reuse", str(pinned))])
 
         (original, *_) = records(pinned)
-        copies = {run.extra[REUSED]["run_id"]: run for run in reused(project.store)}
+        copies = {run.extra[REUSED_LABEL]["run_id"]: run for run in reused(project.store)}
         with FolderRunStore.open(project.store) as store:
             assert b"answer.txt" in store.artifact(copies[original.run_id].artifacts["diff.patch"])
         assert copies[original.run_id].started_at == original.started_at
@@ -135,7 +134,7 @@ class TestReuse:
         assert main(["run", *words, "--reuse", str(project.store)]) == 0
 
         assert len(reused(second)) == 4
-        assert {run.extra[REUSED]["run_id"].split("/")[1] for run in reused(second)} == {"head"}
+        assert {run.extra[REUSED_LABEL]["run_id"].split("/")[1] for run in reused(second)} == {"head"}
 
     def test_one_run_never_stands_for_two(self, project: Project, pinned: Path, tmp_path: Path) -> None:
         words = ["--reuse", str(pinned), "--reuse", str(pinned.parent), "-k", "2"]
@@ -161,7 +160,7 @@ class TestReuse:
         )
         main(["run", *project.sides("better", "--reuse", str(pinned))])
 
-        experiment = recall_suite(project.store)
+        experiment = read_experiment(project.store)
         assert experiment is not None
         assert "the reused runs were made by shell 9, the others by shell 1.0" in experiment.notes[-1]
         assert "NOTE: the reused runs were made by" in capsys.readouterr().err
@@ -180,7 +179,7 @@ class TestPins:
     def test_the_same_runs_are_pinned_once(self, pinned: Path, tmp_path: Path) -> None:
         assert main(["baseline", "pin", str(tmp_path / "first"), "-o", str(pinned.parent)]) == 0
 
-        assert pins_in(pinned.parent) == [pinned]
+        assert find_pins(pinned.parent) == [pinned]
 
     def test_other_runs_do_not_take_a_name_that_is_taken(
         self, project: Project, pinned: Path, capsys: pytest.CaptureFixture[str]

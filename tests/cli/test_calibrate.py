@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from outweigh.adapters.stores.judging_file import JudgingFile, remember_judging
 from outweigh.cli.main import main
-from outweigh.record.codec import Record, encode
-from outweigh.task.judge import JudgeSpec
+from outweigh.model.codec import Record, encode
+from outweigh.model.suite import JudgeSpec
+from outweigh.store.judging_file import JudgingFile, write_judging
 from outweigh.testing.builders import a_judgment, an_arm
 
 SCORES = [0.1, 0.3, 0.5, 0.7, 0.9, 0.4]
@@ -28,7 +28,7 @@ def store(tmp_path: Path) -> Path:
         records += [a_judgment(run, score + gain) for run, score in zip(runs, SCORES, strict=True)]
     (folder / "runs-engine.jsonl").write_bytes(b"".join(encode(record) + b"\n" for record in records))
     judge = JudgeSpec(name="judge", backend="command", minimum_alpha=0.7)
-    remember_judging(folder, JudgingFile(judges=(judge,), tasks={}, tell_tales=()))
+    write_judging(folder, JudgingFile(judges=(judge,), tasks={}, tell_tales=()))
     return folder
 
 
@@ -78,7 +78,7 @@ def test_a_demand_that_is_lowered_or_dropped_later_stays_in_force(
     main(["judge", str(store), "--calibrate", labels(store, [0.1, 0.9, 0.5, 0.6, 0.2, 0.4])])
     capsys.readouterr()
 
-    remember_judging(store, JudgingFile(judges=judges, tasks={}, tell_tales=()))
+    write_judging(store, JudgingFile(judges=judges, tasks={}, tell_tales=()))
 
     assert "and 0.7 is demanded" in verdict_warnings(store, capsys)
 

@@ -9,7 +9,7 @@ from tests.cli.engines import Ended
 from tests.cli.two_sides import Project, agent
 
 from outweigh.cli.main import main
-from outweigh.report.comment_text import LONGEST, comment_mark
+from outweigh.report.ci_outcome import MOST_PAGE_CHARACTERS, comment_marker
 
 SOLVES = {"CLAUDE.md": "The answer is 42.\n"}
 MANY: dict[str, Any] = {"tasks": 8, "repeats": 5, "policy": {"gates": ["pass_rate"]}}
@@ -91,7 +91,7 @@ def test_a_regression_is_red_and_the_comment_says_so_first(tmp_path: Path, job: 
     comment = (project.store / "comment.md").read_text()
     assert ended.code == 1
     assert (job.outputs["decision"], job.outputs["may-promote"]) == ("regressed", "false")
-    assert comment.startswith(comment_mark("suite") + "\n\n<!-- outweigh run 4711 -->\n\n> [!CAUTION]\n> **REGRESSED")
+    assert comment.startswith(comment_marker("suite") + "\n\n<!-- outweigh run 4711 -->\n\n> [!CAUTION]\n> **REGRESSED")
     assert "https://forge.example/team/project/actions/runs/4711" in comment
     assert job.summary == comment
 
@@ -223,7 +223,7 @@ def test_a_page_that_is_too_long_for_a_comment_is_cut(tmp_path: Path, job: Job) 
 
     job.run(*project.sides("long"))
 
-    assert len(job.summary) < LONGEST + 2_000
+    assert len(job.summary) < MOST_PAGE_CHARACTERS + 2_000
 
 
 def test_a_job_without_any_known_host_is_fine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

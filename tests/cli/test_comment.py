@@ -9,9 +9,9 @@ from tests.cli.engines import Ended
 from tests.cli.loopback_forge import TOKEN, Forge, loopback_forge
 
 from outweigh.cli.main import main
-from outweigh.report.comment_text import comment_mark
+from outweigh.report.ci_outcome import comment_marker
 
-MARK = comment_mark("suite")
+MARK = comment_marker("suite")
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_the_same_words_are_not_written_again(job: Job, forge: Forge) -> None:
 
 
 def test_comments_of_others_and_about_other_suites_stay(job: Job, forge: Forge, variables: dict[str, str]) -> None:
-    others = [f"{MARK}\n\nnot yours", "A comment.", f"{comment_mark('other')}\n\nour other suite", f"> {MARK}"]
+    others = [f"{MARK}\n\nnot yours", "A comment.", f"{comment_marker('other')}\n\nour other suite", f"> {MARK}"]
     forge.add(others[0], login="stranger")
     for body in others[1:]:
         forge.add(body)

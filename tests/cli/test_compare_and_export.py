@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from outweigh.record.codec import decode_lines, refuse
+from outweigh.model.codec import decode_lines, refuse_invalid
 
 EXAMPLE = str(Path(__file__).resolve().parents[2] / "examples" / "recorded" / "runs.jsonl")
 ARMS = ("--baseline", "T0-plain", "--candidate", "T1-skill")
@@ -145,7 +145,7 @@ def test_an_export_holds_every_record_and_gives_the_same_evidence(outweigh: Any,
     assert outweigh("export", EXAMPLE, "-o", str(copy)).code == 0
 
     with copy.open("rb") as stream:
-        assert len(list(decode_lines(stream, "copy", refuse))) == 180
+        assert len(list(decode_lines(stream, "copy", refuse_invalid))) == 180
     one, other = (outweigh("compare", path, *ARMS, "--format", "json").out for path in (EXAMPLE, str(copy)))
     assert one == other
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import pytest
 from tests.cli.stores import write_store
 
-from outweigh.adapters.stores.experiment_file import recall_suite
 from outweigh.cli.demo import DEMO_SUITE
 from outweigh.cli.main import main
+from outweigh.store.experiment_file import read_experiment
 from outweigh.testing.builders import a_run
 
 
@@ -26,7 +26,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 def test_it_works_and_leaves_a_store(demo: Shown) -> None:
     assert demo.code == 0
-    experiment = recall_suite(demo.store)
+    experiment = read_experiment(demo.store)
     assert experiment is not None
     assert (experiment.suite, experiment.baseline) == ("demo", "plain")
     assert len((demo.store / "runs-engine.jsonl").read_bytes().splitlines()) == 240

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.parts import require
+from tests.prerequisites import require
 
-from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
-from outweigh.run.preflight_findings import PreflightResult
-from outweigh.run.starter import starter_files
+from outweigh.app.starter_suite import starter_files
+from outweigh.model.preflight_result import PreflightResult
+from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 
 ARMS = '[arms.a]\nagent = "noop"\n[arms.b]\nagent = "oracle"\n'
 LOCAL = '[sandbox]\nkind = "local"\n'
@@ -132,7 +132,7 @@ def test_a_sandbox_that_the_suite_did_not_describe_is_in_the_way_and_nothing_is_
 
 
 def test_the_tasks_are_tried_in_the_sandbox_of_the_suite(outweigh: Any, tmp_path: Path) -> None:
-    require(BubblewrapSandboxes().missing())
+    require(BubblewrapSandboxProvider().missing())
 
     answer = outweigh("doctor", "-c", a_suite(tmp_path, ANSWERS, sandbox=""), "-o", str(tmp_path), "--format", "json")
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.adapters.agents.programs import PROGRAMS, a_program
-from tests.parts import require
+from tests.agents.programs import PROGRAMS, a_program
+from tests.prerequisites import require
 
-from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
-from outweigh.cli.agents_here import plain_arm
-from outweigh.plugins import load
+from outweigh.app.doctor import plain_arm
+from outweigh.plugins import load_adapter
+from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 
 SKILL = "---\nname: greeting\ndescription: Says hello in the way of the house.\n---\nA very good day to you.\n"
 SUITE = """
@@ -136,12 +136,12 @@ def test_an_arm_whose_provider_nobody_knows_needs_any_key_and_says_which_there_c
 def test_an_agent_says_whose_api_it_speaks_through_the_gateway(
     agent: str, model: str | None, provider: str | None
 ) -> None:
-    assert load("agent", agent).provider(replace(plain_arm(agent), model=model)) == provider
+    assert load_adapter("agent", agent).provider(replace(plain_arm(agent), model=model)) == provider
 
 
 @pytest.fixture
 def real(tmp_path: Path) -> dict[str, str]:
-    require(BubblewrapSandboxes().missing())
+    require(BubblewrapSandboxProvider().missing())
     require(None if (PROGRAMS / "claude").exists() else "claude is not installed; run `make agents`")
     return {"PATH": f"{PROGRAMS}:{os.environ['PATH']}", "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "sk-1"}
 

@@ -7,14 +7,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.adapters.importers.harbor_jobs import a_job, a_trial, leave_trajectory
+from tests.interop.harbor.harbor_jobs import a_job, a_trial, leave_trajectory
 
-from outweigh.record.codec import Record, decode, encode
-from outweigh.record.cost import UNKNOWN_COST
-from outweigh.record.run_record import RunRecord
-from outweigh.record.status import Status
+from outweigh.model.codec import Record, decode, encode
+from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.usage import UNKNOWN_COST
 from outweigh.testing.builders import a_judgment, a_preference, a_run
-from outweigh.transcript.atif_file import read_trajectory
+from outweigh.transcript.trajectory_file import read_trajectory
 
 
 @pytest.fixture

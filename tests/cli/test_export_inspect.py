@@ -9,22 +9,20 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.cli.agent_desk import INSTALLED
-from tests.parts import require
-from tests.run.shops import write_suite
+from tests.cli.agent_experiment import INSTALLED
+from tests.engine.engine_fixtures import write_suite
+from tests.prerequisites import require
 
-from outweigh.adapters.exporters.inspect_sample import sample_id
-from outweigh.adapters.stores.run_store import FolderRunStore
-from outweigh.cli.suite_choice import read_suite
-from outweigh.record.codec import decode, encode
-from outweigh.record.cost import UNKNOWN_COST
-from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
-from outweigh.record.status import Status
-from outweigh.record.usage import NO_USAGE
+from outweigh.app.suite_selection import read_suite
+from outweigh.interop.inspect_ai.sample_writer import sample_id
+from outweigh.model.codec import decode, encode
+from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord, Status
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST
 from outweigh.score.objective import passed
+from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_judgment, a_run
 from outweigh.transcript.atif import AtifAgent, AtifObservation, AtifResult, AtifStep, AtifToolCall, AtifTrajectory
-from outweigh.transcript.atif_file import encode_trajectory
+from outweigh.transcript.trajectory_file import encode_trajectory
 
 PYTHON = INSTALLED.parent / "inspect" / "bin" / "python"
 READING = Path(__file__).with_name("inspect_reading.py")

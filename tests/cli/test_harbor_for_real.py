@@ -8,17 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.cli.engines import until
-from tests.cli.harbor_desk import IDLE, SOLVER, TELLING, WAIT, HarborDesk, require_harbor
+from tests.cli.harbor_experiment import IDLE, SOLVER, TELLING, WAIT, HarborDesk, require_harbor
 from tests.repositories import Repository
 
-from outweigh.adapters.harbor.program import is_running
-from outweigh.adapters.stores.bound_rules import rules_of_store
-from outweigh.adapters.stores.experiment_file import recall_suite
 from outweigh.cli.main import main
-from outweigh.record.rules import RULES_LABEL
-from outweigh.record.run_record import AgentKind
-from outweigh.record.status import EXCLUDED, Status
+from outweigh.interop.harbor.harbor_command import is_job_running
+from outweigh.model.run_record import EXCLUDED_STATUSES, RULES_LABEL, AgentKind, Status
 from outweigh.score.objective import passed
+from outweigh.store.experiment_file import read_experiment, read_rules_sha256
 
 SECRET = "open sesame"
 
@@ -52,7 +49,7 @@ def test_what_harbor_ran_is_evidence_under_the_suites_own_names(desk: HarborDesk
         ("task-2", "idle", 1),
         ("task-2", "telling", 1),
     ]
-    experiment = recall_suite(desk.store)
+    experiment = read_experiment(desk.store)
     assert experiment is not None
     for run in made:
         assert run.status is Status.COMPLETED
@@ -60,7 +57,7 @@ def test_what_harbor_ran_is_evidence_under_the_suites_own_names(desk: HarborDesk
         assert run.task_checksum == experiment.tasks[run.trial.task_id]
         assert passed(run).value == (run.trial.arm == "telling")
         assert run.position is None
-        assert run.extra[RULES_LABEL] == rules_of_store(desk.store)
+        assert run.extra[RULES_LABEL] == read_rules_sha256(desk.store)
     told = next(run for run in made if run.trial.arm == "telling")
     assert (told.agent.kind, told.agent.name, told.agent.version) == (AgentKind.REAL, "telling", "7.0")
     assert (told.usage.input_tokens, told.usage.cache_read_tokens, told.usage.output_tokens) == (800, 200, 50)
@@ -107,7 +104,7 @@ def test_an_interrupted_run_keeps_what_has_finished_and_goes_on(desk: HarborDesk
     ended = engine.wait()
 
     assert ended.code == 130, ended.err
-    assert not any(is_running(path) for path in desk.store.glob("harbor/*.json"))
+    assert not any(is_job_running(path) for path in desk.store.glob("harbor/*.json"))
     (cancelled,) = [run for run in desk.records() if run.trial.arm == "solver"]
     assert cancelled.status is Status.NOT_RUN
 
@@ -140,7 +137,7 @@ def test_what_infrastructure_broke_is_made_again_and_both_attempts_are_kept(desk
     ended = desk.run()
 
     assert ended.code == 0, ended.err
-    (broken,) = [run for run in desk.records() if run.status in EXCLUDED]
+    (broken,) = [run for run in desk.records() if run.status in EXCLUDED_STATUSES]
     assert broken.status is Status.INFRA_ERROR
     assert "the cloud is having a bad day" in (broken.status_detail or "")
     again = [run for run in desk.records() if run.trial == broken.trial and run.attempt == 2]

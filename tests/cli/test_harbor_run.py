@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.harbor_desk import IDLE, SOLVER, HarborDesk
-from tests.run.shops import DONE
+from tests.cli.harbor_experiment import IDLE, SOLVER, HarborDesk
+from tests.engine.engine_fixtures import DONE
 
-from outweigh.adapters.stores.experiment_file import remember_suite
+from outweigh.app.suite_selection import read_suite
 from outweigh.cli.main import main
-from outweigh.cli.suite_choice import read_suite
+from outweigh.store.experiment_file import write_experiment
 
 NO_VARIABLES: dict[str, Any] = {"harbor": {"environment": {"type": "daytona"}}}
 
@@ -111,7 +111,7 @@ def test_a_store_of_one_executor_is_refused_to_the_other(desk: HarborDesk, capsy
     suite = read_suite(str(desk.suite))
     (desk.store / "harbor").mkdir(parents=True)
     (desk.store / "harbor" / "0001-idle.ticket").touch()
-    remember_suite(desk.store, suite.spec, suite.tasks, suite.arms)
+    write_experiment(desk.store, suite.spec, suite.tasks, suite.arms)
 
     assert run(desk, "--executor", "engine") == 2
 
@@ -123,7 +123,7 @@ def test_a_store_of_another_experiment_is_left_as_it_was(desk: HarborDesk, capsy
     suite = read_suite(str(desk.suite))
     (desk.store / "harbor").mkdir(parents=True)
     (desk.store / "harbor" / "0001-idle.ticket").touch()
-    remember_suite(desk.store, suite.spec, suite.tasks, suite.arms)
+    write_experiment(desk.store, suite.spec, suite.tasks, suite.arms)
     judge = {"name": "reviewer", "backend": "command", "options": {"command": ["true"]}}
     harbor = {"program": sys.executable, **NO_VARIABLES["harbor"]}
     (desk.suite / "task-1").rename(desk.folder / "task-1")

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.adapters.importers.harbor_jobs import a_job, a_trial, leave_trajectory
+from tests.interop.harbor.harbor_jobs import a_job, a_trial, leave_trajectory
 
-from outweigh.record.codec import decode
-from outweigh.record.run_record import RunRecord
+from outweigh.model.codec import decode
+from outweigh.model.run_record import RunRecord
 
 
 @pytest.fixture

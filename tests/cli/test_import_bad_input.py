@@ -12,18 +12,18 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.adapters.importers.harbor_jobs import a_job, a_trial
-from tests.adapters.importers.test_benches import REPORT, tb_run, tb_trial
-from tests.adapters.importers.test_collected import a_folder
-from tests.adapters.importers.test_skill_creator import HELD, run_folder
-from tests.adapters.importers.test_tau import a_simulation
-from tests.adapters.importers.test_tau import written as tau_results
+from tests.interop.agent_ab.test_collected import a_folder
+from tests.interop.harbor.harbor_jobs import a_job, a_trial
+from tests.interop.skill_creator.test_skill_creator_importer import HELD, run_folder
+from tests.interop.test_benches import REPORT, tb_run, tb_trial
+from tests.interop.test_tau import a_simulation
+from tests.interop.test_tau import written as tau_results
 
-from outweigh.adapters.importers.source_text import WHOLE_LIMIT
-from outweigh.adapters.importers.zip_members import DIRECTORY_LIMIT
-from outweigh.ports.importers import MOST_UNREAD_ROWS
-from outweigh.record.codec import decode
-from outweigh.record.run_record import RunRecord
+from outweigh.interop.inspect_ai.zip_archive import DIRECTORY_LIMIT
+from outweigh.interop.result_files import WHOLE_LIMIT
+from outweigh.model.codec import decode
+from outweigh.model.run_record import RunRecord
+from outweigh.ports.importers import UNREAD_ROW_LIMIT
 
 HEADER = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m", "task_id": "x", "eval_id": "e"}}
 SUMMARY = {"id": 1, "epoch": 1, "scores": {"match": {"value": "C"}}, "model_usage": {}, "total_time": 2.5}
@@ -513,7 +513,7 @@ def test_folders_without_end_are_refused(refused: Any, tmp_path: Path) -> None:
 
 def test_what_is_of_another_format_is_given_up(refused: Any, tmp_path: Path) -> None:
     row = b'{"task_id":"a","arm":"b","repeat":1,"success":true}\n'
-    log = write(tmp_path / "collected.jsonl", row + b"a line of some log\n" * (MOST_UNREAD_ROWS + 5))
+    log = write(tmp_path / "collected.jsonl", row + b"a line of some log\n" * (UNREAD_ROW_LIMIT + 5))
 
     assert refused("collected", log) == (
         "collected.jsonl is given up: more than 100,000 rows cannot be read, the first because it is not valid JSON. "

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from outweigh.adapters.stores.store_lock import StoreLock
-from outweigh.record.codec import decode
+from outweigh.model.codec import decode
+from outweigh.store.store_lock import StoreLock
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 OUTPUT = EXAMPLES / "promptfoo" / "output.json"
@@ -20,8 +20,8 @@ OUTPUT = EXAMPLES / "promptfoo" / "output.json"
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from outweigh.adapters.importers.promptfoo import Promptfoo
-from outweigh.cli.import_source import Wishes, import_source
+from outweigh.interop.promptfoo import PromptfooImporter
+from outweigh.app.import_source import ImportOptions, import_source
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)

@@ -12,13 +12,13 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.adapters.importers.fuzz_sources import samples
+from tests.interop.fuzz_sources import samples
 
-from outweigh.adapters.stores.jsonl import JsonLines
 from outweigh.cli.main import main
-from outweigh.plugins import names
-from outweigh.record.codec import refuse
-from outweigh.testing.damage.source_damage import broken
+from outweigh.model.codec import refuse_invalid
+from outweigh.plugins import adapter_names
+from outweigh.store.records import RecordReader
+from outweigh.testing.corrupt_source import corrupt_source_files
 
 fuzzed = settings(
     max_examples=1000 if os.environ.get("HYPOTHESIS_PROFILE") == "search" else 3,
@@ -42,17 +42,17 @@ def import_into(target: Path, *arguments: str) -> int:
 def kept(target: Path) -> Iterator[str]:
     """Every record in a folder, read as any verb reads it."""
     if list(target.glob("*.jsonl")):
-        yield from (str(located.record) for located in JsonLines(str(target)).records(refuse))
+        yield from (str(located.record) for located in RecordReader(str(target)).records(refuse_invalid))
 
 
-@pytest.mark.parametrize("name", names("importer"))
+@pytest.mark.parametrize("name", adapter_names("importer"))
 @pytest.mark.parametrize("named", [True, False], ids=["named", "found"])
 @fuzzed
 @given(chance=st.randoms(use_true_random=False))
 def test_a_broken_source_is_imported_once_or_refused(name: str, named: bool, chance: Random) -> None:
     sample = chance.choice(samples()[name])
     with TemporaryDirectory() as folder:
-        path = broken(sample.source, chance).write(Path(folder) / "source")
+        path = corrupt_source_files(sample.source, chance).write(Path(folder) / "source")
         target = Path(folder) / "runs"
         arguments = ([name] if named else []) + [str(path)]
         code = import_into(target, *arguments)

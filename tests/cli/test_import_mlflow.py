@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-SAMPLES = Path(__file__).parents[1] / "adapters" / "importers" / "samples" / "mlflow"
+SAMPLES = Path(__file__).parents[1] / "interop" / "mlflow" / "samples" / "mlflow"
 
 
 def test_tables_are_found_counted_as_mlflow_counts_them_and_compared(outweigh: Any, tmp_path: Path) -> None:

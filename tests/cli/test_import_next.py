@@ -5,7 +5,7 @@ from pathlib import Path
 from shlex import split
 from typing import Any
 
-from tests.adapters.importers.harbor_jobs import a_job, a_trial, leave_trajectory
+from tests.interop.harbor.harbor_jobs import a_job, a_trial, leave_trajectory
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HEADER = "task_id,arm,success\n"

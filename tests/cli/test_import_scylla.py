@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.adapters.importers.scylla_experiments import a_run, an_experiment
+from tests.interop.scylla.scylla_experiments import a_run, an_experiment
 
 
 def test_an_experiment_is_found_by_its_folders_and_its_tiers_are_compared(outweigh: Any, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from outweigh.run.starter import starter_files
+from outweigh.app.starter_suite import starter_files
 
 
 def found_in(folder: Path) -> dict[str, bytes]:

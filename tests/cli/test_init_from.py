@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapters.suites.skills import EVALS, a_skill, one_eval
+from tests.interop.skill_creator.skills import EVALS, a_skill, one_eval
 
-from outweigh.run.loading import load_suite
+from outweigh.engine.load_suite import load_suite
 
 
 def found_in(folder: Path) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapters.suites.foreign_suites import (
+from tests.interop.foreign_suites import (
     SCENARIOS,
     SCYLLA_TEST,
     ab_suite,
@@ -16,12 +16,11 @@ from tests.adapters.suites.foreign_suites import (
 )
 from tests.repositories import Repository
 
-from outweigh.adapters.stores.jsonl import JsonLines
-from outweigh.record.codec import refuse
-from outweigh.record.judgment import Judgment
-from outweigh.record.preference import Preference
-from outweigh.record.run_record import RunRecord
-from outweigh.run.loading import load_suite
+from outweigh.engine.load_suite import load_suite
+from outweigh.model.codec import refuse_invalid
+from outweigh.model.judgment import Judgment, Preference
+from outweigh.model.run_record import RunRecord
+from outweigh.store.records import RecordReader
 
 LOCAL = '\n[sandbox]\nkind = "local"\n'
 JUDGE = """\
@@ -41,7 +40,7 @@ def change(suite: Path, *changes: tuple[str, str]) -> None:
 
 
 def records(store: Path) -> list[RunRecord | Judgment | Preference]:
-    return [located.record for located in JsonLines(str(store)).records(refuse)]
+    return [located.record for located in RecordReader(str(store)).records(refuse_invalid)]
 
 
 def passed(store: Path) -> set[tuple[str, str]]:

@@ -11,14 +11,14 @@ import msgspec
 import pytest
 from tests.cli.engines import Engine, until
 from tests.conftest import Outweigh
-from tests.judge.test_injection import BATTERY
-from tests.parts import require
-from tests.run.shops import DONE, shell, toml_lines, write_suite
+from tests.engine.engine_fixtures import DONE, shell, toml_lines, write_suite
+from tests.judging.test_injection import BATTERY
+from tests.prerequisites import require
 
-from outweigh.adapters.stores.jsonl import JsonLines
-from outweigh.record.codec import refuse
-from outweigh.record.judgment import Judgment
-from outweigh.score.judged import judgment_score
+from outweigh.model.codec import refuse_invalid
+from outweigh.model.judgment import Judgment
+from outweigh.score.judge_scores import judgment_score
+from outweigh.store.records import RecordReader
 from outweigh.testing.model_server import CallSpec, Conversation, ErrorSpec, ModelServer, Script, Turn, UsageSpec, When
 
 RUBRIC = {
@@ -70,7 +70,7 @@ def add_judge(suite: Path, *judges: dict[str, Any]) -> None:
 def judgments(store: Path) -> list[Judgment]:
     if not list(store.glob("judgments-*.jsonl")):
         return []
-    records = (located.record for located in JsonLines(str(store)).records(refuse))
+    records = (located.record for located in RecordReader(str(store)).records(refuse_invalid))
     return [record for record in records if isinstance(record, Judgment)]
 
 

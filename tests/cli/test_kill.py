@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tests.cli.killing import Experiment, verdict
+from tests.cli.killed_experiment import Experiment, verdict
 
 KILLS = 50
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from tests.cli.killing import Experiment, verdict
-from tests.parts import require
+from tests.cli.killed_experiment import Experiment, verdict
+from tests.prerequisites import require
 
-from outweigh.adapters.sandboxes.bubblewrap import BubblewrapSandboxes
+from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 
 KILLS = 10
 
@@ -16,7 +16,7 @@ def forty_trials(folder: Path) -> Experiment:
 
 
 def test_ten_kills_lose_nothing_double_nothing_and_leave_nothing(outweigh: Any, tmp_path: Path) -> None:
-    require(BubblewrapSandboxes().missing())
+    require(BubblewrapSandboxProvider().missing())
     killed, calm = forty_trials(tmp_path / "killed"), forty_trials(tmp_path / "calm")
     with killed.held, calm.held:
         left_behind = killed.kill_engines(KILLS)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.testing.model_clients import question, send
+from tests.testing.model_server.model_clients import question, send
 
 REAL_LOOKING_KEY = "sk-ant-" + "x" * 40 + "wxyz"
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from outweigh.adapters.stores.judging_file import JudgedTask, JudgingFile, remember_judging
-from outweigh.adapters.stores.run_store import FolderRunStore
 from outweigh.cli.main import main
-from outweigh.task.judge import JudgeSpec
-from outweigh.task.rubric import BinaryCriterion, Rubric
+from outweigh.model.rubric import BinaryCriterion, Rubric
+from outweigh.model.suite import JudgeSpec
+from outweigh.store.judging_file import JudgedTask, JudgingFile, write_judging
+from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import an_arm
 
 RUBRIC = Rubric(criteria=[BinaryCriterion(name="works", description="It works.")])
@@ -41,7 +41,7 @@ def remember(store: Path, script: Path, rubric: Rubric, **fields: Any) -> None:
     judge = JudgeSpec(name="judge", backend="command", retries=0, options=options, **fields)
     task = JudgedTask(checksum="-", instruction="Do it.", rubric=rubric, solution=None)
     tasks = {f"task-{number}": task for number in (1, 2, 3)}
-    remember_judging(store, JudgingFile(judges=(judge,), tasks=tasks, tell_tales=()))
+    write_judging(store, JudgingFile(judges=(judge,), tasks=tasks, tell_tales=()))
 
 
 def say(choice: str) -> str:

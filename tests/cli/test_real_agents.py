@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.agent_desk import ACT, END, SOLVED, AgentDesk, handed_out, require_agent, used
+from tests.cli.agent_experiment import ACT, END, SOLVED, AgentDesk, handed_out, require_agent, used
 
-from outweigh.record.cost import CostProvenance
-from outweigh.record.run_record import AgentKind
-from outweigh.record.status import Status
+from outweigh.model.run_record import AgentKind, Status
+from outweigh.model.usage import CostProvenance
 from outweigh.testing.model_server import ErrorSpec, ModelServer, Script, Turn
 
 AGENTS = {

@@ -11,9 +11,8 @@ import pytest
 from tests.cli.stores import write_store
 
 from outweigh import __version__
-from outweigh.record.codec import encode
-from outweigh.record.run_record import RunRecord
-from outweigh.record.status import Status
+from outweigh.model.codec import encode
+from outweigh.model.run_record import RunRecord, Status
 from outweigh.testing.builders import a_run
 
 RECORDED = str(Path(__file__).resolve().parents[2] / "examples" / "recorded" / "runs.jsonl")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from outweigh.record.codec import encode
+from outweigh.model.codec import encode
 from outweigh.testing.builders import a_run, an_arm
 
 ARMS = ("--baseline", "a", "--candidate", "b")

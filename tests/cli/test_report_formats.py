@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.cli.stores import write_store
 
-from outweigh.record.run_record import RunRecord
+from outweigh.model.run_record import RunRecord
 from outweigh.testing.builders import a_run
 
 HOSTILE = '<&">\x1b\x00\ufffe]]>'

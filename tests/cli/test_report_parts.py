@@ -8,10 +8,8 @@ import msgspec
 import pytest
 from tests.cli.stores import write_store
 
-from outweigh.record.codec import encode
-from outweigh.record.loaded import Loaded, LoadedServer
-from outweigh.record.run_record import RunRecord
-from outweigh.record.status import Status
+from outweigh.model.codec import encode
+from outweigh.model.run_record import ObservedServer, ObservedSetup, RunRecord, Status
 from outweigh.testing.builders import a_run
 
 Written = Callable[..., str]
@@ -81,10 +79,10 @@ def test_costs_come_with_who_says_so_and_what_the_cache_did(written: Written, tm
 
 
 def test_what_was_loaded_is_proven_or_said_to_be_unseen(written: Written, tmp_path: Path) -> None:
-    loaded = Loaded(
+    loaded = ObservedSetup(
         skills=("review",),
         skills_used=None,
-        mcp_servers=(LoadedServer(name="search", state="connected"),),
+        mcp_servers=(ObservedServer(name="search", state="connected"),),
         tools=None,
         memory_files=None,
         seen_by=("init event",),

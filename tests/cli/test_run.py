@@ -10,12 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 from tests.cli.engines import Ended, Engine, begun, records, until
-from tests.run.shops import DONE, shell, write_suite
+from tests.engine.engine_fixtures import DONE, shell, write_suite
 
 from outweigh.cli.demo import DEMO_SUITE
-from outweigh.record.digest import evidence_sha256, record_digest
-from outweigh.record.run_record import RunRecord
-from outweigh.record.status import EXCLUDED, Status
+from outweigh.model.codec import evidence_sha256, record_digest
+from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord, Status
 
 SOLVE = [{"do": "write", "path": "answer.txt", "content": "42"}]
 NOISE = {"median": 10, "spread": 0.2}
@@ -68,7 +67,7 @@ class Desk:
         return [*self.temporary.iterdir(), *self.store.glob("scratch")]
 
     def counted(self) -> list[RunRecord]:
-        return [record for record in records(self.store) if record.status not in EXCLUDED]
+        return [record for record in records(self.store) if record.status not in EXCLUDED_STATUSES]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run.shops import shell, write_suite
+from tests.engine.engine_fixtures import shell, write_suite
 
 ONE_CENT = """printf '{"cost_usd": 0.01}' >"$OUTWEIGH_USAGE"; echo 42 >answer.txt"""
 ARMS = {"plain": shell(ONE_CENT), "new": shell(f": new; {ONE_CENT}")}

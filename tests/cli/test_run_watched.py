@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from outweigh.run.starter import starter_files
+from outweigh.app.starter_suite import starter_files
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapters.suites.skills import a_skill
-from tests.cli.agent_desk import END, INSTALLED, PatientEngine, require_agent
+from tests.cli.agent_experiment import END, INSTALLED, PatientEngine, require_agent
 from tests.cli.engines import Ended, records
-from tests.parts import require
+from tests.interop.skill_creator.skills import a_skill
+from tests.prerequisites import require
 
-from outweigh.plugins import load
-from outweigh.record.status import Status
+from outweigh.model.run_record import Status
+from outweigh.plugins import load_adapter
 from outweigh.testing.model_server import Conversation, ModelServer, Script, Turn, When
 
 QUESTIONS = ("rows", "columns", "dates", "gaps", "totals", "names")
@@ -77,7 +77,7 @@ class Machine:
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
     require_agent("claude")
-    require(load("sandbox", "bubblewrap").missing())
+    require(load_adapter("sandbox", "bubblewrap").missing())
     return Machine(tmp_path)
 
 

@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.cli.stores import write_store
-from tests.run.shops import Arms, shell, write_suite
+from tests.engine.engine_fixtures import Arms, shell, write_suite
 
-from outweigh.record.payment import REUSED
-from outweigh.record.rules import RULES_LABEL
-from outweigh.record.run_record import RunRecord
-from outweigh.task.suite import PolicySpec
+from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord
+from outweigh.model.suite import PolicySpec
 from outweigh.testing.builders import a_run, an_arm
 
 TASKS = 8
@@ -266,7 +264,8 @@ class TestAnEdit:
 
     def test_elsewhere_does_not_matter_to_runs_that_were_taken_over(self, tmp_path: Path, outweigh: Any) -> None:
         taken = [
-            replace(run, extra={RULES_LABEL: "0" * 64, REUSED: {"run_id": "there"}}) for run in runs("plain", "new")
+            replace(run, extra={RULES_LABEL: "0" * 64, REUSED_LABEL: {"run_id": "there"}})
+            for run in runs("plain", "new")
         ]
         store = write_store(tmp_path / "store", taken, ("plain", "new"))
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from tests.cli.engines import records
 from tests.cli.two_sides import Project, agent
-from tests.run.shops import toml_lines
+from tests.engine.engine_fixtures import toml_lines
 
-from outweigh.adapters.stores.artifact_folder import ArtifactFolder
-from outweigh.adapters.stores.experiment_file import recall_suite
+from outweigh.app.suite_selection import load_two_revisions
 from outweigh.cli.main import main
-from outweigh.cli.suite_choice import sides
 from outweigh.score.objective import passed
+from outweigh.store.artifact_folder import ArtifactFolder
+from outweigh.store.experiment_file import read_experiment
 
 SOLVES = {"CLAUDE.md": "The answer is 42.\n"}
 
@@ -43,7 +43,7 @@ def test_base_and_head_are_run_as_two_arms_of_one_suite(project: Project) -> Non
 
     assert main(["run", *project.sides("better")]) == 0
 
-    experiment = recall_suite(project.store)
+    experiment = read_experiment(project.store)
     assert experiment is not None
     assert results(project.store) == {"base": {0.0}, "head": {1.0}}
     assert (list(experiment.arms), experiment.baseline) == (["base", "head"], "base")
@@ -55,7 +55,7 @@ def test_only_configuration_is_laid_over_the_tasks(project: Project) -> None:
 
     main(["run", *project.sides("mixed")])
 
-    experiment = recall_suite(project.store)
+    experiment = read_experiment(project.store)
     assert experiment is not None
     assert [file.path for file in experiment.overlays["head"]] == [".claude/skills/a/SKILL.md", "CLAUDE.md"]
 
@@ -112,7 +112,7 @@ def test_the_suite_of_the_base_is_used_when_the_head_edits_it(
 
     code = main(["run", *project.sides("cheat")])
     said = capsys.readouterr().err
-    experiment = recall_suite(project.store)
+    experiment = read_experiment(project.store)
     answer = verdict(project.store, capsys)
     main(["verdict", str(project.store), "--format", "markdown"])
     page = capsys.readouterr().out
@@ -192,7 +192,7 @@ def test_a_folder_of_the_repository_can_be_the_configuration(tmp_path: Path) -> 
 
     main(["run", *project.sides("better")])
 
-    experiment = recall_suite(project.store)
+    experiment = read_experiment(project.store)
     assert experiment is not None
     assert [file.path for file in experiment.overlays["head"]] == ["CLAUDE.md"]
     assert results(project.store)["head"] == {1.0}
@@ -203,7 +203,7 @@ def test_files_named_besides_and_files_brought_in_are_laid_too(tmp_path: Path) -
     words = {"CLAUDE.md": "See @AGENTS.md and @anybody.\n", "AGENTS.md": "Read @docs/style.md.\n"}
     project.branch("rich", {**words, "docs/style.md": "42\n", "docs/agents/a.md": "a\n", "docs/other.md": "o\n"})
 
-    with sides(project.suite, "main", "rich", None) as suite:
+    with load_two_revisions(project.suite, "main", "rich", None) as suite:
         laid = [file.path for file in suite.arms["head"].overlay]
 
     assert laid == ["AGENTS.md", "CLAUDE.md", "docs/agents/a.md", "docs/style.md"]

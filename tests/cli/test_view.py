@@ -9,7 +9,7 @@ from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 import pytest
 from tests.conftest import Outweigh
 from tests.trajectories import store_of
-from tests.web.viewing import PATIENCE_SECONDS, viewing
+from tests.web.viewer_process import PATIENCE_SECONDS, viewing
 
 from outweigh.testing.builders import a_run
 

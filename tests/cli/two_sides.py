@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.engine.engine_fixtures import write_suite
 from tests.repositories import Repository
-from tests.run.shops import write_suite
 
 READS_WORDS = "grep -q 42 CLAUDE.md 2>/dev/null && echo 42 >answer.txt; true"
 """An agent that solves its task when its instructions say how."""

@@ -6,27 +6,24 @@ import pytest
 from msgspec.structs import replace
 
 from outweigh.compare.calibrate import calibrate
-from outweigh.compare.label import Label
-from outweigh.record.calibration import Calibration
-from outweigh.record.judgment import CriterionScore, Grading, Judgment
-from outweigh.score.consensus import Consensus
-from outweigh.score.jury import JudgeRule, Jury
+from outweigh.model.judgment import Calibration, CriterionScore, Grading, Judgment
+from outweigh.score.judge_scores import Consensus, HumanLabel, JudgeRule, JudgeRules
 from outweigh.testing.builders import a_judgment, a_run
 
 RUNS = [a_run(f"task-{number}", "old") for number in range(1, 41)]
 HASH = "0" * 64
 
 
-def scored(run_id: str, score: float, criterion: str | None = None) -> Label:
-    return Label(run_id=run_id, criterion=criterion, score=score, passed=None)
+def scored(run_id: str, score: float, criterion: str | None = None) -> HumanLabel:
+    return HumanLabel(run_id=run_id, criterion=criterion, score=score, passed=None)
 
 
-def passed(run_id: str, verdict: bool) -> Label:
-    return Label(run_id=run_id, criterion=None, score=None, passed=verdict)
+def passed(run_id: str, verdict: bool) -> HumanLabel:
+    return HumanLabel(run_id=run_id, criterion=None, score=None, passed=verdict)
 
 
-def one(judgments: list[Judgment], labels: list[Label], jury: Jury | None = None) -> Calibration:
-    (calibration,) = calibrate(judgments, labels, HASH, seed=0, jury=jury or Jury())
+def one(judgments: list[Judgment], labels: list[HumanLabel], jury: JudgeRules | None = None) -> Calibration:
+    (calibration,) = calibrate(judgments, labels, HASH, seed=0, jury=jury or JudgeRules())
     return calibration
 
 
@@ -97,7 +94,7 @@ def test_a_judges_passes_are_brought_together_as_its_rule_says_and_compared_with
         for number, score in enumerate((0.1, 0.1, 0.9), start=1)
     ]
     labels = [passed(run.run_id, False) for run in RUNS[:10]]
-    median = Jury(rules={"judge": JudgeRule(passes=3, consensus=Consensus.MEDIAN)})
+    median = JudgeRules(rules={"judge": JudgeRule(passes=3, consensus=Consensus.MEDIAN)})
 
     assert one(judged, labels, median).overall.accuracy.value == 1
     assert one(judged, labels, median).retest.items == 10

@@ -5,21 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outweigh.compare.comparison import Comparison, compare
+from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError
-from outweigh.record.components import Component, ComponentTokens
-from outweigh.record.cost import UNKNOWN_COST, reported_cost
-from outweigh.record.status import Status
-from outweigh.record.usage import NO_USAGE
-from outweigh.score.jury import JudgeRule, Jury
+from outweigh.model.run_record import Status
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Component, ComponentTokens, reported_cost
+from outweigh.score.judge_scores import JudgeRule, JudgeRules
 from outweigh.testing.builders import a_judgment, a_run, an_arm, evidence_of
 
 matrix = st.lists(st.lists(st.booleans(), min_size=2, max_size=4), min_size=1, max_size=4)
 
 
 def between(evidence: Evidence) -> Comparison:
-    return compare(evidence, "baseline", "candidate")
+    return compare_arms(evidence, "baseline", "candidate")
 
 
 def two_arms(before: list[list[bool]], after: list[list[bool]], **candidate: Any) -> Comparison:
@@ -154,7 +152,7 @@ def test_passes_lost_on_both_sides_leave_the_judge_out_too(rule: JudgeRule) -> N
     before, after = a_run(), a_run(arm="candidate")
     judged = [a_judgment(before, 0.2, confidence=0.1), a_judgment(after, 0.9, confidence=0.1)]
 
-    comparison = between(evidence_of(before, after, judged, jury=Jury(rules={"judge": rule})))
+    comparison = between(evidence_of(before, after, judged, jury=JudgeRules(rules={"judge": rule})))
 
     assert comparison.unequally_judged == ("task-1",)
     assert comparison.deltas["composite_delta"].mean == 0.0
@@ -190,7 +188,7 @@ def test_signals_nobody_reports_are_named() -> None:
 
 def test_an_arm_is_not_compared_with_itself() -> None:
     with pytest.raises(UsageError, match="both 'baseline'"):
-        compare(evidence_of(a_run()), "baseline", "baseline")
+        compare_arms(evidence_of(a_run()), "baseline", "baseline")
 
 
 def test_grades_need_judges_and_follow_the_even_profile() -> None:
@@ -206,7 +204,7 @@ def test_grades_need_judges_and_follow_the_even_profile() -> None:
 def test_swapping_the_arms_mirrors_every_delta(before: list[list[bool]], after: list[list[bool]]) -> None:
     evidence = evidence_of(an_arm("baseline", before), an_arm("candidate", after))
 
-    forward, backward = compare(evidence, "baseline", "candidate"), compare(evidence, "candidate", "baseline")
+    forward, backward = compare_arms(evidence, "baseline", "candidate"), compare_arms(evidence, "candidate", "baseline")
 
     for name in ("pass_delta", "duration_delta_seconds", "token_delta"):
         one, other = forward.deltas[name], backward.deltas[name]
@@ -269,7 +267,7 @@ def test_attempts_that_do_not_count_are_told_by_arm_and_status_with_the_commones
     ]
     silent = a_run("task-1", "old", 2, status=Status.ARM_NOT_APPLIED)
 
-    comparison = compare(evidence_of(a_run("task-1", "old"), a_run("task-1", "new"), lost, silent), "old", "new")
+    comparison = compare_arms(evidence_of(a_run("task-1", "old"), a_run("task-1", "new"), lost, silent), "old", "new")
 
     assert "attempts of new that do not count: 3 (infra_error), such as: rate_limited: busy" in comparison.warnings
     assert "attempts of old that do not count: 1 (arm_not_applied)" in comparison.warnings

@@ -2,17 +2,17 @@ import pytest
 
 from outweigh.compare.evidence import gather
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.record.codec import Located
-from outweigh.record.pricing import FirstKnown
-from outweigh.record.status import Status
+from outweigh.model.codec import LocatedRecord
+from outweigh.model.pricing import PriceTables
+from outweigh.model.run_record import Status
 from outweigh.testing.builders import a_judgment, a_run, an_arm, evidence_of
 
 
 def test_a_trial_recorded_twice_is_refused_with_both_places() -> None:
-    records = [Located(a_run(), "a.jsonl", 3), Located(a_run(), "b.jsonl", 7)]
+    records = [LocatedRecord(a_run(), "a.jsonl", 3), LocatedRecord(a_run(), "b.jsonl", 7)]
 
     with pytest.raises(EvidenceError, match=r"a\.jsonl:3 and b\.jsonl:7"):
-        gather(records, prices=FirstKnown())
+        gather(records, prices=PriceTables())
 
 
 def test_a_later_attempt_replaces_an_infrastructure_failure_in_any_order() -> None:

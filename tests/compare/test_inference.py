@@ -4,20 +4,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from outweigh.compare.comparison import Comparison, compare
-from outweigh.compare.delta_inference import Method
-from outweigh.compare.inference import Inference, Population, infer
-from outweigh.record.cost import UNKNOWN_COST, reported_cost
-from outweigh.record.run_record import RunRecord
+from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.compare.inference import Inference, IntervalMethod, Population, infer
+from outweigh.model.run_record import RunRecord
+from outweigh.model.usage import UNKNOWN_COST, reported_cost
 from outweigh.testing.builders import a_run, an_arm, evidence_of
 
 
 def compared(before: list[RunRecord], after: list[RunRecord]) -> Comparison:
-    return compare(evidence_of(before, after), "old", "new")
+    return compare_arms(evidence_of(before, after), "old", "new")
 
 
 def inferred(comparison: Comparison, **options: Any) -> Inference:
-    usual: dict[str, Any] = {"population": Population.TASKS, "method": Method.T, "seed": 0}
+    usual: dict[str, Any] = {"population": Population.TASKS, "method": IntervalMethod.T, "seed": 0}
     return infer(comparison, **(usual | options))
 
 
@@ -72,7 +71,7 @@ def test_repeats_do_not_count_as_tasks() -> None:
 
 def test_the_bootstrap_agrees_with_t_where_both_are_right(noisy: Comparison) -> None:
     by_t = inferred(noisy).deltas["pass_delta"].over_tasks.interval
-    by_draws = inferred(noisy, method=Method.BOOTSTRAP).deltas["pass_delta"].over_tasks.interval
+    by_draws = inferred(noisy, method=IntervalMethod.BOOTSTRAP).deltas["pass_delta"].over_tasks.interval
 
     assert by_t is not None
     assert by_draws is not None
@@ -81,7 +80,7 @@ def test_the_bootstrap_agrees_with_t_where_both_are_right(noisy: Comparison) -> 
 
 
 def test_the_same_seed_gives_the_same_draws(noisy: Comparison) -> None:
-    one, other = (inferred(noisy, method=Method.BOOTSTRAP, seed=7) for _ in range(2))
+    one, other = (inferred(noisy, method=IntervalMethod.BOOTSTRAP, seed=7) for _ in range(2))
 
     assert one.deltas == other.deltas
     assert one.pass_at_k == other.pass_at_k

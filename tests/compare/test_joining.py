@@ -1,14 +1,13 @@
 import pytest
 from msgspec.structs import replace
 
-from outweigh.compare.comparison import compare
-from outweigh.compare.judge_panel import judge_panel
+from outweigh.compare.comparison import compare_arms
+from outweigh.compare.judge_agreement import summarise_judges
 from outweigh.errors import EvidenceError
-from outweigh.record.cost import reported_cost
-from outweigh.record.digest import record_digest
-from outweigh.record.judgment import JudgeIdentity
-from outweigh.record.voice import voice_of
-from outweigh.score.jury import JudgeRule, Jury, ShownAgreement
+from outweigh.model.codec import record_digest
+from outweigh.model.judgment import JudgeIdentity, judge_version_of
+from outweigh.model.usage import reported_cost
+from outweigh.score.judge_scores import JudgeRule, JudgeRules, LabelAgreement
 from outweigh.testing.builders import a_judgment, a_preference, a_run, evidence_of
 
 BEFORE, AFTER = a_run("task-1", "old"), a_run("task-1", "new")
@@ -47,7 +46,7 @@ def test_a_try_that_was_replaced_is_paid_for_and_counted_nowhere_else(signed: st
     answer = replace(answer, judge=replace(answer.judge, version=signed))
 
     for tries in ((refused, answer), (refused, refused, answer), (answer, refused)):
-        panel = judge_panel(evidence_of(BEFORE, *tries).judging, 0)
+        panel = summarise_judges(evidence_of(BEFORE, *tries).judging, 0)
         assert panel is not None
         (judge,) = panel.judges
         assert (judge.answers, judge.invalid) == ({"old": 1}, {"old": 0})
@@ -67,8 +66,8 @@ def test_an_unusable_answer_stays_counted_where_only_another_pass_or_rubric_was_
 def test_a_judge_that_gave_no_usable_answer_is_among_the_warnings_of_every_policy() -> None:
     refused = [a_judgment(run, invalid_reason="refused", criteria=()) for run in (BEFORE, AFTER)]
 
-    silent = compare(evidence_of(BEFORE, AFTER, refused), "old", "new")
-    retried = compare(evidence_of(BEFORE, AFTER, refused, a_judgment(AFTER)), "old", "new")
+    silent = compare_arms(evidence_of(BEFORE, AFTER, refused), "old", "new")
+    retried = compare_arms(evidence_of(BEFORE, AFTER, refused, a_judgment(AFTER)), "old", "new")
 
     assert any("judge 'judge' says nothing: none of its 2 answers can be used" in words for words in silent.warnings)
     assert not any("says nothing" in words for words in retried.warnings)
@@ -99,7 +98,7 @@ def test_judgments_of_different_hashes_are_not_compared_and_never_mixed_silently
 ) -> None:
     judged = [replace(a_judgment(BEFORE, 0.5), judge=one), replace(a_judgment(AFTER, 0.9), judge=other)]
 
-    comparison = compare(evidence_of(BEFORE, AFTER, judged), "old", "new")
+    comparison = compare_arms(evidence_of(BEFORE, AFTER, judged), "old", "new")
 
     assert comparison.unequally_judged == ("task-1",)
     assert any(words in warning for warning in comparison.composite_warnings)
@@ -114,20 +113,20 @@ def test_a_judge_that_fails_by_a_new_rubric_does_not_pass_the_old_answers_off_as
         for run in (BEFORE, AFTER)
     ]
 
-    (warning,) = compare(evidence_of(BEFORE, AFTER, answered, failed), "old", "new").composite_warnings
+    (warning,) = compare_arms(evidence_of(BEFORE, AFTER, answered, failed), "old", "new").composite_warnings
 
     assert "were judged by different rubrics" in warning
 
 
 def test_a_judge_that_must_be_calibrated_is_shown_but_decides_only_with_enough_agreement() -> None:
     judged = [a_judgment(BEFORE, 0.2), a_judgment(AFTER, 0.9)]
-    voice = voice_of(judged[0].judge).sha256
+    voice = judge_version_of(judged[0].judge).sha256
     rules = {"judge": JudgeRule(minimum_alpha=0.6)}
 
     def composites(*alphas: float | None) -> tuple[float | None, ...]:
-        agreements = {voice: [ShownAgreement(alpha=alpha) for alpha in alphas]}
-        evidence = evidence_of(BEFORE, AFTER, judged, jury=Jury(rules=rules, agreements=agreements))
-        comparison = compare(evidence, "old", "new")
+        agreements = {voice: [LabelAgreement(alpha=alpha) for alpha in alphas]}
+        evidence = evidence_of(BEFORE, AFTER, judged, jury=JudgeRules(rules=rules, agreements=agreements))
+        comparison = compare_arms(evidence, "old", "new")
         said = any("is shown but decides nothing" in warning for warning in comparison.composite_warnings)
         assert said == (alphas != (0.6,))
         assert comparison.candidate.metrics["judge_score"].mean == 0.9
@@ -146,10 +145,10 @@ def test_agreement_about_one_rubric_lets_a_judge_decide_nothing_about_another() 
         )
         for run in runs
     ]
-    shown = {voice_of(judged[0].judge).sha256: [ShownAgreement(alpha=0.9, rubrics=frozenset({"task-1"}))]}
-    jury = Jury(rules={"judge": JudgeRule(minimum_alpha=0.6)}, agreements=shown)
+    shown = {judge_version_of(judged[0].judge).sha256: [LabelAgreement(alpha=0.9, rubrics=frozenset({"task-1"}))]}
+    jury = JudgeRules(rules={"judge": JudgeRule(minimum_alpha=0.6)}, agreements=shown)
 
-    comparison = compare(evidence_of(runs, judged, jury=jury), "old", "new")
+    comparison = compare_arms(evidence_of(runs, judged, jury=jury), "old", "new")
     told, silent = comparison.tasks
 
     assert told.candidate.composite.value != told.baseline.composite.value

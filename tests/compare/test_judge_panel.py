@@ -1,22 +1,22 @@
 import pytest
 from msgspec.structs import replace
 
-from outweigh.compare.judge_panel import judge_panel
-from outweigh.compare.pass_fact import PassFact, fact_of
-from outweigh.record.cost import reported_cost
-from outweigh.record.judgment import Judgment
+from outweigh.compare.judge_agreement import summarise_judges
+from outweigh.compare.judge_calls import JudgeCallFact, judge_call_fact
+from outweigh.model.judgment import Judgment
+from outweigh.model.usage import reported_cost
 from outweigh.testing.builders import a_judgment, a_run
 
 RUNS = [a_run(f"task-{number}", "old") for number in range(1, 9)]
 SCORES = [0.1, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
 
 
-def facts(judgments: list[Judgment]) -> dict[str, list[PassFact]]:
-    return {"old": [fact_of(judgment) for judgment in judgments], "new": []}
+def facts(judgments: list[Judgment]) -> dict[str, list[JudgeCallFact]]:
+    return {"old": [judge_call_fact(judgment) for judgment in judgments], "new": []}
 
 
 def test_without_judgments_there_is_no_panel() -> None:
-    assert judge_panel({"old": [], "new": []}, 0) is None
+    assert summarise_judges({"old": [], "new": []}, 0) is None
 
 
 def test_a_total_that_is_not_the_sum_of_its_parts_is_counted() -> None:
@@ -24,7 +24,7 @@ def test_a_total_that_is_not_the_sum_of_its_parts_is_counted() -> None:
         a_judgment(run, 0.5, stated_total=total)
         for run, total in zip(RUNS, (0.5, 0.52, 0.53, 0.4, None, None, None, None), strict=True)
     ]
-    panel = judge_panel(facts(judged), 0)
+    panel = summarise_judges(facts(judged), 0)
 
     assert panel is not None
     (judge,) = panel.judges
@@ -37,7 +37,7 @@ def test_invalid_and_flagged_answers_are_counted_by_arm() -> None:
         a_judgment(RUNS[0], warnings=("the run's diff speaks to its judge",)),
         a_judgment(RUNS[1], invalid_reason="refused", criteria=()),
     ]
-    panel = judge_panel(facts(judged), 0)
+    panel = summarise_judges(facts(judged), 0)
 
     assert panel is not None
     (judge,) = panel.judges
@@ -52,8 +52,8 @@ def test_a_judge_that_did_not_answer_is_not_another_judge() -> None:
     answered = [voiced(a_judgment(run), "v1") for run in RUNS[:3]]
     silent = [voiced(a_judgment(run), None, invalid_reason="timeout", criteria=()) for run in RUNS[3:5]]
 
-    panel = judge_panel(facts([*silent, *answered]), 0)
-    unclear = judge_panel(facts([*silent, *answered, voiced(a_judgment(RUNS[5]), "v2")]), 0)
+    panel = summarise_judges(facts([*silent, *answered]), 0)
+    unclear = summarise_judges(facts([*silent, *answered, voiced(a_judgment(RUNS[5]), "v2")]), 0)
 
     assert panel is not None
     assert unclear is not None
@@ -66,7 +66,7 @@ def test_judges_agree_with_each_other_and_with_themselves_on_a_scale_of_their_ow
     judged = [a_judgment(run, score, judge="a") for run, score in zip(RUNS, SCORES, strict=True)]
     judged += [a_judgment(run, score, judge="a", pass_index=2) for run, score in zip(RUNS, SCORES, strict=True)]
     judged += [a_judgment(run, score, judge="b") for run, score in zip(RUNS, reversed(SCORES), strict=True)]
-    panel = judge_panel(facts(judged), 0)
+    panel = summarise_judges(facts(judged), 0)
 
     assert panel is not None
     first, second = panel.judges
@@ -78,7 +78,7 @@ def test_judges_agree_with_each_other_and_with_themselves_on_a_scale_of_their_ow
 
 def test_the_cost_of_judging_is_unknown_as_soon_as_one_answer_has_none() -> None:
     paid = [a_judgment(run, cost=reported_cost(0.25)) for run in RUNS]
-    whole, torn = judge_panel(facts(paid), 0), judge_panel(facts([*paid[1:], a_judgment(RUNS[0])]), 0)
+    whole, torn = summarise_judges(facts(paid), 0), summarise_judges(facts([*paid[1:], a_judgment(RUNS[0])]), 0)
 
     assert whole is not None
     assert torn is not None

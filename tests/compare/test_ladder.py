@@ -1,11 +1,10 @@
 import pytest
 
-from outweigh.compare.frontier import Offer, frontier
-from outweigh.compare.ladder import Ladder, climb, uplift
+from outweigh.compare.ladder import CostQuality, Ladder, compare_tiers, pareto_frontier, uplift
 from outweigh.errors import UsageError
-from outweigh.record.codec import Record
-from outweigh.record.cost import reported_cost
-from outweigh.stats.describe import population_variance
+from outweigh.model.codec import Record
+from outweigh.model.usage import reported_cost
+from outweigh.stats.sample import population_variance
 from outweigh.testing.builders import a_judgment, a_run, evidence_of
 
 
@@ -14,7 +13,7 @@ def ladder(*scores: float, order: list[str] | None = None, passes: int = 1) -> L
     for tier, score in enumerate(scores):
         run = a_run(arm=f"T{tier}", cost=reported_cost(0.1 * (tier + 1)), passed=tier < passes or passes > 1)
         records += [run, a_judgment(run, score)]
-    return climb(evidence_of(records), order)
+    return compare_tiers(evidence_of(records), order)
 
 
 def test_uplift_is_the_gain_relative_to_the_first_tier() -> None:
@@ -58,9 +57,9 @@ def test_best_value_is_the_cheapest_pass_and_never_a_tier_that_never_passes() ->
 def test_tiers_are_ranked_as_asked_or_by_name_with_numbers_as_numbers() -> None:
     records = [a_run(arm=name) for name in ("T10", "T2", "T0")]
 
-    assert [tier.summary.name for tier in climb(evidence_of(records), None).tiers] == ["T0", "T2", "T10"]
-    assert "ranked by arm name" in climb(evidence_of(records), None).warnings[0]
-    assert [tier.summary.name for tier in climb(evidence_of(records), ["T2", "T0"]).tiers] == ["T2", "T0"]
+    assert [tier.summary.name for tier in compare_tiers(evidence_of(records), None).tiers] == ["T0", "T2", "T10"]
+    assert "ranked by arm name" in compare_tiers(evidence_of(records), None).warnings[0]
+    assert [tier.summary.name for tier in compare_tiers(evidence_of(records), ["T2", "T0"]).tiers] == ["T2", "T0"]
 
 
 def test_a_tier_cannot_stand_on_two_rungs() -> None:
@@ -69,13 +68,18 @@ def test_a_tier_cannot_stand_on_two_rungs() -> None:
 
 
 def test_without_judges_the_ladder_has_no_uplift_and_says_why() -> None:
-    tiers = climb(evidence_of(a_run(arm="T0"), a_run(arm="T1")), None).tiers
+    tiers = compare_tiers(evidence_of(a_run(arm="T0"), a_run(arm="T1")), None).tiers
 
     assert tiers[1].uplift.value is None
     assert tiers[1].uplift.reason == "the composite needs a judge score and a pass rate on both tiers"
 
 
 def test_the_frontier_holds_whoever_nobody_beats_on_both_counts() -> None:
-    offers = [Offer("cheap", 1, 0.5), Offer("good", 3, 0.9), Offer("bad", 3, 0.4), Offer("twin", 1, 0.5)]
+    offers = [
+        CostQuality("cheap", 1, 0.5),
+        CostQuality("good", 3, 0.9),
+        CostQuality("bad", 3, 0.4),
+        CostQuality("twin", 1, 0.5),
+    ]
 
-    assert frontier(offers) == ("cheap", "twin", "good")
+    assert pareto_frontier(offers) == ("cheap", "twin", "good")

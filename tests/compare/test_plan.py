@@ -7,39 +7,40 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.power import TTestPower
 
-from outweigh.compare.comparison import Comparison, compare
+from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.pilot import Pilot, price_pilot, read_pilot
-from outweigh.compare.plan import Cell, Goal, Plan, Sizes, make_plan, state_components
+from outweigh.compare.sample_plan import OfferedSizes, PlanGoal, PlannedSize, SamplePlan, plan_sample, state_components
 from outweigh.errors import EvidenceError
-from outweigh.record.codec import Record
-from outweigh.record.cost import UNKNOWN_COST, reported_cost
-from outweigh.stats.design import Prices
-from outweigh.stats.power import power_of_t, tasks_by_normal
+from outweigh.model.codec import Record
+from outweigh.model.usage import UNKNOWN_COST, reported_cost
+from outweigh.stats.power import DesignPrices, power_of_t, tasks_by_normal
 from outweigh.testing.builders import a_run, an_arm, evidence_of
 
-SIZES = Sizes(tasks=(10, 80, 200), repeats=(1, 3, 5, 10), fewest_tasks=6)
-PRICES = Prices(task_usd=0.0, candidate_run_usd=0.3, baseline_run_usd=0.2)
+SIZES = OfferedSizes(tasks=(10, 80, 200), repeats=(1, 3, 5, 10), fewest_tasks=6)
+PRICES = DesignPrices(task_usd=0.0, candidate_run_usd=0.3, baseline_run_usd=0.2)
 
 
-def a_goal(effect: float = 0.05, *, relative: bool = False, alpha: float = 0.05, power: float = 0.8) -> Goal:
-    return Goal(metric="metric", relative=relative, effect=effect, alpha=alpha, power=power)
+def a_goal(effect: float = 0.05, *, relative: bool = False, alpha: float = 0.05, power: float = 0.8) -> PlanGoal:
+    return PlanGoal(metric="metric", relative=relative, effect=effect, alpha=alpha, power=power)
 
 
-def stated(true: float, runs: float, goal: Goal | None = None, *, prices: Prices | None = PRICES) -> Plan:
-    return make_plan(goal or a_goal(), SIZES, state_components(true, runs, runs), prices, None, ())
+def stated(
+    true: float, runs: float, goal: PlanGoal | None = None, *, prices: DesignPrices | None = PRICES
+) -> SamplePlan:
+    return plan_sample(goal or a_goal(), SIZES, state_components(true, runs, runs), prices, None, ())
 
 
-def effects(plan: Plan) -> dict[tuple[int, int], float]:
+def effects(plan: SamplePlan) -> dict[tuple[int, int], float]:
     return {(cell.tasks, cell.repeats): shown(cell) for cell in plan.detectable}
 
 
-def shown(cell: Cell) -> float:
+def shown(cell: PlannedSize) -> float:
     assert cell.effect.value is not None, cell.effect.reason
     return cell.effect.value
 
 
 def comparison(*records: Sequence[Record]) -> Comparison:
-    return compare(evidence_of(*records), "old", "new")
+    return compare_arms(evidence_of(*records), "old", "new")
 
 
 def timed(arm: str, logs: np.ndarray) -> list[Record]:
@@ -54,8 +55,8 @@ def passes(arm: str, *outcomes: str) -> list[Record]:
     return list(an_arm(arm, [[mark == "+" for mark in task] for task in outcomes]))
 
 
-def plan_of(pilot: Pilot, sizes: Sizes = SIZES) -> Plan:
-    return make_plan(a_goal(), sizes, pilot.components, None, pilot, ())
+def plan_of(pilot: Pilot, sizes: OfferedSizes = SIZES) -> SamplePlan:
+    return plan_sample(a_goal(), sizes, pilot.components, None, pilot, ())
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_a_relative_effect_is_entered_and_shown_as_a_change_and_computed_on_logs
 )
 @settings(max_examples=25, deadline=None)
 def test_a_larger_design_sees_more_and_costs_more(true: float, runs: float, power: float, task_usd: float) -> None:
-    prices = Prices(task_usd=task_usd, candidate_run_usd=0.3, baseline_run_usd=0.2)
+    prices = DesignPrices(task_usd=task_usd, candidate_run_usd=0.3, baseline_run_usd=0.2)
     # Small variances, so that no effect is too large to exist.
     plan = stated(true / 100, runs / 100, a_goal(power=round(power, 2)), prices=prices)
     cells = {(cell.tasks, cell.repeats): cell for cell in plan.detectable}
@@ -148,7 +149,7 @@ def test_without_prices_the_target_has_the_fewest_runs_and_cells_have_no_cost() 
 
 
 def test_repeats_are_advised_only_where_a_task_has_a_price_of_its_own() -> None:
-    dear_tasks = Prices(task_usd=50.0, candidate_run_usd=0.1, baseline_run_usd=0.1)
+    dear_tasks = DesignPrices(task_usd=50.0, candidate_run_usd=0.1, baseline_run_usd=0.1)
 
     assert not stated(0.01, 0.25).step.buy_repeats
     assert not stated(0.01, 0.25, prices=None).step.buy_repeats
@@ -158,8 +159,8 @@ def test_repeats_are_advised_only_where_a_task_has_a_price_of_its_own() -> None:
 
 
 def test_an_effect_that_cannot_exist_is_null_with_the_reason() -> None:
-    plan = make_plan(
-        a_goal(), Sizes(tasks=(2,), repeats=(1,), fewest_tasks=6), state_components(1, 0, 0), None, None, ()
+    plan = plan_sample(
+        a_goal(), OfferedSizes(tasks=(2,), repeats=(1,), fewest_tasks=6), state_components(1, 0, 0), None, None, ()
     )
 
     assert plan.detectable[0].effect.value is None
@@ -252,7 +253,7 @@ def test_one_repeat_cannot_plan_for_others() -> None:
     pilot = read_pilot(comparison(passes("old", *"+-+-"), passes("new", *"++--")), "passed", logs=False)
 
     with pytest.raises(EvidenceError, match="Add 1 to --repeats"):
-        plan_of(pilot, Sizes(tasks=(10,), repeats=(3, 5), fewest_tasks=6))
+        plan_of(pilot, OfferedSizes(tasks=(10,), repeats=(3, 5), fewest_tasks=6))
 
 
 @pytest.mark.parametrize(

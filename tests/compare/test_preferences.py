@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from outweigh.compare.preferences import PairwiseSummary, Tally, compare_pairwise
+from outweigh.compare.preferences import PairwiseSummary, WinCounts, compare_pairwise, preference_margin
 from outweigh.errors import EvidenceError
-from outweigh.record.preference import Choice, CriterionChoice, Preference
-from outweigh.score.preferred import lean
+from outweigh.model.judgment import Choice, CriterionChoice, Preference
 from outweigh.testing.builders import a_preference, a_run
 
 
@@ -34,9 +33,11 @@ def test_an_answer_leans_by_the_weights_of_the_criteria_that_apply() -> None:
     first, second = a_run("task", "old"), a_run("task", "new")
     chosen = choices((3, Choice.SECOND), (1, Choice.FIRST), (1, Choice.TIE), (9, None))
 
-    assert lean(a_preference(first, second, criteria=chosen, stated=Choice.FIRST)).value == pytest.approx(-0.4)
-    assert lean(a_preference(first, second)).value is None
-    assert lean(a_preference(first, second, criteria=chosen, invalid_reason="refused")).value is None
+    assert preference_margin(a_preference(first, second, criteria=chosen, stated=Choice.FIRST)).value == pytest.approx(
+        -0.4
+    )
+    assert preference_margin(a_preference(first, second)).value is None
+    assert preference_margin(a_preference(first, second, criteria=chosen, invalid_reason="refused")).value is None
 
 
 def test_the_place_cancels_out_over_both_orders() -> None:
@@ -45,16 +46,16 @@ def test_the_place_cancels_out_over_both_orders() -> None:
 
     judge = summary(answers)
 
-    assert judge.tally == Tally(wins=1, ties=1, losses=1)
-    assert judge.agreed == Tally(wins=0, ties=3, losses=0)
+    assert judge.tally == WinCounts(wins=1, ties=1, losses=1)
+    assert judge.agreed == WinCounts(wins=0, ties=3, losses=0)
     assert judge.first_share.point == 1
 
 
 def test_a_winner_in_both_orders_is_agreed_upon() -> None:
     judge = summary([*pair("a", (5, 8), (8, 5)), *pair("b", (5, 8), (6, 6)), *pair("c", (9, 2), (2, 9))])
 
-    assert judge.tally == Tally(wins=2, ties=0, losses=1)
-    assert judge.agreed == Tally(wins=1, ties=1, losses=1)
+    assert judge.tally == WinCounts(wins=2, ties=0, losses=1)
+    assert judge.agreed == WinCounts(wins=1, ties=1, losses=1)
 
 
 def test_a_pair_without_a_usable_answer_in_one_order_is_in_no_figure() -> None:

@@ -15,23 +15,23 @@ TEXT = PAGE.read_text(encoding="utf-8")
 
 FIELDS = ("Formula", "Source", "Function", "Undefined when")
 FORMULA_MODULES = (
-    "outweigh.score.tokens",
+    "outweigh.score.resource_usage",
     "outweigh.score.objective",
-    "outweigh.score.judged",
-    "outweigh.score.consensus",
-    "outweigh.score.panel",
-    "outweigh.score.preferred",
-    "outweigh.score.cost",
+    "outweigh.score.judge_scores",
+    "outweigh.score.judge_scores",
+    "outweigh.score.judge_scores",
+    "outweigh.compare.preferences",
+    "outweigh.score.resource_usage",
     "outweigh.score.composite",
-    "outweigh.score.grade",
-    "outweigh.score.process",
-    "outweigh.score.efficiency",
-    "outweigh.score.changes",
-    "outweigh.stats.reliability",
+    "outweigh.score.composite",
+    "outweigh.score.objective",
+    "outweigh.score.resource_usage",
+    "outweigh.score.objective",
+    "outweigh.stats.sample",
 )
 SINGLE_FORMULAS = (
     "outweigh.compare.ladder.uplift",
-    "outweigh.compare.frontier.frontier",
+    "outweigh.compare.ladder.pareto_frontier",
     "outweigh.verdict.promotion.may_promote",
 )
 

@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from outweigh.stats.mean import all_zero_bound
-from outweigh.verdict.blockers import MINIMUM_REPEATS
-from outweigh.verdict.confounding import CACHE_TOLERANCE
-from outweigh.verdict.evidence_settings import MINIMUM_TASKS, PROMISED, UNKNOWN_TOLERANCE, UNPAIRED_TOLERANCE
-from outweigh.verdict.gated_metric import GATED
-from outweigh.verdict.tails import SPARSE
-from outweigh.verdict.task_drops import MINIMUM_RUNS, fisher_drop_p
-from outweigh.verdict.usability import MINIMUM_FAMILIES
+from outweigh.stats.means import all_zero_bound
+from outweigh.verdict.blockers import MINIMUM_REPEATS, MINIMUM_RUNS, fisher_drop_p
+from outweigh.verdict.evidence_settings import (
+    ERROR_RATES,
+    GATED_METRICS,
+    MINIMUM_TASKS,
+    UNKNOWN_TOLERANCE,
+    UNPAIRED_TOLERANCE,
+)
+from outweigh.verdict.gate_sample import SPARSE_BELOW_TASKS
+from outweigh.verdict.unusable import CACHE_TOLERANCE, MINIMUM_FAMILIES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WORDS = " ".join((DOCS / "statistics.md").read_text().split())
@@ -75,12 +78,12 @@ def test_measured_numbers_are_quoted_as_they_were_measured() -> None:
 
 
 def test_the_thresholds_are_those_of_the_policy() -> None:
-    assert (MINIMUM_TASKS, MINIMUM_FAMILIES, MINIMUM_REPEATS, MINIMUM_RUNS, SPARSE) == (6, 5, 5, 5, 5)
+    assert (MINIMUM_TASKS, MINIMUM_FAMILIES, MINIMUM_REPEATS, MINIMUM_RUNS, SPARSE_BELOW_TASKS) == (6, 5, 5, 5, 5)
     assert (UNPAIRED_TOLERANCE, UNKNOWN_TOLERANCE, CACHE_TOLERANCE) == (0.05, 0.05, 0.10)
-    assert {gate.margin for gate in GATED.values()} == {0.05}
-    assert PROMISED.non_inferiority == PROMISED.pass_rate_alarm == 0.05
-    assert PROMISED.superiority == PROMISED.resource_alarm == 0.02
-    assert PROMISED.task_alarm == 0.01
+    assert {gate.margin for gate in GATED_METRICS.values()} == {0.05}
+    assert ERROR_RATES.non_inferiority == ERROR_RATES.pass_rate_alarm == 0.05
+    assert ERROR_RATES.superiority == ERROR_RATES.resource_alarm == 0.02
+    assert ERROR_RATES.task_alarm == 0.01
 
 
 def test_what_may_hide_behind_passing_tasks_is_as_described() -> None:
@@ -94,5 +97,5 @@ def test_what_may_hide_behind_passing_tasks_is_as_described() -> None:
 def test_with_fewer_than_five_repeats_even_a_collapse_may_be_chance_and_with_20_tasks_seven_tell_it() -> None:
     p_values = {repeats: fisher_drop_p(repeats, repeats, repeats, 0) for repeats in (4, 5, 6, 7)}
 
-    assert p_values[5] <= PROMISED.task_alarm < p_values[4]
-    assert 20 * p_values[7] <= PROMISED.task_alarm < 20 * p_values[6]
+    assert p_values[5] <= ERROR_RATES.task_alarm < p_values[4]
+    assert 20 * p_values[7] <= ERROR_RATES.task_alarm < 20 * p_values[6]

@@ -8,20 +8,18 @@ from threading import Event
 import msgspec
 import pytest
 
-from outweigh.adapters.agents.noop import Noop
-from outweigh.adapters.agents.oracle import Oracle
-from outweigh.adapters.agents.scripted import Scripted
-from outweigh.adapters.sandboxes.local import LocalSandboxes
+from outweigh.agents.noop import NoopAgent
+from outweigh.agents.oracle import OracleAgent
+from outweigh.agents.scripted import ScriptedAgent
+from outweigh.app.starter_suite import starter_files
+from outweigh.engine.checks.evaluate import evaluate_checks
+from outweigh.engine.load_suite import LoadedSuite, load_suite
+from outweigh.model.arm import Arm
+from outweigh.model.run_record import CheckResult, Status, Trial
+from outweigh.model.task import FolderSource, Task
 from outweigh.ports.agents import Agent, AttemptRequest
 from outweigh.ports.sandboxes import SandboxRequest
-from outweigh.record.check_result import CheckResult
-from outweigh.record.status import Status
-from outweigh.record.trial import Trial
-from outweigh.run.checks import evaluate
-from outweigh.run.loading import LoadedSuite, load_suite
-from outweigh.run.starter import starter_files
-from outweigh.task.arm import Arm
-from outweigh.task.task import FolderSource, Task
+from outweigh.sandbox.local import LocalSandboxProvider
 
 DEMO = Path(__file__).parents[2] / "src" / "outweigh" / "demo_suite"
 Attempt = Callable[[Agent, Task], tuple[CheckResult, ...]]
@@ -50,10 +48,10 @@ def attempt(tmp_path: Path, demo: LoadedSuite) -> Attempt:
             environment={},
             model_access=None,
         )
-        with LocalSandboxes().open(a_room(folder)) as sandbox:
+        with LocalSandboxProvider().open(a_room(folder)) as sandbox:
             done = agent.attempt(request, sandbox)
             assert (done.status, done.status_detail) == (Status.COMPLETED, None)
-            return evaluate(task, sandbox, Path(task.workspace.path), answer=None).results
+            return evaluate_checks(task, sandbox, Path(task.workspace.path), answer=None).results
 
     return run
 
@@ -81,13 +79,13 @@ def on_a_bad_day(demo: LoadedSuite) -> Arm:
 def test_every_demo_task_passes_solved_and_fails_otherwise(demo: LoadedSuite, attempt: Attempt) -> None:
     assert len(demo.tasks) == 12
     for task in demo.tasks:
-        assert all(check.passed for check in attempt(Oracle(), task)), task.id
-        assert not all(check.passed for check in attempt(Noop(), task)), task.id
+        assert all(check.passed for check in attempt(OracleAgent(), task)), task.id
+        assert not all(check.passed for check in attempt(NoopAgent(), task)), task.id
 
 
 def test_what_a_bad_day_leaves_in_the_demo_fails_for_real(demo: LoadedSuite, attempt: Attempt) -> None:
     for task in demo.tasks:
-        assert False in [check.passed for check in attempt(Scripted(), task)], task.id
+        assert False in [check.passed for check in attempt(ScriptedAgent(), task)], task.id
 
 
 def test_the_twin_is_the_same_and_the_others_are_not(demo: LoadedSuite) -> None:
@@ -106,5 +104,5 @@ def test_every_starter_task_passes_solved_and_fails_otherwise(tmp_path: Path, at
 
     assert len(tasks) == 2
     for task in tasks:
-        assert all(check.passed for check in attempt(Oracle(), task)), task.id
-        assert not all(check.passed for check in attempt(Noop(), task)), task.id
+        assert all(check.passed for check in attempt(OracleAgent(), task)), task.id
+        assert not all(check.passed for check in attempt(NoopAgent(), task)), task.id

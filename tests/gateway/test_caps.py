@@ -5,18 +5,23 @@ from datetime import UTC, datetime
 import anthropic
 import openai
 import pytest
+from tests.gateway.gateway_fixtures import MODEL, PRICES, Way, a_way
 from tests.gateway.plain_http import post
-from tests.gateway.ways import MODEL, PRICES, Way, a_way
 
-from outweigh.gateway.allowance import Allowance
-from outweigh.gateway.charges import Charge, charge_of, cost_of, least_charge
-from outweigh.gateway.dialects.anthropic_messages import MessagesAnswer
-from outweigh.gateway.dialects.asked import Asked, text_part
-from outweigh.record.components import Component
-from outweigh.record.pricing import ModelPrices
+from outweigh.gateway.dialects.anthropic_messages import AnthropicResponse
+from outweigh.gateway.dialects.request_and_response import GenerationRequest, text_part
+from outweigh.gateway.request_cost import (
+    RequestCost,
+    RunLimits,
+    count_request_cost,
+    minimum_request_cost,
+    price_response,
+)
+from outweigh.model.failure import FailureKind
+from outweigh.model.pricing import ModelPrices
+from outweigh.model.usage import Component
+from outweigh.ports.gateways import Dialect
 from outweigh.testing.model_server import ModelServer, Script, Turn, UsageSpec
-from outweigh.transcript.failure import FailureKind
-from outweigh.transcript.model_call import Dialect
 
 SCRIPT = Script(turn=[Turn(text="Done.", usage=UsageSpec(input_tokens=1000, output_tokens=200))])
 CALL_USD = (1000 * 3.0 + 200 * 15.0) / 1e6
@@ -126,22 +131,22 @@ def test_counting_tokens_is_no_call_and_goes_on_at_the_cap() -> None:
 
 class TestAllowance:
     def test_what_is_under_way_counts(self) -> None:
-        allowance = Allowance(None, 100)
-        allowance.hold("one", Charge(0.0, 60))
+        allowance = RunLimits(None, 100)
+        allowance.hold("one", RequestCost(0.0, 60))
 
-        assert allowance.objection(Charge(0.0, 40)) is not None
-        assert allowance.objection(Charge(0.0, 39)) is None
+        assert allowance.objection(RequestCost(0.0, 40)) is not None
+        assert allowance.objection(RequestCost(0.0, 39)) is None
 
     def test_what_it_really_took_counts_in_the_end(self) -> None:
-        allowance = Allowance(1.0, None)
-        allowance.hold("one", Charge(0.9, 0))
-        allowance.settle("one", Charge(0.2, 0))
+        allowance = RunLimits(1.0, None)
+        allowance.hold("one", RequestCost(0.9, 0))
+        allowance.settle("one", RequestCost(0.2, 0))
 
-        assert allowance.objection(Charge(0.5, 0)) is None
-        assert allowance.objection(Charge(0.9, 0)) is not None
+        assert allowance.objection(RequestCost(0.5, 0)) is None
+        assert allowance.objection(RequestCost(0.9, 0)) is not None
 
     def test_a_run_without_caps_is_never_stopped(self) -> None:
-        assert Allowance(None, None).objection(Charge(1e9, 10**15)) is None
+        assert RunLimits(None, None).objection(RequestCost(1e9, 10**15)) is None
 
 
 PRICED = ModelPrices(
@@ -152,38 +157,38 @@ PRICED = ModelPrices(
 )
 
 
-def _asked(size: int) -> Asked:
+def _asked(size: int) -> GenerationRequest:
     text = text_part(Component.ORCHESTRATOR, "x" * size)
-    return Asked(model=MODEL, is_streamed=True, parts=(text,), tools=(), opening=())
+    return GenerationRequest(model=MODEL, is_streamed=True, parts=(text,), tools=(), opening=())
 
 
-def _rounded(charge: Charge) -> Charge:
-    return Charge(round(charge.usd, 9), charge.tokens)
+def _rounded(charge: RequestCost) -> RequestCost:
+    return RequestCost(round(charge.usd, 9), charge.tokens)
 
 
 class TestCharges:
     def test_a_request_takes_at_least_its_text_from_the_cache(self) -> None:
-        assert _rounded(least_charge(_asked(8_000_000), PRICED)) == Charge(0.3, 1_000_000)
+        assert _rounded(minimum_request_cost(_asked(8_000_000), PRICED)) == RequestCost(0.3, 1_000_000)
 
     def test_an_answer_that_broke_off_counts_by_its_text(self) -> None:
-        answer = MessagesAnswer()
+        answer = AnthropicResponse()
         answer.text_bytes = 4_000_000
 
-        assert _rounded(charge_of(_asked(4_000_000), answer, PRICED)) == Charge(18.0, 2_000_000)
+        assert _rounded(count_request_cost(_asked(4_000_000), answer, PRICED)) == RequestCost(18.0, 2_000_000)
 
     def test_a_price_that_is_not_listed_counts_at_the_highest_in_use(self) -> None:
-        answer = MessagesAnswer()
+        answer = AnthropicResponse()
         answer.input_tokens, answer.cache_read_tokens, answer.cache_write_tokens = 0, 1_000_000, 1_000_000
         answer.output_tokens = 0
         bare = ModelPrices(input_usd_per_million=3.0, output_usd_per_million=15.0)
 
-        assert _rounded(charge_of(_asked(1), answer, bare)) == Charge(9.0, 2_000_000)
+        assert _rounded(count_request_cost(_asked(1), answer, bare)) == RequestCost(9.0, 2_000_000)
 
     def test_an_hour_in_the_cache_costs_twice_the_input(self) -> None:
-        answer = MessagesAnswer()
+        answer = AnthropicResponse()
         answer.input_tokens, answer.cache_read_tokens, answer.output_tokens = 0, 0, 0
         answer.cache_write_tokens, answer.hour_write_tokens = 3_000_000, 1_000_000
-        cost = cost_of(PRICES, _asked(1), answer, datetime(2026, 1, 1, tzinfo=UTC))
+        cost = price_response(PRICES, _asked(1), answer, datetime(2026, 1, 1, tzinfo=UTC))
 
         assert cost is not None
         assert cost.usd == pytest.approx(2 * 3.75 + 6.0)

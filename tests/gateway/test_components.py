@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
+from tests.gateway.gateway_fixtures import MODEL, a_way
 from tests.gateway.plain_http import post
-from tests.gateway.ways import MODEL, a_way
 
-from outweigh.record.components import Component
+from outweigh.model.usage import Component
+from outweigh.ports.gateways import ArmMarker, MeteredCalls
 from outweigh.testing.model_server import CallSpec, Conversation, ModelServer, Script, Turn, UsageSpec, When
-from outweigh.transcript.model_call import Account, Marker
 
 TASK = "Count the files of this folder."
 SKILL = "Count with care.\nNever guess a number."
@@ -23,8 +23,8 @@ SCRIPT = Script(
     usage=USAGE,
 )
 MARKERS = [
-    Marker(name="skill:counting", component=Component.SKILL_PROMPT, text=SKILL),
-    Marker(name="skill:never-loaded", component=Component.SKILL_PROMPT, text="Something else."),
+    ArmMarker(name="skill:counting", component=Component.SKILL_PROMPT, text=SKILL),
+    ArmMarker(name="skill:never-loaded", component=Component.SKILL_PROMPT, text="Something else."),
 ]
 TOOLS = [{"name": "Task", "input_schema": {"type": "object", "properties": {"prompt": {"type": "string"}}}}]
 
@@ -41,7 +41,7 @@ def _request(*messages: dict[str, Any], stream: bool) -> dict[str, Any]:
 
 
 @pytest.fixture(params=[False, True])
-def account(request: pytest.FixtureRequest) -> Account:
+def account(request: pytest.FixtureRequest) -> MeteredCalls:
     reminder = {"type": "text", "text": f"<system-reminder>{SKILL.replace(chr(10), ' ')}</system-reminder>"}
     main = {"role": "user", "content": [reminder, {"type": "text", "text": "How many files are there?"}]}
     sub = {"role": "user", "content": [reminder, {"type": "text", "text": f" {TASK}\n"}]}
@@ -52,14 +52,14 @@ def account(request: pytest.FixtureRequest) -> Account:
         return way.account()
 
 
-def test_what_a_tool_was_called_with_becomes_a_sub_agents_conversation(account: Account) -> None:
+def test_what_a_tool_was_called_with_becomes_a_sub_agents_conversation(account: MeteredCalls) -> None:
     assert [call.is_sub_agent for call in account.calls] == [False, True]
     assert [(line.component, line.input_tokens, line.output_tokens) for line in account.calls[1].components] == [
         (Component.SUB_AGENT, 1000, 40)
     ]
 
 
-def test_every_part_of_the_set_up_has_its_share(account: Account) -> None:
+def test_every_part_of_the_set_up_has_its_share(account: MeteredCalls) -> None:
     lines = {line.component: line for line in account.calls[0].components}
 
     assert set(lines) == {
@@ -74,6 +74,6 @@ def test_every_part_of_the_set_up_has_its_share(account: Account) -> None:
     assert lines[Component.SKILL_PROMPT].input_tokens > lines[Component.SYSTEM_PROMPT].input_tokens
 
 
-def test_only_what_was_sent_is_seen(account: Account) -> None:
+def test_only_what_was_sent_is_seen(account: MeteredCalls) -> None:
     assert account.seen == {"skill:counting"}
     assert account.calls[0].tools == ("Task",)

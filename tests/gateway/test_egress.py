@@ -12,8 +12,8 @@ from time import monotonic, sleep
 
 import pytest
 
-from outweigh.gateway.background import Background
-from outweigh.gateway.egress import Egress, EgressLimits, Resolve, look_up
+from outweigh.gateway.egress_proxy import EgressLimits, EgressProxy, HostResolver, resolve_host
+from outweigh.gateway.event_loop_thread import EventLoopThread
 
 PATIENCE_SECONDS = 60.0
 LONG_BODY = bytes(range(256)) * 2**13
@@ -52,13 +52,13 @@ def upstream() -> Iterator[int]:
 
 
 @pytest.fixture
-def background() -> Iterator[Background]:
-    with Background() as entered:
+def background() -> Iterator[EventLoopThread]:
+    with EventLoopThread() as entered:
         yield entered
 
 
 @contextmanager
-def proxy(egress: Egress) -> Iterator[int]:
+def proxy(egress: EgressProxy) -> Iterator[int]:
     """The port of a proxy behind an open door."""
     listening = socket.create_server(("127.0.0.1", 0))
     with closing(listening), egress.door().serve(listening):
@@ -104,9 +104,9 @@ def raw(port: int, head: bytes) -> bytes:
 
 
 def test_a_plain_request_passes_and_is_told_to_the_host_as_if_there_were_no_proxy(
-    background: Background, upstream: int
+    background: EventLoopThread, upstream: int
 ) -> None:
-    with proxy(Egress([f"127.0.0.1:{upstream}"], background)) as port:
+    with proxy(EgressProxy([f"127.0.0.1:{upstream}"], background)) as port:
         seen = get(port, f"http://127.0.0.1:{upstream}/path?query=1#part").decode()
 
     assert seen.startswith("/path?query=1 [")
@@ -115,14 +115,14 @@ def test_a_plain_request_passes_and_is_told_to_the_host_as_if_there_were_no_prox
     assert "proxy" not in seen.lower()
 
 
-def test_bodies_arrive_whole_in_both_directions(background: Background, upstream: int) -> None:
-    with proxy(Egress([f"127.0.0.1:{upstream}"], background)) as port:
+def test_bodies_arrive_whole_in_both_directions(background: EventLoopThread, upstream: int) -> None:
+    with proxy(EgressProxy([f"127.0.0.1:{upstream}"], background)) as port:
         assert get(port, f"http://127.0.0.1:{upstream}/long") == LONG_BODY
         assert get(port, f"http://127.0.0.1:{upstream}/", LONG_BODY) == str(len(LONG_BODY)).encode()
 
 
-def test_a_tunnel_carries_whatever_is_said(background: Background, upstream: int) -> None:
-    with proxy(Egress([f"localhost:{upstream}"], background)) as port:
+def test_a_tunnel_carries_whatever_is_said(background: EventLoopThread, upstream: int) -> None:
+    with proxy(EgressProxy([f"localhost:{upstream}"], background)) as port:
         client = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
         client.set_tunnel("LOCALHOST", upstream)
         for _ in range(2):  # a tunnel stays open
@@ -131,12 +131,12 @@ def test_a_tunnel_carries_whatever_is_said(background: Background, upstream: int
         client.close()
 
 
-def test_what_one_side_has_said_last_is_told_to_the_other_which_may_go_on(background: Background) -> None:
+def test_what_one_side_has_said_last_is_told_to_the_other_which_may_go_on(background: EventLoopThread) -> None:
     def answer_at_the_end(caller: socket.socket) -> None:
         with caller.makefile("rb") as words:
             caller.sendall(words.read()[::-1])
 
-    with serving(answer_at_the_end) as host, proxy(Egress([f"127.0.0.1:{host}"], background)) as port:
+    with serving(answer_at_the_end) as host, proxy(EgressProxy([f"127.0.0.1:{host}"], background)) as port:
         line, answered = tunnel(port, f"127.0.0.1:{host}")
         with line, line.makefile("rb") as heard:
             line.sendall(b"stressed")
@@ -146,8 +146,8 @@ def test_what_one_side_has_said_last_is_told_to_the_other_which_may_go_on(backgr
             assert heard.read() == b"desserts"
 
 
-def test_a_host_that_is_not_listed_is_refused_and_remembered_once(background: Background, upstream: int) -> None:
-    egress = Egress(["hub.test"], background)
+def test_a_host_that_is_not_listed_is_refused_and_remembered_once(background: EventLoopThread, upstream: int) -> None:
+    egress = EgressProxy(["hub.test"], background)
     with proxy(egress) as port:
         for _ in range(2):
             with pytest.raises(urllib.error.HTTPError) as refusal:
@@ -161,8 +161,8 @@ def test_a_host_that_is_not_listed_is_refused_and_remembered_once(background: Ba
     assert egress.refused() == (f"127.0.0.1:{upstream}", "[2001:db8::1]:22")
 
 
-def test_what_is_remembered_is_bounded(background: Background) -> None:
-    egress = Egress([], background)
+def test_what_is_remembered_is_bounded(background: EventLoopThread) -> None:
+    egress = EgressProxy([], background)
     with proxy(egress) as port:
         for number in range(1100):
             raw(port, f"CONNECT host-{number}.example:443 HTTP/1.1\r\n\r\n".encode())
@@ -170,7 +170,7 @@ def test_what_is_remembered_is_bounded(background: Background) -> None:
     assert egress.refused() == tuple(f"host-{number}.example:443" for number in range(1000))
 
 
-def _leading_to(*addresses: str) -> Resolve:
+def _leading_to(*addresses: str) -> HostResolver:
     async def resolve(host: str, port: int) -> Sequence[str]:
         del host, port
         return addresses
@@ -178,14 +178,14 @@ def _leading_to(*addresses: str) -> Resolve:
     return resolve
 
 
-def test_a_name_below_a_wildcard_that_leads_inside_is_refused(background: Background, upstream: int) -> None:
+def test_a_name_below_a_wildcard_that_leads_inside_is_refused(background: EventLoopThread, upstream: int) -> None:
     asked: list[str] = []
 
     async def resolve(host: str, port: int) -> Sequence[str]:
         asked.append(host)
-        return await look_up("127.0.0.1", port)
+        return await resolve_host("127.0.0.1", port)
 
-    egress = Egress([f"*.example.org:{upstream}"], background, resolve=resolve)
+    egress = EgressProxy([f"*.example.org:{upstream}"], background, resolve=resolve)
     with proxy(egress) as port, pytest.raises(urllib.error.HTTPError) as refusal:
         get(port, f"http://a.example.org:{upstream}/")
 
@@ -195,15 +195,15 @@ def test_a_name_below_a_wildcard_that_leads_inside_is_refused(background: Backgr
 
 
 def test_a_name_listed_as_it_stands_may_lead_inside_and_is_looked_up_outside(
-    background: Background, upstream: int
+    background: EventLoopThread, upstream: int
 ) -> None:
-    egress = Egress([f"intern.example:{upstream}"], background, resolve=_leading_to("127.0.0.1"))
+    egress = EgressProxy([f"intern.example:{upstream}"], background, resolve=_leading_to("127.0.0.1"))
     with proxy(egress) as port:
         assert b"intern.example" in get(port, f"http://intern.example:{upstream}/")
 
 
-def test_the_next_address_is_tried_when_one_does_not_answer(background: Background, upstream: int) -> None:
-    egress = Egress([f"intern.example:{upstream}"], background, resolve=_leading_to("127.0.0.2", "127.0.0.1"))
+def test_the_next_address_is_tried_when_one_does_not_answer(background: EventLoopThread, upstream: int) -> None:
+    egress = EgressProxy([f"intern.example:{upstream}"], background, resolve=_leading_to("127.0.0.2", "127.0.0.1"))
     with proxy(egress) as port:
         assert b"intern.example" in get(port, f"http://intern.example:{upstream}/")
 
@@ -223,9 +223,9 @@ def test_the_next_address_is_tried_when_one_does_not_answer(background: Backgrou
     ],
 )
 def test_what_cannot_be_passed_on_is_answered_with_a_reason(
-    background: Background, head: bytes, status: int, said: bytes
+    background: EventLoopThread, head: bytes, status: int, said: bytes
 ) -> None:
-    egress = Egress(["*.example", "127.0.0.1:9"], background)
+    egress = EgressProxy(["*.example", "127.0.0.1:9"], background)
     with proxy(egress) as port:
         answer = raw(port, head)
 
@@ -242,12 +242,12 @@ def _silent(over: Event) -> Callable[[socket.socket], None]:
     return wait
 
 
-def test_a_line_on_which_nothing_moves_is_closed(background: Background) -> None:
+def test_a_line_on_which_nothing_moves_is_closed(background: EventLoopThread) -> None:
     over = Event()
     limits = EgressLimits(idle_seconds=0.1)
     with (
         serving(_silent(over)) as host,
-        proxy(Egress([f"127.0.0.1:{host}"], background, limits=limits)) as port,
+        proxy(EgressProxy([f"127.0.0.1:{host}"], background, limits=limits)) as port,
     ):
         line, answered = tunnel(port, f"127.0.0.1:{host}")
         with line:
@@ -256,12 +256,14 @@ def test_a_line_on_which_nothing_moves_is_closed(background: Background) -> None
         over.set()
 
 
-def test_who_never_says_what_he_wants_is_not_waited_for(background: Background) -> None:
-    with proxy(Egress([], background, limits=EgressLimits(head_seconds=0.1))) as port:
+def test_who_never_says_what_he_wants_is_not_waited_for(background: EventLoopThread) -> None:
+    with proxy(EgressProxy([], background, limits=EgressLimits(head_seconds=0.1))) as port:
         assert raw(port, b"CONNECT ") == b""
 
 
-def test_a_program_that_does_not_read_blocks_neither_memory_nor_others(background: Background, upstream: int) -> None:
+def test_a_program_that_does_not_read_blocks_neither_memory_nor_others(
+    background: EventLoopThread, upstream: int
+) -> None:
     sent = [0]
 
     def flood(caller: socket.socket) -> None:
@@ -273,7 +275,7 @@ def test_a_program_that_does_not_read_blocks_neither_memory_nor_others(backgroun
 
     with (
         serving(flood) as host,
-        proxy(Egress([f"127.0.0.1:{host}", f"127.0.0.1:{upstream}"], background)) as port,
+        proxy(EgressProxy([f"127.0.0.1:{host}", f"127.0.0.1:{upstream}"], background)) as port,
     ):
         line, _ = tunnel(port, f"127.0.0.1:{host}")
         with line:
@@ -292,9 +294,9 @@ def _wait_until_settled(count: list[int]) -> None:
         sleep(0.3)
 
 
-def test_connections_are_bounded_and_those_that_end_make_room(background: Background, upstream: int) -> None:
+def test_connections_are_bounded_and_those_that_end_make_room(background: EventLoopThread, upstream: int) -> None:
     limits = EgressLimits(connections=2)
-    with proxy(Egress([f"127.0.0.1:{upstream}"], background, limits=limits)) as port:
+    with proxy(EgressProxy([f"127.0.0.1:{upstream}"], background, limits=limits)) as port:
         held = [tunnel(port, f"127.0.0.1:{upstream}")[0] for _ in range(2)]
         assert _turned_away(port)
         for line in held:
@@ -312,10 +314,10 @@ def _turned_away(port: int) -> bool:
         return True
 
 
-def test_closing_the_door_ends_what_is_under_way(background: Background) -> None:
+def test_closing_the_door_ends_what_is_under_way(background: EventLoopThread) -> None:
     over = Event()
     with serving(_silent(over)) as host:
-        with proxy(Egress([f"127.0.0.1:{host}"], background)) as port:
+        with proxy(EgressProxy([f"127.0.0.1:{host}"], background)) as port:
             line, _ = tunnel(port, f"127.0.0.1:{host}")
         with line:
             assert _is_cut(line)

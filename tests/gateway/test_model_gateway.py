@@ -6,12 +6,12 @@ import anthropic
 import msgspec
 import openai
 import pytest
+from tests.gateway.gateway_fixtures import MODEL, REAL_KEY, Way, a_gateway, a_way, a_way_through
 from tests.gateway.plain_http import post
-from tests.gateway.ways import MODEL, REAL_KEY, Way, a_gateway, a_way, a_way_through
 
-from outweigh.record.usage import Usage
+from outweigh.model.usage import Usage
+from outweigh.ports.gateways import Dialect
 from outweigh.testing.model_server import ModelServer, Script, Turn, UsageSpec
-from outweigh.transcript.model_call import Dialect
 
 SPENT = UsageSpec(input_tokens=50, output_tokens=20, cache_read_tokens=7, cache_write_tokens=3, reasoning_tokens=4)
 SCRIPT = Script(turn=[Turn(text="It is done.", usage=SPENT)])

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 from aiohttp import web
+from tests.gateway.gateway_fixtures import MODEL, REAL_KEY, Way, a_way
 from tests.gateway.plain_http import ask, post
 from tests.gateway.upstreams import an_upstream, stream
-from tests.gateway.ways import MODEL, REAL_KEY, Way, a_way
 
 from outweigh.testing.model_server import ModelServer, Script, Turn
 

@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 from aiohttp import web
+from tests.gateway.gateway_fixtures import MODEL, Way, a_gateway, a_way, a_way_through
 from tests.gateway.plain_http import PATIENCE_SECONDS, ask, post
 from tests.gateway.upstreams import an_upstream, stream, until
-from tests.gateway.ways import MODEL, Way, a_gateway, a_way, a_way_through
 
+from outweigh.ports.gateways import Dialect
 from outweigh.testing.model_server import ModelServer, Script, Turn, UsageSpec
-from outweigh.transcript.model_call import Dialect
 
 BODY = {"model": MODEL, "max_tokens": 9, "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
 START = b'event: message_start\ndata: {"type":"message_start","message":{"model":"m","usage":{"input_tokens":5}}}\n\n'

@@ -7,17 +7,17 @@ from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
+from tests.gateway.gateway_fixtures import MODEL, Way, a_way
 from tests.gateway.plain_http import PATIENCE_SECONDS, Answer, ask, post
 from tests.gateway.upstreams import an_upstream, until
-from tests.gateway.ways import MODEL, Way, a_way
 
-from outweigh.gateway.held_body import LARGEST_BODY_BYTES, BodyRoom, HeldBody, TooLargeError
-from outweigh.gateway.open_door import MOST_CONNECTIONS
-from outweigh.record.usage import NO_USAGE
+from outweigh.gateway.gateway_server import MAX_CONNECTIONS
+from outweigh.gateway.round_trip import MAX_REQUEST_BYTES, BodyLimit, BodyTooLargeError, RequestBody
+from outweigh.model.failure import FailureKind
+from outweigh.model.usage import NO_USAGE
+from outweigh.ports.gateways import Dialect, ModelCall
 from outweigh.testing.model_server import ErrorSpec, ModelServer, Script, Turn, UsageSpec
-from outweigh.testing.model_server.script import Trouble
-from outweigh.transcript.failure import FailureKind
-from outweigh.transcript.model_call import Dialect, ModelCall
+from outweigh.testing.model_server.model_script import ErrorKind
 
 USAGE = UsageSpec(input_tokens=50, output_tokens=20, cache_read_tokens=7)
 PATHS = {
@@ -60,7 +60,7 @@ def _failed(turn: Turn, dialect: Dialect) -> tuple[Answer, ModelCall]:
 )
 @pytest.mark.parametrize("dialect", Dialect)
 def test_what_a_model_says_went_wrong_is_passed_on_and_understood(
-    dialect: Dialect, trouble: Trouble, kind: FailureKind
+    dialect: Dialect, trouble: ErrorKind, kind: FailureKind
 ) -> None:
     answer, call = _failed(Turn(error=ErrorSpec(kind=trouble)), dialect)
 
@@ -191,7 +191,7 @@ def test_what_cannot_be_metered_is_not_sent(path: str, body: bytes, status: int)
 
 def test_a_request_without_end_is_refused_in_time() -> None:
     with ModelServer(Script(turn=[Turn(text="Hi")])) as server, a_way(server.url) as way:
-        endless = (b" " * (1 << 20) for _ in range((LARGEST_BODY_BYTES >> 20) + 1))
+        endless = (b" " * (1 << 20) for _ in range((MAX_REQUEST_BYTES >> 20) + 1))
         answer = ask("POST", f"{way.url}/v1/messages", endless, {"x-api-key": way.key})
 
     assert (answer.status, answer.json["error"]["type"], server.ledger) == (413, "request_too_large", ())
@@ -207,13 +207,13 @@ def test_half_a_character_is_no_trouble() -> None:
 
 
 def test_the_requests_of_a_run_have_one_room_together() -> None:
-    room = BodyRoom(most_bytes=10)
-    with HeldBody(room) as one, HeldBody(room) as other:
+    room = BodyLimit(most_bytes=10)
+    with RequestBody(room) as one, RequestBody(room) as other:
         one.add(b"123456")
-        with pytest.raises(TooLargeError):
+        with pytest.raises(BodyTooLargeError):
             other.add(b"12345")
         other.add(b"1234")
-    with HeldBody(room) as next_one:
+    with RequestBody(room) as next_one:
         next_one.add(b"1234567890")
 
         assert next_one.content() == b"1234567890"
@@ -223,9 +223,7 @@ def test_connections_beyond_all_need_are_turned_away_and_others_go_on() -> None:
     with ModelServer(Script(turn=[Turn(text="Hi")])) as server, a_way(server.url) as way:
         address = ("127.0.0.1", urlsplit(way.url).port or 0)
         with ExitStack() as crowd:
-            opened = [
-                crowd.enter_context(create_connection(address, PATIENCE_SECONDS)) for _ in range(MOST_CONNECTIONS)
-            ]
+            opened = [crowd.enter_context(create_connection(address, PATIENCE_SECONDS)) for _ in range(MAX_CONNECTIONS)]
             with create_connection(address, PATIENCE_SECONDS) as one_too_many, suppress(ConnectionError):
                 assert one_too_many.recv(1) == b""
             opened[0].sendall(f"GET /v1/models HTTP/1.1\r\nhost: x\r\nx-api-key: {way.key}\r\n\r\n".encode())

@@ -7,7 +7,7 @@ from time import monotonic, sleep
 
 from aiohttp import web
 
-from outweigh.gateway.background import Background
+from outweigh.gateway.event_loop_thread import EventLoopThread
 
 PATIENCE_SECONDS = 60.0
 
@@ -17,7 +17,7 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 @contextmanager
 def an_upstream(handler: Handler) -> Iterator[str]:
     """A server that answers everything with this; its address."""
-    with Background() as background:
+    with EventLoopThread() as background:
         accepting, server = background.run(_listen(handler))
         try:
             yield f"http://127.0.0.1:{accepting.sockets[0].getsockname()[1]}"

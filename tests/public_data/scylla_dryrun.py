@@ -3,9 +3,9 @@
 from functools import cache
 from pathlib import Path
 
-from outweigh.adapters.importers.scylla import Scylla
-from outweigh.record.judgment import Judgment
-from outweigh.record.run_record import RunRecord
+from outweigh.interop.scylla.importer import ScyllaImporter
+from outweigh.model.judgment import Judgment
+from outweigh.model.run_record import RunRecord
 from outweigh.testing.importer_contract import read_all
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "scylla_dryrun"
@@ -15,7 +15,7 @@ JUDGES = ("claude-opus-4-5-20251101", "claude-sonnet-4-5-20250929", "claude-haik
 @cache
 def records() -> tuple[RunRecord | Judgment, ...]:
     """Everything, read once."""
-    found, notes = read_all(Scylla(), DATA / "data")
+    found, notes = read_all(ScyllaImporter(), DATA / "data")
     assert not notes.unreadable
     return tuple(found)
 

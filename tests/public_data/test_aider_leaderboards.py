@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from outweigh.adapters.importers.aider_leaderboard import AiderLeaderboard, agrees_with_itself
+from outweigh.interop.aider_leaderboard import AiderLeaderboardImporter, is_consistent
 from outweigh.testing.importer_contract import read_all
 
 CONTRADICTING = {
@@ -26,12 +26,12 @@ def test_91_of_100_rows_match_their_own_counts_and_nine_have_another_denominator
     counted = 0
     found: dict[str, set[str]] = {}
     for path in sorted(aider_leaderboards.glob("*.yml")):
-        records, notes = read_all(AiderLeaderboard(), path)
+        records, notes = read_all(AiderLeaderboardImporter(), path)
         assert not records
         assert not notes.unreadable
         rows = [row for row in notes.aggregates if row["pass_num_2"] is not None]
         counted += len(rows)
-        odd = [row for row in rows if not agrees_with_itself(row)]
+        odd = [row for row in rows if not is_consistent(row)]
         for row in odd:
             assert row["test_cases"] < row["total_tests"] == 225
             # 139 of 225 are 61.78 per cent; its author wrote 61.7.
@@ -49,7 +49,7 @@ def test_what_contradicts_are_rates_of_the_second_try_alone(aider_leaderboards: 
     rows = [
         row
         for path in aider_leaderboards.glob("*.yml")
-        for row in read_all(AiderLeaderboard(), path)[1].aggregates
+        for row in read_all(AiderLeaderboardImporter(), path)[1].aggregates
         if row["pass_num_1"] is not None
     ]
 
@@ -61,7 +61,7 @@ def test_what_contradicts_are_rates_of_the_second_try_alone(aider_leaderboards: 
 def test_324_rows_are_published_of_which_224_state_no_counts(aider_leaderboards: Path) -> None:
     sizes = {}
     for path in aider_leaderboards.glob("*.yml"):
-        rows = read_all(AiderLeaderboard(), path)[1].aggregates
+        rows = read_all(AiderLeaderboardImporter(), path)[1].aggregates
         sizes[path.name] = (len(rows), sum(row["pass_num_2"] is not None for row in rows))
 
     assert sizes == {
@@ -84,8 +84,8 @@ def test_324_rows_are_published_of_which_224_state_no_counts(aider_leaderboards:
 def test_the_polyglot_leaderboard_has_69_rows_and_is_recognised(aider_leaderboards: Path) -> None:
     path = aider_leaderboards / "polyglot_leaderboard.yml"
 
-    _, notes = read_all(AiderLeaderboard(), path)
+    _, notes = read_all(AiderLeaderboardImporter(), path)
 
-    assert AiderLeaderboard().recognises(path)
+    assert AiderLeaderboardImporter().recognises(path)
     assert len(notes.aggregates) == 69
     assert notes.aggregates[0]["pass_rate_2"] == 35.6

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from outweigh.record.usage import Usage
-from outweigh.transcript.atif_file import read_trajectory, trajectory_json
-from outweigh.transcript.claude_code_session import read_claude_session
+from outweigh.agents.claude_code.session import read_claude_session
+from outweigh.model.usage import Usage
+from outweigh.transcript.trajectory_file import read_trajectory, trajectory_json
 
 Tokens = tuple[int | None, int | None, int | None, int | None]
 FIELDS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")

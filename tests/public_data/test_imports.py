@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from outweigh.adapters.importers.atif import Atif
-from outweigh.adapters.importers.claude_code import ClaudeCode
-from outweigh.record.run_record import RunRecord
-from outweigh.record.usage import NO_USAGE
+from outweigh.interop.agent_sessions import ClaudeCodeImporter
+from outweigh.interop.atif import AtifImporter
+from outweigh.model.run_record import RunRecord
+from outweigh.model.usage import NO_USAGE
 from outweigh.testing.importer_contract import read_all
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -62,7 +62,7 @@ def test_its_cost_is_what_was_published_and_that_of_the_others_unknown(outweigh:
 
 
 def test_every_published_trajectory_becomes_a_run_with_its_final_totals_once() -> None:
-    found, notes = read_all(Atif(), need("atif_samples"))
+    found, notes = read_all(AtifImporter(), need("atif_samples"))
     runs = {record.extra["file"].split("/")[-1]: record for record in found if isinstance(record, RunRecord)}
 
     # 11 files; three are sub-agents' and one a continuation.
@@ -77,7 +77,7 @@ def test_every_published_trajectory_becomes_a_run_with_its_final_totals_once() -
 
 
 def test_published_sessions_become_runs_in_which_every_message_counts_once() -> None:
-    found, notes = read_all(ClaudeCode(), need("claude_code_transcripts"))
+    found, notes = read_all(ClaudeCodeImporter(), need("claude_code_transcripts"))
     runs = {record.trial.task_id: record for record in found if isinstance(record, RunRecord)}
 
     assert notes.unreadable == []

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from outweigh.adapters.importers.inspect_importer import InspectImporter
-from outweigh.adapters.importers.inspect_score import LETTERS
 from outweigh.compare.arm_summary import summarise
-from outweigh.compare.arm_table import tabulate
-from outweigh.record.run_record import RunRecord
+from outweigh.compare.arm_table import tabulate_arm
+from outweigh.interop.inspect_ai.importer import InspectImporter
+from outweigh.interop.inspect_ai.sample_reader import LETTER_CREDIT
+from outweigh.model.run_record import RunRecord
 from outweigh.stats.estimate import Unit
-from outweigh.stats.mean import mean_interval
+from outweigh.stats.means import mean_interval
 from outweigh.testing.builders import evidence_of
 from outweigh.testing.importer_contract import read_all
 
@@ -60,7 +60,7 @@ def test_what_is_compared_has_the_accuracy_and_standard_error_of_the_log(log: st
 
     _, accuracy, error = STATED[log]
     (arm,) = {run.trial.arm for run in found if isinstance(run, RunRecord)}
-    table = tabulate(arm, evidence_of(found).arm(arm), composite=lambda _: None, composite_even=lambda _: None)
+    table = tabulate_arm(arm, evidence_of(found).arm(arm), composite=lambda _: None, composite_even=lambda _: None)
     estimate = mean_interval(table.mean_per_task("passed"), level=0.9, unit=Unit.TASK)
     assert summarise(table, (), ()).pass_rate.value == pytest.approx(accuracy)
     assert estimate.standard_error == (None if error == 0 else pytest.approx(error))
@@ -122,4 +122,4 @@ def test_tokens_read_from_the_cache_are_not_input_as_well(inspect_logs: Path) ->
 
 
 def _share(value: Any) -> float:
-    return LETTERS[value] if isinstance(value, str) else float(value)
+    return LETTER_CREDIT[value] if isinstance(value, str) else float(value)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from outweigh.adapters.importers.promptfoo import Promptfoo
-from outweigh.record.run_record import RunRecord
-from outweigh.record.usage import NO_USAGE
+from outweigh.interop.promptfoo import PromptfooImporter
+from outweigh.model.run_record import RunRecord
+from outweigh.model.usage import NO_USAGE
 from outweigh.testing.importer_contract import read_all
 
 STATED = {
@@ -27,10 +27,10 @@ def test_the_runs_are_those_that_the_file_counts(output: str, promptfoo_outputs:
     successes, failures, arms, tests = STATED[output]
     path = promptfoo_outputs / output
 
-    found, notes = read_all(Promptfoo(), path)
+    found, notes = read_all(PromptfooImporter(), path)
 
     runs = [run for run in found if isinstance(run, RunRecord)]
-    assert Promptfoo().recognises(path)
+    assert PromptfooImporter().recognises(path)
     assert Counter(run.extra["success"] for run in runs) == {True: successes}
     assert (notes.facts["successes"], notes.facts["failures"]) == (successes, failures)
     assert (len({run.trial.arm for run in runs}), len({run.trial.task_id for run in runs})) == (arms, tests)
@@ -60,7 +60,7 @@ PER_PROMPT = {
 
 @pytest.mark.parametrize("output", PER_PROMPT)
 def test_every_prompt_has_the_sums_that_the_file_states(output: str, promptfoo_outputs: Path) -> None:
-    found, _ = read_all(Promptfoo(), promptfoo_outputs / output)
+    found, _ = read_all(PromptfooImporter(), promptfoo_outputs / output)
 
     sums: dict[str, tuple[float, float, float, int]] = {}
     for run in (run for run in found if isinstance(run, RunRecord)):
@@ -88,7 +88,7 @@ CACHED_TOKENS = {
 
 @pytest.mark.parametrize("output", CACHED_TOKENS)
 def test_all_tokens_came_from_promptfoos_cache_and_are_of_no_run(output: str, promptfoo_outputs: Path) -> None:
-    found, _ = read_all(Promptfoo(), promptfoo_outputs / output)
+    found, _ = read_all(PromptfooImporter(), promptfoo_outputs / output)
 
     runs = [run for run in found if isinstance(run, RunRecord)]
     assert sum(run.extra.get("token_usage", {}).get("cached", 0) for run in runs) == CACHED_TOKENS[output]

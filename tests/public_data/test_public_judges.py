@@ -8,14 +8,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from outweigh.adapters.importers.scylla_judgments import scylla_judgments
-from outweigh.compare.judge_panel import judge_panel
-from outweigh.compare.pass_fact import fact_of
-from outweigh.compare.preferences import Tally, compare_pairwise
-from outweigh.record.judgment import Judgment
-from outweigh.record.preference import Preference
-from outweigh.score.judged import judgment_score
-from outweigh.stats.agreement import Scale, krippendorff_alpha
+from outweigh.compare.judge_agreement import summarise_judges
+from outweigh.compare.judge_calls import judge_call_fact
+from outweigh.compare.preferences import WinCounts, compare_pairwise
+from outweigh.interop.scylla.tables import read_judgments
+from outweigh.model.judgment import Judgment, Preference
+from outweigh.score.judge_scores import judgment_score
+from outweigh.stats.agreement import MeasurementScale, krippendorff_alpha
 from outweigh.testing.builders import a_preference, a_run
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -48,7 +47,7 @@ def preferences() -> list[Preference]:
 
 
 def test_scores_follow_from_the_items_and_are_what_the_project_itself_computes(scylla: Path) -> None:
-    judgments = list(scylla_judgments(scylla))
+    judgments = list(read_judgments(scylla))
     with (scylla / "judges.csv").open(newline="") as stream:
         published = [float(row["judge_impl_rate"]) for row in csv.DictReader(stream)]
 
@@ -57,7 +56,7 @@ def test_scores_follow_from_the_items_and_are_what_the_project_itself_computes(s
 
 
 def test_a_third_of_the_printed_totals_are_not_the_sum_of_their_items(scylla: Path) -> None:
-    panel = judge_panel({"all": [fact_of(judgment) for judgment in scylla_judgments(scylla)]}, 0)
+    panel = summarise_judges({"all": [judge_call_fact(judgment) for judgment in read_judgments(scylla)]}, 0)
 
     assert panel is not None
     gaps = {judge.voice.name: (judge.notable_gaps, judge.stated_totals) for judge in panel.judges}
@@ -69,11 +68,11 @@ def test_a_third_of_the_printed_totals_are_not_the_sum_of_their_items(scylla: Pa
 
 
 def test_the_published_alpha_of_the_three_judges_is_reproduced(scylla: Path) -> None:
-    judgments: dict[tuple[str, str], Judgment] = {(j.judge.name, j.run_id): j for j in scylla_judgments(scylla)}
+    judgments: dict[tuple[str, str], Judgment] = {(j.judge.name, j.run_id): j for j in read_judgments(scylla)}
     judges, runs = (sorted({key[place] for key in judgments}) for place in (0, 1))
     totals = [[judgments[judge, run].stated_total for run in runs] for judge in judges]
 
-    alpha = krippendorff_alpha(totals, scale=Scale.INTERVAL, level=0.95, rng=np.random.default_rng(0))
+    alpha = krippendorff_alpha(totals, scale=MeasurementScale.INTERVAL, level=0.95, rng=np.random.default_rng(0))
 
     # tab03_judge_agreement.md
     assert alpha.point == pytest.approx(-0.117, abs=5e-4)
@@ -83,7 +82,7 @@ def test_the_published_wins_ties_and_losses_are_reproduced(preferences: list[Pre
     (judge,) = compare_pairwise(preferences, "baseline", "skill").judges
 
     # RESULTS.md: 45 of 56 pairs, 5 ties, 6 losses, by the mean of both orders.
-    assert (judge.pairs, judge.tally) == (56, Tally(wins=45, ties=5, losses=6))
+    assert (judge.pairs, judge.tally) == (56, WinCounts(wins=45, ties=5, losses=6))
     assert judge.sign_test.p_value is not None
     assert judge.sign_test.p_value < 1e-7
 
@@ -93,7 +92,7 @@ def test_fourteen_pairs_turn_on_the_order_and_the_place_shows_no_bias_beyond_cha
 ) -> None:
     (judge,) = compare_pairwise(preferences, "baseline", "skill").judges
 
-    assert judge.agreed == Tally(wins=38, ties=14, losses=4)
+    assert judge.agreed == WinCounts(wins=38, ties=14, losses=4)
     # 59 answers prefer the first, 51 the second, 2 neither.
     assert judge.first_share.point == pytest.approx(60 / 112)
     assert judge.first_share.interval is not None

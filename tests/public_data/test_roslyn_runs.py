@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from outweigh.adapters.importers.table import Table
-from outweigh.record.run_record import RunRecord
+from outweigh.interop.table.importer import TableImporter
+from outweigh.model.run_record import RunRecord
 from outweigh.testing.importer_contract import read_all
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "roslyn_skills_runs"
@@ -30,7 +30,7 @@ def test_the_runs_give_the_figures_of_the_report() -> None:
     report: dict[str, Any] = msgspec.json.decode(
         (EXPERIMENT / "gate" / "score" / "agent-eval-report.json").read_bytes()
     )
-    found, notes = read_all(Table(), EXPERIMENT / "runs", columns=COLUMNS)
+    found, notes = read_all(TableImporter(), EXPERIMENT / "runs", columns=COLUMNS)
     runs = [run for run in found if isinstance(run, RunRecord)]
 
     assert (len(runs), notes.unreadable) == (report["total_runs"], [])
@@ -47,7 +47,7 @@ def test_the_runs_give_the_figures_of_the_report() -> None:
 
 def test_input_is_known_only_where_the_cached_part_is() -> None:
     """Codex counts what was cached as input, Claude Code does not; the report adds up both as if they were alike."""
-    found, _ = read_all(Table(), EXPERIMENT / "runs", columns=COLUMNS)
+    found, _ = read_all(TableImporter(), EXPERIMENT / "runs", columns=COLUMNS)
 
     known = {run.trial.task_id: run.usage.input_tokens for run in found if isinstance(run, RunRecord)}
     assert known["codex-cli/task-001-skyforge-build"] == 522813 - 501504

@@ -27,12 +27,12 @@ from tests.public_data.scylla_dryrun import (
     tokens,
 )
 
-from outweigh.record.judgment import Judgment
-from outweigh.record.run_record import RunRecord
-from outweigh.score.judged import judgment_score
-from outweigh.stats.describe import describe
-from outweigh.stats.effect import cliff_delta
+from outweigh.model.judgment import Judgment
+from outweigh.model.run_record import RunRecord
+from outweigh.score.judge_scores import judgment_score
 from outweigh.stats.estimate import Unit
+from outweigh.stats.proportions import cliff_delta
+from outweigh.stats.sample import describe
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the public data set is not beside the project")
 

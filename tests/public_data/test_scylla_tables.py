@@ -21,10 +21,10 @@ from tests.public_data.scylla_dryrun import (
     tokens,
 )
 
-from outweigh.adapters.importers.scylla import Scylla
-from outweigh.record.judgment import Judgment
-from outweigh.record.run_record import RunRecord
-from outweigh.stats.agreement import Scale, krippendorff_alpha
+from outweigh.interop.scylla.importer import ScyllaImporter
+from outweigh.model.judgment import Judgment
+from outweigh.model.run_record import RunRecord
+from outweigh.stats.agreement import MeasurementScale, krippendorff_alpha
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the public data set is not beside the project")
 
@@ -40,7 +40,7 @@ def judgments() -> list[Judgment]:
 
 
 def test_the_folder_is_recognised() -> None:
-    assert Scylla().recognises(DATA / "data")
+    assert ScyllaImporter().recognises(DATA / "data")
 
 
 def test_table_1_tier_summary(runs: list[RunRecord]) -> None:
@@ -69,7 +69,7 @@ def test_table_3_judge_agreement(judgments: list[Judgment]) -> None:
         return [f"{stats.spearmanr(one, other)[0]:.3f}", f"{stats.pearsonr(one, other)[0]:.3f}", f"{gap:.4f}"]
 
     pairs = [agreement(totals[a], totals[b]) for a, b in ((0, 1), (0, 2), (1, 2))]
-    alpha = krippendorff_alpha(totals, scale=Scale.INTERVAL, level=0.9, rng=np.random.default_rng(0))
+    alpha = krippendorff_alpha(totals, scale=MeasurementScale.INTERVAL, level=0.9, rng=np.random.default_rng(0))
     assert pairs == [row[1:] for row in table("tab03_judge_agreement.md")[:3]]
     assert f"**Krippendorff's α** (interval): {alpha.point:.3f}" in page("tab03_judge_agreement.md")
 

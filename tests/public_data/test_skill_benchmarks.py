@@ -7,8 +7,8 @@ from statistics import mean, stdev
 
 import pytest
 
-from outweigh.adapters.importers.skill_creator import SkillCreator
-from outweigh.record.run_record import RunRecord
+from outweigh.interop.skill_creator.importer import SkillCreatorImporter
+from outweigh.model.run_record import RunRecord
 from outweigh.testing.importer_contract import read_all
 
 PREFIX = "__evals__benchmark.json"
@@ -17,7 +17,7 @@ PREFIX = "__evals__benchmark.json"
 def shares(path: Path) -> dict[str, list[float]]:
     """The share of assertions that held, run by run."""
     found: dict[str, list[float]] = defaultdict(list)
-    for run in read_all(SkillCreator(), path)[0]:
+    for run in read_all(SkillCreatorImporter(), path)[0]:
         assert isinstance(run, RunRecord)
         (whole, *others) = run.checks or ()
         held = whole.cases_passed, whole.cases_total
@@ -79,7 +79,7 @@ def test_tokens_have_the_means_of_the_summary(
     skill_benchmarks: Path, file: str, arm: str, given: float, output: float, total: float
 ) -> None:
     """`run_summary.*.mean_input_tokens`, `mean_output_tokens` and `mean_total_tokens`."""
-    found, _ = read_all(SkillCreator(), skill_benchmarks / f"melanie531__sample-agent-skill-eval{file}{PREFIX}")
+    found, _ = read_all(SkillCreatorImporter(), skill_benchmarks / f"melanie531__sample-agent-skill-eval{file}{PREFIX}")
 
     usage = [run.usage for run in of_arm(found, arm)]
     counts = [(each.input_tokens or 0, each.output_tokens or 0) for each in usage]
@@ -90,7 +90,7 @@ def test_tokens_have_the_means_of_the_summary(
 
 def test_no_tool_call_at_all_was_published_and_is_not_believed(skill_benchmarks: Path) -> None:
     """`mean_tool_calls` is 0.0, of agents that read 225,373 tokens each: nobody counted them."""
-    found, _ = read_all(SkillCreator(), skill_benchmarks / f"melanie531__sample-agent-skill-eval{PREFIX}")
+    found, _ = read_all(SkillCreatorImporter(), skill_benchmarks / f"melanie531__sample-agent-skill-eval{PREFIX}")
 
     assert {run.tool_call_count for run in found if isinstance(run, RunRecord)} == {None}
 
@@ -102,7 +102,7 @@ def test_times_and_totals_of_tokens_have_the_means_of_the_summary(
     skill_benchmarks: Path, arm: str, milliseconds: int, tokens: int
 ) -> None:
     """`configs[].summary.mean_duration_ms` and `mean_tokens`, both cut to whole numbers."""
-    found, _ = read_all(SkillCreator(), skill_benchmarks / f"nedjamez__claude-skill-pencil-reader{PREFIX}")
+    found, _ = read_all(SkillCreatorImporter(), skill_benchmarks / f"nedjamez__claude-skill-pencil-reader{PREFIX}")
 
     runs = of_arm(found, arm)
     assert int(1000 * mean(run.duration_seconds or 0 for run in runs)) == milliseconds
@@ -111,7 +111,7 @@ def test_times_and_totals_of_tokens_have_the_means_of_the_summary(
 
 def test_143_of_168_and_53_of_165_dimensions_held_and_one_scenario_was_graded_unevenly(skill_benchmarks: Path) -> None:
     """The sums of `dimensions`; 17 scenarios of 9 dimensions, of which 5 and 4 were graded by 3 more."""
-    found, notes = read_all(SkillCreator(), skill_benchmarks / f"taekchef__cleaver{PREFIX}")
+    found, notes = read_all(SkillCreatorImporter(), skill_benchmarks / f"taekchef__cleaver{PREFIX}")
 
     sums = {"with_skill": [0, 0], "without_skill": [0, 0]}
     for run in found:
@@ -125,7 +125,7 @@ def test_143_of_168_and_53_of_165_dimensions_held_and_one_scenario_was_graded_un
 
 def test_every_scenario_has_the_share_that_its_author_published(skill_benchmarks: Path) -> None:
     """`scenarios.*.*.pass_rate`, to two digits or three; 17 scenarios, with and without."""
-    found, _ = read_all(SkillCreator(), skill_benchmarks / f"taekchef__cleaver{PREFIX}")
+    found, _ = read_all(SkillCreatorImporter(), skill_benchmarks / f"taekchef__cleaver{PREFIX}")
 
     runs = [run for run in found if isinstance(run, RunRecord)]
     assert len(runs) == 34
@@ -136,7 +136,7 @@ def test_every_scenario_has_the_share_that_its_author_published(skill_benchmarks
 
 def test_a_file_of_sums_has_no_runs(skill_benchmarks: Path) -> None:
     found, notes = read_all(
-        SkillCreator(), skill_benchmarks / f"Integral-Productivity__holacracy-claude-plugin{PREFIX}"
+        SkillCreatorImporter(), skill_benchmarks / f"Integral-Productivity__holacracy-claude-plugin{PREFIX}"
     )
 
     assert not found

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from outweigh.adapters.importers.tau import Tau
-from outweigh.record.run_record import RunRecord
+from outweigh.interop.tau_bench import TauBenchImporter
+from outweigh.model.run_record import RunRecord
 from outweigh.testing.importer_contract import read_all
 
 ARMS = ("--baseline", "gpt-4.1", "--candidate", "gpt-4.1-sft")
@@ -24,8 +24,8 @@ def test_imported_simulations_give_62_against_77_of_100_and_no_cost_for_the_fine
 
 
 def test_what_was_published_whole_and_what_was_cut_agree(tau2_results: Path) -> None:
-    whole, _ = read_all(Tau(), tau2_results / "raw" / "gpt-4.1_airline.json")
-    cut, _ = read_all(Tau(), tau2_results / "sims_airline_gpt-4.1.jsonl")
+    whole, _ = read_all(TauBenchImporter(), tau2_results / "raw" / "gpt-4.1_airline.json")
+    cut, _ = read_all(TauBenchImporter(), tau2_results / "sims_airline_gpt-4.1.jsonl")
 
     def figures(runs: list[Any]) -> dict[str, tuple[object, ...]]:
         return {

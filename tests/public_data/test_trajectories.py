@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from outweigh.transcript.atif_file import read_trajectory
 from outweigh.transcript.record_steps import record_steps
+from outweigh.transcript.trajectory_file import read_trajectory
 
 
 def test_every_published_trajectory_is_read(trajectories: Path) -> None:

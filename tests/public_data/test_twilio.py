@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from outweigh.adapters.importers.table import Table
-from outweigh.record.run_record import RunRecord
+from outweigh.interop.table.importer import TableImporter
+from outweigh.model.run_record import RunRecord
 from outweigh.testing.importer_contract import read_all
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "twilio_mcp_te"
@@ -91,7 +91,7 @@ def published() -> Iterator[tuple[str, str, str, str]]:
 
 
 def test_the_64_figures_of_the_readme_are_those_of_its_50_runs() -> None:
-    found, notes = read_all(Table(), DATA / "summary.json", columns=COLUMNS)
+    found, notes = read_all(TableImporter(), DATA / "summary.json", columns=COLUMNS)
     runs = [run for run in found if isinstance(run, RunRecord) and run.run_id != ADDED_LATER]
     rows = list(published())
     assert (len(runs), len(rows), notes.unreadable) == (50, 32, [])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outweigh.report.stamp import Stamp, html_stamp, markdown_stamp, read_stamp, stamp_of
+from outweigh.report.stamp import ReportStamp, html_stamp, markdown_stamp, read_stamp, stamp_of_payload
 
 NAMES = st.text(max_size=30)
 
@@ -22,7 +22,7 @@ def a_payload(baseline: str = "a", *candidates: str) -> dict[str, Any]:
 @given(NAMES, NAMES)
 def test_what_was_stamped_is_read_again_from_html_and_markdown(baseline: str, candidate: str) -> None:
     payload = a_payload(baseline, candidate)
-    expected = Stamp(baseline=baseline, candidates=(candidate,), evidence_sha256="0" * 64)
+    expected = ReportStamp(baseline=baseline, candidates=(candidate,), evidence_sha256="0" * 64)
 
     [line] = html_stamp(payload)
     assert read_stamp(f"<head>{line}</head>") == expected
@@ -32,7 +32,7 @@ def test_what_was_stamped_is_read_again_from_html_and_markdown(baseline: str, ca
 def test_json_is_its_own_stamp() -> None:
     payload = a_payload("a", "b", "c")
 
-    assert read_stamp(msgspec.json.encode(payload).decode()) == stamp_of(payload)
+    assert read_stamp(msgspec.json.encode(payload).decode()) == stamp_of_payload(payload)
 
 
 @given(NAMES)

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outweigh.score.composite import SIGNALS, composite, cost_adjustment
-from outweigh.score.profile import EVEN, OBJECTIVE_FIRST, Dimension, Profile
+from outweigh.score.composite import COST_SIGNALS, EVEN, OBJECTIVE_FIRST, Dimension, Profile, composite, cost_adjustment
 
-REFERENCE = dict.fromkeys(SIGNALS, 100.0)
+REFERENCE = dict.fromkeys(COST_SIGNALS, 100.0)
 unit = st.floats(0, 1)
 
 
@@ -18,7 +17,7 @@ def dimensions(
 
 
 def scaled(factor: float) -> dict[str, float | None]:
-    return dict.fromkeys(SIGNALS, 100.0 * factor)
+    return dict.fromkeys(COST_SIGNALS, 100.0 * factor)
 
 
 def test_objective_and_judge_are_weighed_six_to_four() -> None:
@@ -55,14 +54,14 @@ def test_a_signal_unknown_on_either_side_is_left_out_and_listed() -> None:
 
 
 def test_with_no_signal_left_the_adjustment_is_neutral() -> None:
-    adjustment = cost_adjustment(dict.fromkeys(SIGNALS), REFERENCE, 0.1)
+    adjustment = cost_adjustment(dict.fromkeys(COST_SIGNALS), REFERENCE, 0.1)
 
     assert adjustment.value == 0.0
-    assert adjustment.left_out == SIGNALS
+    assert adjustment.left_out == COST_SIGNALS
 
 
 def test_a_reference_of_zero_counts_as_equal_or_as_twice() -> None:
-    zero = dict.fromkeys(SIGNALS, 0.0)
+    zero = dict.fromkeys(COST_SIGNALS, 0.0)
 
     assert cost_adjustment(zero, zero, 0.1).value == 0.0
     assert cost_adjustment(scaled(1), zero, 0.1).value == pytest.approx(-0.1)

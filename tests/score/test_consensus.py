@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outweigh.record.judgment import Judgment
-from outweigh.score.consensus import MOST_PASSES, Consensus, consensus, wants_another_pass
+from outweigh.model.judgment import Judgment
+from outweigh.score.judge_scores import MOST_PASSES, Consensus, consensus, wants_another_pass
 from outweigh.testing.builders import a_judgment, a_run
 
 RUN = a_run()

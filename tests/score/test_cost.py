@@ -3,15 +3,13 @@ from math import inf
 import pytest
 from msgspec.structs import replace
 
-from outweigh.record.cost import UNKNOWN_COST, CostProvenance
-from outweigh.record.metering import Metering, Reported
-from outweigh.record.pricing import FirstKnown, ListedPrices, ModelPrices
-from outweigh.record.run_record import AgentIdentity, AgentKind
-from outweigh.record.usage import NO_USAGE, Usage
-from outweigh.score.cost import cache_normalised_cost, cost_of_pass, run_cost
+from outweigh.model.pricing import ModelPrices, PriceTables, UserPriceTable
+from outweigh.model.run_record import AgentIdentity, AgentKind
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, CostProvenance, Metering, ReportedUsage, Usage
+from outweigh.score.resource_usage import cache_normalised_cost, cost_of_pass, run_cost
 from outweigh.testing.builders import a_run
 
-LIST = ListedPrices(
+LIST = UserPriceTable(
     "list",
     {
         "m": ModelPrices(
@@ -26,20 +24,20 @@ AGENT = AgentIdentity(kind=AgentKind.REAL, name="agent", version=None, model="m"
 
 
 def test_a_recorded_cost_is_not_priced_again() -> None:
-    cost, _ = run_cost(a_run(agent=AGENT), FirstKnown(LIST))
+    cost, _ = run_cost(a_run(agent=AGENT), PriceTables(LIST))
 
     assert (cost.usd, cost.provenance) == (0.10, CostProvenance.REPORTED)
 
 
 def test_a_missing_cost_is_priced_from_the_tokens_and_says_so() -> None:
-    cost, reason = run_cost(a_run(agent=AGENT, cost=UNKNOWN_COST), FirstKnown(LIST))
+    cost, reason = run_cost(a_run(agent=AGENT, cost=UNKNOWN_COST), PriceTables(LIST))
 
     assert cost.usd == pytest.approx(9900e-6)
     assert (cost.provenance, cost.price_table, reason) == (CostProvenance.PRICED, "list", "")
 
 
 def test_a_cost_nobody_can_know_stays_unknown_with_the_reason() -> None:
-    cost, reason = run_cost(a_run(cost=UNKNOWN_COST), FirstKnown(LIST))
+    cost, reason = run_cost(a_run(cost=UNKNOWN_COST), PriceTables(LIST))
 
     assert cost.usd is None
     assert "model is not recorded" in reason
@@ -64,11 +62,11 @@ def test_what_came_through_the_gateway_is_not_priced_as_the_whole_when_the_agent
             time_to_first_token_seconds=None,
             model_seconds=1.0,
         ),
-        reported=Reported(usage=replace(metered, output_tokens=11), cost_usd=None, requests=None),
+        reported=ReportedUsage(usage=replace(metered, output_tokens=11), cost_usd=None, requests=None),
     )
 
     for recorded in (run, replace(run, cost=UNKNOWN_COST, usage=NO_USAGE)):
-        cost, reason = run_cost(recorded, FirstKnown(LIST))
+        cost, reason = run_cost(recorded, PriceTables(LIST))
         assert cost.usd is None
         assert "11 output tokens where 10 came through the gateway" in reason
-        assert cache_normalised_cost(recorded, FirstKnown(LIST)).value is None
+        assert cache_normalised_cost(recorded, PriceTables(LIST)).value is None

@@ -2,7 +2,7 @@ from math import nan
 
 import pytest
 
-from outweigh.score.grade import S_SCALE, grade
+from outweigh.score.composite import S_GRADES, grade
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_the_seed_scale_has_its_thresholds_inclusive(score: float, letter: str) 
     ("score", "letter"), [(1.0, "S"), (0.999, "A"), (0.8, "A"), (0.6, "B"), (0.4, "C"), (0.2, "D"), (0.19, "F")]
 )
 def test_the_s_scale_keeps_its_best_letter_for_perfection(score: float, letter: str) -> None:
-    assert grade(score, S_SCALE) == letter
+    assert grade(score, S_GRADES) == letter
 
 
 @pytest.mark.parametrize("score", [None, nan])

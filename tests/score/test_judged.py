@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outweigh.record.judgment import CriterionScore
-from outweigh.score.judged import judgment_score
-from outweigh.score.panel import panel_score
+from outweigh.model.judgment import CriterionScore
+from outweigh.score.judge_scores import judgment_score, panel_score
 from outweigh.testing.builders import a_judgment, a_run
 
 RUN = a_run()

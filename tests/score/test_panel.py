@@ -1,14 +1,12 @@
-from outweigh.record.judgment import Judgment
-from outweigh.score.consensus import Consensus
-from outweigh.score.jury import JudgeRule, Jury
-from outweigh.score.panel import AS_OFTEN_AS_NEEDED, panel_score
+from outweigh.model.judgment import Judgment
+from outweigh.score.judge_scores import AS_OFTEN_AS_NEEDED, Consensus, JudgeRule, JudgeRules, panel_score
 from outweigh.testing.builders import a_judgment, a_run
 
 RUN = a_run()
-ADAPTIVE = Jury(rules={"judge": JudgeRule(passes=2, most_passes=3)})
+ADAPTIVE = JudgeRules(rules={"judge": JudgeRule(passes=2, most_passes=3)})
 
 
-def seat(*judgments: Judgment, jury: Jury = ADAPTIVE) -> int:
+def seat(*judgments: Judgment, jury: JudgeRules = ADAPTIVE) -> int:
     (taken,) = panel_score(judgments, jury).seats
     return taken.passes
 
@@ -18,7 +16,7 @@ def answer(score: float, number: int, invalid_reason: str | None = None) -> Judg
 
 
 def test_each_judge_has_its_own_consensus() -> None:
-    jury = Jury(rules={"judge": JudgeRule(passes=3, consensus=Consensus.MEDIAN)})
+    jury = JudgeRules(rules={"judge": JudgeRule(passes=3, consensus=Consensus.MEDIAN)})
     panel = [answer(0.1, 1), answer(0.2, 2), answer(0.9, 3), a_judgment(RUN, 0.6, judge="other")]
 
     score = panel_score(panel, jury).score.value
@@ -28,7 +26,7 @@ def test_each_judge_has_its_own_consensus() -> None:
 
 
 def test_without_a_rule_a_seat_is_told_by_its_number_of_passes() -> None:
-    assert seat(answer(0.5, 1), answer(0.5, 2), jury=Jury()) == 2
+    assert seat(answer(0.5, 1), answer(0.5, 2), jury=JudgeRules()) == 2
 
 
 def test_passes_of_a_judge_that_settled_are_as_many_as_were_needed() -> None:
@@ -45,7 +43,7 @@ def test_a_pass_that_is_missing_or_of_no_use_leaves_another_seat() -> None:
 
 def test_a_seat_without_all_the_answers_that_its_rule_asks_for_is_not_complete() -> None:
     def complete(rule: JudgeRule, *answers: Judgment) -> bool:
-        (taken,) = panel_score(answers, Jury(rules={"judge": rule})).seats
+        (taken,) = panel_score(answers, JudgeRules(rules={"judge": rule})).seats
         return taken.complete
 
     assert complete(JudgeRule(passes=2), answer(0.1, 1), answer(0.9, 2))

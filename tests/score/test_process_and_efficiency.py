@@ -1,13 +1,17 @@
 import pytest
 
-from outweigh.record.components import Component, ComponentTokens
-from outweigh.record.pricing import ModelPrices
-from outweigh.record.trajectory import AlignedAction, Milestone
-from outweigh.record.usage import NO_USAGE, Usage
-from outweigh.score.changes import Change, change_fail_percentage, pr_revert_rate
-from outweigh.score.efficiency import component_breakdown, schema_overhead, skill_efficiency, token_efficiency_ratio
-from outweigh.score.process import progress, r_prog, strategic_drift
-from outweigh.score.tokens import non_cache_tokens, total_tokens
+from outweigh.model.pricing import ModelPrices
+from outweigh.model.run_record import AlignedAction, Milestone
+from outweigh.model.usage import NO_USAGE, Component, ComponentTokens, Usage
+from outweigh.score.objective import Change, change_fail_percentage, pr_revert_rate, progress, r_prog, strategic_drift
+from outweigh.score.resource_usage import (
+    component_breakdown,
+    non_cache_tokens,
+    schema_overhead,
+    skill_efficiency,
+    token_efficiency_ratio,
+    total_tokens,
+)
 
 PRICES = ModelPrices(input_usd_per_million=3.0, output_usd_per_million=15.0)
 

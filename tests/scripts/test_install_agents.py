@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from scripts.install_agents import HARNESSES, READERS, RECIPES, Recipe, Workbench
 
-from outweigh.plugins import load
+from outweigh.plugins import load_adapter
 
 MAKEFILE = Path(__file__).parents[2] / "Makefile"
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_is_for_an_adapter_and_links_its_program(name: str) -> None:
-    assert load("agent", name).program == RECIPES[name].program
+    assert load_adapter("agent", name).program == RECIPES[name].program
 
 
 @pytest.mark.parametrize(("variable", "recipes"), [("AGENTS", RECIPES), ("READERS", READERS), ("HARNESSES", HARNESSES)])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from outweigh.stats.agreement import Ratings, Scale, krippendorff_alpha
-from outweigh.stats.equivalence import excludes
+from outweigh.stats.agreement import MeasurementScale, Ratings, krippendorff_alpha
 from outweigh.stats.estimate import Estimate
+from outweigh.stats.means import excludes
 
 # Krippendorff's textbook reliability data: four observers, twelve units, some ratings missing.
 TEXTBOOK: list[list[float | None]] = [
@@ -19,20 +19,20 @@ TEXTBOOK: list[list[float | None]] = [
 ]
 
 
-def alpha(ratings: Ratings, scale: Scale, seed: int = 0) -> Estimate:
+def alpha(ratings: Ratings, scale: MeasurementScale, seed: int = 0) -> Estimate:
     return krippendorff_alpha(ratings, scale=scale, level=0.95, rng=np.random.default_rng(seed))
 
 
-def naive_alpha(matrix: NDArray[np.float64], scale: Scale) -> float:
+def naive_alpha(matrix: NDArray[np.float64], scale: MeasurementScale) -> float:
     """The definition, pair by pair."""
     units = [[float(v) for v in column if not math.isnan(v)] for column in matrix.T]
     units = [unit for unit in units if len(unit) >= 2]
     pooled = [value for unit in units for value in unit]
 
     def distance(x: float, y: float) -> float:
-        if scale is Scale.NOMINAL:
+        if scale is MeasurementScale.NOMINAL:
             return float(x != y)
-        if scale is Scale.INTERVAL:
+        if scale is MeasurementScale.INTERVAL:
             return (x - y) ** 2
         low, high = min(x, y), max(x, y)
         between = sum(low <= value <= high for value in pooled)
@@ -46,9 +46,10 @@ def naive_alpha(matrix: NDArray[np.float64], scale: Scale) -> float:
 
 
 @pytest.mark.parametrize(
-    ("scale", "published"), [(Scale.NOMINAL, 0.743), (Scale.ORDINAL, 0.815), (Scale.INTERVAL, 0.849)]
+    ("scale", "published"),
+    [(MeasurementScale.NOMINAL, 0.743), (MeasurementScale.ORDINAL, 0.815), (MeasurementScale.INTERVAL, 0.849)],
 )
-def test_the_textbook_data_of_four_observers_are_reproduced(scale: Scale, published: float) -> None:
+def test_the_textbook_data_of_four_observers_are_reproduced(scale: MeasurementScale, published: float) -> None:
     estimate = alpha(TEXTBOOK, scale)
 
     assert estimate.point == pytest.approx(published, abs=5e-4)
@@ -61,13 +62,13 @@ def test_the_textbook_data_of_two_observers_are_reproduced() -> None:
     ben, gerry = [a, a, b, b, d, c, c, c, e, d, d, a], [b, a, b, b, b, c, c, c, e, d, d, d]
     meg, owen = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
 
-    assert alpha([ben, gerry], Scale.NOMINAL).point == pytest.approx(0.692, abs=5e-4)
-    assert alpha([meg, owen], Scale.NOMINAL).point == pytest.approx(0.095, abs=5e-4)
+    assert alpha([ben, gerry], MeasurementScale.NOMINAL).point == pytest.approx(0.692, abs=5e-4)
+    assert alpha([meg, owen], MeasurementScale.NOMINAL).point == pytest.approx(0.095, abs=5e-4)
 
 
-@pytest.mark.parametrize("scale", list(Scale))
+@pytest.mark.parametrize("scale", list(MeasurementScale))
 @pytest.mark.parametrize("seed", range(5))
-def test_alpha_agrees_with_the_definition_on_random_ratings(seed: int, scale: Scale) -> None:
+def test_alpha_agrees_with_the_definition_on_random_ratings(seed: int, scale: MeasurementScale) -> None:
     rng = np.random.default_rng(seed)
     matrix = rng.integers(1, 8, size=(4, 15)).astype(float)
     matrix[rng.uniform(size=matrix.shape) < 0.3] = np.nan
@@ -83,14 +84,18 @@ CODERS: list[list[float | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("scale", "published"), [(Scale.NOMINAL, 0.691), (Scale.INTERVAL, 0.811)])
-def test_the_textbook_data_of_three_coders_are_reproduced(scale: Scale, published: float) -> None:
+@pytest.mark.parametrize(
+    ("scale", "published"), [(MeasurementScale.NOMINAL, 0.691), (MeasurementScale.INTERVAL, 0.811)]
+)
+def test_the_textbook_data_of_three_coders_are_reproduced(scale: MeasurementScale, published: float) -> None:
     assert alpha(CODERS, scale).point == pytest.approx(published, abs=5e-4)
 
 
-@pytest.mark.parametrize("scale", list(Scale))
+@pytest.mark.parametrize("scale", list(MeasurementScale))
 @pytest.mark.parametrize("seed", range(20))
-def test_alpha_agrees_with_an_independent_implementation_on_ratings_with_gaps(seed: int, scale: Scale) -> None:
+def test_alpha_agrees_with_an_independent_implementation_on_ratings_with_gaps(
+    seed: int, scale: MeasurementScale
+) -> None:
     rng = np.random.default_rng(seed)
     raters, items, values = rng.integers(2, 7), rng.integers(5, 60), rng.integers(2, 9)
     truth = rng.integers(0, values, size=items)
@@ -103,11 +108,11 @@ def test_alpha_agrees_with_an_independent_implementation_on_ratings_with_gaps(se
     assert alpha(matrix, scale).point == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("scale", list(Scale))
-def test_two_judges_make_binary_ratings_the_same_on_every_scale(scale: Scale) -> None:
+@pytest.mark.parametrize("scale", list(MeasurementScale))
+def test_two_judges_make_binary_ratings_the_same_on_every_scale(scale: MeasurementScale) -> None:
     matrix = np.random.default_rng(7).integers(0, 2, size=(2, 30)).astype(float)
 
-    assert alpha(matrix, scale).point == pytest.approx(alpha(matrix, Scale.NOMINAL).point)
+    assert alpha(matrix, scale).point == pytest.approx(alpha(matrix, MeasurementScale.NOMINAL).point)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -116,20 +121,28 @@ def test_the_order_of_judges_and_of_items_does_not_matter(seed: int) -> None:
     matrix = np.array(TEXTBOOK, dtype=float)
     shuffled = matrix[rng.permutation(4)][:, rng.permutation(12)]
 
-    assert alpha(shuffled, Scale.ORDINAL).point == pytest.approx(alpha(matrix, Scale.ORDINAL).point)
+    assert alpha(shuffled, MeasurementScale.ORDINAL).point == pytest.approx(
+        alpha(matrix, MeasurementScale.ORDINAL).point
+    )
 
 
 def test_interval_alpha_ignores_origin_and_unit_and_ordinal_alpha_any_increasing_map() -> None:
     matrix = np.array(TEXTBOOK, dtype=float)
 
-    assert alpha(matrix * 25 + 1e6, Scale.INTERVAL).point == pytest.approx(alpha(matrix, Scale.INTERVAL).point)
-    assert alpha(np.exp(matrix), Scale.ORDINAL).point == pytest.approx(alpha(matrix, Scale.ORDINAL).point)
+    assert alpha(matrix * 25 + 1e6, MeasurementScale.INTERVAL).point == pytest.approx(
+        alpha(matrix, MeasurementScale.INTERVAL).point
+    )
+    assert alpha(np.exp(matrix), MeasurementScale.ORDINAL).point == pytest.approx(
+        alpha(matrix, MeasurementScale.ORDINAL).point
+    )
 
 
 def test_resampling_items_pulls_the_interval_neither_up_nor_down() -> None:
     offsets = []
     for seed in range(40):
-        estimate = alpha(np.random.default_rng(seed).integers(1, 6, size=(3, 12)).astype(float), Scale.NOMINAL)
+        estimate = alpha(
+            np.random.default_rng(seed).integers(1, 6, size=(3, 12)).astype(float), MeasurementScale.NOMINAL
+        )
         assert estimate.interval is not None
         assert estimate.point is not None
         offsets.append((estimate.interval.low + estimate.interval.high) / 2 - estimate.point)
@@ -140,14 +153,14 @@ def test_resampling_items_pulls_the_interval_neither_up_nor_down() -> None:
 
 def test_intervals_of_random_ratings_rarely_miss_zero() -> None:
     studies = [np.random.default_rng(seed).integers(1, 6, size=(3, 30)).astype(float) for seed in range(40)]
-    missed = [excludes(alpha(study, Scale.ORDINAL).interval, 0.0) for study in studies]
+    missed = [excludes(alpha(study, MeasurementScale.ORDINAL).interval, 0.0) for study in studies]
 
     # 95 % intervals miss 2 of 40 on average, and more than 6 less than once in 200 times.
     assert sum(missed) <= 6
 
 
 def test_the_interval_holds_the_point_and_follows_the_seed() -> None:
-    first, again, other = (alpha(TEXTBOOK, Scale.NOMINAL, seed) for seed in (1, 1, 2))
+    first, again, other = (alpha(TEXTBOOK, MeasurementScale.NOMINAL, seed) for seed in (1, 1, 2))
 
     assert first.interval is not None
     assert first.point is not None
@@ -160,7 +173,10 @@ def test_four_times_the_items_about_halve_the_interval() -> None:
     rng = np.random.default_rng(13)
     truth = rng.normal(size=400)
     matrix = truth + rng.normal(size=(3, 400))
-    few, many = alpha(matrix[:, :100], Scale.INTERVAL).interval, alpha(matrix, Scale.INTERVAL).interval
+    few, many = (
+        alpha(matrix[:, :100], MeasurementScale.INTERVAL).interval,
+        alpha(matrix, MeasurementScale.INTERVAL).interval,
+    )
 
     assert few is not None
     assert many is not None
@@ -168,14 +184,14 @@ def test_four_times_the_items_about_halve_the_interval() -> None:
 
 
 def test_perfect_agreement_has_an_alpha_of_one_without_an_interval() -> None:
-    estimate = alpha([[1, 2, 3, 1, 2, 3]] * 3, Scale.ORDINAL)
+    estimate = alpha([[1, 2, 3, 1, 2, 3]] * 3, MeasurementScale.ORDINAL)
 
     assert (estimate.point, estimate.interval) == (1, None)
     assert "the same in every resample" in estimate.warnings[0] or "left out" in estimate.warnings[0]
 
 
 def test_resamples_without_disagreement_are_left_out_and_said() -> None:
-    estimate = alpha([[1, 1, 1, 2], [1, 1, 2, 2]], Scale.NOMINAL)
+    estimate = alpha([[1, 1, 1, 2], [1, 1, 2, 2]], MeasurementScale.NOMINAL)
 
     assert estimate.interval is not None
     assert "left out" in estimate.warnings[0]
@@ -191,14 +207,14 @@ def test_resamples_without_disagreement_are_left_out_and_said() -> None:
     ],
 )
 def test_ratings_that_cannot_show_agreement_give_no_alpha(ratings: Ratings, reason: str) -> None:
-    estimate = alpha(ratings, Scale.NOMINAL)
+    estimate = alpha(ratings, MeasurementScale.NOMINAL)
 
     assert (estimate.point, estimate.interval) == (None, None)
     assert reason in estimate.warnings[0]
 
 
 def test_a_single_item_has_an_alpha_without_an_interval() -> None:
-    estimate = alpha([[1], [2], [2]], Scale.NOMINAL)
+    estimate = alpha([[1], [2], [2]], MeasurementScale.NOMINAL)
 
     assert estimate.point == pytest.approx(0)
     assert "need >= 2 items" in estimate.warnings[0]

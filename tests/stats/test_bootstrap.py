@@ -6,16 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from outweigh.stats.bootstrap import (
-    bootstrap,
-    bootstrap_means,
-    bootstrap_medians,
-    jackknife_means,
-    task_weights,
-    weight_blocks,
-    weighted_means,
-    weighted_medians,
-)
+from outweigh.stats.bootstrap import bootstrap, bootstrap_means
 
 SKEWED = np.array([10, 12, 12.5, 12.5, 13.9, 15, 21, 22, 23, 34, 50, 81, 89, 121, 134, 213])
 

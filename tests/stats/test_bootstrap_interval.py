@@ -6,15 +6,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from outweigh.stats.bootstrap import bootstrap_means, jackknife_means
-from outweigh.stats.bootstrap_interval import (
-    acceleration,
-    basic_interval,
-    bca_interval,
-    bias_correction,
-    expanded_percentile_interval,
-    percentile_interval,
-)
+from outweigh.stats.bootstrap import bootstrap_means, expanded_percentile_interval, percentile_interval
 from outweigh.stats.estimate import Estimate, Interval, Unit
 
 Floats = NDArray[np.float64]

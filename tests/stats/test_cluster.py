@@ -6,8 +6,8 @@ import statsmodels.api as sm
 from numpy.typing import NDArray
 from scipy import linalg, stats
 
-from outweigh.stats.cluster import cluster_errors, cluster_interval
 from outweigh.stats.estimate import Estimate, Interval, Unit
+from outweigh.stats.variance import cluster_errors, cluster_interval
 
 FOUR_BY_FOUR = [1.0, 1, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 0, 0]
 FOUR_LABELS = list("aaaabbbbccccdddd")

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from outweigh.stats.confidence_sequence import (
-    asymptotic_confidence_sequence,
-    confidence_path,
-    log_normal_mixture,
-    normal_mixture_bound,
-    tune_normal_mixture,
-)
 from outweigh.stats.estimate import Estimate, Interval
+from outweigh.stats.sequential import confidence_path, log_normal_mixture, normal_mixture_bound, tune_normal_mixture
 
 
 def interval_of(estimate: Estimate) -> Interval:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outweigh.stats.describe import describe, mean, median, population_variance
+from outweigh.stats.sample import describe, mean, median, population_variance
 
 finite = st.floats(-1e6, 1e6, allow_nan=False)
 

@@ -1,8 +1,14 @@
 import numpy as np
 import pytest
 
-from outweigh.stats.design import Prices, cheapest_design, optimal_repeats, tabulate_detectable_effects
-from outweigh.stats.power import effect_by_normal, power_of_t
+from outweigh.stats.power import (
+    DesignPrices,
+    cheapest_design,
+    effect_by_normal,
+    optimal_repeats,
+    power_of_t,
+    tabulate_detectable_effects,
+)
 from outweigh.stats.variance import VarianceComponents
 
 
@@ -14,7 +20,7 @@ def components(true_deltas: float | None, noise: float | None) -> VarianceCompon
 
 
 PILOT = components(0.115, 0.1335)
-PRICES = Prices(task_usd=2.0, candidate_run_usd=0.5, baseline_run_usd=0.5)
+PRICES = DesignPrices(task_usd=2.0, candidate_run_usd=0.5, baseline_run_usd=0.5)
 
 
 def test_more_tasks_beat_more_repeats() -> None:
@@ -39,7 +45,7 @@ def test_unknown_components_give_an_unknown_table() -> None:
 
 def test_the_optimal_repeats_by_hand() -> None:
     # The square root of (4 × 9) / (1 × 1) is 6.
-    prices = Prices(task_usd=9.0, candidate_run_usd=0.75, baseline_run_usd=0.25)
+    prices = DesignPrices(task_usd=9.0, candidate_run_usd=0.75, baseline_run_usd=0.25)
 
     assert optimal_repeats(components(1.0, 4.0), prices) == 6
 
@@ -47,7 +53,7 @@ def test_the_optimal_repeats_by_hand() -> None:
 @pytest.mark.parametrize("task_usd", [0.0, 0.3, 1.0, 5.0, 40.0])
 @pytest.mark.parametrize("noise", [0.01, 0.5, 3.0])
 def test_no_other_repeats_buy_more_precision_per_dollar(task_usd: float, noise: float) -> None:
-    pilot, prices = components(0.2, noise), Prices(task_usd=task_usd, candidate_run_usd=0.4, baseline_run_usd=0.6)
+    pilot, prices = components(0.2, noise), DesignPrices(task_usd=task_usd, candidate_run_usd=0.4, baseline_run_usd=0.6)
 
     best = optimal_repeats(pilot, prices)
 
@@ -60,12 +66,14 @@ def test_no_other_repeats_buy_more_precision_per_dollar(task_usd: float, noise: 
     [
         (components(None, None), PRICES, None),
         (components(0.0, 1.0), PRICES, None),
-        (components(1.0, 1.0), Prices(task_usd=1.0, candidate_run_usd=0.0, baseline_run_usd=0.0), None),
+        (components(1.0, 1.0), DesignPrices(task_usd=1.0, candidate_run_usd=0.0, baseline_run_usd=0.0), None),
         (components(1.0, 0.0), PRICES, 1),
-        (components(0.0, 1.0), Prices(task_usd=0.0, candidate_run_usd=1.0, baseline_run_usd=1.0), 1),
+        (components(0.0, 1.0), DesignPrices(task_usd=0.0, candidate_run_usd=1.0, baseline_run_usd=1.0), 1),
     ],
 )
-def test_the_limits_of_the_optimal_repeats(pilot: VarianceComponents, prices: Prices, repeats: int | None) -> None:
+def test_the_limits_of_the_optimal_repeats(
+    pilot: VarianceComponents, prices: DesignPrices, repeats: int | None
+) -> None:
     assert optimal_repeats(pilot, prices) == repeats
 
 
@@ -85,8 +93,8 @@ def test_the_cheapest_design_has_the_power_and_no_cheaper_offer_has_it() -> None
 
 def test_expensive_tasks_are_repeated_and_expensive_runs_are_not() -> None:
     noisy, tasks, repeats = components(0.05, 0.4), range(20, 801, 5), range(1, 21)
-    dear_tasks = Prices(task_usd=50.0, candidate_run_usd=0.1, baseline_run_usd=0.1)
-    dear_runs = Prices(task_usd=0.0, candidate_run_usd=5.0, baseline_run_usd=5.0)
+    dear_tasks = DesignPrices(task_usd=50.0, candidate_run_usd=0.1, baseline_run_usd=0.1)
+    dear_runs = DesignPrices(task_usd=0.0, candidate_run_usd=5.0, baseline_run_usd=5.0)
 
     repeated = cheapest_design(noisy, 0.1, dear_tasks, tasks, repeats)
     single = cheapest_design(noisy, 0.1, dear_runs, tasks, repeats)

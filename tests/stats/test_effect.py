@@ -7,18 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import brunnermunzel
 from scipy.stats import t as student
 
-from outweigh.stats.effect import (
-    ROMANO,
-    SCYLLA,
-    Magnitude,
-    MagnitudeScale,
-    cliff_delta,
-    describe_magnitude,
-    dominance,
-    magnitude,
-    standardized_mean,
-)
 from outweigh.stats.estimate import Estimate, Unit
+from outweigh.stats.proportions import cliff_delta, dominance
 
 scores = st.lists(st.integers(-5, 5), min_size=2, max_size=25)
 

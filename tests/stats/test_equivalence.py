@@ -8,18 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 from statsmodels.stats.weightstats import ttost_paired
 
-from outweigh.stats.alternative import Alternative
-from outweigh.stats.equivalence import (
-    equivalence,
-    equivalence_ratio,
-    excludes,
-    non_inferiority,
-    non_inferiority_ratio,
-    one_sided_p,
-    superiority,
-)
-from outweigh.stats.estimate import Estimate, Interval, Significance, Unit
-from outweigh.stats.mean import mean_interval
+from outweigh.stats.estimate import Alternative, Estimate, Interval, Significance, Unit
+from outweigh.stats.means import excludes, mean_interval, one_sided_p
 from outweigh.stats.sample import Values
 
 # The clinic trial that the equivalence package of R and statsmodels use: two groups of fifteen, two variables.

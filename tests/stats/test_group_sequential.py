@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from outweigh.stats.group_sequential import plan_looks, spend_obrien_fleming
+from outweigh.stats.sequential import plan_looks, spend_obrien_fleming
 
 FIVE_LOOKS = [0.2, 0.4, 0.6, 0.8, 1.0]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outweigh.stats.estimate import Estimate, Interval, Unit
-from outweigh.stats.log_ratio import geometric_ratio, mean_logs
+from outweigh.stats.ratios import geometric_ratio, mean_logs
 
 COST_A = np.array([1.2, 0.8, 2.5, 0.9, 3.1, 1.7])
 COST_B = np.array([1.0, 1.0, 2.0, 1.1, 2.9, 1.1])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outweigh.stats.estimate import Estimate, Interval, Unit
-from outweigh.stats.mean import all_zero_bound, fixed_suite_interval, mean_interval
+from outweigh.stats.means import all_zero_bound, fixed_suite_interval, mean_interval
 
 MAIZE = [6.0, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75]
 deltas_strategy = st.lists(st.integers(-1000, 1000), min_size=3, max_size=40).filter(lambda d: len(set(d)) > 1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, quantile_test
 
 from outweigh.stats.estimate import Estimate, Interval, Unit
-from outweigh.stats.median import achieved_level, lower_rank, median_interval, sample_size_needed
+from outweigh.stats.means import achieved_level, lower_rank, median_interval, sample_size_needed
 
 
 def task_median(values: object, level: float = 0.95) -> Estimate:

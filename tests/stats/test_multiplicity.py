@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from outweigh.stats.multiplicity import (
-    adjust_benjamini_hochberg,
-    adjust_bonferroni,
-    adjust_holm,
-    adjust_max_t,
-    centred_t_draws,
-    t_statistics,
-)
+from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg, adjust_holm
 
 Adjust = Callable[[Sequence[float | None]], NDArray[np.float64]]
 

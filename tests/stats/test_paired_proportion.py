@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 
 from outweigh.stats.estimate import Estimate, Unit
-from outweigh.stats.paired_proportion import paired_difference_interval
+from outweigh.stats.proportions import paired_difference_interval
 
 Z = 1.959963984540054
 

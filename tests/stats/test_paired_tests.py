@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from outweigh.stats.alternative import Alternative
-from outweigh.stats.estimate import Significance, Unit
-from outweigh.stats.paired_tests import mcnemar_chi_square, mcnemar_exact, mcnemar_mid_p, sign_test
+from outweigh.stats.estimate import Alternative, Significance, Unit
+from outweigh.stats.hypothesis_tests import mcnemar_exact, sign_test
 
 MAIZE = [6.0, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75]
 TWO_SIDED = Alternative.TWO_SIDED

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.power import TTestPower
 
-from outweigh.stats.power import effect_by_normal, effect_by_t, power_of_t, tasks_by_normal, tasks_by_t
+from outweigh.stats.power import effect_by_normal, effect_by_t, power_of_t, tasks_by_normal
 
 
 @pytest.mark.parametrize(("noise", "tasks"), [(0, 969), (2 / 6, 3876), (2 / 60, 1260)])

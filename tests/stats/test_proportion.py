@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
 
 from outweigh.stats.estimate import Estimate, Unit
-from outweigh.stats.proportion import beta_posterior_interval, clopper_pearson_interval, wilson_interval
+from outweigh.stats.proportions import wilson_interval
 
 Method = Callable[..., Estimate]
 ALL_METHODS = (wilson_interval, clopper_pearson_interval, beta_posterior_interval)

@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import PermutationMethod, mannwhitneyu, rankdata, wilcoxon
 
-from outweigh.stats.alternative import Alternative
-from outweigh.stats.estimate import Significance, Unit
-from outweigh.stats.rank_tests import mann_whitney_test, wilcoxon_test
-from outweigh.stats.ranks import average_ranks, doubled_ranks
+from outweigh.stats.estimate import Alternative, Significance, Unit
+from outweigh.stats.hypothesis_tests import average_ranks, doubled_ranks, mann_whitney_test
 
 MAIZE = [6.0, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75]
 TWO_SIDED = Alternative.TWO_SIDED

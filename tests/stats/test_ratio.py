@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from outweigh.stats.estimate import Estimate, Interval, Unit
-from outweigh.stats.ratio import fieller_interval, plain_ratio_interval, ratio_interval, ratio_of_ratios_interval
+from outweigh.stats.ratios import fieller_interval, ratio_interval, ratio_of_ratios_interval
 
 X = [1.2, 0.8, 2.5, 0.9, 3.1, 1.7, 0.6, 1.1, 2.2, 1.4]
 Y = [3.0, 2, 4, 3, 5, 4, 1, 3, 4, 3]

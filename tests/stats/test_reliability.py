@@ -2,7 +2,7 @@ from itertools import combinations
 
 import pytest
 
-from outweigh.stats.reliability import pass_at_k, pass_hat_k, reliability_curves
+from outweigh.stats.sample import pass_at_k, pass_hat_k, reliability_curves
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
 
-from outweigh.stats.alternative import Alternative
-from outweigh.stats.estimate import Significance, Unit
+from outweigh.stats.estimate import Alternative, Significance, Unit
 from outweigh.stats.sign_flip import FLIPS, sign_flip_test
 
 MAIZE = [6.0, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75]

@@ -7,13 +7,9 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outweigh.stats.special import (
-    beta_cdf,
-    beta_quantile,
+from outweigh.stats.distributions import (
     binomial_cdf,
-    binomial_pmf,
     binomial_sf,
-    chi_square_sf,
     normal_cdf,
     normal_quantile,
     normal_sf,

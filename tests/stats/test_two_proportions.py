@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from outweigh.stats.estimate import Unit
-from outweigh.stats.two_proportions import proportion_difference_interval
+from outweigh.stats.proportions import proportion_difference_interval
 
 
 @pytest.mark.parametrize(("won", "n", "won_before", "n_before"), [(4, 5, 1, 5), (0, 5, 5, 5), (56, 70, 48, 80)])

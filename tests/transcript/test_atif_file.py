@@ -7,12 +7,19 @@ import msgspec
 import pytest
 
 from outweigh.errors import EvidenceError
-from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.model.failure import FailureKind, make_failure
+from outweigh.model.usage import NO_USAGE, Usage
 from outweigh.transcript.agent_report import AgentReport
-from outweigh.transcript.atif import AtifMetrics, AtifObservation, AtifResult, AtifStep, AtifToolCall
-from outweigh.transcript.atif_file import read_trajectory, trajectory_json
-from outweigh.transcript.atif_usage import metrics_of_usage, usage_of_metrics
-from outweigh.transcript.failure import FailureKind, failure
+from outweigh.transcript.atif import (
+    AtifMetrics,
+    AtifObservation,
+    AtifResult,
+    AtifStep,
+    AtifToolCall,
+    metrics_from_usage,
+    usage_from_metrics,
+)
+from outweigh.transcript.trajectory_file import read_trajectory, trajectory_json
 
 USAGE = Usage(input_tokens=10, output_tokens=5, cache_read_tokens=200, cache_write_tokens=30)
 CALLED = AtifStep(
@@ -23,7 +30,7 @@ CALLED = AtifStep(
     model_name="m",
     tool_calls=(AtifToolCall(tool_call_id="c1", function_name="Bash", arguments={"command": "ls"}),),
     observation=AtifObservation(results=(AtifResult(source_call_id="c1", content="a"),)),
-    metrics=metrics_of_usage(USAGE),
+    metrics=metrics_from_usage(USAGE),
 )
 
 
@@ -109,7 +116,7 @@ def test_a_clock_that_writes_nonsense_does_not_make_the_file_invalid() -> None:
     ("fields", "source", "message"),
     [
         ({"final_text": "All done."}, "agent", "All done."),
-        ({"failure": failure(FailureKind.CRASH, "It broke.")}, "system", "It broke."),
+        ({"failure": make_failure(FailureKind.CRASH, "It broke.")}, "system", "It broke."),
         ({}, "system", "The agent did not show any step."),
     ],
 )
@@ -175,13 +182,13 @@ class TestReading:
 
 class TestTokens:
     def test_survive_the_way_to_a_trajectory_and_back(self) -> None:
-        assert usage_of_metrics(metrics_of_usage(USAGE)) == USAGE
+        assert usage_from_metrics(metrics_from_usage(USAGE)) == USAGE
 
     def test_not_read_from_a_cache_are_input_where_nobody_speaks_of_writing(self) -> None:
-        usage = usage_of_metrics(AtifMetrics(prompt_tokens=100, completion_tokens=1, cached_tokens=40))
+        usage = usage_from_metrics(AtifMetrics(prompt_tokens=100, completion_tokens=1, cached_tokens=40))
 
         assert (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens) == (60, 40, None)
 
     def test_that_do_not_add_up_are_unknown(self) -> None:
-        assert usage_of_metrics(AtifMetrics(prompt_tokens=10, cached_tokens=40)).input_tokens is None
-        assert usage_of_metrics(AtifMetrics()) == NO_USAGE
+        assert usage_from_metrics(AtifMetrics(prompt_tokens=10, cached_tokens=40)).input_tokens is None
+        assert usage_from_metrics(AtifMetrics()) == NO_USAGE

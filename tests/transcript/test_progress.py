@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 
+from outweigh.agents.claude_code.stream import read_claude_code
 from outweigh.errors import UsageError
-from outweigh.record.trajectory import AlignedAction, Milestone
-from outweigh.score.process import edit_fail_rate, r_prog, strategic_drift
-from outweigh.task.action import Action, ActionPattern
-from outweigh.task.parse import parse_task_settings
-from outweigh.task.task import ExpectedStep, TaskSettings
+from outweigh.model.parse import parse_task_settings
+from outweigh.model.run_record import AlignedAction, Milestone
+from outweigh.model.task import Action, ActionPattern, ExpectedStep, TaskSettings
+from outweigh.score.objective import edit_fail_rate, r_prog, strategic_drift
 from outweigh.transcript.atif import AtifObservation, AtifResult, AtifStep, AtifToolCall
-from outweigh.transcript.claude_code import read_claude_code
-from outweigh.transcript.progress import aligned_actions, reached_steps, shown_steps
+from outweigh.transcript.goal_progress import aligned_actions, reached_steps, shown_steps
 from outweigh.transcript.record_steps import record_steps
-from outweigh.transcript.tool_calls import seen_calls
+from outweigh.transcript.tool_calls import normalized_calls
 
-SAMPLE = Path(__file__).parent / "samples" / "claude-code" / "sub-agent.stream.jsonl"
+SAMPLE = Path(__file__).parents[1] / "agents" / "samples" / "claude-code" / "sub-agent.stream.jsonl"
 
 
 def called(tool: str, failed: bool | None = None, **arguments: Any) -> AtifStep:
@@ -251,7 +250,7 @@ class TestATaskFile:
 
 
 def test_every_call_of_a_real_run_is_seen() -> None:
-    calls = list(seen_calls(read_claude_code(SAMPLE.read_bytes()).steps))
+    calls = list(normalized_calls(read_claude_code(SAMPLE.read_bytes()).steps))
 
     assert [(call.tool, call.action, call.succeeded) for call in calls] == [
         ("Skill", None, True),

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from outweigh.record.codec import LINE_LIMIT
-from outweigh.record.trajectory import Source, Step, ToolCall
-from outweigh.record.usage import Usage
+from outweigh.model.codec import RECORD_LINE_LIMIT
+from outweigh.model.run_record import Step, StepSource, ToolCall
+from outweigh.model.usage import Usage
 from outweigh.transcript.atif import AtifMetrics, AtifObservation, AtifResult, AtifStep, AtifToolCall
 from outweigh.transcript.record_steps import CALL_LIMIT, EXCERPT_LENGTH, STEP_LIMIT, record_steps
 
@@ -34,7 +34,7 @@ def test_a_step_keeps_who_spoke_what_was_called_and_what_it_took() -> None:
 
     assert kept == Step(
         index=3,
-        source=Source.AGENT,
+        source=StepSource.AGENT,
         message="Hello.",
         tool_calls=(ToolCall(name="Bash", succeeded=False), ToolCall(name="Read", succeeded=True)),
         usage=Usage(input_tokens=40, output_tokens=7, cache_read_tokens=60, cache_write_tokens=None),
@@ -89,5 +89,5 @@ def test_the_worst_of_runs_still_fits_a_record() -> None:
 
     line = msgspec.json.encode(kept)
     assert sum(len(each.tool_calls) for each in kept) == CALL_LIMIT
-    assert len(line) < LINE_LIMIT * 0.8
+    assert len(line) < RECORD_LINE_LIMIT * 0.8
     assert msgspec.json.decode(line, type=tuple[Step, ...]) == kept

@@ -1,9 +1,9 @@
 from outweigh.transcript.atif import AtifMetrics
-from outweigh.transcript.step_list import StepList
+from outweigh.transcript.trajectory_builder import TrajectoryBuilder
 
 
 def test_what_an_agent_says_and_calls_is_one_step_until_it_is_closed() -> None:
-    steps = StepList()
+    steps = TrajectoryBuilder()
     steps.add("user", "Do it")
     steps.think("Hm. ")
     steps.say("I ")
@@ -21,7 +21,7 @@ def test_what_an_agent_says_and_calls_is_one_step_until_it_is_closed() -> None:
 
 
 def test_a_result_belongs_to_the_step_that_called_and_the_first_one_counts() -> None:
-    steps = StepList()
+    steps = TrajectoryBuilder()
     steps.call("c1", "bash", {})
     steps.close()
     steps.say("Meanwhile")
@@ -33,7 +33,7 @@ def test_a_result_belongs_to_the_step_that_called_and_the_first_one_counts() -> 
 
 
 def test_a_call_that_is_told_twice_is_one_call_with_what_was_said_last() -> None:
-    steps = StepList()
+    steps = TrajectoryBuilder()
     steps.call("c1", "bash", {})
     steps.close()
     steps.call("c1", "bash", {"command": "ls"})
@@ -44,7 +44,7 @@ def test_a_call_that_is_told_twice_is_one_call_with_what_was_said_last() -> None
 
 
 def test_an_answer_to_no_known_call_is_kept_without_a_call() -> None:
-    steps = StepList()
+    steps = TrajectoryBuilder()
     steps.result("ghost", "boo", is_error=None)
     observation = steps.steps()[0].observation
     assert observation is not None
@@ -52,7 +52,7 @@ def test_an_answer_to_no_known_call_is_kept_without_a_call() -> None:
 
 
 def test_a_note_goes_to_the_agents_last_step() -> None:
-    steps = StepList()
+    steps = TrajectoryBuilder()
     steps.note(model="nobody")
     steps.say("Hi")
     steps.add("user", "Hello")
@@ -63,7 +63,7 @@ def test_a_note_goes_to_the_agents_last_step() -> None:
 
 
 def test_texts_beyond_the_limit_are_dropped_and_told() -> None:
-    steps = StepList(text_limit=5)
+    steps = TrajectoryBuilder(text_limit=5)
     steps.say("12345")
     steps.close()
     steps.say("6")

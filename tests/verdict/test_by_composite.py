@@ -4,17 +4,16 @@ from typing import Any
 
 import pytest
 
-from outweigh.compare.comparison import Comparison, compare
+from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.errors import UsageError
-from outweigh.record.status import Status
-from outweigh.record.usage import NO_USAGE
-from outweigh.score.profile import EVEN
+from outweigh.model.run_record import Status
+from outweigh.model.usage import NO_USAGE
+from outweigh.score.composite import EVEN
 from outweigh.testing.builders import a_check, a_judgment, a_run, evidence_of
-from outweigh.verdict.by_composite import decide_by_composite
+from outweigh.verdict.composite_policy import CompositeThresholds, decide_by_composite
+from outweigh.verdict.decision import Decision, RegressionKind, Verdict
 from outweigh.verdict.policy import decide
 from outweigh.verdict.promotion import may_promote
-from outweigh.verdict.thresholds import Thresholds
-from outweigh.verdict.verdict import Decision, RegressionKind, Verdict
 
 # Without cost signals a composite is 0.6·objective + 0.4·judge, so the judge alone moves it by exact steps.
 SILENT: dict[str, Any] = {"usage": NO_USAGE, "duration_seconds": None, "step_count": None, "tool_call_count": None}
@@ -28,29 +27,29 @@ def judged(deltas: Sequence[float], repeats: int = 5) -> Comparison:
             before = a_run(f"task-{task}", "old", repeat, **SILENT)
             after = a_run(f"task-{task}", "new", repeat, **SILENT)
             records += [before, after, a_judgment(before, 0.5), a_judgment(after, 0.5 + delta / 0.4)]
-    return compare(evidence_of(records), "old", "new")
+    return compare_arms(evidence_of(records), "old", "new")
 
 
 def plain(before: list[Any], after: list[Any]) -> Verdict:
-    return decide_by_composite(compare(evidence_of(before, after), "old", "new"), Thresholds())
+    return decide_by_composite(compare_arms(evidence_of(before, after), "old", "new"), CompositeThresholds())
 
 
 def test_a_net_gain_without_regressions_is_an_improvement_and_may_be_promoted() -> None:
-    result = decide_by_composite(judged([0.06, -0.02]), Thresholds())
+    result = decide_by_composite(judged([0.06, -0.02]), CompositeThresholds())
 
     assert (result.decision, result.seed_wording, result.regressions) == (Decision.IMPROVED, "improved", ())
     assert may_promote(result, result.evidence_sha256)
 
 
 def test_a_net_gain_must_exceed_its_threshold_strictly() -> None:
-    result = decide_by_composite(judged([0.06, -0.05]), Thresholds())
+    result = decide_by_composite(judged([0.06, -0.05]), CompositeThresholds())
 
     assert (result.decision, result.regressions) == (Decision.NEUTRAL, ())
     assert "+0.01 does not exceed 0.01" in result.reasons[0]
 
 
 def test_a_task_that_drops_by_more_than_the_threshold_is_a_hard_regression() -> None:
-    result = decide_by_composite(judged([0.2, -0.0501]), Thresholds())
+    result = decide_by_composite(judged([0.2, -0.0501]), CompositeThresholds())
 
     assert result.decision is Decision.REGRESSED
     assert [(item.kind, item.task_id) for item in result.regressions] == [(RegressionKind.COMPOSITE_DROP, "task-2")]
@@ -69,9 +68,11 @@ def test_a_lost_check_is_a_hard_regression_whatever_is_gained_elsewhere() -> Non
 def test_the_objective_rule_can_be_switched_off() -> None:
     many = tuple(a_check(f"c{number}") for number in range(40))
     one_lost = (*many[:-1], a_check("c39", passed=False))
-    comparison = compare(evidence_of(a_run("a", "old", checks=many), a_run("a", "new", checks=one_lost)), "old", "new")
+    comparison = compare_arms(
+        evidence_of(a_run("a", "old", checks=many), a_run("a", "new", checks=one_lost)), "old", "new"
+    )
 
-    assert decide_by_composite(comparison, Thresholds()).decision is Decision.REGRESSED
+    assert decide_by_composite(comparison, CompositeThresholds()).decision is Decision.REGRESSED
     assert decide([comparison], "composite", {"objective_drop_is_regression": 0})[0].decision is Decision.NEUTRAL
 
 
@@ -109,7 +110,7 @@ def test_a_task_without_checks_cannot_support_an_improvement() -> None:
     before, after = a_run("a", "old", checks=()), a_run("a", "new", checks=())
     records: list[Any] = [before, after, a_judgment(before, 0.1), a_judgment(after, 0.9)]
 
-    result = decide_by_composite(compare(evidence_of(records), "old", "new"), Thresholds())
+    result = decide_by_composite(compare_arms(evidence_of(records), "old", "new"), CompositeThresholds())
 
     assert result.decision is Decision.INCONCLUSIVE
     assert "rests on tasks without checks" in result.reasons[0]
@@ -117,8 +118,8 @@ def test_a_task_without_checks_cannot_support_an_improvement() -> None:
 
 
 def test_rounding_hides_dust_but_not_a_difference() -> None:
-    assert decide_by_composite(judged([0.0100004]), Thresholds()).decision is Decision.NEUTRAL
-    assert decide_by_composite(judged([0.010001]), Thresholds()).decision is Decision.IMPROVED
+    assert decide_by_composite(judged([0.0100004]), CompositeThresholds()).decision is Decision.NEUTRAL
+    assert decide_by_composite(judged([0.010001]), CompositeThresholds()).decision is Decision.IMPROVED
 
 
 @pytest.mark.parametrize("value", [-0.01, nan, inf])
@@ -147,6 +148,6 @@ def test_an_unknown_objective_is_inconclusive_even_where_the_profile_does_not_we
     before, after = a_run("a", "old", passed=False), a_run("a", "new", checks=unknown)
     records: list[Any] = [before, after, a_judgment(before, 0.5), a_judgment(after, 0.5)]
 
-    comparison = compare(evidence_of(records), "old", "new", EVEN)
+    comparison = compare_arms(evidence_of(records), "old", "new", EVEN)
 
-    assert decide_by_composite(comparison, Thresholds()).decision is Decision.INCONCLUSIVE
+    assert decide_by_composite(comparison, CompositeThresholds()).decision is Decision.INCONCLUSIVE

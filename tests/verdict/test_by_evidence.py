@@ -4,17 +4,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from outweigh.compare.comparison import Comparison, compare
+from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.errors import UsageError
-from outweigh.record.cost import UNKNOWN_COST, Cost, CostProvenance, reported_cost
-from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
-from outweigh.record.status import Status
-from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord, Status
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, CostProvenance, Usage, reported_cost
 from outweigh.testing.builders import a_check, a_run, evidence_of
-from outweigh.verdict.by_evidence import decide_by_evidence
+from outweigh.verdict.decision import Decision, GateState, RegressionKind, Verdict
+from outweigh.verdict.evidence_policy import decide_by_evidence
 from outweigh.verdict.evidence_settings import evidence_settings
 from outweigh.verdict.promotion import may_promote
-from outweigh.verdict.verdict import Decision, GateState, RegressionKind, Verdict
 
 
 def experiment(
@@ -55,7 +53,7 @@ def experiment(
 
 
 def comparison(records: list[RunRecord]) -> Comparison:
-    return compare(evidence_of(records), "old", "new")
+    return compare_arms(evidence_of(records), "old", "new")
 
 
 def decide(records: list[RunRecord], **settings: Any) -> Verdict:
@@ -73,7 +71,7 @@ def test_a_real_gain_is_found_and_may_be_promoted() -> None:
 
 def test_the_mirror_image_is_a_regression() -> None:
     records = experiment(0.25, speed=0.8)
-    swapped = compare(evidence_of(records), "new", "old")
+    swapped = compare_arms(evidence_of(records), "new", "old")
 
     assert decide_by_evidence([swapped], evidence_settings())[0].decision is Decision.REGRESSED
 
@@ -301,7 +299,9 @@ def test_many_candidates_are_decided_together() -> None:
     ]
     evidence = evidence_of(records, third)
 
-    verdicts = decide_by_evidence([compare(evidence, "old", name) for name in ("new", "third")], evidence_settings())
+    verdicts = decide_by_evidence(
+        [compare_arms(evidence, "old", name) for name in ("new", "third")], evidence_settings()
+    )
 
     assert verdicts[0].decision is Decision.IMPROVED
     assert verdicts[1].decision is not Decision.IMPROVED
@@ -380,7 +380,7 @@ def test_company_is_no_excuse_for_a_loss() -> None:
     evidence = evidence_of(records, decoys)
     candidates = ["new", *(f"decoy-{copy}" for copy in range(10))]
 
-    verdicts = decide_by_evidence([compare(evidence, "old", name) for name in candidates], evidence_settings())
+    verdicts = decide_by_evidence([compare_arms(evidence, "old", name) for name in candidates], evidence_settings())
 
     assert verdicts[0].decision is Decision.REGRESSED
 

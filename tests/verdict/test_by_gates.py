@@ -2,13 +2,13 @@ from typing import Any
 
 import pytest
 
-from outweigh.compare.comparison import compare
-from outweigh.record.status import Status
-from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.compare.comparison import compare_arms
+from outweigh.model.run_record import Status
+from outweigh.model.usage import NO_USAGE, Usage
 from outweigh.testing.builders import a_run, an_arm, evidence_of
-from outweigh.verdict.by_gates import decide_by_gates
+from outweigh.verdict.decision import Decision, GateState, Verdict
+from outweigh.verdict.gates_policy import decide_by_gates
 from outweigh.verdict.promotion import may_promote
-from outweigh.verdict.verdict import Decision, GateState, Verdict
 
 
 def tokens(number: int) -> Usage:
@@ -19,7 +19,7 @@ def verdict(passes: int, seconds: float, non_cache: int, repeats: int = 5) -> Ve
     """A baseline that passes 3 of `repeats` in 100 s with 1,000 tokens, against a candidate."""
     before = an_arm("old", [[r < 3 for r in range(repeats)]], duration_seconds=100.0, usage=tokens(1000))
     after = an_arm("new", [[r < passes for r in range(repeats)]], duration_seconds=seconds, usage=tokens(non_cache))
-    return decide_by_gates(compare(evidence_of(before, after), "old", "new"))
+    return decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 
 
 def test_the_candidate_is_preferred_when_no_gate_is_worse() -> None:
@@ -62,7 +62,7 @@ def test_repeats_lost_to_infrastructure_do_not_count_towards_the_five() -> None:
     before = an_arm("old", [[True] * 5])
     after = [*an_arm("new", [[True] * 4], duration_seconds=50.0), a_run("task-1", "new", 5, status=Status.INFRA_ERROR)]
 
-    result = decide_by_gates(compare(evidence_of(before, after), "old", "new"))
+    result = decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 
     assert any("thinnest has 4" in blocker for blocker in result.blockers)
 
@@ -78,7 +78,7 @@ def mostly_known(unknown: int, runs: int = 40) -> list[Any]:
 def test_a_gate_is_unknown_when_more_than_one_run_in_twenty_does_not_know_it(unknown: int, state: GateState) -> None:
     before = an_arm("old", [[True] * 40], usage=tokens(1000))
 
-    result = decide_by_gates(compare(evidence_of(before, mostly_known(unknown)), "old", "new"))
+    result = decide_by_gates(compare_arms(evidence_of(before, mostly_known(unknown)), "old", "new"))
 
     assert result.gates[2].state is state
     assert (result.decision is Decision.INCONCLUSIVE) == (state is GateState.UNKNOWN)
@@ -88,7 +88,7 @@ def test_an_unknown_gate_never_passes_even_when_the_others_fail() -> None:
     before = an_arm("old", [[True] * 5])
     after = an_arm("new", [[False] * 5], duration_seconds=999.0, usage=NO_USAGE)
 
-    result = decide_by_gates(compare(evidence_of(before, after), "old", "new"))
+    result = decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 
     assert result.decision is Decision.INCONCLUSIVE
     assert result.gates[2].candidate is None
@@ -98,7 +98,7 @@ def test_averages_over_different_tasks_never_promote() -> None:
     before = an_arm("old", [[True, False, True, False, True]])
     after = an_arm("new", [[True, False, False, False, True], [True] * 5, [True] * 5], duration_seconds=50.0)
 
-    result = decide_by_gates(compare(evidence_of(before, after), "old", "new"))
+    result = decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 
     assert result.decision is Decision.IMPROVED
     assert any("only the candidate ran 'task-2', 'task-3'" in blocker for blocker in result.blockers)
@@ -107,6 +107,6 @@ def test_averages_over_different_tasks_never_promote() -> None:
 def test_an_arm_without_counted_runs_leaves_every_gate_unknown() -> None:
     before, after = a_run(arm="old"), a_run(arm="new", status=Status.INFRA_ERROR)
 
-    result = decide_by_gates(compare(evidence_of(before, after), "old", "new"))
+    result = decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 
     assert {gate.detail for gate in result.gates} == {"one of the arms has no counted run"}

@@ -2,15 +2,15 @@ from typing import Any
 
 import pytest
 
-from outweigh.compare.comparison import compare
-from outweigh.record.run_record import RunRecord
-from outweigh.record.usage import Usage
+from outweigh.compare.comparison import compare_arms
+from outweigh.model.run_record import RunRecord
+from outweigh.model.usage import Usage
 from outweigh.testing.builders import a_run, evidence_of
-from outweigh.verdict.confounding import cost_confounded
+from outweigh.verdict.unusable import cost_confounded
 
 
 def reason(before: list[RunRecord], after: list[RunRecord]) -> str | None:
-    compared = compare(evidence_of(before, after), "old", "new")
+    compared = compare_arms(evidence_of(before, after), "old", "new")
     return cost_confounded(compared.baseline_table, compared.candidate_table)
 
 

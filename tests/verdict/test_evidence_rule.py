@@ -3,17 +3,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from outweigh.verdict.evidence_rule import Finding, examine, find
+from outweigh.verdict.decision import Decision
+from outweigh.verdict.evidence_rule import RuleFinding, apply_rule, examine_gate
+from outweigh.verdict.evidence_settings import GATED_METRICS
 from outweigh.verdict.gate_sample import GateSample
-from outweigh.verdict.gated_metric import GATED
-from outweigh.verdict.verdict import Decision
 
 
 def gate(name: str, benefits: Any, margin: float | None = None, unknown: str | None = None) -> GateSample:
     values = np.asarray(benefits, dtype=np.float64)
     return GateSample(
-        gated=GATED[name],
-        margin=GATED[name].margin if margin is None else margin,
+        gated=GATED_METRICS[name],
+        margin=GATED_METRICS[name].margin if margin is None else margin,
         tasks=tuple(f"task-{number}" for number in range(len(values))),
         benefits=values,
         families=None,
@@ -30,8 +30,8 @@ def around(mean: float, deviation: float, tasks: int = 60) -> np.ndarray:
     return deltas
 
 
-def finding(*gates: GateSample) -> Finding:
-    return find([[examine(sample) for sample in gates]])[0]
+def finding(*gates: GateSample) -> RuleFinding:
+    return apply_rule([[examine_gate(sample) for sample in gates]])[0]
 
 
 SAME = gate("duration", around(0.0, 0.1))
@@ -87,11 +87,11 @@ def test_passing_everything_in_both_arms_is_neutral_from_59_tasks_on() -> None:
 
 
 def test_a_lucky_candidate_among_many_is_held_to_a_higher_standard() -> None:
-    lucky = [examine(gate("pass_rate", around(0.06, 0.2)))]
-    others = [[examine(gate("pass_rate", around(0.0, 0.2)))] for _ in range(9)]
+    lucky = [examine_gate(gate("pass_rate", around(0.06, 0.2)))]
+    others = [[examine_gate(gate("pass_rate", around(0.0, 0.2)))] for _ in range(9)]
 
-    assert find([lucky])[0].decision is Decision.IMPROVED
-    assert find([lucky, *others])[0].decision is not Decision.IMPROVED
+    assert apply_rule([lucky])[0].decision is Decision.IMPROVED
+    assert apply_rule([lucky, *others])[0].decision is not Decision.IMPROVED
 
 
 def test_turning_all_signs_round_turns_an_improvement_into_a_regression() -> None:
@@ -103,7 +103,7 @@ def test_turning_all_signs_round_turns_an_improvement_into_a_regression() -> Non
 
 def test_duplicating_all_tasks_sharpens_and_never_flips_the_direction() -> None:
     benefits = around(0.04, 0.2, 30)
-    once, twice = (examine(gate("pass_rate", np.tile(benefits, times))) for times in (1, 2))
+    once, twice = (examine_gate(gate("pass_rate", np.tile(benefits, times))) for times in (1, 2))
 
     assert once.superior is not None
     assert twice.superior is not None
@@ -112,13 +112,18 @@ def test_duplicating_all_tasks_sharpens_and_never_flips_the_direction() -> None:
 
 @pytest.mark.parametrize("name", ["duration", "cost", "non_cache_tokens"])
 def test_identical_ratios_on_every_task_say_nothing(name: str) -> None:
-    assert examine(gate(name, np.full(20, 0.3))).unknown
+    assert examine_gate(gate(name, np.full(20, 0.3))).unknown
 
 
 def test_many_candidates_must_each_show_that_they_are_not_worse_against_all_the_others_luck() -> None:
-    slightly_worse = [examine(gate("pass_rate", around(-0.01, 0.18))), examine(gate("duration", around(0.3, 0.1)))]
-    assert find([slightly_worse])[0].decision is Decision.IMPROVED
+    slightly_worse = [
+        examine_gate(gate("pass_rate", around(-0.01, 0.18))),
+        examine_gate(gate("duration", around(0.3, 0.1))),
+    ]
+    assert apply_rule([slightly_worse])[0].decision is Decision.IMPROVED
 
-    crowd = [[examine(gate("pass_rate", around(-0.05, 0.2))), examine(gate("duration", around(0.3, 0.1)))]] * 19
+    crowd = [
+        [examine_gate(gate("pass_rate", around(-0.05, 0.2))), examine_gate(gate("duration", around(0.3, 0.1)))]
+    ] * 19
 
-    assert find([slightly_worse, *crowd])[0].decision is Decision.INCONCLUSIVE
+    assert apply_rule([slightly_worse, *crowd])[0].decision is Decision.INCONCLUSIVE

@@ -8,21 +8,20 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from outweigh.compare.comparison import Comparison, compare
-from outweigh.record.judgment import Judgment
-from outweigh.record.run_record import RunRecord
-from outweigh.score.consensus import MOST_PASSES, wants_another_pass
-from outweigh.score.jury import JudgeRule, Jury
-from outweigh.score.profile import EVEN, OBJECTIVE_FIRST, Profile
+from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.model.judgment import Judgment
+from outweigh.model.run_record import RunRecord
+from outweigh.score.composite import EVEN, OBJECTIVE_FIRST, Profile
+from outweigh.score.judge_scores import MOST_PASSES, JudgeRule, JudgeRules, wants_another_pass
 from outweigh.testing.builders import a_check, a_judgment, a_run, evidence_of
+from outweigh.verdict.decision import Decision
 from outweigh.verdict.policy import decide
-from outweigh.verdict.verdict import Decision
 
 HOPE = {Decision.REGRESSED: 0, Decision.INCONCLUSIVE: 0, Decision.NEUTRAL: 1, Decision.IMPROVED: 2}
 """How far a decision lets a candidate come. Inconclusive lets it come no further than regressed does."""
 
-FIXED = Jury(rules={"a": JudgeRule(passes=2), "b": JudgeRule(passes=1)})
-ADAPTIVE = Jury(rules={"a": JudgeRule(passes=2, most_passes=MOST_PASSES), "b": JudgeRule(passes=1)})
+FIXED = JudgeRules(rules={"a": JudgeRule(passes=2), "b": JudgeRule(passes=1)})
+ADAPTIVE = JudgeRules(rules={"a": JudgeRule(passes=2, most_passes=MOST_PASSES), "b": JudgeRule(passes=1)})
 
 Failing = Callable[[Judgment], Judgment | None]
 
@@ -44,7 +43,7 @@ def passes_of(run: RunRecord, judge: str, rule: JudgeRule, centre: float, rng: G
     return answers
 
 
-def an_experiment(rng: Generator, jury: Jury) -> tuple[list[RunRecord], list[Judgment]]:
+def an_experiment(rng: Generator, jury: JudgeRules) -> tuple[list[RunRecord], list[Judgment]]:
     lift, check = rng.normal(0, 0.15), a_check("style", passed=False, required=False)
     runs, judgments = list[RunRecord](), list[Judgment]()
     for task in range(1, 7):
@@ -58,8 +57,10 @@ def an_experiment(rng: Generator, jury: Jury) -> tuple[list[RunRecord], list[Jud
     return runs, judgments
 
 
-def compared(runs: Sequence[RunRecord], judgments: Sequence[Judgment], jury: Jury, profile: Profile) -> Comparison:
-    return compare(evidence_of(runs, judgments, jury=jury), "old", "new", profile)
+def compared(
+    runs: Sequence[RunRecord], judgments: Sequence[Judgment], jury: JudgeRules, profile: Profile
+) -> Comparison:
+    return compare_arms(evidence_of(runs, judgments, jury=jury), "old", "new", profile)
 
 
 @pytest.mark.parametrize("profile", [OBJECTIVE_FIRST, EVEN], ids=lambda profile: profile.name)
@@ -67,7 +68,7 @@ def compared(runs: Sequence[RunRecord], judgments: Sequence[Judgment], jury: Jur
 @pytest.mark.parametrize("side", ["old", "new"])
 @pytest.mark.parametrize("failing", [lost, refused])
 def test_a_failure_on_one_side_never_helps_the_candidate(
-    failing: Failing, side: str, jury: Jury, profile: Profile
+    failing: Failing, side: str, jury: JudgeRules, profile: Profile
 ) -> None:
     changed = 0
     for seed in range(8):

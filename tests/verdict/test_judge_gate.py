@@ -7,18 +7,17 @@ import msgspec
 import numpy as np
 import pytest
 
-from outweigh.compare.comparison import compare
-from outweigh.record.judgment import Judgment
-from outweigh.record.run_record import RunRecord
-from outweigh.score.jury import JudgeRule, Jury
+from outweigh.compare.comparison import compare_arms
+from outweigh.model.judgment import Judgment
+from outweigh.model.run_record import RunRecord
+from outweigh.score.judge_scores import JudgeRule, JudgeRules
 from outweigh.testing.builders import a_judgment, a_run, evidence_of
-from outweigh.verdict.by_evidence import decide_by_evidence
-from outweigh.verdict.evidence_rule import examine, find
-from outweigh.verdict.evidence_settings import evidence_settings
-from outweigh.verdict.gate_sample import DUST, GateSample
-from outweigh.verdict.gated_metric import GATED
+from outweigh.verdict.decision import Decision, GateState, Verdict
+from outweigh.verdict.evidence_policy import decide_by_evidence
+from outweigh.verdict.evidence_rule import apply_rule, examine_gate
+from outweigh.verdict.evidence_settings import GATED_METRICS, evidence_settings
+from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, GateSample
 from outweigh.verdict.promotion import may_promote
-from outweigh.verdict.verdict import Decision, GateState, Verdict
 
 ALONE = ("judge_score",)
 
@@ -38,10 +37,13 @@ def judged(gain: float, *, tasks: int = 12, seed: int = 1, **fields: Any) -> tup
 
 
 def decide(
-    runs: list[RunRecord], answers: list[Judgment], gates: tuple[str, ...] | None = ALONE, jury: Jury | None = None
+    runs: list[RunRecord],
+    answers: list[Judgment],
+    gates: tuple[str, ...] | None = ALONE,
+    jury: JudgeRules | None = None,
 ) -> Verdict:
     evidence = evidence_of(runs, answers) if jury is None else evidence_of(runs, answers, jury=jury)
-    return decide_by_evidence([compare(evidence, "old", "new")], evidence_settings(gates=gates))[0]
+    return decide_by_evidence([compare_arms(evidence, "old", "new")], evidence_settings(gates=gates))[0]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_without_an_answer_it_is_unknown_and_says_whom_to_ask() -> None:
 
 def test_a_judge_that_may_not_decide_does_not() -> None:
     runs, answers = judged(0.3)
-    strict = Jury(rules={"judge": JudgeRule(passes=1, minimum_alpha=0.667)})
+    strict = JudgeRules(rules={"judge": JudgeRule(passes=1, minimum_alpha=0.667)})
 
     verdict = decide(runs, answers, jury=strict)
 
@@ -133,7 +135,9 @@ def test_runs_without_a_check_are_not_counted_as_missing() -> None:
 def test_identical_arms_are_called_different_no_more_often_than_is_promised(tasks: int, criteria: int) -> None:
     """Scores are shares of met criteria, so that they are coarse and pile up at the ends; 1000 experiments each."""
     dice, experiments = np.random.default_rng(tasks), 1000
-    decisions = Counter(find([[examine(_identical(dice, tasks, criteria))]])[0].decision for _ in range(experiments))
+    decisions = Counter(
+        apply_rule([[examine_gate(_identical(dice, tasks, criteria))]])[0].decision for _ in range(experiments)
+    )
 
     # Three standard errors of the simulation above 2 % and 5 %.
     assert decisions[Decision.IMPROVED] / experiments <= 0.02 + 0.014
@@ -143,9 +147,9 @@ def test_identical_arms_are_called_different_no_more_often_than_is_promised(task
 def _identical(dice: np.random.Generator, tasks: int, criteria: int) -> GateSample:
     ease = np.broadcast_to(dice.uniform(0.2, 0.9, tasks)[:, None], (tasks, 5))
     before, after = (dice.binomial(criteria, ease).mean(axis=1) / criteria for _ in range(2))
-    benefits = np.where(np.abs(after - before) < DUST, 0.0, after - before)
+    benefits = np.where(np.abs(after - before) < BENEFIT_ROUNDING, 0.0, after - before)
     return GateSample(
-        gated=GATED["judge_score"],
+        gated=GATED_METRICS["judge_score"],
         margin=0.05,
         tasks=tuple(map(str, range(tasks))),
         benefits=benefits,

@@ -3,15 +3,13 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
-from outweigh.compare.comparison import compare
-from outweigh.record.metering import Metering, Reported
-from outweigh.record.run_record import AgentIdentity, AgentKind
-from outweigh.record.status import Status
-from outweigh.record.usage import NO_USAGE
+from outweigh.compare.comparison import compare_arms
+from outweigh.model.run_record import AgentIdentity, AgentKind, Status
+from outweigh.model.usage import NO_USAGE, Metering, ReportedUsage
 from outweigh.testing.builders import a_run, an_arm, evidence_of
 from outweigh.verdict.blockers import blockers
+from outweigh.verdict.decision import Decision, Regression, RegressionKind, Verdict
 from outweigh.verdict.promotion import may_promote
-from outweigh.verdict.verdict import Decision, Regression, RegressionKind, Verdict
 
 REGRESSION = Regression(kind=RegressionKind.MISSING_TASK, task_id="t", detail="gone")
 
@@ -47,7 +45,7 @@ def test_only_a_clean_improvement_over_unchanged_evidence_promotes() -> None:
 
 def blocked(*candidate: object, baseline: list[object] | None = None) -> str:
     before = baseline if baseline is not None else an_arm("old", [[True] * 20])
-    return " ".join(blockers(compare(evidence_of(before, list(candidate)), "old", "new")))  # type: ignore[arg-type]
+    return " ".join(blockers(compare_arms(evidence_of(before, list(candidate)), "old", "new")))  # type: ignore[arg-type]
 
 
 def test_complete_real_evidence_has_nothing_in_its_way() -> None:
@@ -68,7 +66,7 @@ def test_runs_that_were_not_their_arms_stand_in_the_way_with_the_commonest_reaso
 
 def test_a_single_run_that_used_a_model_past_the_gateway_stands_in_the_way() -> None:
     metering = Metering(requests=1, failed_requests=0, models={}, time_to_first_token_seconds=None, model_seconds=1.0)
-    knows_of_more = Reported(usage=NO_USAGE, cost_usd=None, requests=2)
+    knows_of_more = ReportedUsage(usage=NO_USAGE, cost_usd=None, requests=2)
     *clean, last = an_arm("new", [[True] * 20])
 
     assert "runs of new (1) used a model past the gateway" in blocked(

@@ -5,18 +5,25 @@ import msgspec
 import numpy as np
 import pytest
 
-from outweigh.compare.comparison import compare
+from outweigh.compare.comparison import compare_arms
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.record.cost import reported_cost
-from outweigh.record.run_record import RunRecord
-from outweigh.record.status import Status
-from outweigh.record.usage import NO_USAGE, Usage
+from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.usage import NO_USAGE, Usage, reported_cost
 from outweigh.testing.builders import a_run, an_arm, evidence_of
-from outweigh.verdict.opinions import Rules, opinions
+from outweigh.verdict.decision import Decision
 from outweigh.verdict.policy import POLICIES, decide
-from outweigh.verdict.self_check import FALSE_ALARMS, HALVES, TOLERATED, SelfCheck, Tally, halve, self_check
-from outweigh.verdict.verdict import Decision
+from outweigh.verdict.self_check import (
+    FALSE_ALARMS,
+    HALVES,
+    TOLERATED_FALSE_ALARMS,
+    PolicySettings,
+    SelfCheck,
+    SplitCounts,
+    ask_all_policies,
+    self_check,
+    split_in_halves,
+)
 
 
 def noise(arm: str, tasks: int, repeats: int, seed: int, **fields: Any) -> list[RunRecord]:
@@ -57,13 +64,13 @@ def test_where_nothing_differs_the_literal_rules_cry_wolf_and_the_evidence_polic
     check = checked(evidence_of(records), 160)
 
     assert check.tallies["evidence"].obstructed == 0, "it was able to judge"
-    assert alarm_share(check, "evidence") <= TOLERATED
+    assert alarm_share(check, "evidence") <= TOLERATED_FALSE_ALARMS
     assert 0.15 <= alarm_share(check, "gates") <= 0.45
     assert alarm_share(check, "composite") >= 0.9
 
 
 def test_what_is_tolerated_is_what_the_evidence_policy_allows_itself() -> None:
-    assert pytest.approx(0.10) == TOLERATED
+    assert pytest.approx(0.10) == TOLERATED_FALSE_ALARMS
 
 
 def test_the_same_seed_gives_the_same_answer_whatever_the_order_of_the_records() -> None:
@@ -87,7 +94,7 @@ def halve_of(evidence: Evidence, seed: int) -> Evidence:
     tasks: dict[str, list[Any]] = {}
     for score in evidence.arms["arm"]:
         tasks.setdefault(score.task_id, []).append(score)
-    return halve(list(tasks.values()), np.random.default_rng(seed))
+    return split_in_halves(list(tasks.values()), np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -115,7 +122,7 @@ def test_the_odd_run_of_a_task_goes_to_either_half() -> None:
 def test_repeats_are_numbered_anew_so_that_the_halves_pair_up() -> None:
     halves = halve_of(evidence_of(an_arm("arm", [[True] * 6])), seed=0)
 
-    assert compare(halves, *HALVES).pairing.pairs == 3
+    assert compare_arms(halves, *HALVES).pairing.pairs == 3
 
 
 def test_a_task_with_one_run_is_in_no_split_and_said_so() -> None:
@@ -162,9 +169,9 @@ def test_an_unknown_arm_is_answered_with_the_nearest() -> None:
 
 def test_every_policy_is_asked_and_says_what_its_verdict_says() -> None:
     records = (noise("a", tasks=8, repeats=5, seed=1), noise("b", tasks=8, repeats=5, seed=2))
-    comparison = compare(evidence_of(*records), "a", "b")
+    comparison = compare_arms(evidence_of(*records), "a", "b")
 
-    said = {policy: opinion.decision for policy, opinion in opinions(comparison, Rules()).items()}
+    said = {policy: opinion.decision for policy, opinion in ask_all_policies(comparison, PolicySettings()).items()}
 
     assert said == {policy: decide([comparison], policy, {})[0].decision for policy in POLICIES}
 
@@ -231,7 +238,7 @@ def test_natural_pairs_are_enough_where_nothing_can_be_split() -> None:
 
 def test_an_alarm_is_an_improvement_or_a_regression_and_has_an_interval() -> None:
     counts = {Decision.IMPROVED: 3, Decision.REGRESSED: 5, Decision.NEUTRAL: 12, Decision.INCONCLUSIVE: 80}
-    alarms = Tally(splits=100, counts=counts, obstructed=0, obstacle=None).false_alarms()
+    alarms = SplitCounts(splits=100, counts=counts, obstructed=0, obstacle=None).false_alarms()
 
     assert set(FALSE_ALARMS) == {Decision.IMPROVED, Decision.REGRESSED}
     assert (alarms.point, alarms.n) == (0.08, 100)

@@ -2,22 +2,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from outweigh.compare.comparison import compare
+from outweigh.compare.comparison import compare_arms
 from outweigh.testing.builders import an_arm, evidence_of
-from outweigh.verdict.evidence_rule import examine, find
+from outweigh.verdict.decision import Decision, Sensitivity
+from outweigh.verdict.evidence_rule import apply_rule, examine_gate
+from outweigh.verdict.evidence_settings import GATED_METRICS
 from outweigh.verdict.gate_sample import GateSample
-from outweigh.verdict.gated_metric import GATED
 from outweigh.verdict.sensitivity import sensitivity
-from outweigh.verdict.verdict import Decision, Sensitivity
 
 
 def decide(gates: Sequence[GateSample], left_out: str | None = None) -> Decision:
-    return find([[examine(gate) for gate in gates]])[0].decision
+    return apply_rule([[examine_gate(gate) for gate in gates]])[0].decision
 
 
 def bent(name: str, benefits: Sequence[float], margin: float = 0.05) -> tuple[Decision, Sensitivity]:
     gate = GateSample(
-        gated=GATED[name],
+        gated=GATED_METRICS[name],
         margin=margin,
         tasks=tuple(f"task-{number}" for number in range(len(benefits))),
         benefits=np.array(benefits),
@@ -25,7 +25,7 @@ def bent(name: str, benefits: Sequence[float], margin: float = 0.05) -> tuple[De
         noise=None,
         unknown=None,
     )
-    tables = compare(evidence_of(an_arm("a", [[True]]), an_arm("b", [[True]])), "a", "b")
+    tables = compare_arms(evidence_of(an_arm("a", [[True]]), an_arm("b", [[True]])), "a", "b")
     decision = decide([gate])
     return decision, sensitivity([gate], [], decision, decide, tables.baseline_table, tables.candidate_table)
 

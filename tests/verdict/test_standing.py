@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outweigh.record.run_record import AgentKind
-from outweigh.verdict.standing import ArmStanding, Standing, refusals
-from outweigh.verdict.verdict import Decision, Regression, RegressionKind, Verdict
+from outweigh.model.run_record import AgentKind
+from outweigh.verdict.decision import Decision, Regression, RegressionKind, Verdict
+from outweigh.verdict.promotion import PromotionArm, PromotionState, promotion_refusals
 
 EVIDENCE, OTHER = "a" * 64, "b" * 64
 REGRESSION = Regression(kind=RegressionKind.MISSING_TASK, task_id="t", detail="gone")
@@ -29,8 +29,8 @@ VERDICT = Verdict(
 )
 
 
-def an_arm(name: str, fingerprint: str, **facts: Any) -> ArmStanding:
-    sound = ArmStanding(
+def an_arm(name: str, fingerprint: str, **facts: Any) -> PromotionArm:
+    sound = PromotionArm(
         name=name,
         fingerprint=fingerprint,
         run_fingerprints=frozenset({fingerprint}),
@@ -41,7 +41,7 @@ def an_arm(name: str, fingerprint: str, **facts: Any) -> ArmStanding:
 
 
 BASELINE, CANDIDATE = an_arm("old", "1"), an_arm("new", "2")
-SOUND = Standing(
+SOUND = PromotionState(
     verdict=VERDICT,
     evidence_sha256=EVIDENCE,
     shown_sha256=None,
@@ -66,7 +66,7 @@ verdicts = st.builds(
     hashes,
 )
 arms = st.builds(
-    ArmStanding,
+    PromotionArm,
     name=st.just("arm"),
     fingerprint=st.sampled_from(["1", "2"]),
     run_fingerprints=fingerprints,
@@ -74,7 +74,7 @@ arms = st.builds(
     lost=some_names,
 )
 standings = st.builds(
-    Standing,
+    PromotionState,
     verdict=verdicts | st.just(VERDICT),
     evidence_sha256=hashes,
     shown_sha256=st.none() | hashes,
@@ -87,21 +87,21 @@ standings = st.builds(
 )
 
 
-def is_improved(standing: Standing) -> bool:
+def is_improved(standing: PromotionState) -> bool:
     verdict = standing.verdict
     return verdict.decision is Decision.IMPROVED and not verdict.regressions and not verdict.blockers
 
 
-def is_complete(standing: Standing) -> bool:
+def is_complete(standing: PromotionState) -> bool:
     lost = any(arm.lost or not arm.agent_kinds for arm in standing.arms)
     return not standing.never_run and not lost and standing.changed_files > 0 and not standing.besides_files
 
 
-def is_real(standing: Standing) -> bool:
+def is_real(standing: PromotionState) -> bool:
     return all(kind is AgentKind.REAL for arm in standing.arms for kind in arm.agent_kinds)
 
 
-def is_unchanged(standing: Standing) -> bool:
+def is_unchanged(standing: PromotionState) -> bool:
     now = standing.evidence_sha256
     same = standing.verdict.evidence_sha256 == now and standing.shown_sha256 in (None, now)
     tested = all(arm.run_fingerprints == {arm.fingerprint} for arm in standing.arms)
@@ -109,15 +109,15 @@ def is_unchanged(standing: Standing) -> bool:
 
 
 def test_a_sound_standing_promotes() -> None:
-    assert refusals(SOUND) == ()
-    assert refusals(replace(SOUND, shown_sha256=EVIDENCE)) == ()
+    assert promotion_refusals(SOUND) == ()
+    assert promotion_refusals(replace(SOUND, shown_sha256=EVIDENCE)) == ()
 
 
 @given(standings)
-def test_nothing_outside_of_improved_complete_real_unchanged_ever_promotes(standing: Standing) -> None:
+def test_nothing_outside_of_improved_complete_real_unchanged_ever_promotes(standing: PromotionState) -> None:
     sound = is_improved(standing) and is_complete(standing) and is_real(standing) and is_unchanged(standing)
 
-    assert (refusals(standing) == ()) == sound
+    assert (promotion_refusals(standing) == ()) == sound
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,6 @@ def test_nothing_outside_of_improved_complete_real_unchanged_ever_promotes(stand
     ],
 )
 def test_every_refusal_says_why(facts: dict[str, Any], said: str) -> None:
-    (reason,) = refusals(replace(SOUND, **facts))
+    (reason,) = promotion_refusals(replace(SOUND, **facts))
 
     assert said in reason

@@ -3,14 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from outweigh.compare.comparison import Comparison, compare
-from outweigh.record.run_record import RunRecord
+from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.model.run_record import RunRecord
 from outweigh.testing.builders import a_check, a_run, an_arm, evidence_of
-from outweigh.verdict.task_drops import drop_p_value, fisher_drop_p, task_drops
+from outweigh.verdict.blockers import drop_p_value, fisher_drop_p, task_drops
 
 
 def tables(before: list[RunRecord], after: list[RunRecord]) -> Comparison:
-    return compare(evidence_of(before, after), "old", "new")
+    return compare_arms(evidence_of(before, after), "old", "new")
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.data())

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from tests.trajectories import Runs, a_step, a_trajectory, store_of
 
-from outweigh.adapters.stores.run_store import FolderRunStore
-from outweigh.record.cost import reported_cost
-from outweigh.record.judgment import CriterionScore
-from outweigh.record.run_record import RunRecord
+from outweigh.model.judgment import CriterionScore
+from outweigh.model.run_record import RunRecord
+from outweigh.model.usage import reported_cost
+from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_judgment, a_run
 from outweigh.transcript.atif import AtifStep
 

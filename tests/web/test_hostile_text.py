@@ -5,9 +5,9 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from tests.trajectories import a_step, a_trajectory, store_of
-from tests.web.asking import Reader
+from tests.web.page_reader import Reader
 
-from outweigh.record.judgment import CriterionScore
+from outweigh.model.judgment import CriterionScore
 from outweigh.testing.builders import a_check, a_run
 
 EVIL = "<script>alert(1)</script>\"' onload=alert(2) <img src=x onerror=alert(3)>\x1b[31m\u202e\x00&lt;"
@@ -104,8 +104,8 @@ def test_a_damaged_trajectory_is_a_warning_and_no_fault(tmp_path: Path) -> None:
 
 
 def test_evidence_of_a_judge_stays_text() -> None:
-    from outweigh.web.pages.run import joined_rows  # noqa: PLC0415
+    from outweigh.web.pages.run_page import criterion_rows  # noqa: PLC0415
 
-    (row,) = joined_rows([CriterionScore(criterion="c", weight=1.0, score=1.0, evidence="<script>")])
+    (row,) = criterion_rows([CriterionScore(criterion="c", weight=1.0, score=1.0, evidence="<script>")])
 
     assert "<script>" not in row

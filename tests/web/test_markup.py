@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outweigh.report.wording import visible
-from outweigh.web.markup import Html, address, element, joined, prose, text
-from outweigh.web.patch_markup import MOST_LINES, MOST_OF_A_LINE, patch_markup
+from outweigh.report.formatting import escape_controls
+from outweigh.web.markup import Html, build_url, element, escape_lines, escape_text, join_markup
+from outweigh.web.patch_view import MAX_PATCH_LINE_LENGTH, MAX_PATCH_LINES, render_patch
 
 any_text = st.text() | st.text(alphabet="<>&\"'/= \n\tascript\u202e\x1b\x00+-@#")
 
@@ -34,35 +34,35 @@ def test_text_and_attributes_stay_what_they_are(words: str, value: str) -> None:
     read = Read(element("p", words, title=value))
 
     assert read.tags == ["p"]
-    assert read.words == visible(words)
-    assert read.attributes == [("title", visible(value))]
+    assert read.words == escape_controls(words)
+    assert read.attributes == [("title", escape_controls(value))]
 
 
 @given(any_text)
 def test_lines_and_tabs_of_a_long_text_stay(words: str) -> None:
-    read = Read(element("b", prose(words)))
+    read = Read(element("b", escape_lines(words)))
 
     assert read.tags == ["b"]
-    assert read.words == "\n".join("\t".join(map(visible, line.split("\t"))) for line in words.split("\n"))
+    assert read.words == "\n".join("\t".join(map(escape_controls, line.split("\t"))) for line in words.split("\n"))
 
 
 @given(st.lists(any_text, max_size=20))
 def test_a_patch_with_colours_says_the_same_as_without(lines: list[str]) -> None:
     lines = [line.replace("\n", " ") for line in lines]
 
-    read = Read(patch_markup(lines))
+    read = Read(render_patch(lines))
 
     assert set(read.tags) <= {"pre", "code", "span"}
-    assert read.words == "".join("\t".join(map(visible, line.split("\t"))) + "\n" for line in lines)
+    assert read.words == "".join("\t".join(map(escape_controls, line.split("\t"))) + "\n" for line in lines)
 
 
 def test_what_is_left_out_of_a_patch_is_counted() -> None:
-    long_line = "+" + "x" * (MOST_OF_A_LINE + 4)
+    long_line = "+" + "x" * (MAX_PATCH_LINE_LENGTH + 4)
 
-    read = Read(patch_markup([long_line, *["+"] * MOST_LINES]))
+    read = Read(render_patch([long_line, *["+"] * MAX_PATCH_LINES]))
 
     assert "… 5 more characters" in read.words
-    assert read.words.count("\n") == MOST_LINES
+    assert read.words.count("\n") == MAX_PATCH_LINES
 
 
 def test_a_patch_tells_added_from_removed_and_from_its_head() -> None:
@@ -75,7 +75,7 @@ def test_a_patch_tells_added_from_removed_and_from_its_head() -> None:
         "+x = 'y' // 2  # z",
     ]
 
-    markup = patch_markup(patch)
+    markup = render_patch(patch)
 
     assert '<span class="head">--- a/x.py' in markup
     assert '<span class="gone">-<span class="t-keyword">def</span>' in markup
@@ -86,20 +86,20 @@ def test_a_patch_tells_added_from_removed_and_from_its_head() -> None:
 def test_two_slashes_begin_a_comment_where_the_language_says_so() -> None:
     patch = ["diff --git a/x.ts b/x.ts", "--- a/x.ts", "+++ b/x.ts", "@@ -1 +1 @@", "+let x // why"]
 
-    assert '<span class="t-comment">// why</span>' in patch_markup(patch)
+    assert '<span class="t-comment">// why</span>' in render_patch(patch)
 
 
 def test_a_removed_line_that_looks_like_a_head_is_a_line() -> None:
     patch = ["diff --git a/x b/x", "--- a/x", "+++ b/x", "@@ -1 +1 @@", "--- not a head", "+++ neither"]
 
-    markup = patch_markup(patch)
+    markup = render_patch(patch)
 
     assert markup.count('class="head"') == 3
 
 
 def test_markup_that_was_made_here_is_not_escaped_again() -> None:
-    assert joined([text("<"), Html("<br>"), None, "<"]) == "&lt;<br>&lt;"
+    assert join_markup([escape_text("<"), Html("<br>"), None, "<"]) == "&lt;<br>&lt;"
 
 
 def test_an_address_leaves_out_what_is_not_asked_for() -> None:
-    assert address("/runs", {"q": "", "arm": "a&b", "page": 2}) == "/runs?arm=a%26b&page=2"
+    assert build_url("/runs", {"q": "", "arm": "a&b", "page": 2}) == "/runs?arm=a%26b&page=2"

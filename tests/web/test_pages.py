@@ -5,24 +5,23 @@ from urllib.parse import urlencode
 
 import msgspec
 import pytest
-from tests.run.shops import shell, write_suite
+from tests.engine.engine_fixtures import shell, write_suite
 from tests.trajectories import Runs, a_patch, a_step, a_trajectory, store_of
-from tests.web.asking import Reader
+from tests.web.page_reader import Reader
 
-from outweigh.adapters.stores.experiment_file import remember_suite
-from outweigh.adapters.stores.run_store import FolderRunStore
-from outweigh.record.judgment import CriterionScore
-from outweigh.record.loaded import Loaded, LoadedServer
-from outweigh.record.status import Status
-from outweigh.run.loading import load_suite
-from outweigh.run.preflight_findings import Preflight, PreflightResult
+from outweigh.engine.load_suite import load_suite
+from outweigh.model.judgment import CriterionScore
+from outweigh.model.preflight_result import Preflight, PreflightResult
+from outweigh.model.run_record import ObservedServer, ObservedSetup, Status
+from outweigh.store.experiment_file import write_experiment
+from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_check, a_judgment, a_run
 
 LOOK = a_step("bash", {"command": "ls"}, said="I look around.", output="README.md")
-LOADED = Loaded(
+LOADED = ObservedSetup(
     skills=("tidy",),
     skills_used=None,
-    mcp_servers=(LoadedServer(name="files", state="failed"),),
+    mcp_servers=(ObservedServer(name="files", state="failed"),),
     tools=(),
     memory_files=None,
     seen_by=("init event",),
@@ -94,7 +93,7 @@ def test_progress_is_told_by_results_of_how_many_were_planned(tmp_path: Path) ->
 
     reader = Reader(tmp_path / "runs")
     unplanned = reader.ask(reader.store("/live")).text
-    remember_suite(folder, suite.spec, suite.tasks, suite.arms, planned_runs=12)
+    write_experiment(folder, suite.spec, suite.tasks, suite.arms, planned_runs=12)
 
     assert '"runs":"2"' in unplanned
     assert '"results":"1"' in unplanned
@@ -195,7 +194,7 @@ def test_the_baseline_comes_first_whatever_its_name(tmp_path: Path) -> None:
     suite = load_suite(write_suite(tmp_path / "suite", {"zero": shell("true"), "alpha": shell("exit 0")}))
     folder = tmp_path / "runs" / "first"
     store_of(folder, [(a_run("task-1", "alpha", 1), {}), (a_run("task-1", "zero", 1), {})])
-    remember_suite(folder, suite.spec, suite.tasks, suite.arms, until_decided=False)
+    write_experiment(folder, suite.spec, suite.tasks, suite.arms, until_decided=False)
 
     reader = Reader(tmp_path / "runs")
     page = reader.ask(reader.store()).text

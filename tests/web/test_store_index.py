@@ -4,11 +4,11 @@ from pathlib import Path
 
 from tests.trajectories import store_of
 
-from outweigh.record.codec import encode
+from outweigh.model.codec import encode
 from outweigh.testing.builders import a_judgment, a_run
 from outweigh.web.run_listing import RunFilter, RunListing
 from outweigh.web.store_index import StoreIndex
-from outweigh.web.store_summary import KeptSummary
+from outweigh.web.store_summary import StoreSummaryCache
 
 
 def test_a_line_that_is_being_written_is_taken_when_it_is_whole(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_list_and_a_summary_follow_the_store(tmp_path: Path) -> None:
     store = store_of(tmp_path / "store", [(a_run("one"), {})])
     index = StoreIndex(store)
     index.refresh()
-    listing, summary = RunListing(index), KeptSummary(index)
+    listing, summary = RunListing(index), StoreSummaryCache(index)
     before = len(listing.view(RunFilter(arm="baseline"))), summary.now().whole.runs
 
     store_of(store, [(a_run("two", passed=False), {})])
@@ -92,7 +92,7 @@ def test_a_summary_of_a_replaced_store_counts_nothing_twice(tmp_path: Path) -> N
     file.write_bytes(encode(a_run("one")) + b"\n" + encode(a_run("two")) + b"\n")
     index = StoreIndex(tmp_path)
     index.refresh()
-    summary = KeptSummary(index)
+    summary = StoreSummaryCache(index)
     assert summary.now().whole.runs == 2
 
     file.write_bytes(encode(a_run("three")) + b"\n")

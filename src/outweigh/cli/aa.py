@@ -1,29 +1,28 @@
-"""`outweigh aa`: how often would each policy cry wolf on this data?"""
+"""`outweigh aa`: how often would each policy report a difference where there is none?"""
 
 import argparse
 from collections.abc import Sequence
 
 import numpy as np
 
+from outweigh.app.policy_choice import ChosenPolicy, add_policy_options, choose_policy
 from outweigh.cli.arguments import (
     Parser,
     add_format_option,
     add_inference_options,
     add_profile_option,
     gather_evidence,
+    print_report,
     reading_parser,
-    show,
 )
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.policy_options import ChosenPolicy, add_policy_options, chosen_policy
-from outweigh.cli.suite_behind import profile_for
 from outweigh.errors import UsageError
-from outweigh.report.self_check_view import self_check_report
-from outweigh.score.profile import PROFILES
+from outweigh.report.self_check_page import self_check_report
+from outweigh.score.composite import PROFILES
+from outweigh.store.store import choose_profile
 from outweigh.verdict.evidence_settings import evidence_settings
-from outweigh.verdict.opinions import Rules
-from outweigh.verdict.policy import thresholds_of
-from outweigh.verdict.self_check import self_check
+from outweigh.verdict.policy import composite_thresholds
+from outweigh.verdict.self_check import PolicySettings, self_check
 
 SPLITS = 200
 
@@ -32,22 +31,22 @@ def main(arguments: Sequence[str]) -> int:
     """Print what the policies say where there is nothing to find."""
     options = _parser().parse_intermixed_args(arguments)
     _refuse_nonsense(options)
-    policy = chosen_policy(options)
+    policy = choose_policy(options)
     evidence = gather_evidence(options)
     # By name, so that the order of the records does not change what is drawn.
     arms = options.arm or sorted(evidence.arms)
     check = self_check(evidence, arms, options.splits, np.random.default_rng(options.seed), _rules(options, policy))
-    show(self_check_report(check, options.seed, policy.name, policy.source), options.format)
+    print_report(self_check_report(check, options.seed, policy.name, policy.source), options.format)
     return ExitCode.SATISFIED
 
 
-def _rules(options: argparse.Namespace, chosen: ChosenPolicy) -> Rules:
+def _rules(options: argparse.Namespace, chosen: ChosenPolicy) -> PolicySettings:
     """The policy that will decide as it will decide, and the others as they come."""
     fallback = evidence_settings(fixed_suite=options.infer == "runs", seed=options.seed)
-    return Rules(
+    return PolicySettings(
         evidence=chosen.settings or fallback,
-        thresholds=thresholds_of(chosen.margins if chosen.name == "composite" else {}),
-        profile=PROFILES[profile_for(options.profile, options.runs)],
+        thresholds=composite_thresholds(chosen.margins if chosen.name == "composite" else {}),
+        profile=PROFILES[choose_profile(options.profile, options.runs)],
     )
 
 

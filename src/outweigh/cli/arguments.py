@@ -1,4 +1,4 @@
-"""What the reading verbs share: their options, and the evidence those name."""
+"""What the verbs share: the argument parser, common options, number types, and printing a report."""
 
 import argparse
 import os
@@ -8,22 +8,51 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from outweigh.adapters.prices.genai import GenaiPrices
-from outweigh.adapters.stores.import_manifest import unread_rows
-from outweigh.adapters.stores.jsonl import STANDARD_INPUT, JsonLines
-from outweigh.cli.arm_choice import baseline_of, candidates_of
-from outweigh.cli.jury import jury_behind
-from outweigh.cli.kept_rules import KeptRules
-from outweigh.cli.suite_behind import experiment_behind, unheard_suites
+from outweigh.app.decide import choose_baseline, choose_candidates
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
+from outweigh.model.codec import InvalidLine, LocatedRecord, refuse_invalid
+from outweigh.model.pricing import PriceTables
 from outweigh.ports.reporters import Reporter
-from outweigh.record.codec import InvalidLine, Located, refuse
-from outweigh.record.pricing import FirstKnown
+from outweigh.prices import GenaiPrices
 from outweigh.report.document import Report
-from outweigh.score.changes import Change
+from outweigh.score.objective import Change
+from outweigh.store.records import STANDARD_INPUT, RecordReader, unread_rows
+from outweigh.store.store import TamperCheck, ignored_rules_warnings, judge_rules_of_stores, single_experiment
 
-FORMATS = ("text", "json", "markdown")
+MAX_REPEATS_OPTION = 10_000
+MAX_JOBS = 1_000
+
+
+def parse_repeats(text: str) -> int:
+    """How often each trial is made."""
+    return _parse_whole(text, MAX_REPEATS_OPTION)
+
+
+def parse_jobs(text: str) -> int:
+    """How many things at once."""
+    return _parse_whole(text, MAX_JOBS)
+
+
+def parse_dollars(text: str) -> float:
+    """An amount that can be spent."""
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1.0
+    if not 0 < amount < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an amount in dollars")
+    return amount
+
+
+def _parse_whole(text: str, most: int) -> int:
+    number = int(text) if text.isdecimal() and len(text) < 10 else 0
+    if not 1 <= number <= most:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number between 1 and {most:,}")
+    return number
+
+
+OUTPUT_FORMATS = ("text", "json", "markdown")
 
 
 class Parser(argparse.ArgumentParser):
@@ -87,20 +116,20 @@ def add_inference_options(parser: Parser) -> None:
         help="tasks: tasks like these (default); runs: this very suite",
     )
     parser.add_argument(
-        "--seed", type=_seed, default=0, metavar="N", help="for everything drawn (default: %(default)s)"
+        "--seed", type=_parse_seed, default=0, metavar="N", help="for everything drawn (default: %(default)s)"
     )
 
 
 def add_format_option(parser: Parser) -> None:
     """How the answer looks."""
-    parser.add_argument("--format", choices=FORMATS, default="text", help="default: %(default)s")
+    parser.add_argument("--format", choices=OUTPUT_FORMATS, default="text", help="default: %(default)s")
 
 
-def read_records(options: argparse.Namespace, skipped: list[InvalidLine]) -> Iterator[Located]:
+def read_records(options: argparse.Namespace, skipped: list[InvalidLine]) -> Iterator[LocatedRecord]:
     """Every record RUNS names; unreadable lines end the reading or go to `skipped`, as the user asked."""
-    on_invalid = skipped.append if options.skip_invalid else refuse
+    on_invalid = skipped.append if options.skip_invalid else refuse_invalid
     for path in options.runs:
-        yield from JsonLines(path).records(on_invalid)
+        yield from RecordReader(path).records(on_invalid)
         if path != STANDARD_INPUT:
             # The user agreed to go on without these when they were imported; they are remembered all the same.
             skipped += unread_rows(Path(path))
@@ -109,25 +138,25 @@ def read_records(options: argparse.Namespace, skipped: list[InvalidLine]) -> Ite
 def gather_evidence(options: argparse.Namespace) -> Evidence:
     """Read, check and score everything RUNS names."""
     skipped: list[InvalidLine] = []
-    rules = KeptRules()
+    rules = TamperCheck()
     evidence = gather(
         rules.watch(read_records(options, skipped)),
         prices=price_tables(options.prices),
-        changes=_changes(getattr(options, "changes", None)),
+        changes=_read_changes(getattr(options, "changes", None)),
         skipped=skipped,
-        jury=jury_behind(options.runs),
+        jury=judge_rules_of_stores(options.runs),
     )
     rules.refuse_edits(options.runs)
-    return replace(evidence, warnings=(*evidence.warnings, *unheard_suites(options.runs)))
+    return replace(evidence, warnings=(*evidence.warnings, *ignored_rules_warnings(options.runs)))
 
 
-def price_tables(path: str | None) -> FirstKnown:
+def price_tables(path: str | None) -> PriceTables:
     """The user's prices first, then the bundled ones."""
     if path is None:
-        return FirstKnown(GenaiPrices())
-    from outweigh.adapters.prices.file import read_prices  # noqa: PLC0415 - rarely used
+        return PriceTables(GenaiPrices())
+    from outweigh.prices import read_prices  # noqa: PLC0415 - rarely used
 
-    return FirstKnown(read_prices(path), GenaiPrices())
+    return PriceTables(read_prices(path), GenaiPrices())
 
 
 def arms_to_compare(
@@ -137,18 +166,18 @@ def arms_to_compare(
 
     With `several`, all other arms are candidates where none is named.
     """
-    experiment = experiment_behind(options.runs)
-    baseline = baseline_of(experiment, evidence) if options.baseline is None else options.baseline
+    experiment = single_experiment(options.runs)
+    baseline = choose_baseline(experiment, evidence) if options.baseline is None else options.baseline
     if not options.candidate:
-        return baseline, candidates_of(experiment, evidence, baseline, several=several)
+        return baseline, choose_candidates(experiment, evidence, baseline, several=several)
     if len(set(options.candidate)) < len(options.candidate):
         raise UsageError("--candidate names an arm twice.")
     return baseline, options.candidate
 
 
-def show(report: Report, style: str) -> None:
+def print_report(report: Report, style: str) -> None:
     """Print the answer."""
-    text = _reporter(style).render(report)
+    text = _choose_reporter(style).render(report)
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -157,29 +186,29 @@ def show(report: Report, style: str) -> None:
         raise UsageError(f"the answer cannot be written: {fault.strerror}.") from fault
 
 
-def _seed(text: str) -> int:
+def _parse_seed(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return int(text)
 
 
-def _changes(path: str | None) -> Sequence[Change]:
+def _read_changes(path: str | None) -> Sequence[Change]:
     if path is None:
         return ()
-    from outweigh.adapters.stores.changes import read_changes  # noqa: PLC0415 - rarely used
+    from outweigh.app.decide import read_changes  # noqa: PLC0415 - rarely used
 
     return read_changes(path)
 
 
-def _reporter(style: str) -> Reporter:
+def _choose_reporter(style: str) -> Reporter:
     if style == "json":
-        from outweigh.adapters.reporters.json import JsonReporter  # noqa: PLC0415 - one of three is needed
+        from outweigh.report.json_output import JsonReporter  # noqa: PLC0415 - one of three is needed
 
         return JsonReporter()
     if style == "markdown":
-        from outweigh.adapters.reporters.markdown import MarkdownReporter  # noqa: PLC0415
+        from outweigh.report.render_markdown import MarkdownReporter  # noqa: PLC0415
 
         return MarkdownReporter()
-    from outweigh.adapters.reporters.text import TextReporter  # noqa: PLC0415
+    from outweigh.report.render_text import TextReporter  # noqa: PLC0415
 
     return TextReporter(colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))

@@ -1,4 +1,4 @@
-"""`outweigh ci`: base against head as one step of a CI job: run, decide, write the pages, tell the job."""
+"""`outweigh ci`: base against head as one step of a CI job: run, decide, write the reports, set the job's outputs."""
 
 import argparse
 import shlex
@@ -6,28 +6,33 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from outweigh.adapters.reporters.markdown import MarkdownReporter
-from outweigh.adapters.stores.pins import runs_in
-from outweigh.adapters.stores.synced_folder import make_folder
-from outweigh.adapters.stores.whole_file import write_whole
-from outweigh.cli.ci_host import CiHost, this_host
+from outweigh.app.ci_host import CiHost, current_host
+from outweigh.app.policy_choice import choose_policy
+from outweigh.app.suite_selection import choose_suite, nothing_to_compare
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.policy_options import chosen_policy
-from outweigh.cli.progress import tell
-from outweigh.cli.report import REPORTERS, report_parser, whole_report
+from outweigh.cli.progress import write_notice
+from outweigh.cli.report import REPORTERS, build_report, report_parser
 from outweigh.cli.run import run_parser, run_suite
-from outweigh.cli.suite_choice import chosen_suite, nothing_to_compare
 from outweigh.cli.verdict import REQUIREMENTS
+from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
-from outweigh.plugins import load
-from outweigh.record.payment import REUSED, paid_for
-from outweigh.report.ci_outcome import CiOutcome, NotJudged, judged, not_judged, outputs
-from outweigh.report.comment_text import comment_text
-from outweigh.report.document import Block, Bullets, Report, Tone
-from outweigh.report.wording import visible
-from outweigh.run.loading import LoadedSuite
-from outweigh.task.suite import Executor
-from outweigh.verdict.verdict import Decision
+from outweigh.model.run_record import REUSED_LABEL, amount_paid
+from outweigh.model.suite import Executor
+from outweigh.plugins import load_adapter
+from outweigh.report.ci_outcome import (
+    CiOutcome,
+    NoDecision,
+    decided_outcome,
+    render_comment,
+    step_outputs,
+    undecided_outcome,
+)
+from outweigh.report.document import Block, BulletList, Report, Tone
+from outweigh.report.formatting import escape_controls
+from outweigh.report.render_markdown import MarkdownReporter
+from outweigh.store.durable_files import make_folder, write_atomic
+from outweigh.store.pins import read_runs
+from outweigh.verdict.decision import Decision
 
 COMMENT_FILE = "comment.md"
 _UNDECIDED = (ExitCode.INTERRUPTED, ExitCode.OUR_BUG, ExitCode.USAGE)
@@ -35,26 +40,26 @@ _UNDECIDED = (ExitCode.INTERRUPTED, ExitCode.OUR_BUG, ExitCode.USAGE)
 
 def main(arguments: Sequence[str]) -> int:
     """Exit as `outweigh verdict` does; 0 as well where there is nothing to judge, or nothing to judge it with."""
-    options, host = _options(arguments), this_host()
-    with chosen_suite(options) as suite:
+    options, host = _options(arguments), current_host()
+    with choose_suite(options) as suite:
         options.output = options.output or str(Path("outweigh-runs") / suite.spec.name)
         folder = Path(options.output)
         if (why := nothing_to_compare(suite, options)) is not None:
-            return _close(folder, suite, host, not_judged(NotJudged.NOTHING_TO_COMPARE, why), None)
-        if (why := _withheld(suite, host)) is not None:
+            return _publish(folder, suite, host, undecided_outcome(NoDecision.NOTHING_TO_COMPARE, why), None)
+        if (why := _why_not_run(suite, host)) is not None:
             host.warn(why)
-            return _close(folder, suite, host, not_judged(NotJudged.NO_SECRETS, why), None)
+            return _publish(folder, suite, host, undecided_outcome(NoDecision.NO_SECRETS, why), None)
         ended = run_suite(suite, options)
         if ended in _UNDECIDED or options.dry_run:
             return ended
         report = _write_reports(folder)
-        outcome, code = _outcome(folder, report, options.require)
-        _close(folder, suite, host, outcome, report)
+        outcome, code = _judged_outcome(folder, report, options.require)
+        _publish(folder, suite, host, outcome, report)
     exhausted = ended == ExitCode.BUDGET_EXHAUSTED and code == ExitCode.UNUSABLE_EVIDENCE
     return ended if exhausted else code
 
 
-def _withheld(suite: LoadedSuite, host: CiHost) -> str | None:
+def _why_not_run(suite: LoadedSuite, host: CiHost) -> str | None:
     """Why the agents cannot be asked, where the job is known to get no secrets; None where they can."""
     reason = host.withholds_secrets
     if reason is None or not _lacks_secrets(suite, host.environment):
@@ -72,32 +77,32 @@ def _lacks_secrets(suite: LoadedSuite, environment: Mapping[str, str]) -> bool:
     if suite.spec.executor is Executor.HARBOR:
         return any(not environment.get(name) for name in suite.spec.harbor.pass_environment)
     keys = [provider.key for provider in (gateway.anthropic, gateway.openai, gateway.gemini)]
-    asks = any(load("agent", arm.agent).uses_model(arm) for arm in arms)
+    asks = any(load_adapter("agent", arm.agent).uses_model(arm) for arm in arms)
     return asks and not any(key == "" or environment.get(key) for key in keys)
 
 
 def _write_reports(folder: Path) -> Report:
     words = [str(folder), "-o", str(folder / "report.html")]
     options = report_parser().parse_intermixed_args(words)
-    report = whole_report(options, chosen_policy(options), shlex.join(["outweigh", "report", *words]))
+    report = build_report(options, choose_policy(options), shlex.join(["outweigh", "report", *words]))
     for suffix, reporter in REPORTERS.items():
-        write_whole(folder / f"report{suffix}", [reporter().render(report).encode()])
+        write_atomic(folder / f"report{suffix}", [reporter().render(report).encode()])
     return report
 
 
-def _outcome(folder: Path, report: Report, requirement: str) -> tuple[CiOutcome, ExitCode]:
+def _judged_outcome(folder: Path, report: Report, requirement: str) -> tuple[CiOutcome, ExitCode]:
     (verdict,) = report.payload["verdicts"]
     decision = Decision(verdict["decision"])
     satisfied = decision in REQUIREMENTS[requirement] and not verdict["regressions"]
-    runs = list(runs_in(folder))
-    paid = [paid_for(run) for run in runs]
-    outcome = judged(
+    runs = list(read_runs(folder))
+    paid = [amount_paid(run) for run in runs]
+    outcome = decided_outcome(
         report.payload,
         report.headline,
         satisfied=satisfied,
         cost_usd=None if None in paid else sum(cost or 0.0 for cost in paid),
         runs=len(runs),
-        reused_runs=sum(REUSED in run.extra for run in runs),
+        reused_runs=sum(REUSED_LABEL in run.extra for run in runs),
     )
     if satisfied:
         return outcome, ExitCode.SATISFIED
@@ -105,25 +110,25 @@ def _outcome(folder: Path, report: Report, requirement: str) -> tuple[CiOutcome,
     return outcome, ExitCode.UNUSABLE_EVIDENCE if undecided else ExitCode.NOT_SATISFIED
 
 
-def _close(folder: Path, suite: LoadedSuite, host: CiHost, outcome: CiOutcome, report: Report | None) -> int:
+def _publish(folder: Path, suite: LoadedSuite, host: CiHost, outcome: CiOutcome, report: Report | None) -> int:
     """Tell the job, and leave the comment for a step that may write comments."""
     comment = _comment(suite, host, outcome, report)
     try:
         make_folder(folder)
     except OSError as fault:
         raise UsageError(f"{folder} cannot be made: {fault.strerror}. Name a folder to write to by -o.") from fault
-    write_whole(folder / COMMENT_FILE, [comment.encode()])
+    write_atomic(folder / COMMENT_FILE, [comment.encode()])
     host.add_summary(comment)
     page = "" if report is None else str(folder / "report.html")
-    host.set_outputs({**outputs(outcome, page), "comment-path": str(folder / COMMENT_FILE)})
+    host.set_outputs({**step_outputs(outcome, page), "comment-path": str(folder / COMMENT_FILE)})
     for note in suite.notes:
         host.warn(note)
-    tell(f"{visible(outcome.headline)}\n", sys.stdout)
+    write_notice(f"{escape_controls(outcome.headline)}\n", sys.stdout)
     return ExitCode.SATISFIED
 
 
 def _comment(suite: LoadedSuite, host: CiHost, outcome: CiOutcome, report: Report | None) -> str:
-    return comment_text(
+    return render_comment(
         outcome,
         "" if report is None else MarkdownReporter().render(report),
         suite=suite.spec.name,
@@ -137,7 +142,7 @@ def _comment(suite: LoadedSuite, host: CiHost, outcome: CiOutcome, report: Repor
 def _notes(notes: Sequence[str]) -> str:
     if not notes:
         return ""
-    page = _markdown("", Bullets(title="Read this first", items=tuple(notes), tone=Tone.BAD))
+    page = _markdown("", BulletList(title="Read this first", items=tuple(notes), tone=Tone.BAD))
     return page.partition("\n\n")[2]
 
 

@@ -1,4 +1,4 @@
-"""`outweigh demo`: the whole flow, offline: run the suite that ships with outweigh, decide, and write a report."""
+"""`outweigh demo`: the whole flow, offline: run the bundled suite, decide, and write a report."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from outweigh.cli.verbs import VERBS
 DEMO_SUITE = Path(__file__).resolve().parents[1] / "demo_suite"
 
 # What a verdict says, met, not met or not known, is an answer. Anything else means that the demo is broken.
-ANSWERS = {
+EXPECTED_CODES = {
     "run": {ExitCode.SATISFIED},
     "verdict": {ExitCode.SATISFIED, ExitCode.NOT_SATISFIED, ExitCode.UNUSABLE_EVIDENCE},
     "report": {ExitCode.SATISFIED},
@@ -23,8 +23,8 @@ def main(arguments: Sequence[str]) -> int:
     """Show every command and what it says. Verdicts are for the reader; the exit code says that it worked."""
     store = Path(_parser().parse_args(arguments).output)
     for command in _commands(store):
-        code = _show(*command)
-        if code not in ANSWERS[command[0]]:
+        code = _run_command(*command)
+        if code not in EXPECTED_CODES[command[0]]:
             return code
     print("\nThe agent only pretends; the tasks and their checks are real. `outweigh init` writes a suite of your own.")
     return ExitCode.SATISFIED
@@ -36,7 +36,7 @@ def _commands(store: Path) -> Iterator[tuple[str, ...]]:
     yield "report", str(store), "-o", str(store / "report.html")
 
 
-def _show(verb: str, *arguments: str) -> int:
+def _run_command(verb: str, *arguments: str) -> int:
     # Flushed, because what follows may speak on the other stream.
     print(f"\n$ outweigh {shlex.join([verb, *arguments])}", flush=True)
     code: int = import_module(VERBS[verb].module).main(arguments)

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from outweigh.adapters.stores.jsonl import STANDARD_INPUT, JsonLines
-from outweigh.adapters.stores.kept_run import kept_run
-from outweigh.cli.arguments import Parser, add_format_option, show
+from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.errors import UsageError, name_some
-from outweigh.record.codec import refuse
-from outweigh.record.run_record import RunRecord
-from outweigh.report.run_diff.run_diff import diff_runs
-from outweigh.report.run_diff.view import diff_report
+from outweigh.errors import UsageError, quote_names
+from outweigh.model.codec import refuse_invalid
+from outweigh.model.run_record import RunRecord
+from outweigh.report.run_diff import diff_runs
+from outweigh.report.run_diff_page import diff_report
+from outweigh.store.records import STANDARD_INPUT, RecordReader
+from outweigh.store.run_artifacts import read_run_side
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -19,21 +19,21 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     if options.runs == STANDARD_INPUT:
         raise UsageError("diff reads what was kept beside the records; name a store, or a file of records.")
-    first, second = _chosen(options.runs, (options.run_a, options.run_b))
-    folder = _folder(Path(options.runs))
-    show(diff_report(diff_runs(kept_run(first, folder), kept_run(second, folder))), options.format)
+    first, second = _find_runs(options.runs, (options.run_a, options.run_b))
+    folder = _store_folder(Path(options.runs))
+    print_report(diff_report(diff_runs(read_run_side(first, folder), read_run_side(second, folder))), options.format)
     return ExitCode.SATISFIED
 
 
-def _folder(runs: Path) -> Path:
+def _store_folder(runs: Path) -> Path:
     return runs if runs.is_dir() else runs.parent
 
 
-def _chosen(runs: str, names: tuple[str, str]) -> tuple[RunRecord, RunRecord]:
+def _find_runs(runs: str, names: tuple[str, str]) -> tuple[RunRecord, RunRecord]:
     """The runs of these names in one reading; of several attempts under one name, the last."""
     found: dict[str, RunRecord] = {}
     near: dict[str, None] = {}
-    for located in JsonLines(runs).records(refuse):
+    for located in RecordReader(runs).records(refuse_invalid):
         record = located.record
         if not isinstance(record, RunRecord):
             continue
@@ -56,7 +56,7 @@ def _trial_name(record: RunRecord) -> str:
 
 def _suggestion(near: list[str]) -> str:
     if near:
-        return f" It holds {name_some(near)}."
+        return f" It holds {quote_names(near)}."
     return " A run is named by its run_id, or by TASK/ARM/REPEAT; `outweigh export` lists them."
 
 

@@ -1,23 +1,28 @@
-"""`outweigh doctor`: what works here, and whether a suite's tasks can show anything."""
+"""`outweigh doctor`: what works on this machine, and whether a suite's tasks can tell arms apart."""
 
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from outweigh.cli.agents_here import arms_to_try, look_at_agents
-from outweigh.cli.arguments import Parser, add_format_option, show
+from outweigh.app.doctor import (
+    arms_to_smoke_test,
+    probe_agents,
+    probe_harbor,
+    probe_judges,
+    probe_machine,
+    probe_prices,
+    probe_sandboxes,
+)
+from outweigh.app.preflight_suite import PREFLIGHT_FILE, preflight_tasks, store_preflight
+from outweigh.app.suite_selection import read_suite
+from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.harbor_here import look_at_harbor
-from outweigh.cli.judges_here import look_at_judges
-from outweigh.cli.machine import look_around, look_at_prices, look_at_sandboxes
-from outweigh.cli.suite_choice import read_suite
-from outweigh.cli.trying import PREFLIGHT_FILE, keep_preflight, try_tasks
+from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
-from outweigh.report.doctor_view import Examination, Part, Remark, TriedTask, doctor_report
-from outweigh.run.loading import LoadedSuite
-from outweigh.run.preflight_findings import PreflightResult
-from outweigh.task.suite import Executor, SandboxSpec
+from outweigh.model.preflight_result import PreflightResult
+from outweigh.model.suite import Executor, SandboxSpec
+from outweigh.report.doctor_page import CheckedTask, DoctorResult, RunRequirement, TaskFinding, doctor_report
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -28,27 +33,27 @@ def main(arguments: Sequence[str]) -> int:
     suite = None if options.suite is None else read_suite(options.suite)
     if _is_for_harbor(suite) and (options.try_agents or options.output is not None):
         raise UsageError("--try-agents and -o are about sandboxes of this machine; the suite is run through Harbor.")
-    parts = _parts(options, suite)
+    parts = _probe_parts(options, suite)
     if options.try_agents:
-        parts = (*parts, *_tries(suite))
-    results = None if suite is None else _try_tasks(suite, parts)
+        parts = (*parts, *_smoke_test_arms(suite))
+    results = None if suite is None else _preflight_tasks(suite, parts)
     if options.output is not None and suite is not None and results is not None:
-        keep_preflight(Path(options.output), suite, results)
-    examination = Examination(
+        store_preflight(Path(options.output), suite, results)
+    examination = DoctorResult(
         suite=None if suite is None else suite.spec.name,
         parts=parts,
-        tasks=None if results is None else tuple(map(_tried, results)),
+        tasks=None if results is None else tuple(map(_tried_task, results)),
     )
-    show(doctor_report(examination), options.format)
+    print_report(doctor_report(examination), options.format)
     return ExitCode.NOT_SATISFIED if examination.blocked else ExitCode.SATISFIED
 
 
-def _parts(options: argparse.Namespace, suite: LoadedSuite | None) -> tuple[Part, ...]:
+def _probe_parts(options: argparse.Namespace, suite: LoadedSuite | None) -> tuple[RunRequirement, ...]:
     store = Path(options.output or "outweigh-runs")
     if suite is not None and _is_for_harbor(suite):
-        return (*look_around(store), *look_at_harbor(suite), *look_at_judges(suite), look_at_prices())
-    machine = (*look_around(store), *look_at_sandboxes(suite))
-    return (*machine, *look_at_agents(suite), *look_at_judges(suite), look_at_prices())
+        return (*probe_machine(store), *probe_harbor(suite), *probe_judges(suite), probe_prices())
+    machine = (*probe_machine(store), *probe_sandboxes(suite))
+    return (*machine, *probe_agents(suite), *probe_judges(suite), probe_prices())
 
 
 def _is_for_harbor(suite: LoadedSuite | None) -> bool:
@@ -56,33 +61,33 @@ def _is_for_harbor(suite: LoadedSuite | None) -> bool:
     return suite is not None and suite.spec.executor is Executor.HARBOR
 
 
-def _tries(suite: LoadedSuite | None) -> Iterator[Part]:
-    from outweigh.cli.trying_arms import try_arms  # noqa: PLC0415 - brings a gateway and a model along
+def _smoke_test_arms(suite: LoadedSuite | None) -> Iterator[RunRequirement]:
+    from outweigh.app.smoke_test import smoke_test_arms  # noqa: PLC0415 - brings a gateway and a model along
 
-    arms = arms_to_try(suite)
+    arms = arms_to_smoke_test(suite)
     if sys.stderr.isatty():
         print(f"trying {len(arms)} agents …", file=sys.stderr)
     spec = SandboxSpec() if suite is None else suite.spec.sandbox
-    yield from try_arms(arms, {} if suite is None else suite.overlays, spec, required=suite is not None)
+    yield from smoke_test_arms(arms, {} if suite is None else suite.overlays, spec, required=suite is not None)
 
 
-def _try_tasks(suite: LoadedSuite, parts: Sequence[Part]) -> list[PreflightResult] | None:
+def _preflight_tasks(suite: LoadedSuite, parts: Sequence[RunRequirement]) -> list[PreflightResult] | None:
     """Preflight needs the sandbox and git, but no agent and no secret."""
     if _is_for_harbor(suite) or any(part.blocks for part in parts if part.kind in ("git", "sandbox")):
         return None
     if sys.stderr.isatty():
         print(f"trying {len(suite.tasks)} tasks …", file=sys.stderr)
-    return try_tasks(suite)
+    return preflight_tasks(suite)
 
 
-def _tried(result: PreflightResult) -> TriedTask:
-    return TriedTask(
+def _tried_task(result: PreflightResult) -> CheckedTask:
+    return CheckedTask(
         task_id=result.task_id,
         untouched=result.untouched,
         noop=result.noop,
         oracle=result.oracle,
         remarks=tuple(
-            Remark(kind=finding.kind.value, blocking=finding.blocking, message=finding.message)
+            TaskFinding(kind=finding.kind.value, blocking=finding.blocking, message=finding.message)
             for finding in result.findings
         ),
     )

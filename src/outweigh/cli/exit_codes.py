@@ -1,4 +1,4 @@
-"""What the process tells its caller."""
+"""The exit codes of the process. Every failure is non-zero."""
 
 from enum import IntEnum
 

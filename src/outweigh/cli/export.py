@@ -7,22 +7,22 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from outweigh.adapters.stores.jsonl import STANDARD_INPUT, SUFFIX
-from outweigh.adapters.stores.whole_file import write_whole
 from outweigh.cli.arguments import gather_evidence, read_records, reading_parser
+from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.plain_words import say
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.record.codec import encode
-from outweigh.record.run_record import RunRecord
-from outweigh.report.run_rows import COLUMNS, run_rows
+from outweigh.model.codec import encode
+from outweigh.model.run_record import RunRecord
+from outweigh.report.render_csv import RUN_COLUMNS, run_rows
+from outweigh.store.durable_files import write_atomic
+from outweigh.store.records import RECORDS_SUFFIX, STANDARD_INPUT
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write one file, whole or not at all, or a folder of trajectories."""
     parser = reading_parser("export", "Write the records, every run's scores, the trajectories, or logs.")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=f"ends in one of {', '.join(_CONTENT)}")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help=f"ends in one of {', '.join(_WRITERS)}")
     folders = parser.add_mutually_exclusive_group()
     folders.add_argument("--trajectories", action="store_true", help="write trajectories (ATIF) into a folder instead")
     folders.add_argument("--inspect", action="store_true", help="write a log of Inspect for every arm into a folder")
@@ -35,11 +35,11 @@ def main(arguments: Sequence[str]) -> int:
         return _trajectories(options, target)
     if options.inspect:
         return _inspect(options, target)
-    content = _CONTENT.get(target.suffix)
+    content = _WRITERS.get(target.suffix)
     if content is None:
-        raise UsageError(f"-o {target}: the name must end in one of {', '.join(_CONTENT)}.")
-    _refuse_doubling(options, target)
-    write_whole(target, content(options))
+        raise UsageError(f"-o {target}: the name must end in one of {', '.join(_WRITERS)}.")
+    _refuse_own_source(options, target)
+    write_atomic(target, content(options))
     return ExitCode.SATISFIED
 
 
@@ -52,7 +52,7 @@ def _jsonl(options: argparse.Namespace) -> Iterator[bytes]:
 
 def _parquet(options: argparse.Namespace) -> Iterator[bytes]:
     """Every record, with columns of its figures."""
-    from outweigh.adapters.stores.parquet import parquet_chunks  # noqa: PLC0415 - needs an extra
+    from outweigh.store.parquet import parquet_chunks  # noqa: PLC0415 - needs an extra
 
     _refuse_gaps(options)
     return parquet_chunks(located.record for located in read_records(options, skipped=[]))
@@ -61,7 +61,7 @@ def _parquet(options: argparse.Namespace) -> Iterator[bytes]:
 def _csv(options: argparse.Namespace) -> Iterator[bytes]:
     """One row per run."""
     rows = run_rows(score for scores in _evidence(options).arms.values() for score in scores)
-    for row in (COLUMNS, *rows):
+    for row in (RUN_COLUMNS, *rows):
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(row)
         yield line.getvalue().encode()
@@ -69,14 +69,14 @@ def _csv(options: argparse.Namespace) -> Iterator[bytes]:
 
 def _junit(options: argparse.Namespace) -> Iterator[bytes]:
     """One test case per run."""
-    from outweigh.adapters.reporters.junit_runs import junit_of_runs  # noqa: PLC0415 - rarely used
+    from outweigh.report.render_junit import render_runs_junit  # noqa: PLC0415 - rarely used
 
-    yield junit_of_runs(_evidence(options).arms).encode()
+    yield render_runs_junit(_evidence(options).arms).encode()
 
 
 def _trajectories(options: argparse.Namespace, target: Path) -> int:
     """Every trajectory that is kept beside the records."""
-    from outweigh.adapters.stores.trajectory_folder import export_trajectory  # noqa: PLC0415 - rarely used
+    from outweigh.store.run_artifacts import export_trajectory  # noqa: PLC0415 - rarely used
 
     if target.is_file():
         raise UsageError(f"-o {target} is a file; name a folder for the trajectories.")
@@ -92,13 +92,13 @@ def _trajectories(options: argparse.Namespace, target: Path) -> int:
     if not written:
         raise EvidenceError(f"none of {runs:,} runs has a trajectory; agents that were not listened to leave none.")
     if written < runs:
-        say(f"outweigh: {runs - written:,} of {runs:,} runs have no trajectory.", to=sys.stderr)
+        print_escaped(f"outweigh: {runs - written:,} of {runs:,} runs have no trajectory.", to=sys.stderr)
     return ExitCode.SATISFIED
 
 
 def _inspect(options: argparse.Namespace, target: Path) -> int:
     """A log for every arm."""
-    from outweigh.cli.export_inspect import export_inspect  # noqa: PLC0415 - rarely used
+    from outweigh.app.export_inspect import export_inspect  # noqa: PLC0415 - rarely used
 
     _refuse_gaps(options)
     return export_inspect(options, target)
@@ -107,14 +107,14 @@ def _inspect(options: argparse.Namespace, target: Path) -> int:
 def _evidence(options: argparse.Namespace) -> Evidence:
     evidence = gather_evidence(options)
     for warning in evidence.warnings:
-        say(f"outweigh: {warning}", to=sys.stderr)
+        print_escaped(f"outweigh: {warning}", to=sys.stderr)
     return evidence
 
 
-def _refuse_doubling(options: argparse.Namespace, target: Path) -> None:
+def _refuse_own_source(options: argparse.Namespace, target: Path) -> None:
     """A folder of records stands for every file of them in it, an export among them."""
     read = {Path(path).resolve() for path in options.runs if path != STANDARD_INPUT and Path(path).is_dir()}
-    if target.suffix == SUFFIX and target.resolve().parent in read:
+    if target.suffix == RECORDS_SUFFIX and target.resolve().parent in read:
         raise UsageError(
             f"-o {target} would stand among the records it is made of, and be read with them; name another folder."
         )
@@ -127,4 +127,4 @@ def _refuse_gaps(options: argparse.Namespace) -> None:
         )
 
 
-_CONTENT = {SUFFIX: _jsonl, ".csv": _csv, ".parquet": _parquet, ".xml": _junit}
+_WRITERS = {RECORDS_SUFFIX: _jsonl, ".csv": _csv, ".parquet": _parquet, ".xml": _junit}

@@ -1,4 +1,4 @@
-"""`outweigh init`: a starter suite that runs as it is, or one from what somebody wrote for another program."""
+"""`outweigh init`: a starter suite that runs as it is, or one converted from another program's evals."""
 
 import argparse
 import shlex
@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from outweigh.app.new_files import refuse_to_overwrite, write_files
+from outweigh.app.starter_suite import starter_files
 from outweigh.cli.arguments import Parser
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.new_files import refuse_to_overwrite, write_files
+from outweigh.engine.load_suite import SUITE_FILE
 from outweigh.errors import UsageError
-from outweigh.plugins import names
-from outweigh.ports.suites import DEFAULT_AGENT
-from outweigh.run.loading import SUITE_FILE
-from outweigh.run.starter import starter_files
-from outweigh.task.suite_draft import SuiteFile
+from outweigh.plugins import adapter_names
+from outweigh.ports.suites import DEFAULT_AGENT, DraftFile
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -22,31 +21,34 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     folder = Path(options.folder)
     if options.source is not None or options.skill is not None:
-        _from_elsewhere(options, folder)
+        _convert(options, folder)
         return ExitCode.SATISFIED
     if options.agent is not None or options.model is not None:
         raise UsageError("-a and -m say who works on a suite from elsewhere; name it with --from or --from-skill.")
-    files = {name: SuiteFile(content=content) for name, content in starter_files().items()}
+    files = {name: DraftFile(content=content) for name, content in starter_files().items()}
     refuse_to_overwrite([folder / name for name in files], folder)
     write_files(folder, files)
-    _say_what_next(folder, len(files))
+    _print_next_steps(folder, len(files))
     return ExitCode.SATISFIED
 
 
-def _from_elsewhere(options: argparse.Namespace, folder: Path) -> None:
+def _convert(options: argparse.Namespace, folder: Path) -> None:
     # Imported here: a starter suite needs none of it.
-    from outweigh.cli.suite_formats import choose_skill_reader, choose_suite_reader  # noqa: PLC0415
-    from outweigh.cli.suite_from_elsewhere import write_suite  # noqa: PLC0415
-    from outweigh.ports.suites import SuiteWishes  # noqa: PLC0415
+    from outweigh.app.convert_suite import (  # noqa: PLC0415
+        choose_skill_reader,
+        choose_suite_reader,
+        convert_suite,  # noqa: PLC0415
+    )
+    from outweigh.ports.suites import SuiteOverrides  # noqa: PLC0415
 
-    agent = None if options.agent is None else _known_agent(options.agent)
+    agent = None if options.agent is None else _require_agent(options.agent)
     source = Path(options.source or options.skill)
     reader = choose_skill_reader(source) if options.source is None else choose_suite_reader(source)
-    write_suite(reader, source, folder, SuiteWishes(agent=agent, model=options.model))
+    convert_suite(reader, source, folder, SuiteOverrides(agent=agent, model=options.model))
 
 
-def _known_agent(name: str) -> str:
-    known = names("agent")
+def _require_agent(name: str) -> str:
+    known = adapter_names("agent")
     if name not in known:
         near = get_close_matches(name, known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -54,7 +56,7 @@ def _known_agent(name: str) -> str:
     return name
 
 
-def _say_what_next(folder: Path, files: int) -> None:
+def _print_next_steps(folder: Path, files: int) -> None:
     suite = shlex.quote(str(folder))
     print(f"{files} files written; {folder / SUITE_FILE} is the experiment, tasks/ is what it asks.")
     print("It runs as it is, with an agent that only pretends:")

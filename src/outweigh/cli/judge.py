@@ -1,4 +1,4 @@
-"""`outweigh judge`: put recorded runs before judges, without running them again. Only what is missing is asked."""
+"""`outweigh judge`: have recorded runs judged, without running them again. Only missing judgments are requested."""
 
 import argparse
 import sys
@@ -7,26 +7,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-from outweigh.adapters.stores.experiment_file import recall_suite
-from outweigh.adapters.stores.judging_file import JudgingFile, recall_judging
-from outweigh.adapters.stores.run_store import FolderRunStore
-from outweigh.cli.amounts import dollars, jobs
-from outweigh.cli.arguments import Parser, add_format_option, price_tables, show
-from outweigh.cli.calibrate import calibrate_store
-from outweigh.cli.event_file import told_to_file
+from outweigh.app.calibrate import calibrate_store
+from outweigh.app.judge import RoundOptions, find_judges, judge_store, judging_file_of, store_judging
+from outweigh.app.pairwise import choose_arm_pair, judge_pairs_in_store, print_pairwise
+from outweigh.app.suite_selection import read_suite
+from outweigh.cli.arguments import Parser, add_format_option, parse_dollars, parse_jobs, price_tables, print_report
+from outweigh.cli.console import interruptible
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.interruptible import interruptible
-from outweigh.cli.judging import Sitting, judge_store, judging_of, keep_judging, panel_of
-from outweigh.cli.judging_line import JudgingLine
-from outweigh.cli.pairwise import duel_in_store, show_pairwise, sides_of
-from outweigh.cli.progress import tell
-from outweigh.cli.suite_choice import read_suite
-from outweigh.errors import UsageError, name_some
-from outweigh.report.judge_view import JudgeAccounts, judge_report
-from outweigh.run.batch import Stop
-from outweigh.task.judge import JudgeSpec
+from outweigh.cli.progress import JudgingProgress, log_events, write_notice
+from outweigh.engine.batch import EndReason
+from outweigh.errors import UsageError, quote_names
+from outweigh.model.suite import JudgeSpec
+from outweigh.report.judge_page import JudgingTotals, judge_report
+from outweigh.store.experiment_file import read_experiment
+from outweigh.store.judging_file import JudgingFile, read_judging
+from outweigh.store.run_store import FolderRunStore
 
-CODES = {Stop.BUDGET: ExitCode.BUDGET_EXHAUSTED, Stop.INTERRUPTED: ExitCode.INTERRUPTED}
+JUDGE_EXIT_CODES = {EndReason.BUDGET: ExitCode.BUDGET_EXHAUSTED, EndReason.INTERRUPTED: ExitCode.INTERRUPTED}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -45,36 +42,36 @@ def main(arguments: Sequence[str]) -> int:
         raise UsageError(f"{folder} is no store; judgments are kept beside the runs, so name the folder of a run.")
     with FolderRunStore.open(folder) as store:
         for repair in store.repairs:
-            tell(f"outweigh: {repair}\n", sys.stderr)
+            write_notice(f"outweigh: {repair}\n", sys.stderr)
         return _judge(options, store)
 
 
 def _judge(options: argparse.Namespace, store: FolderRunStore) -> int:
-    judging = _judging(store.folder, options.suite)
-    judges = _chosen(judging, options.judge)
-    panel = panel_of(judges)
+    judging = _load_judging(store.folder, options.suite)
+    judges = _choose_judges(judging, options.judge)
+    panel = find_judges(judges)
     if not panel.backends:
         raise UsageError(f"no judge can be asked from here: {' '.join(panel.missing.values())}")
-    with _sitting(options) as sitting:
+    with _round_options(options) as sitting:
         if options.pairwise:
             arms = list(dict.fromkeys(arm for _, arm, _ in store.finished()))
-            sides = sides_of(options.baseline, options.candidate, arms)
-            return show_pairwise(*duel_in_store(store, judging, judges, panel, sides, sitting), options.format)
+            sides = choose_arm_pair(options.baseline, options.candidate, arms)
+            return print_pairwise(*judge_pairs_in_store(store, judging, judges, panel, sides, sitting), options.format)
         judged, accounts = judge_store(store, judging, judges, panel, sitting)
-    show(judge_report(accounts), options.format)
-    return CODES.get(judged.stop, _code(accounts))
+    print_report(judge_report(accounts), options.format)
+    return JUDGE_EXIT_CODES.get(judged.stop, _exit_code(accounts))
 
 
 @contextmanager
-def _sitting(options: argparse.Namespace) -> Iterator[Sitting]:
+def _round_options(options: argparse.Namespace) -> Iterator[RoundOptions]:
     """Progress is shown, events are told, and Ctrl-C is heard as long as the context lasts."""
     drain, cancel = Event(), Event()
     with (
-        JudgingLine(sys.stderr) as line,
-        told_to_file(options.events, line) as listen,
+        JudgingProgress(sys.stderr) as line,
+        log_events(options.events, line) as listen,
         interruptible(drain, cancel),
     ):
-        yield Sitting(
+        yield RoundOptions(
             jobs=options.jobs,
             cap_usd=options.budget,
             retry_invalid=options.retry_invalid,
@@ -85,20 +82,20 @@ def _sitting(options: argparse.Namespace) -> Iterator[Sitting]:
         )
 
 
-def _code(accounts: JudgeAccounts) -> ExitCode:
+def _exit_code(accounts: JudgingTotals) -> ExitCode:
     """Whether every judge has a usable answer about every run."""
     invalid = any(judgment.invalid_reason for account in accounts.accounts for judgment in account.judgments)
     set_aside = any(account.set_aside for account in accounts.accounts)
     return ExitCode.UNUSABLE_EVIDENCE if invalid or set_aside or accounts.open else ExitCode.SATISFIED
 
 
-def _judging(folder: Path, suite: str | None) -> JudgingFile:
+def _load_judging(folder: Path, suite: str | None) -> JudgingFile:
     """What the suite says now, or what the store remembers of it."""
     if suite is not None:
         loaded = read_suite(suite)
-        _refuse_other_tasks(folder, judging_of(loaded))
-        return keep_judging(folder, loaded)
-    known = recall_judging(folder)
+        _refuse_other_tasks(folder, judging_file_of(loaded))
+        return store_judging(folder, loaded)
+    known = read_judging(folder)
     if known is None:
         raise UsageError(f"{folder} knows no rubric; name the suite that has [[judges]] and rubrics by -c.")
     return known
@@ -106,23 +103,23 @@ def _judging(folder: Path, suite: str | None) -> JudgingFile:
 
 def _refuse_other_tasks(folder: Path, judging: JudgingFile) -> None:
     """A judge must be told what the agent was told. The rubric may be another; the task may not."""
-    experiment = recall_suite(folder)
+    experiment = read_experiment(folder)
     ran = {} if experiment is None else experiment.tasks
     changed = [name for name, task in judging.tasks.items() if ran.get(name, task.checksum) != task.checksum]
     if changed:
         raise UsageError(
-            f"{name_some(changed)}: the task is not what it was when it was run in {folder}. Change it back; only its "
+            f"{quote_names(changed)}: the task is not what it was when it was run in {folder}. Change it back; only its "
             "rubric may be another."
         )
 
 
-def _chosen(judging: JudgingFile, names: Sequence[str] | None) -> Sequence[JudgeSpec]:
+def _choose_judges(judging: JudgingFile, names: Sequence[str] | None) -> Sequence[JudgeSpec]:
     known = {judge.name: judge for judge in judging.judges}
     if not known:
         raise UsageError("the suite names no judge; write a [[judges]] table into its suite.toml.")
     for name in names or ():
         if name not in known:
-            raise UsageError(f"there is no judge {name!r}; the suite has {name_some(known, 10)}.")
+            raise UsageError(f"there is no judge {name!r}; the suite has {quote_names(known, 10)}.")
     return [known[name] for name in dict.fromkeys(names or known)]
 
 
@@ -152,8 +149,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--baseline", metavar="ARM", help="with --pairwise")
     parser.add_argument("--candidate", metavar="ARM", help="with --pairwise")
-    parser.add_argument("-j", "--jobs", type=jobs, default=4, metavar="N", help="at once (default: %(default)s)")
-    parser.add_argument("--budget", type=dollars, metavar="USD", help="what all judging of this store may cost")
+    parser.add_argument("-j", "--jobs", type=parse_jobs, default=4, metavar="N", help="at once (default: %(default)s)")
+    parser.add_argument("--budget", type=parse_dollars, metavar="USD", help="what all judging of this store may cost")
     parser.add_argument("--retry-invalid", action="store_true", help="ask again where no answer could be used")
     parser.add_argument("--prices", metavar="FILE", help="your own prices (TOML); they win over the bundled ones")
     parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")

@@ -4,39 +4,39 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
-from outweigh.adapters.stores.experiment_file import Experiment
-from outweigh.cli.arguments import Parser, add_format_option, gather_evidence, reading_parser, show
+from outweigh.cli.arguments import Parser, add_format_option, gather_evidence, print_report, reading_parser
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.suite_behind import experiment_behind
 from outweigh.compare.evidence import Evidence
-from outweigh.compare.ladder import Ladder, climb
-from outweigh.errors import UsageError, name_some
-from outweigh.report.ladder_view import ladder_report
-from outweigh.score.grade import SCALES
+from outweigh.compare.ladder import Ladder, compare_tiers
+from outweigh.errors import UsageError, quote_names
+from outweigh.report.ladder_page import ladder_report
+from outweigh.score.composite import GRADE_SCALES
+from outweigh.store.experiment_file import ExperimentFile
+from outweigh.store.store import single_experiment
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the ladder."""
     options = _parser().parse_intermixed_args(arguments)
     order = _order(options.order)
-    show(ladder_report(_ladder(options, order, gather_evidence(options))), options.format)
+    print_report(ladder_report(_ladder(options, order, gather_evidence(options))), options.format)
     return ExitCode.SATISFIED
 
 
 def _ladder(options: argparse.Namespace, order: Sequence[str] | None, evidence: Evidence) -> Ladder:
     """In the user's order, else by the suite's tiers, else from the suite's baseline up."""
-    scale, experiment = SCALES[options.grades], experiment_behind(options.runs)
+    scale, experiment = GRADE_SCALES[options.grades], single_experiment(options.runs)
     if order is not None or experiment is None:
-        return climb(evidence, order, scale)
+        return compare_tiers(evidence, order, scale)
     if not experiment.tiers:
-        return climb(evidence, None, scale, first=experiment.baseline)
-    ladder = climb(evidence, sorted(experiment.tiers, key=lambda arm: experiment.tiers[arm]), scale)
+        return compare_tiers(evidence, None, scale, first=experiment.baseline)
+    ladder = compare_tiers(evidence, sorted(experiment.tiers, key=lambda arm: experiment.tiers[arm]), scale)
     return replace(ladder, warnings=(*ladder.warnings, *_without_tier(experiment)))
 
 
-def _without_tier(experiment: Experiment) -> tuple[str, ...]:
+def _without_tier(experiment: ExperimentFile) -> tuple[str, ...]:
     others = [name for name in experiment.arms if name not in experiment.tiers]
-    return (f"arms to which the suite gives no tier are left out: {name_some(others)}.",) if others else ()
+    return (f"arms to which the suite gives no tier are left out: {quote_names(others)}.",) if others else ()
 
 
 def _order(text: str | None) -> list[str] | None:
@@ -52,7 +52,7 @@ def _parser() -> Parser:
         "--order", metavar="T0,T1,…", help="the tiers from the first up (default: the suite's tiers, else by name)"
     )
     parser.add_argument(
-        "--grades", choices=tuple(SCALES), default="seed", help="the letter scale (default: %(default)s)"
+        "--grades", choices=tuple(GRADE_SCALES), default="seed", help="the letter scale (default: %(default)s)"
     )
     add_format_option(parser)
     return parser

@@ -1,14 +1,57 @@
-"""The entry point: find the verb, run it, turn what went wrong into one paragraph and an exit code."""
+"""The entry point: find the verb, run it, and turn errors into one paragraph and an exit code.
 
+Standard output and error tolerate a reader that leaves early, as in `outweigh run … | head`.
+"""
+
+import io
+import os
+import stat
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from outweigh import __version__
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.patient_stream import be_patient
 from outweigh.cli.verbs import VERBS
 from outweigh.errors import OutweighError, UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class _BrokenPipeSafeFile(io.FileIO):
+    """What nobody reads any more counts as written."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return memoryview(data).nbytes
+
+
+def tolerate_broken_pipe(name: str) -> None:
+    """Replace `sys.stdout` or `sys.stderr` where it is a pipe; files, terminals and what tests put there stay."""
+    stream = getattr(sys, name)
+    if stream is not getattr(sys, f"__{name}__") or not _is_pipe(stream):
+        return
+    patient = io.TextIOWrapper(
+        io.BufferedWriter(_BrokenPipeSafeFile(stream.fileno(), "w", closefd=False)),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+    setattr(sys, name, patient)
+
+
+def _is_pipe(stream: io.TextIOWrapper) -> bool:
+    try:
+        mode = os.fstat(stream.fileno()).st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
 
 TRACEBACK_VARIABLE = "OUTWEIGH_TRACEBACK"
 
@@ -21,18 +64,18 @@ def entry_point() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command line; answers go to stdout, complaints to stderr."""
     for name in ("stdout", "stderr"):
-        _prepare(name)
+        _prepare_stream(name)
     try:
         return _dispatch(arguments)
     except OutweighError as error:
-        return _complain(str(error), error.exit_code)
+        return _print_error(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return _complain("interrupted.", ExitCode.INTERRUPTED)
+        return _print_error("interrupted.", ExitCode.INTERRUPTED)
     except Exception as fault:  # the last line of defence: a user never sees a traceback unasked
-        return _our_bug(fault)
+        return _report_bug(fault)
 
 
-def _prepare(name: str) -> None:
+def _prepare_stream(name: str) -> None:
     """A closed stream, a reader who left, or a name that the terminal cannot show must not end the program."""
     if getattr(sys, name) is None:
         import os  # noqa: PLC0415 - only needed for a closed stream
@@ -40,7 +83,7 @@ def _prepare(name: str) -> None:
         setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123 - open until the process ends
     elif hasattr(getattr(sys, name), "reconfigure"):
         getattr(sys, name).reconfigure(errors="backslashreplace")
-        be_patient(name)
+        tolerate_broken_pipe(name)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
@@ -84,21 +127,21 @@ def _unknown_verb(name: str) -> str:
     return f"there is no verb {name!r}; there is {', '.join(VERBS)}.{hint}"
 
 
-def _complain(message: str, code: int) -> int:
-    from outweigh.cli.plain_words import say  # noqa: PLC0415 - only needed for a complaint
+def _print_error(message: str, code: int) -> int:
+    from outweigh.cli.console import print_escaped  # noqa: PLC0415 - only needed for a complaint
 
-    say(f"outweigh: {message}", to=sys.stderr)
+    print_escaped(f"outweigh: {message}", to=sys.stderr)
     return code
 
 
-def _our_bug(fault: Exception) -> int:
+def _report_bug(fault: Exception) -> int:
     import os  # noqa: PLC0415 - only needed when something is broken
     import traceback  # noqa: PLC0415
 
     if os.environ.get(TRACEBACK_VARIABLE):
         traceback.print_exception(fault)
     what = traceback.format_exception_only(fault)[-1].strip()
-    return _complain(
+    return _print_error(
         f"this is a bug in outweigh, not in your data: {what}. Run again with {TRACEBACK_VARIABLE}=1 for the details "
         "and please report them.",
         ExitCode.OUR_BUG,

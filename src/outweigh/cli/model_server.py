@@ -1,43 +1,98 @@
-"""`outweigh model-server`: the scripted model, for real agents, until Ctrl-C."""
+"""`outweigh model-server`: serve the scripted model to real agents until Ctrl-C, and log every request (`--ledger`)."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from threading import Event
+from typing import Any
+
+import msgspec
 
 from outweigh.cli.arguments import Parser
+from outweigh.cli.console import interruptible
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.interruptible import interruptible
-from outweigh.cli.ledger_file import told_to_ledger_file
 from outweigh.errors import UsageError
 from outweigh.testing.model_server import LedgerEntry, ModelServer, Totals
 from outweigh.testing.model_server.agent_commands import agent_commands
-from outweigh.testing.model_server.example import EXAMPLE
+from outweigh.testing.model_server.model_script import EXAMPLE_SCRIPT
 
-_PORTS = 65_536
+LedgerListener = Callable[[LedgerEntry], None]
+_SHOWN_KEY_LENGTH = 4
+_SECRET_LENGTH = 16
+
+
+@contextmanager
+def log_ledger(path: str | None, listen: LedgerListener, stop: Event) -> Iterator[LedgerListener]:
+    """A listener that also appends every entry to a file, one object per line, as it happens.
+
+    It is called in the server's thread; a file that cannot be written any more ends the serving, and then the program.
+    """
+    if path is None:
+        yield listen
+        return
+    faults: list[OSError] = []
+    with _open_ledger(path) as stream:
+
+        def tell(entry: LedgerEntry) -> None:
+            try:
+                stream.write(msgspec.json.encode(_ledger_line(entry)) + b"\n")
+            except OSError as fault:
+                faults.append(fault)
+                stop.set()
+            listen(entry)
+
+        yield tell
+    if faults:
+        raise _cannot_write(path, faults[0])
+
+
+def _open_ledger(path: str) -> FileIO:
+    try:
+        return FileIO(path, "a")
+    except OSError as fault:
+        raise _cannot_write(path, fault) from fault
+
+
+def _cannot_write(path: str, fault: OSError) -> UsageError:
+    return UsageError(f"--ledger {path} cannot be written: {fault.strerror}. Name another file.")
+
+
+def _ledger_line(entry: LedgerEntry) -> dict[str, Any]:
+    """The entry without its body, and with the end only of what may be a real key that somebody forgot to replace."""
+    fields: dict[str, Any] = msgspec.to_builtins(entry)
+    fields.pop("body")
+    key = entry.api_key
+    if key is not None and len(key) >= _SECRET_LENGTH:
+        fields["api_key"] = f"…{key[-_SHOWN_KEY_LENGTH:]}"
+    return fields
+
+
+_MAX_PORT = 65_536
 
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until somebody ends it, and say what was handed out."""
     options = _parser().parse_args(arguments)
     if options.example:
-        print(EXAMPLE, end="")
+        print(EXAMPLE_SCRIPT, end="")
         return ExitCode.SATISFIED
     if options.script is None:
         raise UsageError("name a script; `outweigh model-server --example` prints one that works as it is.")
     stop = Event()
     with (
-        told_to_ledger_file(options.ledger, _tell, stop) as tell,
+        log_ledger(options.ledger, _print_request, stop) as tell,
         interruptible(stop, Event()),
         ModelServer(Path(options.script), port=options.port, on_entry=tell) as server,
     ):
-        _greet(server.url)
+        _print_address(server.url)
         stop.wait()
-    _sum_up(server.totals())
+    _print_totals(server.totals())
     return ExitCode.SATISFIED
 
 
-def _greet(url: str) -> None:
+def _print_address(url: str) -> None:
     # Flushed, because a program that waits for the address may read it through a pipe.
     print(f"A scripted model listens at {url} until Ctrl-C. Lead an agent there with one of:\n")
     for command in agent_commands(url):
@@ -48,14 +103,14 @@ def _greet(url: str) -> None:
     sys.stdout.flush()
 
 
-def _tell(entry: LedgerEntry) -> None:
+def _print_request(entry: LedgerEntry) -> None:
     """One line per request, for whoever watches."""
     what = entry.rule or f"{entry.method} {entry.path}"
     said = "" if entry.problem is None else f" ({entry.problem})"
     print(f"{entry.number} {entry.model or '-'} {what}: {entry.ending}, {entry.status}{said}", file=sys.stderr)
 
 
-def _sum_up(totals: Totals) -> None:
+def _print_totals(totals: Totals) -> None:
     tokens = totals.tokens
     print(
         f"{totals.requests} requests, {totals.billed} with tokens: {tokens.input_tokens:,} input, "
@@ -64,9 +119,9 @@ def _sum_up(totals: Totals) -> None:
     )
 
 
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) >= _PORTS:
-        raise UsageError(f"--port {text}: a port is a number below {_PORTS}, 0 takes any that is free.")
+def _parse_port(text: str) -> int:
+    if not text.isdecimal() or int(text) >= _MAX_PORT:
+        raise UsageError(f"--port {text}: a port is a number below {_MAX_PORT}, 0 takes any that is free.")
     return int(text)
 
 
@@ -78,7 +133,7 @@ def _parser() -> Parser:
         allow_abbrev=False,
     )
     parser.add_argument("script", nargs="?", metavar="SCRIPT", help="what the model says (.toml or .json)")
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="the port (default: any that is free)")
+    parser.add_argument("--port", type=_parse_port, default=0, metavar="N", help="the port (default: any that is free)")
     parser.add_argument("--ledger", metavar="FILE", help="append every request and its tokens as a line of JSON")
     parser.add_argument("--example", action="store_true", help="print a script that works as it is")
     return parser

@@ -1,38 +1,84 @@
-"""`outweigh plan`: what the next experiment could see, and what it would cost."""
+"""`outweigh plan`: what the next experiment could detect, and what it would cost."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import isfinite
 
-from outweigh.cli.arguments import Parser, add_format_option, arms_to_compare, gather_evidence, show
+from outweigh.app.suite_selection import read_suite
+from outweigh.cli.arguments import Parser, add_format_option, arms_to_compare, gather_evidence, print_report
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.plan_numbers import amount, finite, number_between, sizes
-from outweigh.cli.suite_behind import experiments_behind
-from outweigh.cli.suite_choice import read_suite
-from outweigh.compare.comparison import compare
+from outweigh.compare.comparison import compare_arms
 from outweigh.compare.pilot import price_pilot, read_pilot
-from outweigh.compare.plan import Goal, Plan, Sizes, make_plan, state_components
+from outweigh.compare.sample_plan import OfferedSizes, PlanGoal, SamplePlan, plan_sample, state_components
+from outweigh.engine.load_suite import effective_repeats
 from outweigh.errors import UsageError
-from outweigh.report.plan_view import plan_report
-from outweigh.run.loading import usual_repeats
-from outweigh.stats.design import Prices
+from outweigh.model.suite import PolicySpec
+from outweigh.report.plan_page import plan_report
+from outweigh.stats.power import DesignPrices
 from outweigh.stats.variance import VarianceComponents
-from outweigh.task.suite import PolicySpec
-from outweigh.verdict.evidence_settings import MINIMUM_TASKS
-from outweigh.verdict.gated_metric import GATED, JUDGE_SCORE, PASS_RATE, Scale
+from outweigh.store.store import experiments_of
+from outweigh.verdict.evidence_settings import GATED_METRICS, JUDGE_SCORE, MINIMUM_TASKS, PASS_RATE, EffectScale
+
+MAX_SIZES = 20
+
+
+def number_between(low: float, high: float) -> Callable[[str], float]:
+    """A reader of numbers in that range."""
+
+    def read(text: str) -> float:
+        number = parse_finite(text)
+        if number is None or not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
+        return number
+
+    return read
+
+
+def parse_amount(text: str) -> float:
+    """Dollars."""
+    number = parse_finite(text)
+    if number is None or not 0 <= number <= 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an amount from 0 to 1,000,000 dollars")
+    return number
+
+
+def sizes_between(fewest: int, most: int) -> Callable[[str], tuple[int, ...]]:
+    """A reader of lists of whole numbers in that range, sorted."""
+
+    def read(text: str) -> tuple[int, ...]:
+        parts = [part.strip() for part in text.split(",")]
+        numbers = {int(part) for part in parts if part.isdecimal() and len(part) < 10}
+        if len(parts) > MAX_SIZES or len(numbers) < len(parts) or not fewest <= min(numbers) <= max(numbers) <= most:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a list of up to {MAX_SIZES} different whole numbers from {fewest} to {most:,}"
+            )
+        return tuple(sorted(numbers))
+
+    return read
+
+
+def parse_finite(text: str) -> float | None:
+    """The number that a text is; None where it is none, or none that could be reckoned with."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
 
 # What two passes or failures, or two tasks' deltas, can vary at most; for logs, runs that differ by a factor of e^10.
 LARGEST_OF_RATES = {"true": 2.0, "runs": 0.5, "candidate": 0.5, "baseline": 0.5}
 LARGEST_OF_LOGS = 100.0
 SMALLEST_VARIANCE = 1e-12
-TYPICAL = state_components(0.115, 0.06675, 0.06675)
+TYPICAL_VARIANCES = state_components(0.115, 0.06675, 0.06675)
 """Variances of pass rates that reproduce the published precision of 80 and 200 tasks with 1 to 10 repeats."""
 
-TYPICAL_DOUBT = "the variances are those of public benchmarks of agents, not of these tasks; a pilot would tell."
-JUDGED_DOUBT = (
+TYPICAL_CAVEAT = "the variances are those of public benchmarks of agents, not of these tasks; a pilot would tell."
+JUDGED_CAVEAT = (
     "how far scores of judges vary is not known yet: the variances are those of passes and failures in public "
     "benchmarks of agents, and scores between 0 and 1 mostly vary less; a pilot would tell."
 )
-FORM = "write true=X,runs=Y or true=X,candidate=Y,baseline=Z"
+COMPONENTS_FORM = "write true=X,runs=Y or true=X,candidate=Y,baseline=Z"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -42,7 +88,7 @@ def main(arguments: Sequence[str]) -> int:
         plan = _from_suite(options)
     else:
         plan = _from_pilot(options) if options.components is None else _from_components(options)
-    show(plan_report(plan), options.format)
+    print_report(plan_report(plan), options.format)
     return ExitCode.SATISFIED
 
 
@@ -68,7 +114,7 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--metric",
-        choices=tuple(GATED),
+        choices=tuple(GATED_METRICS),
         help="what to measure (default: pass_rate, or judge_score where the suite goes by its judges)",
     )
     parser.add_argument(
@@ -93,86 +139,92 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--tasks",
-        type=sizes(2, 100_000),
+        type=sizes_between(2, 100_000),
         default=(10, 20, 50, 100, 200),
         metavar="N,…",
         help="rows of the table (default: 10,20,50,100,200)",
     )
     parser.add_argument(
         "--repeats",
-        type=sizes(1, 1_000),
+        type=sizes_between(1, 1_000),
         default=(1, 3, 5, 10),
         metavar="N,…",
         help="its columns, and what may be bought (default: 1,3,5,10)",
     )
     parser.add_argument(
-        "--task-cost", type=amount, default=0.0, metavar="USD", help="making one task, once (default: %(default)s)"
+        "--task-cost",
+        type=parse_amount,
+        default=0.0,
+        metavar="USD",
+        help="making one task, once (default: %(default)s)",
     )
     parser.add_argument(
-        "--run-cost", type=amount, metavar="USD", help="one run (default: the mean of each arm of the pilot)"
+        "--run-cost", type=parse_amount, metavar="USD", help="one run (default: the mean of each arm of the pilot)"
     )
     add_format_option(parser)
     return parser
 
 
-def _from_pilot(options: argparse.Namespace) -> Plan:
+def _from_pilot(options: argparse.Namespace) -> SamplePlan:
     if not options.runs:
         raise UsageError("name the pilot's RUNS, or state its variances with --components true=X,runs=Y.")
-    options.metric = options.metric or _usual_metric(found.policy for found in experiments_behind(options.runs))
+    options.metric = options.metric or _default_metric(found.policy for found in experiments_of(options.runs))
     evidence = gather_evidence(options)
     baseline, candidates = arms_to_compare(options, evidence)
     if len(candidates) > 1:
         raise UsageError("plan takes one --candidate; plan for each by itself.")
-    comparison = compare(evidence, baseline, candidates[0])
-    gated = GATED[options.metric]
-    pilot = read_pilot(comparison, gated.metric, logs=gated.scale is Scale.RATIO)
+    comparison = compare_arms(evidence, baseline, candidates[0])
+    gated = GATED_METRICS[options.metric]
+    pilot = read_pilot(comparison, gated.metric, logs=gated.scale is EffectScale.RATIO)
     prices, doubts = price_pilot(comparison, options.task_cost)
     if options.run_cost is not None:
         prices, doubts = _stated_prices(options)
-    return make_plan(_goal(options), _offer(options), pilot.components, prices, pilot, doubts)
+    return plan_sample(_planning_goal(options), _offered_sizes(options), pilot.components, prices, pilot, doubts)
 
 
-def _from_components(options: argparse.Namespace) -> Plan:
-    if given := [option for option, value in _about_a_pilot(options).items() if value]:
+def _from_components(options: argparse.Namespace) -> SamplePlan:
+    if given := [option for option, value in _pilot_options(options).items() if value]:
         raise UsageError(f"--components stands in for a pilot; leave out {', '.join(given)}, or --components.")
     options.metric = options.metric or PASS_RATE
     prices, doubts = _stated_prices(options)
-    return make_plan(_goal(options), _offer(options), _components(options), prices, None, doubts)
+    return plan_sample(
+        _planning_goal(options), _offered_sizes(options), _parse_components(options), prices, None, doubts
+    )
 
 
-def _from_suite(options: argparse.Namespace) -> Plan:
+def _from_suite(options: argparse.Namespace) -> SamplePlan:
     """Before the first run: the suite's own size and caps, and variances as public benchmarks of agents show them."""
-    if given := [option for option, value in _about_a_pilot(options).items() if value]:
+    if given := [option for option, value in _pilot_options(options).items() if value]:
         raise UsageError(f"-c plans a suite that has not run; leave out {', '.join(given)}.")
     suite = read_suite(options.suite)
-    options.metric = options.metric or _usual_metric([suite.spec.policy])
-    if GATED[options.metric].scale is not Scale.POINTS and options.components is None:
+    options.metric = options.metric or _default_metric([suite.spec.policy])
+    if GATED_METRICS[options.metric].scale is not EffectScale.POINTS and options.components is None:
         raise UsageError(f"nothing is known yet about {options.metric}; state its variances with --components.")
     own_size = {len(suite.tasks)} - {1}  # nothing varies between tasks where there is one
-    offer = Sizes(
+    offer = OfferedSizes(
         tasks=tuple(sorted(own_size | {*options.tasks})),
-        repeats=tuple(sorted({usual_repeats(suite), *options.repeats})),
+        repeats=tuple(sorted({effective_repeats(suite), *options.repeats})),
         fewest_tasks=MINIMUM_TASKS,
     )
     cap = suite.spec.limits.budget_usd
     prices, doubts = _stated_prices(options)
     if options.run_cost is None and cap is not None:
-        prices = Prices(task_usd=options.task_cost, candidate_run_usd=cap, baseline_run_usd=cap)
+        prices = DesignPrices(task_usd=options.task_cost, candidate_run_usd=cap, baseline_run_usd=cap)
         doubts = (f"dollars are the most it could cost: every run at its cap of ${cap:g}.",)
     if options.components is not None:
-        return make_plan(_goal(options), offer, _components(options), prices, None, doubts)
-    doubt = JUDGED_DOUBT if options.metric == JUDGE_SCORE else TYPICAL_DOUBT
-    return make_plan(_goal(options), offer, TYPICAL, prices, None, (*doubts, doubt))
+        return plan_sample(_planning_goal(options), offer, _parse_components(options), prices, None, doubts)
+    doubt = JUDGED_CAVEAT if options.metric == JUDGE_SCORE else TYPICAL_CAVEAT
+    return plan_sample(_planning_goal(options), offer, TYPICAL_VARIANCES, prices, None, (*doubts, doubt))
 
 
-def _usual_metric(policies: Iterable[PolicySpec]) -> str:
+def _default_metric(policies: Iterable[PolicySpec]) -> str:
     """What the suites decide by: the pass rate, or the judges where these decide in its place."""
     gates = [policy.gates or () for policy in policies]
     judged = bool(gates) and all(JUDGE_SCORE in named and PASS_RATE not in named for named in gates)
     return JUDGE_SCORE if judged else PASS_RATE
 
 
-def _about_a_pilot(options: argparse.Namespace) -> dict[str, object]:
+def _pilot_options(options: argparse.Namespace) -> dict[str, object]:
     return {
         "RUNS": options.runs,
         "--baseline": options.baseline,
@@ -182,45 +234,45 @@ def _about_a_pilot(options: argparse.Namespace) -> dict[str, object]:
     }
 
 
-def _stated_prices(options: argparse.Namespace) -> tuple[Prices | None, tuple[str, ...]]:
+def _stated_prices(options: argparse.Namespace) -> tuple[DesignPrices | None, tuple[str, ...]]:
     if options.run_cost is None:
         return None, ("dollars are unknown: nobody said what a run costs; --run-cost USD does.",)
     run_usd = options.run_cost
-    return Prices(task_usd=options.task_cost, candidate_run_usd=run_usd, baseline_run_usd=run_usd), ()
+    return DesignPrices(task_usd=options.task_cost, candidate_run_usd=run_usd, baseline_run_usd=run_usd), ()
 
 
-def _goal(options: argparse.Namespace) -> Goal:
-    gated = GATED[options.metric]
-    return Goal(
+def _planning_goal(options: argparse.Namespace) -> PlanGoal:
+    gated = GATED_METRICS[options.metric]
+    return PlanGoal(
         metric=gated.name,
-        relative=gated.scale is Scale.RATIO,
+        relative=gated.scale is EffectScale.RATIO,
         effect=gated.margin if options.effect is None else options.effect,
         alpha=options.alpha,
         power=options.power,
     )
 
 
-def _offer(options: argparse.Namespace) -> Sizes:
-    return Sizes(tasks=options.tasks, repeats=options.repeats, fewest_tasks=MINIMUM_TASKS)
+def _offered_sizes(options: argparse.Namespace) -> OfferedSizes:
+    return OfferedSizes(tasks=options.tasks, repeats=options.repeats, fewest_tasks=MINIMUM_TASKS)
 
 
-def _components(options: argparse.Namespace) -> VarianceComponents:
-    named = [_component(part, options) for part in options.components.split(",")]
+def _parse_components(options: argparse.Namespace) -> VarianceComponents:
+    named = [_parse_component(part, options) for part in options.components.split(",")]
     parts = dict(named)
     if len(parts) < len(named) or parts.keys() not in ({"true", "runs"}, {"true", "candidate", "baseline"}):
-        raise UsageError(f"--components {options.components} does not name every variance once; {FORM}.")
+        raise UsageError(f"--components {options.components} does not name every variance once; {COMPONENTS_FORM}.")
     if sum(parts.values()) < SMALLEST_VARIANCE:
         raise UsageError(f"--components {options.components} leaves nothing to plan for: without variance no run errs.")
     runs = parts.get("runs", 0.0)
     return state_components(parts["true"], parts.get("candidate", runs), parts.get("baseline", runs))
 
 
-def _component(part: str, options: argparse.Namespace) -> tuple[str, float]:
+def _parse_component(part: str, options: argparse.Namespace) -> tuple[str, float]:
     name, _, text = part.strip().partition("=")
-    number = finite(text)
+    number = parse_finite(text)
     if name not in LARGEST_OF_RATES or number is None or number < 0:
-        raise UsageError(f"--components {options.components}: {part!r} is not a variance; {FORM}.")
-    rate = GATED[options.metric].scale is Scale.POINTS
+        raise UsageError(f"--components {options.components}: {part!r} is not a variance; {COMPONENTS_FORM}.")
+    rate = GATED_METRICS[options.metric].scale is EffectScale.POINTS
     largest = LARGEST_OF_RATES[name] if rate else LARGEST_OF_LOGS
     if number > largest:
         unit = "a rate from 0 to 1" if rate else "logs"

@@ -1,23 +1,34 @@
-"""How an experiment is going, on standard error: one line that changes, or a few that stay."""
+"""Progress of runs and judging on standard error, the summary at the end of a run, and the event log (`--events`)."""
 
 import os
+import shlex
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from io import FileIO
+from pathlib import Path
 from threading import Lock
 from time import monotonic
 from typing import TextIO
 
-from outweigh.record.status import EXCLUDED
-from outweigh.report.wording import visible
-from outweigh.run.events import Event, EventKind
-from outweigh.run.experiment import Progress
-from outweigh.run.plan import PlannedRun
+import msgspec
+
+from outweigh.engine.batch import EndReason
+from outweigh.engine.budget import Budget
+from outweigh.engine.events import EngineEvent, EventKind, EventListener
+from outweigh.engine.experiment import ExperimentProgress
+from outweigh.engine.trial_plan import PlannedRun
+from outweigh.errors import UsageError
+from outweigh.model.run_record import EXCLUDED_STATUSES
+from outweigh.report.formatting import escape_controls
 
 QUIET_EVERY = 100
 """Where the line cannot change, it is written once per so many results."""
 
 
-def tell(text: str, stream: TextIO) -> None:
+def write_notice(text: str, stream: TextIO) -> None:
     """Say something to whoever watches; that nobody does any more is no reason to stop."""
     try:
         stream.write(text)
@@ -27,7 +38,7 @@ def tell(text: str, stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-class ProgressLine:
+class RunProgress:
     """Listens to the engine. Per arm: trials with a result, how many passed; dollars, what runs, and time left."""
 
     def __init__(self, plan: Sequence[PlannedRun], stream: TextIO) -> None:
@@ -42,14 +53,14 @@ class ProgressLine:
         self._live = stream.isatty()
         self._lock = Lock()
 
-    def __enter__(self) -> "ProgressLine":
+    def __enter__(self) -> "RunProgress":
         return self
 
     def __exit__(self, *trouble: object) -> None:
         if self._live:
-            tell("\n", self._stream)
+            write_notice("\n", self._stream)
 
-    def resume(self, progress: Progress) -> None:
+    def resume(self, progress: ExperimentProgress) -> None:
         """Tell where an earlier engine got to."""
         self._done.update(progress.done)
         self._passed.update(progress.passed)
@@ -58,14 +69,14 @@ class ProgressLine:
         if self._done.total():
             self._say(f"{self._done.total()} of {self._total.total()} trials have a result already")
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: EngineEvent) -> None:
         """Take note of one moment."""
         with self._lock:
             if event.kind is EventKind.STARTED:
                 self._running += 1
             elif event.kind is EventKind.FINISHED and event.arm is not None:
                 self._running -= 1
-                counts = event.status not in EXCLUDED
+                counts = event.status not in EXCLUDED_STATUSES
                 self._done[event.arm] += counts
                 self._passed[event.arm] += counts and event.passed is True
                 self._spent += event.cost_usd or 0.0
@@ -77,13 +88,13 @@ class ProgressLine:
 
     def _show(self) -> None:
         if self._live:
-            tell(f"\r\x1b[K{self._line()}", self._stream)
+            write_notice(f"\r\x1b[K{self._line()}", self._stream)
         elif self._done.total() % QUIET_EVERY == 0:
             self._say(self._line())
 
     def _line(self) -> str:
         arms = "  ".join(
-            f"{visible(arm)} {self._done[arm]}/{total} ({self._passed[arm]} passed)"
+            f"{escape_controls(arm)} {self._done[arm]}/{total} ({self._passed[arm]} passed)"
             for arm, total in self._total.items()
         )
         return f"{arms}  ${self._spent:,.2f}  {self._running} running{self._time_left()}"
@@ -98,4 +109,127 @@ class ProgressLine:
 
     def _say(self, text: str) -> None:
         clear = "\r\x1b[K" if self._live else ""
-        tell(f"{clear}{visible(text)}\n", self._stream)
+        write_notice(f"{clear}{escape_controls(text)}\n", self._stream)
+
+
+class JudgingProgress:
+    """Listens to the judging: judgments so far, and dollars."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._live = stream.isatty()
+        self._judged = 0
+        self._spent = 0.0
+        self._shown = False
+        self._lock = Lock()
+
+    def __enter__(self) -> "JudgingProgress":
+        return self
+
+    def __exit__(self, *trouble: object) -> None:
+        if self._live and self._shown:
+            write_notice("\n", self._stream)
+
+    def __call__(self, event: EngineEvent) -> None:
+        """Take note of one moment."""
+        with self._lock:
+            if event.kind is EventKind.JUDGED:
+                self._judged += 1
+                self._spent += event.cost_usd or 0.0
+                self._show()
+            elif event.kind in (EventKind.NOTE, EventKind.STOPPED):
+                self._say(event.detail)
+
+    def _show(self) -> None:
+        line = f"{self._judged} judgments, ${self._spent:,.4f}"
+        if self._live:
+            write_notice(f"\r\x1b[K{line}", self._stream)
+            self._shown = True
+        elif self._judged % QUIET_EVERY == 0:
+            self._say(line)
+
+    def _say(self, words: str) -> None:
+        write_notice(("\r\x1b[K" if self._live else "") + f"{escape_controls(words)}\n", self._stream)
+
+
+MAX_REASONS = 5
+_NEXT_STEPS = {
+    EndReason.BUDGET: "raise the budget with --budget and run the same command again",
+    EndReason.INTERRUPTED: "run the same command again; nothing that finished is repeated",
+    EndReason.INCOMPLETE: "mend what failed and run the same command again; nothing that finished is repeated. "
+    "An arm or a task that was changed needs another store",
+}
+_UNKNOWN_COST_HINT = "nobody says what a run costs; set budget_usd under [limits], the most that one run may cost"
+
+
+def print_run_summary(
+    stop: EndReason, plan: Sequence[PlannedRun], progress: ExperimentProgress, budget: Budget, store: Path
+) -> None:
+    """Of the whole experiment, earlier engines included."""
+    done = len(plan) - len(progress.left)
+    write_notice(
+        f"{stop.value}: {done} of {len(plan)} trials have a result, {_describe_spending(progress)}\n", sys.stderr
+    )
+    if stop is EndReason.INCOMPLETE:
+        write_notice("".join(f"no result: {escape_controls(reason)}\n" for reason in _reasons(progress)), sys.stderr)
+    if stop in _NEXT_STEPS:
+        way = _UNKNOWN_COST_HINT if stop is EndReason.BUDGET and budget.is_blind else _NEXT_STEPS[stop]
+        write_notice(f"to go on: {way}\n", sys.stderr)
+    if _can_be_compared(plan, progress):
+        write_notice("".join(f"next: {escape_controls(command)}\n" for command in _next_commands(store)), sys.stderr)
+
+
+def _reasons(progress: ExperimentProgress) -> Iterator[str]:
+    """Why trials have no result, the commonest first."""
+    found = sorted(progress.lost.items(), key=lambda item: (-item[1], item[0]))
+    for (arm, why), trials in found[:MAX_REASONS]:
+        yield f"{arm}, {trials} {'trial' if trials == 1 else 'trials'}: {why}"
+    if len(found) > MAX_REASONS:
+        yield f"and {len(found) - MAX_REASONS} more reasons"
+
+
+def _describe_spending(progress: ExperimentProgress) -> str:
+    """Dollars that somebody told, and how many attempts nobody told of: an unknown cost is not $0."""
+    unknown = progress.paid.count(None)
+    if not unknown:
+        return f"${progress.spent_usd:,.4f} spent"
+    attempts = "1 attempt has" if unknown == 1 else f"{unknown} attempts have"
+    known = "" if unknown == len(progress.paid) else f"${progress.spent_usd:,.4f} spent, and "
+    return f"{known}{attempts} an unknown cost"
+
+
+def _can_be_compared(plan: Sequence[PlannedRun], progress: ExperimentProgress) -> bool:
+    """There are two arms at least, and every one has something to show."""
+    arms = {run.trial.arm for run in plan}
+    return len(arms) > 1 and all(progress.done.get(arm) for arm in arms)
+
+
+def _next_commands(store: Path) -> tuple[str, ...]:
+    page = store / "report.html"
+    return (
+        shlex.join(["outweigh", "verdict", str(store)]),
+        shlex.join(["outweigh", "report", str(store), "-o", str(page)]),
+    )
+
+
+def _open_event_log(path: str) -> FileIO:
+    try:
+        return FileIO(path, "a")
+    except OSError as fault:
+        raise UsageError(f"--events {path} cannot be written: {fault.strerror}.") from fault
+
+
+@contextmanager
+def log_events(path: str | None, listen: EventListener) -> Iterator[EventListener]:
+    """A listener that also appends every event to a file, one object per line, as it happens."""
+    if path is None:
+        yield listen
+        return
+    with _open_event_log(path) as stream:
+
+        def tell(event: EngineEvent) -> None:
+            moment = {"at": datetime.now(UTC), **msgspec.to_builtins(event)}
+            stream.write(msgspec.json.encode(moment) + b"\n")
+            listen(event)
+
+        yield tell

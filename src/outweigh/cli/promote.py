@@ -1,30 +1,62 @@
-"""`outweigh promote`: what was tested and is allowed, as a pull request; a plan of it unless --execute."""
+"""`outweigh promote`: the tested change as a pull request; only a plan of it unless `--execute`."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from outweigh.adapters.reporters.markdown import MarkdownReporter
-from outweigh.adapters.workspaces.upstream import GitUpstream
-from outweigh.cli.arguments import Parser, add_format_option, gather_evidence, reading_parser, show
+from outweigh.app.promote import PromotionProposal, PromotionResult, branch_name, promote
+from outweigh.app.promotion_basis import PromotionBasis, PromotionCandidate, decide_promotion, gather_basis
+from outweigh.cli.arguments import Parser, add_format_option, gather_evidence, print_report, reading_parser
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.forge_choice import add_forge_options, chosen_forge, require_forge
-from outweigh.cli.progress import tell
-from outweigh.cli.promotion_case import Case, Groundwork, decided_case, groundwork
-from outweigh.cli.setup_behind import setup_behind
+from outweigh.cli.progress import write_notice
 from outweigh.errors import UsageError
-from outweigh.ports.forges import ForgeError, PullRequestDraft
-from outweigh.record.secrecy import without_passwords
-from outweigh.report.promotion_body import bounded, with_identity
-from outweigh.report.promotion_view import Carried, Destination, Promotion, promotion_report, proposal_title
-from outweigh.report.setup_view import with_setup
-from outweigh.report.verdict_view import verdict_report
-from outweigh.report.wording import visible
-from outweigh.run.promoting import Promoted, Proposal, branch_name, promote
-from outweigh.verdict.standing import refusals, verdict_refusals
-from outweigh.verdict.verdict import Decision
+from outweigh.forge.plain_git import forge_name_of_host, parse_project
+from outweigh.model.redact import redact_passwords
+from outweigh.plugins import load_adapter
+from outweigh.ports.forges import Forge, ForgeError, ForgeProject, PullRequestDraft
+from outweigh.report.formatting import escape_controls
+from outweigh.report.promotion_page import (
+    Promotion,
+    PromotionOutcome,
+    PromotionTarget,
+    add_hashes,
+    promotion_report,
+    pull_request_title,
+    truncate_body,
+)
+from outweigh.report.render_markdown import MarkdownReporter
+from outweigh.report.setup_changes import add_setup_changes
+from outweigh.report.verdict_page import verdict_report
+from outweigh.store.store import setup_of_arms
+from outweigh.verdict.decision import Decision
+from outweigh.verdict.promotion import promotion_refusals, verdict_refusals
+from outweigh.workspace.remote_git import GitUpstream
+
+
+def add_forge_options(parser: Parser) -> None:
+    """Who is asked to open the pull request, and how it is dressed."""
+    parser.add_argument("--forge", metavar="NAME", help="github, gitlab or git (default: by the remote's host)")
+    parser.add_argument("--api", metavar="URL", help="the forge's API, where it is not the well-known one")
+    parser.add_argument("--reviewer", metavar="NAME", action="append", default=[], help="ask this person or ORG/TEAM")
+    parser.add_argument("--label", metavar="NAME", action="append", default=[], help="add this label")
+    parser.add_argument("--draft", action="store_true", help="open it as a draft")
+
+
+def choose_forge(options: argparse.Namespace, address: str) -> tuple[Forge, ForgeProject]:
+    """The forge and the project there, by the address of the remote."""
+    project = parse_project(address, options.api)
+    return cast("Forge", load_adapter("forge", options.forge or forge_name_of_host(project.host))), project
+
+
+def require_forge(forge: Forge, project: ForgeProject) -> None:
+    """Before anything is made: whether the forge can be asked at all."""
+    if missing := forge.missing(project):
+        raise UsageError(
+            f"forge {forge.name} cannot be asked: {missing} Or push the branch alone: --forge git. Nothing was made."
+        )
+
 
 # The rule is the suite's: a promotion takes no option of `verdict` that could bend it.
 _SUITE_RULES: dict[str, Any] = {
@@ -41,12 +73,12 @@ _SUITE_RULES: dict[str, Any] = {
 def main(arguments: Sequence[str]) -> int:
     """Plan, or carry out."""
     options = _parser().parse_intermixed_args(arguments)
-    case = decided_case(options)
+    case = decide_promotion(options)
     try:
         answer = _promotion(case, options)
     except ForgeError as fault:
-        raise UsageError(f"{visible(str(fault))} Nothing was made.") from fault
-    show(promotion_report(answer), options.format)
+        raise UsageError(f"{escape_controls(str(fault))} Nothing was made.") from fault
+    print_report(promotion_report(answer), options.format)
     if not answer.refusals:
         return ExitCode.SATISFIED
     undecided = case.verdict.decision is Decision.INCONCLUSIVE
@@ -75,49 +107,57 @@ def _parser() -> Parser:
     return parser
 
 
-def _promotion(case: Case, options: argparse.Namespace) -> Promotion:
+def _promotion(case: PromotionCandidate, options: argparse.Namespace) -> Promotion:
     """What the answer is; nothing leaves the machine unless it is allowed and asked for."""
     if refused := verdict_refusals(case.verdict, case.comparison.evidence_sha256):
-        return _answer(case, refused, None, None)
+        return _promotion_answer(case, refused, None, None)
     with GitUpstream.open(Path(options.repo), options.remote) as upstream:
-        ground = groundwork(case, options, upstream)
-        forge, project = chosen_forge(options, upstream.address)
-        destination = _destination(case, ground, without_passwords(upstream.address), forge.name)
-        refused = refusals(ground.standing)
+        ground = gather_basis(case, options, upstream)
+        forge, project = choose_forge(options, upstream.address)
+        destination = _destination(case, ground, redact_passwords(upstream.address), forge.name)
+        refused = promotion_refusals(ground.standing)
         if refused or not options.execute or not ground.changes:
-            return _answer(case, refused, destination, None)
+            return _promotion_answer(case, refused, destination, None)
         require_forge(forge, project)
         proposal = _proposal(case, ground, destination, options)
         done = promote(
-            proposal, upstream, forge, project, lambda step: tell(f"outweigh: {visible(step)}\n", sys.stderr)
+            proposal,
+            upstream,
+            forge,
+            project,
+            lambda step: write_notice(f"outweigh: {escape_controls(step)}\n", sys.stderr),
         )
-    return _answer(case, (), destination, done)
+    return _promotion_answer(case, (), destination, done)
 
 
-def _destination(case: Case, ground: Groundwork, remote: str, forge: str) -> Destination:
+def _destination(case: PromotionCandidate, ground: PromotionBasis, remote: str, forge: str) -> PromotionTarget:
     left = {change.path for change in ground.changes}
     fingerprint = case.experiment.arms[case.candidate]
-    return Destination(
+    return PromotionTarget(
         remote=remote,
         forge=forge,
         into=ground.into,
         onto=ground.onto,
         branch=branch_name(case.comparison.evidence_sha256, fingerprint, ground.into),
-        title=proposal_title(case.experiment.suite, _called(case, case.baseline), _called(case, case.candidate)),
+        title=pull_request_title(
+            case.experiment.suite, _arm_title(case, case.baseline), _arm_title(case, case.candidate)
+        ),
         changes=tuple(change for change in ground.overlay_changes if change.path in left),
         notes=ground.notes,
     )
 
 
-def _called(case: Case, arm: str) -> str:
+def _arm_title(case: PromotionCandidate, arm: str) -> str:
     """An arm from git goes by its ref, which says more than base and head."""
     origin = case.experiment.origins.get(arm)
     return arm if origin is None else origin.ref
 
 
-def _proposal(case: Case, ground: Groundwork, destination: Destination, options: argparse.Namespace) -> Proposal:
+def _proposal(
+    case: PromotionCandidate, ground: PromotionBasis, destination: PromotionTarget, options: argparse.Namespace
+) -> PromotionProposal:
     evidence = case.comparison.evidence_sha256
-    return Proposal(
+    return PromotionProposal(
         onto=ground.onto,
         folder=ground.folder,
         changes=ground.changes,
@@ -135,20 +175,25 @@ def _proposal(case: Case, ground: Groundwork, destination: Destination, options:
     )
 
 
-def _body(case: Case, ground: Groundwork, options: argparse.Namespace) -> str:
+def _body(case: PromotionCandidate, ground: PromotionBasis, options: argparse.Namespace) -> str:
     verdict = verdict_report(case.verdict, case.comparison, case.policy.source)
-    page = with_setup(verdict, setup_behind(options.runs, case.baseline, [case.candidate]))
+    page = add_setup_changes(verdict, setup_of_arms(options.runs, case.baseline, [case.candidate]))
     fingerprints = {name: case.experiment.arms[name] for name in (case.baseline, case.candidate)}
     evidence = case.comparison.evidence_sha256
-    whole = with_identity(page, evidence_sha256=evidence, fingerprints=fingerprints, onto=ground.onto)
-    return bounded(MarkdownReporter().render(whole))
+    whole = add_hashes(page, evidence_sha256=evidence, fingerprints=fingerprints, onto=ground.onto)
+    return truncate_body(MarkdownReporter().render(whole))
 
 
-def _answer(case: Case, refused: tuple[str, ...], destination: Destination | None, done: Promoted | None) -> Promotion:
+def _promotion_answer(
+    case: PromotionCandidate,
+    refused: tuple[str, ...],
+    destination: PromotionTarget | None,
+    done: PromotionResult | None,
+) -> Promotion:
     carried = None
     if done is not None:
         found = done.pull_request
-        carried = Carried(url=found.url, number=found.number, commit=done.commit, opened=done.opened)
+        carried = PromotionOutcome(url=found.url, number=found.number, commit=done.commit, opened=done.opened)
     return Promotion(
         baseline=case.baseline,
         candidate=case.candidate,

@@ -1,4 +1,4 @@
-"""`outweigh report`: everything about a baseline and its candidates, as one file."""
+"""`outweigh report`: a baseline and its candidates as one file; `--check` says whether such a file is out of date."""
 
 import argparse
 import shlex
@@ -6,13 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from outweigh import __version__
-from outweigh.adapters.reporters.csv import CsvReporter
-from outweigh.adapters.reporters.html import HtmlReporter
-from outweigh.adapters.reporters.json import JsonReporter
-from outweigh.adapters.reporters.junit import JunitReporter
-from outweigh.adapters.reporters.markdown import MarkdownReporter
-from outweigh.adapters.stores.experiment_file import Experiment
-from outweigh.adapters.stores.whole_file import write_whole
+from outweigh.app.policy_choice import ChosenPolicy, add_policy_options, choose_policy
 from outweigh.cli.arguments import (
     Parser,
     add_arm_options,
@@ -20,28 +14,64 @@ from outweigh.cli.arguments import (
     add_inference_options,
     arms_to_compare,
     gather_evidence,
+    print_report,
     reading_parser,
-    show,
 )
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.policy_options import ChosenPolicy, add_policy_options, chosen_policy
-from outweigh.cli.report_check import check_report
-from outweigh.cli.setup_behind import setup_behind
-from outweigh.cli.suite_behind import experiment_behind, profile_for
-from outweigh.compare.comparison import Comparison, compare
-from outweigh.compare.delta_inference import Method
+from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence
-from outweigh.compare.inference import Population, infer
-from outweigh.compare.judge_panel import judge_panel
-from outweigh.compare.ladder import Ladder, climb
+from outweigh.compare.inference import IntervalMethod, Population, infer
+from outweigh.compare.judge_agreement import summarise_judges
+from outweigh.compare.ladder import Ladder, compare_tiers
 from outweigh.errors import UsageError
 from outweigh.ports.reporters import Reporter
 from outweigh.report.document import Report
-from outweigh.report.report_contract import Judged, Provenance
-from outweigh.report.report_view import joint_report
-from outweigh.report.setup_view import with_setup
-from outweigh.report.wording import visible
-from outweigh.score.profile import PROFILES
+from outweigh.report.formatting import escape_controls
+from outweigh.report.json_output import JsonReporter
+from outweigh.report.render_csv import CsvReporter
+from outweigh.report.render_html import HtmlReporter
+from outweigh.report.render_junit import JunitReporter
+from outweigh.report.render_markdown import MarkdownReporter
+from outweigh.report.report_page import Provenance, ReportedCandidate, candidates_report
+from outweigh.report.setup_changes import add_setup_changes
+from outweigh.report.stamp import ReportStamp, read_stamp
+from outweigh.score.composite import PROFILES
+from outweigh.store.durable_files import write_atomic
+from outweigh.store.experiment_file import ExperimentFile
+from outweigh.store.store import choose_profile, setup_of_arms, single_experiment
+
+
+def check_report(target: Path, options: argparse.Namespace) -> ExitCode:
+    """Say fresh or stale, and exit 0 or 1. Only the records of the report's own arms count."""
+    stamp = read_stamp(_read_report(target))
+    if stamp is None:
+        raise UsageError(f"{target} is not a report of outweigh, or not one that can be checked (.html, .md, .json).")
+    changed = _find_change(stamp, gather_evidence(options))
+    name = escape_controls(str(target))
+    if changed is None:
+        print(f"fresh: {name} rests on these records")
+        return ExitCode.SATISFIED
+    print(
+        f"STALE: {escape_controls(changed)} since {name} was written. Write it again, and do not rely on it until then."
+    )
+    return ExitCode.NOT_SATISFIED
+
+
+def _find_change(stamp: ReportStamp, evidence: Evidence) -> str | None:
+    arms = (stamp.baseline, *stamp.candidates)
+    if gone := [arm for arm in arms if arm not in evidence.arms]:
+        return f"the records of {', '.join(gone)} have gone"
+    if evidence.sha256(*arms) != stamp.evidence_sha256:
+        return f"the records of {', '.join(arms)} have changed"
+    return None
+
+
+def _read_report(target: Path) -> str:
+    try:
+        return target.read_text(errors="replace")
+    except OSError as fault:
+        raise UsageError(f"--check {target}: {fault.strerror}.") from fault
+
 
 REPORTERS: dict[str, type[Reporter]] = {
     ".html": HtmlReporter,
@@ -60,17 +90,17 @@ def main(arguments: Sequence[str]) -> int:
     options = report_parser().parse_intermixed_args(arguments)
     if options.check is not None:
         return check_report(Path(options.check), options)
-    policy, command = chosen_policy(options), shlex.join(["outweigh", "report", *arguments])
+    policy, command = choose_policy(options), shlex.join(["outweigh", "report", *arguments])
     if options.output is None:
-        show(whole_report(options, policy, command), "text")
+        print_report(build_report(options, policy, command), "text")
         return ExitCode.SATISFIED
     target = Path(options.output)
     reporter = REPORTERS.get(target.suffix)
     if reporter is None:
         raise UsageError(f"-o {target}: the name must end in one of {', '.join(REPORTERS)}.")
-    report = whole_report(options, policy, command)
-    write_whole(target, [reporter().render(report).encode()])
-    print(f"{visible(report.headline)}\nwritten to {visible(str(target))}")
+    report = build_report(options, policy, command)
+    write_atomic(target, [reporter().render(report).encode()])
+    print(f"{escape_controls(report.headline)}\nwritten to {escape_controls(str(target))}")
     return ExitCode.SATISFIED
 
 
@@ -89,13 +119,13 @@ def report_parser() -> Parser:
     return parser
 
 
-def whole_report(options: argparse.Namespace, policy: ChosenPolicy, command: str) -> Report:
+def build_report(options: argparse.Namespace, policy: ChosenPolicy, command: str) -> Report:
     """Everything about the runs that the options name, before it has a format."""
     evidence = gather_evidence(options)
     baseline, candidates = arms_to_compare(options, evidence, several=True)
-    profile = PROFILES[profile_for(options.profile, options.runs)]
-    comparisons = [compare(evidence, baseline, name, profile) for name in candidates]
-    experiment = experiment_behind(options.runs)
+    profile = PROFILES[choose_profile(options.profile, options.runs)]
+    comparisons = [compare_arms(evidence, baseline, name, profile) for name in candidates]
+    experiment = single_experiment(options.runs)
     provenance = Provenance(
         outweigh_version=__version__,
         command=command,
@@ -107,25 +137,27 @@ def whole_report(options: argparse.Namespace, policy: ChosenPolicy, command: str
         seed=options.seed,
         evidence_sha256=evidence.sha256(baseline, *candidates),
     )
-    answer = joint_report(_judge(options, policy, comparisons), provenance, _ladder(evidence, experiment))
-    return with_setup(answer, setup_behind(options.runs, baseline, candidates))
+    answer = candidates_report(_decide_all(options, policy, comparisons), provenance, _ladder(evidence, experiment))
+    return add_setup_changes(answer, setup_of_arms(options.runs, baseline, candidates))
 
 
-def _ladder(evidence: Evidence, experiment: Experiment | None) -> Ladder | None:
+def _ladder(evidence: Evidence, experiment: ExperimentFile | None) -> Ladder | None:
     """The suite's tiers, where it has several and all of them have runs."""
     tiers = {} if experiment is None else experiment.tiers
     if len(tiers) < 2 or not tiers.keys() <= evidence.arms.keys():
         return None
-    return climb(evidence, sorted(tiers, key=lambda arm: tiers[arm]))
+    return compare_tiers(evidence, sorted(tiers, key=lambda arm: tiers[arm]))
 
 
-def _judge(options: argparse.Namespace, policy: ChosenPolicy, comparisons: Sequence[Comparison]) -> list[Judged]:
+def _decide_all(
+    options: argparse.Namespace, policy: ChosenPolicy, comparisons: Sequence[Comparison]
+) -> list[ReportedCandidate]:
     population = Population(options.infer)
     return [
-        Judged(
+        ReportedCandidate(
             comparison=comparison,
-            inference=infer(comparison, population=population, method=Method.T, seed=options.seed),
-            panel=judge_panel(comparison.judging, options.seed),
+            inference=infer(comparison, population=population, method=IntervalMethod.T, seed=options.seed),
+            panel=summarise_judges(comparison.judging, options.seed),
             verdict=verdict,
         )
         for comparison, verdict in zip(comparisons, policy.decide(comparisons), strict=True)

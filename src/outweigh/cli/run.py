@@ -1,4 +1,4 @@
-"""`outweigh run`: attempt every trial of a suite, and leave records that can be trusted."""
+"""`outweigh run`: attempt every trial of a suite and store the records."""
 
 import argparse
 import sys
@@ -6,48 +6,57 @@ from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 
-from outweigh.adapters.stores.run_store import FolderRunStore
-from outweigh.adapters.workspaces.wastebin import Wastebin
-from outweigh.cli.allowed_hosts import allowed_hosts
-from outweigh.cli.amounts import dollars, jobs, repeats
-from outweigh.cli.arguments import Parser, price_tables
-from outweigh.cli.event_file import told_to_file
+from outweigh.app.build_engine import (
+    Scratch,
+    SuiteAdapters,
+    build_engine_deps,
+    engine_label,
+    load_suite_adapters,
+    open_model_gateway,
+    scratch_folder,
+    sweep_scratch,
+)
+from outweigh.app.judge import STOPS_BEFORE_JUDGING, judge_after_run, judge_spending, prepare_judges
+from outweigh.app.preflight_suite import require_preflight
+from outweigh.app.prepare_store import add_reuse_options, begin_store, note_drift
+from outweigh.app.suite_sandbox import open_allowed_hosts
+from outweigh.app.suite_selection import add_suite_options, choose_suite, nothing_to_compare
+from outweigh.cli.arguments import Parser, parse_dollars, parse_jobs, parse_repeats, price_tables
+from outweigh.cli.console import interruptible
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.interruptible import interruptible
-from outweigh.cli.judging_after_run import BEFORE_JUDGING, judge_afterwards, prepare_judges, spent_on_judges
-from outweigh.cli.model_gateway import model_gateway
-from outweigh.cli.progress import ProgressLine, tell
-from outweigh.cli.reusing import add_reuse_options, begin_store, note_drift
-from outweigh.cli.run_ending import say_how_it_ended
-from outweigh.cli.scratch_folder import Scratch, scratch_folder, sweep_scratch
-from outweigh.cli.suite_choice import add_suite_options, chosen_suite, nothing_to_compare
-from outweigh.cli.trying import require_preflight
-from outweigh.cli.workshop import Equipment, equip, label_of, workshop
+from outweigh.cli.progress import RunProgress, log_events, print_run_summary, write_notice
+from outweigh.engine.attempt import EngineDeps
+from outweigh.engine.batch import EndReason
+from outweigh.engine.budget import Budget
+from outweigh.engine.experiment import (
+    close_abandoned_attempts,
+    experiment_progress,
+    run_experiment,
+    sequential_decision,
+)
+from outweigh.engine.load_suite import LoadedSuite, effective_repeats
+from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.errors import UsageError
-from outweigh.run.batch import Stop
-from outweigh.run.budget import Budget
-from outweigh.run.experiment import clear_up, conduct, decided_by, progress_of
-from outweigh.run.loading import LoadedSuite, usual_repeats
-from outweigh.run.plan import PlannedRun, plan_runs
-from outweigh.run.workshop import Workshop
-from outweigh.task.suite import Executor
-from outweigh.verdict.gated_metric import JUDGE_SCORE
+from outweigh.model.suite import Executor
+from outweigh.store.run_store import FolderRunStore
+from outweigh.verdict.evidence_settings import JUDGE_SCORE
+from outweigh.workspace.trash import Trash
 
 SHOWN_RUNS = 10
 
-CODES = {
-    Stop.DONE: ExitCode.SATISFIED,
-    Stop.DECIDED: ExitCode.SATISFIED,
-    Stop.INCOMPLETE: ExitCode.UNUSABLE_EVIDENCE,
-    Stop.BUDGET: ExitCode.BUDGET_EXHAUSTED,
-    Stop.INTERRUPTED: ExitCode.INTERRUPTED,
+RUN_EXIT_CODES = {
+    EndReason.DONE: ExitCode.SATISFIED,
+    EndReason.DECIDED: ExitCode.SATISFIED,
+    EndReason.INCOMPLETE: ExitCode.UNUSABLE_EVIDENCE,
+    EndReason.BUDGET: ExitCode.BUDGET_EXHAUSTED,
+    EndReason.INTERRUPTED: ExitCode.INTERRUPTED,
 }
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run, or go on with, an experiment."""
     options = run_parser().parse_args(arguments)
-    with chosen_suite(options) as suite:
+    with choose_suite(options) as suite:
         if (why := nothing_to_compare(suite, options)) is not None:
             print(why)
             return ExitCode.SATISFIED
@@ -60,50 +69,50 @@ def run_suite(suite: LoadedSuite, options: argparse.Namespace) -> int:
     folder = Path(options.output or Path("outweigh-runs") / suite.spec.name)
     if suite.spec.executor is Executor.HARBOR:
         return _through_harbor(suite, options, plan, folder)
-    equipment = equip(suite)
+    equipment = load_suite_adapters(suite)
     if options.dry_run:
-        return _describe(plan, suite, equipment, folder)
+        return _print_plan(plan, suite, equipment, folder)
     with FolderRunStore.open(folder) as store:
         begin_store(store, suite, plan, options, equipment.secrets.values())
         prepare_judges(folder, suite)
-        _sweep(equipment, folder)
+        _remove_leftovers(equipment, folder)
         with (
             scratch_folder(folder) as scratch,
-            Wastebin(scratch / "waste") as wastebin,
-            allowed_hosts(suite.spec.sandbox) as hosts,
-            model_gateway(suite, equipment) as gateway,
+            Trash(scratch / "waste") as wastebin,
+            open_allowed_hosts(suite.spec.sandbox) as hosts,
+            open_model_gateway(suite, equipment) as gateway,
         ):
-            require_preflight(folder, suite, scratch=scratch, label=label_of(folder), go_on=options.yes)
-            shop = workshop(
+            require_preflight(folder, suite, scratch=scratch, label=engine_label(folder), go_on=options.yes)
+            shop = build_engine_deps(
                 suite,
                 equipment,
                 store,
-                label_of(folder),
+                engine_label(folder),
                 Scratch(folder=scratch, remove=wastebin.remove),
                 cancel=Event(),
                 gateway=gateway,
                 hosts=hosts,
             )
             stop = _run(options, suite, plan, shop, store)
-        if suite.spec.judges and stop in BEFORE_JUDGING:
+        if suite.spec.judges and stop in STOPS_BEFORE_JUDGING:
             stop = _judge(options, suite, plan, store) or stop
-    return CODES[stop]
+    return RUN_EXIT_CODES[stop]
 
 
 def _through_harbor(suite: LoadedSuite, options: argparse.Namespace, plan: Sequence[PlannedRun], folder: Path) -> int:
     """The same suite and the same store; the runs are made elsewhere."""
-    from outweigh.cli.harbor_run import describe_jobs, harbor_work  # noqa: PLC0415 - only where Harbor is asked for
+    from outweigh.app.run_harbor import describe_jobs, prepare_harbor_run  # noqa: PLC0415 - only where Harbor is asked for
 
     if options.dry_run:
         return describe_jobs(suite, options, plan, folder)
-    work = harbor_work(suite, options)
+    work = prepare_harbor_run(suite, options)
     with FolderRunStore.open(folder) as store:
         begin_store(store, suite, plan, options, work.secrets)
         prepare_judges(folder, suite)
         stop = work.run(options, plan, store)
-        if suite.spec.judges and stop in BEFORE_JUDGING:
+        if suite.spec.judges and stop in STOPS_BEFORE_JUDGING:
             stop = _judge(options, suite, plan, store) or stop
-    return CODES[stop]
+    return RUN_EXIT_CODES[stop]
 
 
 def _plan(suite: LoadedSuite, options: argparse.Namespace) -> tuple[PlannedRun, ...]:
@@ -116,58 +125,58 @@ def _plan(suite: LoadedSuite, options: argparse.Namespace) -> tuple[PlannedRun, 
             "--until-decided: judges are asked when all trials have ended, so their gate cannot decide before. "
             "Leave it out, or take judge_score out of the gates."
         )
-    repeats = options.repeats or usual_repeats(suite)
+    repeats = options.repeats or effective_repeats(suite)
     tasks = [task.id for task in suite.tasks]
     return plan_runs(tasks, list(suite.arms), repeats, suite.spec.seed, task_by_task=options.until_decided)
 
 
-def _sweep(equipment: Equipment, folder: Path) -> None:
+def _remove_leftovers(equipment: SuiteAdapters, folder: Path) -> None:
     """Processes first: they might still write to the folders."""
-    left = [*equipment.sandboxes.sweep(f"{label_of(folder)}:"), sweep_scratch(folder)]
+    left = [*equipment.sandboxes.sweep(f"{engine_label(folder)}:"), sweep_scratch(folder)]
     for what in filter(None, left):
-        tell(f"outweigh: removed what an earlier engine left behind: {what}\n", sys.stderr)
+        write_notice(f"outweigh: removed what an earlier engine left behind: {what}\n", sys.stderr)
 
 
 def _run(
-    options: argparse.Namespace, suite: LoadedSuite, plan: Sequence[PlannedRun], shop: Workshop, store: FolderRunStore
-) -> Stop:
+    options: argparse.Namespace, suite: LoadedSuite, plan: Sequence[PlannedRun], shop: EngineDeps, store: FolderRunStore
+) -> EndReason:
     spec, drain = suite.spec, Event()
     for repair in store.repairs:
-        tell(f"outweigh: {repair}\n", sys.stderr)
+        write_notice(f"outweigh: {repair}\n", sys.stderr)
     with (
-        ProgressLine(plan, sys.stderr) as line,
-        told_to_file(options.events, line) as listen,
+        RunProgress(plan, sys.stderr) as line,
+        log_events(options.events, line) as listen,
         interruptible(drain, shop.cancel),
     ):
-        clear_up(shop, plan, store.abandoned(), listen)
-        progress = progress_of(plan, store)
+        close_abandoned_attempts(shop, plan, store.abandoned(), listen)
+        progress = experiment_progress(plan, store)
         line.resume(progress)
-        budget = Budget(_left(options, suite, spent_on_judges(store)), spec.limits.budget_usd, progress.paid)
-        decided = decided_by(spec, store, shop.tasks, price_tables(None)) if options.until_decided else None
-        stop = conduct(
+        budget = Budget(_remaining_budget(options, suite, judge_spending(store)), spec.limits.budget_usd, progress.paid)
+        decided = sequential_decision(spec, store, shop.tasks, price_tables(None)) if options.until_decided else None
+        stop = run_experiment(
             shop, spec, progress, jobs=options.jobs, budget=budget, decided=decided, drain=drain, listen=listen
         )
     note_drift(store, suite)
-    say_how_it_ended(stop, plan, progress_of(plan, store), budget, store.folder)
+    print_run_summary(stop, plan, experiment_progress(plan, store), budget, store.folder)
     return stop
 
 
 def _judge(
     options: argparse.Namespace, suite: LoadedSuite, plan: Sequence[PlannedRun], store: FolderRunStore
-) -> Stop | None:
+) -> EndReason | None:
     """Why the command ends otherwise than its runs did; whatever judges do, runs that are done stay done."""
-    left = _left(options, suite, progress_of(plan, store).spent_usd)
-    stop = judge_afterwards(suite, store, jobs=options.jobs, cap_usd=left, events=options.events)
-    return stop if stop is Stop.INTERRUPTED else None
+    left = _remaining_budget(options, suite, experiment_progress(plan, store).spent_usd)
+    stop = judge_after_run(suite, store, jobs=options.jobs, cap_usd=left, events=options.events)
+    return stop if stop is EndReason.INTERRUPTED else None
 
 
-def _left(options: argparse.Namespace, suite: LoadedSuite, spent_usd: float) -> float | None:
+def _remaining_budget(options: argparse.Namespace, suite: LoadedSuite, spent_usd: float) -> float | None:
     """What is left of the experiment's purse once somebody else has been paid."""
     cap: float | None = options.budget or suite.spec.budget_usd
     return None if cap is None else cap - spent_usd
 
 
-def _describe(plan: Sequence[PlannedRun], suite: LoadedSuite, equipment: Equipment, folder: Path) -> int:
+def _print_plan(plan: Sequence[PlannedRun], suite: LoadedSuite, equipment: SuiteAdapters, folder: Path) -> int:
     shape = f"{len(suite.tasks)} tasks × {len(suite.arms)} arms"
     rooms = equipment.sandboxes.name
     print(f"{suite.spec.name}: {shape}, {len(plan)} runs in {rooms} sandboxes, to be kept in {folder}")
@@ -189,12 +198,14 @@ def run_parser() -> Parser:
     """The options of `outweigh run`."""
     parser = Parser(prog="outweigh run", description="Attempt every trial of a suite.", allow_abbrev=False)
     add_suite_options(parser)
-    parser.add_argument("-k", "--repeats", type=repeats, metavar="N", help="repeats (default: the suite's, else 5)")
-    parser.add_argument("-j", "--jobs", type=jobs, default=2, metavar="N", help="at once (default: %(default)s)")
+    parser.add_argument(
+        "-k", "--repeats", type=parse_repeats, metavar="N", help="repeats (default: the suite's, else 5)"
+    )
+    parser.add_argument("-j", "--jobs", type=parse_jobs, default=2, metavar="N", help="at once (default: %(default)s)")
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="the store (default: outweigh-runs/NAME); resumed if it exists"
     )
-    parser.add_argument("--budget", type=dollars, metavar="USD", help="stop before the run that could exceed it")
+    parser.add_argument("--budget", type=parse_dollars, metavar="USD", help="stop before the run that could exceed it")
     parser.add_argument(
         "--executor",
         choices=[each.value for each in Executor],

@@ -1,4 +1,4 @@
-"""The verbs, with the line that `outweigh --help` shows. A verb's module is imported when it is called."""
+"""The verbs and the line that `outweigh --help` shows for each. A verb's module is imported when it is called."""
 
 from typing import NamedTuple
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from outweigh.app.policy_choice import add_policy_options, choose_policy
 from outweigh.cli.arguments import (
     Parser,
     add_arm_options,
@@ -9,18 +10,16 @@ from outweigh.cli.arguments import (
     add_inference_options,
     arms_to_compare,
     gather_evidence,
+    print_report,
     reading_parser,
-    show,
 )
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.policy_options import add_policy_options, chosen_policy
-from outweigh.cli.setup_behind import setup_behind
-from outweigh.cli.suite_behind import profile_for
-from outweigh.compare.comparison import compare
-from outweigh.report.setup_view import with_setup
-from outweigh.report.verdict_view import verdicts_report
-from outweigh.score.profile import PROFILES
-from outweigh.verdict.verdict import Decision, Verdict
+from outweigh.compare.comparison import compare_arms
+from outweigh.report.setup_changes import add_setup_changes
+from outweigh.report.verdict_page import verdicts_report
+from outweigh.score.composite import PROFILES
+from outweigh.store.store import choose_profile, setup_of_arms
+from outweigh.verdict.decision import Decision, Verdict
 
 REQUIREMENTS = {
     "improved": frozenset({Decision.IMPROVED}),
@@ -31,14 +30,14 @@ REQUIREMENTS = {
 def main(arguments: Sequence[str]) -> int:
     """Print the verdict; the exit code says whether the requirement is met."""
     options = _parser().parse_intermixed_args(arguments)
-    policy = chosen_policy(options)
+    policy = choose_policy(options)
     evidence = gather_evidence(options)
     baseline, candidates = arms_to_compare(options, evidence, several=True)
-    profile = PROFILES[profile_for(options.profile, options.runs)]
-    comparisons = [compare(evidence, baseline, candidate, profile) for candidate in candidates]
+    profile = PROFILES[choose_profile(options.profile, options.runs)]
+    comparisons = [compare_arms(evidence, baseline, candidate, profile) for candidate in candidates]
     verdicts = policy.decide(comparisons)
     answer = verdicts_report(verdicts, comparisons, policy.source)
-    show(with_setup(answer, setup_behind(options.runs, baseline, candidates)), options.format)
+    print_report(add_setup_changes(answer, setup_of_arms(options.runs, baseline, candidates)), options.format)
     return exit_code(verdicts, options.require)
 
 

@@ -1,4 +1,4 @@
-"""`outweigh view`: the viewer, until Ctrl-C."""
+"""`outweigh view`: serve the viewer until Ctrl-C."""
 
 import secrets
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from outweigh.cli.arguments import Parser
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.errors import UsageError
 
-_PORTS = 65_536
+_MAX_PORT = 65_536
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -20,19 +20,22 @@ def main(arguments: Sequence[str]) -> int:
     if missing := [name for name in ("starlette", "uvicorn") if find_spec(name) is None]:
         raise UsageError(f"the viewer needs {' and '.join(missing)}: pip install 'outweigh[web]'.")
     # Imported here: the parts of the extra may be missing.
-    from outweigh.web.app import viewer  # noqa: PLC0415
-    from outweigh.web.catalogue import Catalogue  # noqa: PLC0415
-    from outweigh.web.serving import bound, serve  # noqa: PLC0415
+    from outweigh.web.application import (  # noqa: PLC0415
+        bind_socket,
+        make_viewer,  # noqa: PLC0415
+        serve,
+    )
+    from outweigh.web.catalogue import StoreCatalogue  # noqa: PLC0415
 
-    catalogue = Catalogue([Path(path) for path in options.runs])
+    catalogue = StoreCatalogue([Path(path) for path in options.runs])
     token = None if _is_loopback(options.host) else secrets.token_urlsafe(24)
-    with bound(options.host, options.port) as listener:
+    with bind_socket(options.host, options.port) as listener:
         for shelf in catalogue.shelves():
             shelf.index.refresh()
         url = _url(options.host, listener.getsockname()[1], token)
         with suppress(KeyboardInterrupt):
             # Flushed, because a program that waits for the address may read it through a pipe.
-            serve(viewer(catalogue, token), listener, lambda: print(f"{url}\nCtrl-C ends it.", flush=True))
+            serve(make_viewer(catalogue, token), listener, lambda: print(f"{url}\nCtrl-C ends it.", flush=True))
     return ExitCode.SATISFIED
 
 
@@ -50,9 +53,9 @@ def _url(host: str, port: int, token: str | None) -> str:
     return f"http://{shown}:{port}/" + ("" if token is None else f"?token={token}")
 
 
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) >= _PORTS:
-        raise UsageError(f"--port {text}: a port is a number below {_PORTS}, 0 takes any that is free.")
+def _parse_port(text: str) -> int:
+    if not text.isdecimal() or int(text) >= _MAX_PORT:
+        raise UsageError(f"--port {text}: a port is a number below {_MAX_PORT}, 0 takes any that is free.")
     return int(text)
 
 
@@ -68,7 +71,7 @@ def _parser() -> Parser:
         metavar="RUNS",
         help="a store, a folder with stores below it, or a .jsonl file of runs",
     )
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="the port (default: any that is free)")
+    parser.add_argument("--port", type=_parse_port, default=0, metavar="N", help="the port (default: any that is free)")
     parser.add_argument(
         "--host",
         default="127.0.0.1",

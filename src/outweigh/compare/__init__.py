@@ -1,1 +1,3 @@
-"""Two arms become evidence: summaries, pairs, deltas, ladders. Pure."""
+"""Records of several arms become evidence: arms as tables, pairs, deltas, intervals, tiers, agreement of judges,
+sample plans. Pure; uses score, model and stats.
+"""

@@ -1,4 +1,4 @@
-"""One arm in numbers."""
+"""One arm in numbers: counts, totals, descriptive statistics, reliability."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from outweigh.compare.arm_table import ArmTable
-from outweigh.compare.metric import METRICS
-from outweigh.record.status import Status
-from outweigh.score.changes import Change, change_fail_percentage, pr_revert_rate
-from outweigh.score.cost import cost_of_pass
-from outweigh.score.efficiency import ComponentShare
-from outweigh.score.grade import SEED, GradeScale, grade
-from outweigh.stats.describe import Description, describe
-from outweigh.stats.quantity import Quantity, known, unknown
-from outweigh.stats.reliability import reliability_curves
+from outweigh.model.run_record import Status
+from outweigh.score.composite import SEED_GRADES, GradeScale, grade
+from outweigh.score.metrics import METRICS
+from outweigh.score.objective import Change, change_fail_percentage, pr_revert_rate
+from outweigh.score.resource_usage import ComponentShare, cost_of_pass
+from outweigh.stats.estimate import Quantity, known, unknown
+from outweigh.stats.sample import Description, describe, reliability_curves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +46,7 @@ class ArmSummary:
 
 
 def summarise(
-    table: ArmTable, changes: Collection[Change], components: Sequence[ComponentShare], scale: GradeScale = SEED
+    table: ArmTable, changes: Collection[Change], components: Sequence[ComponentShare], scale: GradeScale = SEED_GRADES
 ) -> ArmSummary:
     """Aggregate one arm."""
     metrics = {metric.name: describe(table.columns[metric.name]) for metric in METRICS}

@@ -1,4 +1,4 @@
-"""A judge against people: agreement beyond chance on whole runs and criterion by criterion, and with itself."""
+"""A judge compared with people: agreement beyond chance on whole runs and per criterion, and with itself."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,20 +8,50 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.random import Generator
 
-from outweigh.compare.calibration_warnings import label_warnings, rubric_warnings
-from outweigh.compare.judge_panel import retest
-from outweigh.compare.label import Label
-from outweigh.compare.pass_fact import fact_of
-from outweigh.record.calibration import Agreement, Calibration, Measured, Range
-from outweigh.record.digest import evidence_sha256, record_digest
-from outweigh.record.judgment import Judgment
-from outweigh.record.voice import Voice, voice_of
-from outweigh.score.consensus import consensus
-from outweigh.score.jury import NO_RULES, Jury
-from outweigh.stats.agreement import Scale, krippendorff_alpha
+from outweigh.compare.judge_agreement import retest
+from outweigh.compare.judge_calls import judge_call_fact
+from outweigh.model.codec import evidence_sha256, record_digest
+from outweigh.model.judgment import (
+    AgreementInterval,
+    AgreementMeasure,
+    Calibration,
+    JudgeAgreement,
+    JudgeVersion,
+    Judgment,
+    judge_version_of,
+)
+from outweigh.score.judge_scores import NO_JUDGE_RULES, HumanLabel, JudgeRules, consensus
+from outweigh.stats.agreement import MeasurementScale, krippendorff_alpha
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.kappa import cohen_kappa
-from outweigh.stats.proportion import wilson_interval
+from outweigh.stats.proportions import wilson_interval
+
+FEW_LABELS = 30
+
+
+def label_warnings(runs: int, unused: int) -> Iterator[str]:
+    """About the labels: `runs` of them are about whole runs, `unused` are about nothing that the judge judged."""
+    if unused:
+        yield f"{unused} labels name runs or criteria that this judge has no usable judgment of; they are not used."
+    if runs == 0:
+        yield (
+            "no run is labelled as a whole, nor on all criteria that apply, so there is no overall agreement. Label "
+            "whole runs by leaving the criterion empty."
+        )
+    elif runs < FEW_LABELS:
+        yield f"only {runs} runs are labelled; with {FEW_LABELS} or more the intervals are worth reading."
+
+
+def rubric_warnings(uncovered: int, mixed: int) -> Iterator[str]:
+    """About rubrics: runs that none of the labels' rubrics covers, and labelled runs with answers by several."""
+    if mixed:
+        yield f"{mixed} labelled runs were judged by several rubrics; the answers by the latest one are compared."
+    if uncovered:
+        yield (
+            f"{uncovered} runs were judged by rubrics of which no run is labelled. About these the judge counts as not "
+            "compared with people; label some of them too."
+        )
+
 
 LEVEL = 0.95
 PASS_THRESHOLD = 0.6
@@ -38,14 +68,19 @@ class _Unit(NamedTuple):
 
 
 def calibrate(
-    judgments: Iterable[Judgment], labels: Sequence[Label], labels_sha256: str, *, seed: int, jury: Jury = NO_RULES
+    judgments: Iterable[Judgment],
+    labels: Sequence[HumanLabel],
+    labels_sha256: str,
+    *,
+    seed: int,
+    jury: JudgeRules = NO_JUDGE_RULES,
 ) -> tuple[Calibration, ...]:
     """Compare every voice among the judgments with the labels; voices that judged no labelled run are left out."""
     people = _by_run(labels)
-    voices: dict[Voice, dict[str, list[Judgment]]] = defaultdict(lambda: defaultdict(list))
+    voices: dict[JudgeVersion, dict[str, list[Judgment]]] = defaultdict(lambda: defaultdict(list))
     for judgment in judgments:
         if judgment.invalid_reason is None:
-            voices[voice_of(judgment.judge)][judgment.run_id].append(judgment)
+            voices[judge_version_of(judgment.judge)][judgment.run_id].append(judgment)
     ordered = sorted(voices.items(), key=lambda item: (item[0].name, item[0].sha256))
     return tuple(
         _calibration(voice, runs, people, labels_sha256, seed, jury)
@@ -55,12 +90,12 @@ def calibrate(
 
 
 def _calibration(
-    voice: Voice,
+    voice: JudgeVersion,
     judged: Mapping[str, Sequence[Judgment]],
-    people: Mapping[str, Mapping[str | None, Label]],
+    people: Mapping[str, Mapping[str | None, HumanLabel]],
     labels_sha256: str,
     seed: int,
-    jury: Jury,
+    jury: JudgeRules,
 ) -> Calibration:
     runs = {run_id: _by_latest_rubric(passes) for run_id, passes in judged.items()}
     unlabelled = [passes for run_id, passes in runs.items() if run_id not in people]
@@ -85,7 +120,7 @@ def _calibration(
         seed=seed,
         overall=overall,
         criteria=tuple(_agreement(name, units[name], seed) for name in sorted(units, key=str)),
-        retest=_measured(retest(map(fact_of, answers), seed)),
+        retest=_measured(retest(map(judge_call_fact, answers), seed)),
         rubrics=tuple(sorted(filter(None, rubrics))),
         unused_labels=unused,
         warnings=(*label_warnings(overall.labels, unused), *rubric_warnings(uncovered, mixed)),
@@ -99,7 +134,7 @@ def _by_latest_rubric(passes: Sequence[Judgment]) -> Sequence[Judgment]:
 
 
 def _units(
-    passes: Sequence[Judgment], labels: Mapping[str | None, Label], jury: Jury
+    passes: Sequence[Judgment], labels: Mapping[str | None, HumanLabel], jury: JudgeRules
 ) -> Iterator[tuple[str | None, _Unit, int]]:
     """Everything about one run that can be compared, with the number of labels that it took."""
     rule, threshold = jury.rule(passes[0].judge), _threshold(passes)
@@ -121,12 +156,12 @@ def _units(
         yield None, _Unit(whole, total, whole >= threshold, total >= threshold), 0
 
 
-def _unit(judged: float, label: Label, threshold: float) -> _Unit:
+def _unit(judged: float, label: HumanLabel, threshold: float) -> _Unit:
     passed = label.passed if label.passed is not None else (label.score or 0.0) >= threshold
     return _Unit(judged, label.score, judged >= threshold, passed)
 
 
-def _human_total(judgment: Judgment, labels: Mapping[str | None, Label]) -> float | None:
+def _human_total(judgment: Judgment, labels: Mapping[str | None, HumanLabel]) -> float | None:
     total = weight = 0.0
     for item in judgment.criteria:
         if item.score is None or item.weight == 0:
@@ -149,11 +184,11 @@ def _threshold(passes: Sequence[Judgment]) -> float:
     return PASS_THRESHOLD if grading is None else grading.pass_threshold
 
 
-def _agreement(criterion: str | None, units: Sequence[_Unit], seed: int) -> Agreement:
+def _agreement(criterion: str | None, units: Sequence[_Unit], seed: int) -> JudgeAgreement:
     rng = np.random.default_rng(seed)
     agreed = sum(unit.judge_passed == unit.human_passed for unit in units)
     judge, people = ([float(getattr(unit, who)) for unit in units] for who in ("judge_passed", "human_passed"))
-    return Agreement(
+    return JudgeAgreement(
         criterion=criterion,
         labels=len(units),
         accuracy=_measured(wilson_interval(agreed, len(units), level=LEVEL, unit=Unit.ITEM)),
@@ -166,26 +201,26 @@ def _alpha(units: Sequence[_Unit], rng: Generator) -> Estimate:
     scored = [unit.human_score for unit in units if unit.human_score is not None]
     if len(scored) == len(units):
         ratings = [[unit.judge_score for unit in units], scored]
-        return krippendorff_alpha(ratings, scale=Scale.ORDINAL, level=LEVEL, rng=rng)
+        return krippendorff_alpha(ratings, scale=MeasurementScale.ORDINAL, level=LEVEL, rng=rng)
     ratings = [[float(unit.judge_passed) for unit in units], [float(unit.human_passed) for unit in units]]
-    return krippendorff_alpha(ratings, scale=Scale.NOMINAL, level=LEVEL, rng=rng)
+    return krippendorff_alpha(ratings, scale=MeasurementScale.NOMINAL, level=LEVEL, rng=rng)
 
 
-def _measured(estimate: Estimate) -> Measured:
+def _measured(estimate: Estimate) -> AgreementMeasure:
     interval = estimate.interval
-    return Measured(
+    return AgreementMeasure(
         value=estimate.point,
         interval=None
         if interval is None
-        else Range(low=interval.low, high=interval.high, level=interval.level, method=interval.method),
+        else AgreementInterval(low=interval.low, high=interval.high, level=interval.level, method=interval.method),
         items=estimate.n,
         method=estimate.method,
         warnings=estimate.warnings,
     )
 
 
-def _by_run(labels: Iterable[Label]) -> dict[str, dict[str | None, Label]]:
-    found: dict[str, dict[str | None, Label]] = defaultdict(dict)
+def _by_run(labels: Iterable[HumanLabel]) -> dict[str, dict[str | None, HumanLabel]]:
+    found: dict[str, dict[str | None, HumanLabel]] = defaultdict(dict)
     for label in labels:
         found[label.run_id][label.criterion] = label
     return found

@@ -1,4 +1,4 @@
-"""Everything two arms say about each other."""
+"""Everything known about two arms side by side. A policy decides from a Comparison and nothing else."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,18 +7,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from outweigh.compare.arm_summary import ArmSummary, summarise
-from outweigh.compare.arm_table import ArmTable
-from outweigh.compare.composites import Composer
-from outweigh.compare.delta import Delta, deltas
+from outweigh.compare.arm_table import ArmTable, CompositeScorer
+from outweigh.compare.deltas import Delta, Pairing, TaskComparison, compare_tasks, compute_deltas, pair_runs
 from outweigh.compare.evidence import Evidence
-from outweigh.compare.pairing import Pairing, pair_runs
-from outweigh.compare.pass_fact import PassFact
-from outweigh.compare.sightings import MOST_SETBACKS, Sighting
-from outweigh.compare.task_comparison import TaskComparison, compare_tasks
-from outweigh.compare.voices import silence_warnings, voice_warnings
-from outweigh.errors import UsageError, name_some
-from outweigh.record.run_record import AgentKind
-from outweigh.score.profile import OBJECTIVE_FIRST, Profile
+from outweigh.compare.judge_agreement import judge_drift_warnings, unusable_judge_warnings
+from outweigh.compare.judge_calls import JudgeCallFact
+from outweigh.compare.setup_summary import MOST_EXCLUDED_LISTED, SetupSummary
+from outweigh.errors import UsageError, quote_names
+from outweigh.model.run_record import AgentKind
+from outweigh.score.composite import OBJECTIVE_FIRST, Profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +46,12 @@ class Comparison:
     same_configuration: bool
     changed_tasks: tuple[str, ...]
     unequally_judged: tuple[str, ...]
-    judging: Mapping[str, Sequence[PassFact]]
+    judging: Mapping[str, Sequence[JudgeCallFact]]
     skipped_lines: int
     evidence_sha256: str
     warnings: tuple[str, ...]
     composite_warnings: tuple[str, ...]
-    sightings: Mapping[str, Sighting] = field(default_factory=dict)
+    sightings: Mapping[str, SetupSummary] = field(default_factory=dict)
 
     @property
     def fewest_repeats(self) -> int:
@@ -63,12 +60,12 @@ class Comparison:
         return min((min(task.baseline.runs, task.candidate.runs) for task in shared), default=0)
 
 
-def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile = OBJECTIVE_FIRST) -> Comparison:
+def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Profile = OBJECTIVE_FIRST) -> Comparison:
     """Lay two arms side by side."""
     arms = {name: evidence.arm(name) for name in (baseline, candidate)}
     if baseline == candidate:
         raise UsageError(f"baseline and candidate are both {baseline!r}; name two different arms.")
-    composer = Composer(baseline, arms, profile)
+    composer = CompositeScorer(baseline, arms, profile)
     before, after = (
         replace(composer.tabulate(name, scores), superseded=evidence.superseded.get(name, ()))
         for name, scores in arms.items()
@@ -82,7 +79,7 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
         candidate_table=after,
         profile=profile,
         pairing=pairing,
-        deltas=deltas(before, after, pairing),
+        deltas=compute_deltas(before, after, pairing),
         tasks=compare_tasks(before, after),
         discordance=_discordance(before, after, pairing),
         agent_kinds=frozenset(score.agent_kind for scores in arms.values() for score in scores),
@@ -95,12 +92,12 @@ def compare(evidence: Evidence, baseline: str, candidate: str, profile: Profile 
         warnings=(
             *evidence.warnings,
             *_warnings(before, after),
-            *_set_back(sightings),
+            *_excluded_attempts(sightings),
             *_warned(sightings),
-            *silence_warnings(evidence.asked(arms)),
+            *unusable_judge_warnings(evidence.asked(arms)),
         ),
         composite_warnings=(
-            *voice_warnings(arms.values(), evidence.asked(arms), evidence.jury),
+            *judge_drift_warnings(arms.values(), evidence.asked(arms), evidence.jury),
             *composer.warnings(),
         ),
         sightings=sightings,
@@ -139,7 +136,7 @@ def _warnings(baseline: ArmTable, candidate: ArmTable) -> Iterator[str]:
     if _same_configuration(baseline, candidate):
         yield "both arms have the same fingerprint: they are one configuration, and any difference is noise."
     if changed := _changed_tasks(baseline, candidate):
-        yield f"task {name_some(changed)} changed between runs (its checksum did): those runs are not comparable."
+        yield f"task {quote_names(changed)} changed between runs (its checksum did): those runs are not comparable."
     ours, theirs = (
         {run.cost_provenance for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
     )
@@ -147,17 +144,17 @@ def _warnings(baseline: ArmTable, candidate: ArmTable) -> Iterator[str]:
         yield "the arms' costs come from different sources (metered, reported, priced); compare them with care."
 
 
-def _set_back(sightings: Mapping[str, Sighting]) -> Iterator[str]:
+def _excluded_attempts(sightings: Mapping[str, SetupSummary]) -> Iterator[str]:
     """Which arm lost attempts, by what, with the commonest reason: a bare count of excluded runs mends nothing."""
     for arm, sighting in sightings.items():
         for status, number in Counter(setback.status for setback in sighting.setbacks).most_common():
             detail = sighting.commonest_detail(status)
             why = "" if detail is None else f", such as: {detail}"
-            most = " or more" if len(sighting.setbacks) == MOST_SETBACKS else ""
+            most = " or more" if len(sighting.setbacks) == MOST_EXCLUDED_LISTED else ""
             yield f"attempts of {arm} that do not count: {number}{most} ({status.value}){why}"
 
 
-def _warned(sightings: Mapping[str, Sighting]) -> Iterator[str]:
+def _warned(sightings: Mapping[str, SetupSummary]) -> Iterator[str]:
     """Which arm's runs carry warnings of their own, with the commonest: a verdict must not look cleaner than they."""
     for arm, sighting in sightings.items():
         if sighting.warned:

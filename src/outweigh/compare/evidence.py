@@ -1,25 +1,22 @@
-"""Records gathered by arm: each trial once, each judgment with its run, everything hashed."""
+"""Records gathered by arm: each trial once, each judgment with its run, everything hashed. Needs no numpy."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from outweigh.compare.joining import Joined, LocatedJudgment, join_judgments
-from outweigh.compare.pass_fact import PassFact
-from outweigh.compare.sightings import Sighting, Watcher
-from outweigh.errors import EvidenceError, UsageError, name_some
-from outweigh.record.codec import InvalidLine, Located
-from outweigh.record.components import Component, ComponentTokens
-from outweigh.record.digest import evidence_sha256, record_digest
-from outweigh.record.judgment import Judgment
-from outweigh.record.pricing import FirstKnown, ModelPrices
-from outweigh.record.run_record import RunRecord
-from outweigh.record.trial import ARBITRARY, REPEAT_LABEL
-from outweigh.score.changes import Change
-from outweigh.score.efficiency import ComponentShare, component_breakdown
-from outweigh.score.jury import NO_RULES, Jury
-from outweigh.score.score import Score, score_run
+from outweigh.compare.judge_calls import JoinedJudgments, JudgeCallFact, LocatedJudgment, join_judgments
+from outweigh.compare.setup_summary import SetupObserver, SetupSummary
+from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.model.codec import InvalidLine, LocatedRecord, evidence_sha256, record_digest
+from outweigh.model.judgment import Judgment
+from outweigh.model.pricing import ModelPrices, PriceTables
+from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord
+from outweigh.model.usage import Component, ComponentTokens
+from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
+from outweigh.score.objective import Change
+from outweigh.score.resource_usage import ComponentShare, component_breakdown
+from outweigh.score.run_score import Score, score_run
 
 SHOWN_LINES = 10
 ARBITRARY_REPEATS = (
@@ -39,11 +36,11 @@ class Evidence:
     digests: Mapping[str, Sequence[bytes]]
     changes: Mapping[str, Sequence[Change]]
     components: Mapping[str, Sequence[ComponentShare]]
-    judging: Mapping[str, Sequence[PassFact]]
-    jury: Jury
+    judging: Mapping[str, Sequence[JudgeCallFact]]
+    jury: JudgeRules
     skipped: Sequence[InvalidLine]
     warnings: tuple[str, ...]
-    sightings: Mapping[str, Sighting] = field(default_factory=dict)
+    sightings: Mapping[str, SetupSummary] = field(default_factory=dict)
     superseded: Mapping[str, Sequence[Score]] = field(default_factory=dict)
 
     def arm(self, name: str) -> Sequence[Score]:
@@ -51,10 +48,10 @@ class Evidence:
         if name not in self.arms:
             near = get_close_matches(name, self.arms, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise UsageError(f"there is no arm {name!r}; the records hold {name_some(self.arms, 10)}.{hint}")
+            raise UsageError(f"there is no arm {name!r}; the records hold {quote_names(self.arms, 10)}.{hint}")
         return self.arms[name]
 
-    def asked(self, names: Iterable[str]) -> Iterator[PassFact]:
+    def asked(self, names: Iterable[str]) -> Iterator[JudgeCallFact]:
         """Everything that judges were asked about these arms."""
         return (fact for name in names for fact in self.judging.get(name, ()))
 
@@ -64,12 +61,12 @@ class Evidence:
 
 
 def gather(
-    records: Iterable[Located],
+    records: Iterable[LocatedRecord],
     *,
-    prices: FirstKnown,
+    prices: PriceTables,
     changes: Iterable[Change] = (),
     skipped: Sequence[InvalidLine] = (),
-    jury: Jury = NO_RULES,
+    jury: JudgeRules = NO_JUDGE_RULES,
 ) -> Evidence:
     """Score every run as it is read, keep the last attempt of each trial, and join the judgments."""
     trials = _Trials()
@@ -112,17 +109,17 @@ class _Trials:
         self.digest_of: dict[tuple[str, str, int], bytes] = {}
         self.superseded: dict[str, list[Score]] = defaultdict(list)
         self.arbitrary_repeats = False
-        self._watchers: dict[str, Watcher] = defaultdict(Watcher)
+        self._watchers: dict[str, SetupObserver] = defaultdict(SetupObserver)
         self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
         self._models: dict[str, set[str | None]] = defaultdict(set)
 
-    def add(self, located: Located, run: RunRecord, prices: FirstKnown) -> None:
+    def add(self, located: LocatedRecord, run: RunRecord, prices: PriceTables) -> None:
         score = score_run(located, run, prices)
         arm, key = score.arm, (score.task_id, score.arm, score.repeat)
         digest = record_digest(run)
         self.digests[arm].append(digest)
         self._watchers[arm].see(run)
-        self.arbitrary_repeats |= run.extra.get(REPEAT_LABEL) == ARBITRARY
+        self.arbitrary_repeats |= run.extra.get(REPEAT_LABEL) == ARBITRARY_REPEAT
         if (earlier := self.scores.get(key)) is None or self._last_attempt(earlier, score) is score:
             self.scores[key] = score
             self.digest_of[key] = digest
@@ -132,11 +129,11 @@ class _Trials:
                 self._ledgers[arm][line.component, "input"] += line.input_tokens
                 self._ledgers[arm][line.component, "output"] += line.output_tokens
 
-    def sightings(self) -> dict[str, Sighting]:
+    def sightings(self) -> dict[str, SetupSummary]:
         """What was seen of every arm beside its figures."""
         return {arm: watcher.sighting() for arm, watcher in self._watchers.items()}
 
-    def breakdowns(self, prices: FirstKnown) -> dict[str, Sequence[ComponentShare]]:
+    def breakdowns(self, prices: PriceTables) -> dict[str, Sequence[ComponentShare]]:
         """Where each arm's tokens went, priced when all its runs used one model whose prices are known."""
         return {arm: component_breakdown(self._ledger(arm), self._arm_prices(arm, prices)) for arm in self._ledgers}
 
@@ -147,7 +144,7 @@ class _Trials:
             for part in dict.fromkeys(part for part, _ in sums)
         ]
 
-    def _arm_prices(self, arm: str, prices: FirstKnown) -> ModelPrices | None:
+    def _arm_prices(self, arm: str, prices: PriceTables) -> ModelPrices | None:
         model, *others = self._models[arm]
         return None if model is None or others else prices.prices(model)
 
@@ -163,7 +160,7 @@ class _Trials:
         self.superseded[one.arm].append(first)
         return last
 
-    def take(self, joined: Joined) -> None:
+    def take(self, joined: JoinedJudgments) -> None:
         """Put the scores with their judges' part in place of those without."""
         self.scores.update(joined.scores)
         for arm, digests in joined.digests.items():
@@ -194,5 +191,5 @@ def _warnings(retried: int, skipped: Sequence[InvalidLine], strangers: Collectio
         places = "; ".join(map(str, skipped[:SHOWN_LINES])) + ("; …" if len(skipped) > SHOWN_LINES else "")
         notes.append(f"{len(skipped)} lines could not be read and were skipped, so nothing is promoted: {places}.")
     if strangers:
-        notes.append(f"the changes file speaks of {name_some(sorted(strangers))}, which the records do not hold.")
+        notes.append(f"the changes file speaks of {quote_names(sorted(strangers))}, which the records do not hold.")
     return tuple(notes)

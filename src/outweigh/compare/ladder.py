@@ -1,21 +1,39 @@
-"""Arms as ordered tiers: what each step up buys and costs."""
+"""Arms as ordered tiers: what each step up buys and costs, and which arms are on the cost-quality frontier."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isinf
+from typing import NamedTuple
 
 from outweigh.compare.arm_summary import ArmSummary, summarise
-from outweigh.compare.arm_table import ArmTable
-from outweigh.compare.composites import Composer
+from outweigh.compare.arm_table import ArmTable, CompositeScorer
 from outweigh.compare.evidence import Evidence
-from outweigh.compare.frontier import Offer, frontier
-from outweigh.compare.voices import voice_warnings
+from outweigh.compare.judge_agreement import judge_drift_warnings
 from outweigh.errors import UsageError
-from outweigh.score.grade import SEED, GradeScale
-from outweigh.score.profile import EVEN
-from outweigh.stats.describe import population_variance
-from outweigh.stats.quantity import Quantity, known, unknown
+from outweigh.score.composite import EVEN, SEED_GRADES, GradeScale
+from outweigh.stats.estimate import Quantity, known, unknown
+from outweigh.stats.sample import population_variance
+
+
+class CostQuality(NamedTuple):
+    """What an arm costs and what it achieves."""
+
+    arm: str
+    cost: float
+    quality: float
+
+
+def pareto_frontier(offers: Iterable[CostQuality]) -> tuple[str, ...]:
+    """Arms that no other arm dominates, cheapest first."""
+    ranked = sorted(offers, key=lambda offer: (offer.cost, -offer.quality))
+    undominated = [offer for offer in ranked if not any(_dominates(other, offer) for other in ranked)]
+    return tuple(offer.arm for offer in undominated)
+
+
+def _dominates(one: CostQuality, other: CostQuality) -> bool:
+    at_least = one.cost <= other.cost and one.quality >= other.quality
+    return at_least and (one.cost < other.cost or one.quality > other.quality)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +47,7 @@ class Tier:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class TierSpread:
     """How much the tiers differ; unknown as soon as one tier's figure is."""
 
     pass_rate_variance: Quantity
@@ -42,8 +60,8 @@ class Ladder:
     """All tiers, with the spread of their medians (as the source has it) and of their means (which say more)."""
 
     tiers: tuple[Tier, ...]
-    of_medians: Spread
-    of_means: Spread
+    of_medians: TierSpread
+    of_means: TierSpread
     best_value: str | None
     frontier: tuple[str, ...]
     scale: GradeScale
@@ -51,8 +69,8 @@ class Ladder:
     warnings: tuple[str, ...]
 
 
-def climb(
-    evidence: Evidence, order: Sequence[str] | None, scale: GradeScale = SEED, *, first: str | None = None
+def compare_tiers(
+    evidence: Evidence, order: Sequence[str] | None, scale: GradeScale = SEED_GRADES, *, first: str | None = None
 ) -> Ladder:
     """Compare every arm with the first. Without an order, `first` is followed by the others by name.
 
@@ -60,7 +78,7 @@ def climb(
     """
     names = _checked(order) if order else sorted(evidence.arms, key=lambda name: (name != first, _natural(name)))
     arms = {name: evidence.arm(name) for name in names}
-    composer = Composer(names[0], arms, EVEN)
+    composer = CompositeScorer(names[0], arms, EVEN)
     tables = [composer.tabulate(name, scores) for name, scores in arms.items()]
     summaries = [_summary(evidence, table, scale) for table in tables]
     guessed = (
@@ -71,13 +89,13 @@ def climb(
         of_medians=_spread(summaries, "median"),
         of_means=_spread(summaries, "mean"),
         best_value=_best_value(summaries),
-        frontier=frontier(_offers(summaries)),
+        frontier=pareto_frontier(_costs_and_qualities(summaries)),
         scale=scale,
         evidence_sha256=evidence.sha256(*names),
         warnings=(
             *evidence.warnings,
             *guessed,
-            *voice_warnings(arms.values(), evidence.asked(arms), evidence.jury),
+            *judge_drift_warnings(arms.values(), evidence.asked(arms), evidence.jury),
             *composer.warnings(),
         ),
     )
@@ -108,10 +126,10 @@ def _tier(rank: int, summary: ArmSummary, first: ArmSummary) -> Tier:
     )
 
 
-def _spread(summaries: Sequence[ArmSummary], statistic: str) -> Spread:
+def _spread(summaries: Sequence[ArmSummary], statistic: str) -> TierSpread:
     passes = [getattr(summary.metrics["passed"], statistic) for summary in summaries]
     costs = [getattr(summary.metrics["cost_usd"], statistic) for summary in summaries]
-    return Spread(
+    return TierSpread(
         pass_rate_variance=_variance("pass rate", passes),
         cost_variance=_variance("cost", costs),
         cost_range=_unknown("cost") if None in costs else known(max(costs) - min(costs)),
@@ -136,11 +154,11 @@ def _best_value(summaries: Iterable[ArmSummary]) -> str | None:
     return min(prices)[1] if prices else None
 
 
-def _offers(summaries: Iterable[ArmSummary]) -> Iterable[Offer]:
+def _costs_and_qualities(summaries: Iterable[ArmSummary]) -> Iterable[CostQuality]:
     for summary in summaries:
         cost, rate = summary.metrics["cost_usd"].mean, summary.pass_rate.value
         if cost is not None and rate is not None:
-            yield Offer(summary.name, cost, rate)
+            yield CostQuality(summary.name, cost, rate)
 
 
 def _checked(order: Sequence[str]) -> Sequence[str]:

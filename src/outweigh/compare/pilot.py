@@ -8,17 +8,15 @@ import numpy as np
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.delta import align_tasks
-from outweigh.compare.families import families_of
-from outweigh.compare.task_moments import select_tasks, task_moments
+from outweigh.compare.deltas import align_tasks, select_tasks, task_families, task_moments
 from outweigh.errors import EvidenceError
-from outweigh.stats.design import Prices
+from outweigh.stats.power import DesignPrices
 from outweigh.stats.variance import TaskMoments, VarianceComponents, estimate_components
 
 ROUGH_BELOW = 20
 SPARSE_BELOW = 5
 # Differences of equal runs leave dust of this size, which is no difference.
-DUST = 1e-12
+DELTA_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +47,7 @@ def read_pilot(comparison: Comparison, metric: str, *, logs: bool) -> Pilot:
             "one arm ran every task once and the other did not, so nothing tells repeat noise from differences "
             "between tasks. Run every task at least twice in both arms, or state the variances with --components."
         )
-    if _total(components) <= DUST**2:
+    if _total(components) <= DELTA_ROUNDING**2:
         raise EvidenceError(
             f"{called} differs by the same amount on every task, run after run, so the pilot does not show how far "
             "another one could be off. Run more tasks, or state the variances with --components."
@@ -65,13 +63,13 @@ def read_pilot(comparison: Comparison, metric: str, *, logs: bool) -> Pilot:
     )
 
 
-def price_pilot(comparison: Comparison, task_usd: float) -> tuple[Prices | None, tuple[str, ...]]:
+def price_pilot(comparison: Comparison, task_usd: float) -> tuple[DesignPrices | None, tuple[str, ...]]:
     """What tasks and runs cost, by each arm's mean, and what to know about it; None where an arm's cost is unknown."""
     baseline, candidate = (arm.metrics["cost_usd"].mean for arm in (comparison.baseline, comparison.candidate))
     warnings = tuple(note for arm in (comparison.baseline, comparison.candidate) for note in _cost_doubts(arm))
     if baseline is None or candidate is None:
         return None, warnings
-    return Prices(task_usd=task_usd, candidate_run_usd=candidate, baseline_run_usd=baseline), warnings
+    return DesignPrices(task_usd=task_usd, candidate_run_usd=candidate, baseline_run_usd=baseline), warnings
 
 
 def _shared_moments(comparison: Comparison, metric: str, *, logs: bool) -> tuple[TaskMoments, TaskMoments]:
@@ -106,10 +104,10 @@ def _warnings(
             f"{components.tasks} tasks show their variance roughly: every effect here may be off by about "
             f"{100 * error:.0f} %, and the split between tasks and runs by more."
         )
-    moved = int(np.count_nonzero(np.abs(after.means - before.means) > DUST))
+    moved = int(np.count_nonzero(np.abs(after.means - before.means) > DELTA_ROUNDING))
     if not logs and moved < SPARSE_BELOW:
         yield f"the arms differ on {moved} tasks only; where so few do, seeing an effect takes more tasks than planned."
-    families = families_of(comparison.baseline_table, comparison.candidate_table)
+    families = task_families(comparison.baseline_table, comparison.candidate_table)
     if families is not None:
         number = len(set(families.values()))
         yield f"the tasks come from {number} families; the plan takes tasks as independent, so add families too."

@@ -1,4 +1,4 @@
-"""Candidate against baseline, pair by pair, in both orders: who wins, and how much the place on the page decides."""
+"""Pairwise judging: which arm wins, pair by pair and in both orders, and how much the order of presentation decides."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,18 +6,33 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from outweigh.compare.judge_panel import total_cost
-from outweigh.compare.unsigned import homes
+from outweigh.compare.judge_agreement import total_cost
+from outweigh.compare.judge_calls import match_anonymous_failures
 from outweigh.errors import EvidenceError
-from outweigh.record.digest import evidence_sha256, record_digest
-from outweigh.record.preference import Preference
-from outweigh.record.voice import Voice, voice_of
-from outweigh.score.preferred import lean
-from outweigh.stats.alternative import Alternative
-from outweigh.stats.estimate import Estimate, Interval, Significance, Unit
-from outweigh.stats.mean import mean_interval
-from outweigh.stats.paired_tests import sign_test
-from outweigh.stats.quantity import Quantity
+from outweigh.model.codec import evidence_sha256, record_digest
+from outweigh.model.judgment import Choice, JudgeVersion, Preference, judge_version_of
+from outweigh.stats.estimate import Alternative, Estimate, Interval, Quantity, Significance, Unit, known, unknown
+from outweigh.stats.hypothesis_tests import sign_test
+from outweigh.stats.means import mean_interval
+
+_SIGNS = {Choice.FIRST: 1.0, Choice.SECOND: -1.0, Choice.TIE: 0.0}
+
+
+def preference_margin(preference: Preference) -> Quantity:
+    """How far an answer leans to the run that was shown first; below 0 it leans to the second.
+
+    From choices: Σ weight·(+1, 0, -1) / Σ weight over the criteria that apply. From scores: their difference.
+    """
+    if preference.invalid_reason is not None:
+        return unknown(f"invalid answer: {preference.invalid_reason}")
+    if preference.first_score is not None and preference.second_score is not None:
+        return known(preference.first_score - preference.second_score)
+    applying = [(item.weight, _SIGNS[item.choice]) for item in preference.criteria if item.choice is not None]
+    weight = sum(item_weight for item_weight, _ in applying)
+    if weight == 0:
+        return unknown("no criterion with a weight applies")
+    return known(sum(item_weight * sign for item_weight, sign in applying) / weight)
+
 
 LEVEL = 0.95
 DECIMALS = 9
@@ -25,7 +40,7 @@ SHOWN_REASONS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class WinCounts:
     """Pairs by who won."""
 
     wins: int
@@ -42,11 +57,11 @@ class PairwiseSummary:
     without a bias. Pairs that lack a usable answer in one order are `incomplete` and in no figure.
     """
 
-    judge: Voice
+    judge: JudgeVersion
     tasks: int
     pairs: int
-    tally: Tally
-    agreed: Tally
+    tally: WinCounts
+    agreed: WinCounts
     sign_test: Significance
     first_share: Estimate
     incomplete: int
@@ -86,12 +101,12 @@ class _Pair:
 
 def compare_pairwise(preferences: Iterable[Preference], baseline: str, candidate: str) -> Pairwise:
     """Everything that judges said about these two arms side by side."""
-    voices: dict[Voice, list[Preference]] = defaultdict(list)
+    voices: dict[JudgeVersion, list[Preference]] = defaultdict(list)
     for preference in preferences:
         if {preference.first.arm, preference.second.arm} == {baseline, candidate}:
-            voices[voice_of(preference.judge)].append(preference)
+            voices[judge_version_of(preference.judge)].append(preference)
     has_answered = {voice: any(one.invalid_reason is None for one in answers) for voice, answers in voices.items()}
-    for silent, voice in homes(has_answered).items():
+    for silent, voice in match_anonymous_failures(has_answered).items():
         voices[voice].extend(voices.pop(silent))
     ordered = sorted(voices.items(), key=lambda item: (item[0].name, item[0].sha256))
     return Pairwise(
@@ -103,7 +118,7 @@ def compare_pairwise(preferences: Iterable[Preference], baseline: str, candidate
     )
 
 
-def _summary(voice: Voice, answers: Sequence[Preference], candidate: str) -> PairwiseSummary:
+def _summary(voice: JudgeVersion, answers: Sequence[Preference], candidate: str) -> PairwiseSummary:
     groups = _by_pair(answers)
     pairs = [pair for group in groups.values() if (pair := _pair(group, candidate)) is not None]
     by_task: dict[str, list[_Pair]] = defaultdict(list)
@@ -113,8 +128,8 @@ def _summary(voice: Voice, answers: Sequence[Preference], candidate: str) -> Pai
         judge=voice,
         tasks=len(by_task),
         pairs=len(pairs),
-        tally=_tally([pair.advantage for pair in pairs]),
-        agreed=_tally([pair.agreed for pair in pairs]),
+        tally=_count_wins([pair.advantage for pair in pairs]),
+        agreed=_count_wins([pair.agreed for pair in pairs]),
         sign_test=_sign_test(by_task),
         first_share=_first_share(by_task),
         incomplete=len(groups) - len(pairs),
@@ -146,7 +161,7 @@ def _pair(answers: Sequence[Preference], candidate: str) -> _Pair | None:
     for answer in answers:
         candidate_first = answer.first.arm == candidate
         place = (answer.pass_index, answer.judge.rubric_sha256)
-        if (leaning := lean(answer).value) is None:
+        if (leaning := preference_margin(answer).value) is None:
             continue
         if place in orders[candidate_first]:
             raise EvidenceError(
@@ -166,9 +181,9 @@ def _mean(values: Sequence[float]) -> float:
     return round(sum(values) / len(values), DECIMALS)
 
 
-def _tally(advantages: Sequence[float]) -> Tally:
+def _count_wins(advantages: Sequence[float]) -> WinCounts:
     wins, losses = sum(value > 0 for value in advantages), sum(value < 0 for value in advantages)
-    return Tally(wins=wins, ties=len(advantages) - wins - losses, losses=losses)
+    return WinCounts(wins=wins, ties=len(advantages) - wins - losses, losses=losses)
 
 
 def _sign_test(by_task: Mapping[str, Sequence[_Pair]]) -> Significance:
@@ -196,7 +211,7 @@ def _within_share(estimate: Estimate) -> Estimate:
     return replace(estimate, interval=ends)
 
 
-def _warnings(voices: Mapping[Voice, Sequence[Preference]]) -> Iterator[str]:
+def _warnings(voices: Mapping[JudgeVersion, Sequence[Preference]]) -> Iterator[str]:
     names = [voice.name for voice in voices]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"judge {name!r} answered with different models, versions or prompts; each is counted by itself."

@@ -1,21 +1,77 @@
-"""The model gateway of an experiment: one way to the models for each of its runs."""
+"""The model gateway of an experiment, and the meter that it opens for each run.
+
+The server behind it is imported when the gateway is entered, because it needs aiohttp.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from socket import socket
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from outweigh.gateway.background import Background
-from outweigh.gateway.routes import Provider
+from outweigh.gateway.event_loop_thread import EventLoopThread
+from outweigh.gateway.request_parsing import Provider
 from outweigh.gateway.run_ledger import RunLedger
-from outweigh.gateway.run_meter import RunMeter
-from outweigh.gateway.upstream import Upstream
-from outweigh.ports.gateways import MeterRequest
-from outweigh.record.pricing import FirstKnown
+from outweigh.gateway.upstream import ModelUpstream
+from outweigh.model.pricing import PriceTables
+from outweigh.ports.gateways import MeteredCalls, MeterRequest
+from outweigh.ports.sandboxes import ForwardedPort
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
+
+    from outweigh.gateway.gateway_server import GatewayServer, ReverseProxy
+
+MODEL_PORT_NAME = "model"
+
+
+class RunMeter:
+    """Serves a run's doors, each on a socket that a sandbox listens on, and tells what passed."""
+
+    def __init__(self, ledger: RunLedger, background: EventLoopThread, proxy: "ReverseProxy") -> None:
+        self._ledger = ledger
+        self._background = background
+        self._proxy = proxy
+        self._open_doors: set[GatewayServer] = set()
+        self._final: MeteredCalls | None = None
+
+    @property
+    def door(self) -> ForwardedPort:
+        """The door that a sandbox opens to it."""
+        return ForwardedPort(name=MODEL_PORT_NAME, serve=self._serve)
+
+    @property
+    def key(self) -> str:
+        """What the agent must send instead of a real key."""
+        return self._ledger.key
+
+    def account(self) -> MeteredCalls:
+        """Everything that passed so far; what a client has received is in it."""
+        return self._final or self._background.run(self._account())
+
+    async def close(self) -> None:
+        """Close what is still open, and the account with it. In the background's own thread."""
+        self._ledger.is_open = False
+        for door in tuple(self._open_doors):
+            await door.close()
+        self._final = self._ledger.account()
+
+    async def _account(self) -> MeteredCalls:
+        return self._ledger.account()
+
+    @contextmanager
+    def _serve(self, listening: socket) -> Iterator[None]:
+        from outweigh.gateway.gateway_server import GatewayServer  # noqa: PLC0415 - heavy, and needed only here
+
+        door = GatewayServer(self._ledger, self._proxy)
+        self._background.run(door.open(listening))
+        self._open_doors.add(door)
+        try:
+            yield
+        finally:
+            self._background.run(door.close())
+            self._open_doors.discard(door)
 
 
 def _utc_now() -> datetime:
@@ -29,15 +85,15 @@ class ModelGateway:
     """
 
     def __init__(
-        self, upstreams: Mapping[Provider, Upstream], prices: FirstKnown, now: Callable[[], datetime] = _utc_now
+        self, upstreams: Mapping[Provider, ModelUpstream], prices: PriceTables, now: Callable[[], datetime] = _utc_now
     ) -> None:
         self._upstreams = upstreams
         self._prices = prices
         self._now = now
-        self._background = Background()
+        self._background = EventLoopThread()
 
     def __enter__(self) -> Self:
-        from outweigh.gateway.reverse_proxy import ReverseProxy  # noqa: PLC0415 - heavy, and needed only here
+        from outweigh.gateway.gateway_server import ReverseProxy  # noqa: PLC0415 - heavy, and needed only here
 
         self._prices.prices("")  # loads what tables load, before anybody waits for an answer
         self._background.__enter__()

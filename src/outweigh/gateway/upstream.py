@@ -1,22 +1,80 @@
-"""Where the requests go, and the keys that only the gateway knows."""
+"""The provider's side of the gateway: the address and the real key of each provider, the run key that a client sends
+instead, which headers pass, and how the real key is masked in what comes back.
+"""
 
 import re
-from collections.abc import Mapping
+import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from hmac import compare_digest
 from urllib.parse import urlsplit
 
-from outweigh.gateway.routes import Provider
-from outweigh.task.suite import GatewaySpec, ProviderSpec
+from outweigh.gateway.request_parsing import Provider
+from outweigh.model.suite import GatewaySpec, ProviderSpec
 
-SHORTEST_KEY = 16
+KEY_HEADERS = ("x-api-key", "authorization", "x-goog-api-key")
+"""Where the APIs have their keys; Gemini also takes one in the address, as `key`."""
+
+KEY_PARAMETER = "key"
+
+
+def create_run_key() -> str:
+    """A key that nobody can guess."""
+    return f"ow-run-{secrets.token_hex(24)}"
+
+
+def shows_run_key(key: str, headers: Mapping[str, str], query: Mapping[str, str]) -> bool:
+    """Whether a request shows this key, in any of the places that keys are shown in."""
+    shown = [headers.get(name, "") for name in KEY_HEADERS] + [query.get(KEY_PARAMETER, "")]
+    # Compared as bytes: a header may hold anything, and only ASCII may be compared as text.
+    return any(compare_digest(_strip_scheme(given).encode(errors="replace"), key.encode()) for given in shown)
+
+
+def _strip_scheme(given: str) -> str:
+    scheme, _, token = given.strip().partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else given.strip()
+
+
+class SecretMask:
+    """Passes bytes on, with every secret replaced by as many asterisks: lengths stay what they were said to be."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._secrets = [secret.encode() for secret in secrets]
+        self._held = b""
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What can be passed on; an end that may be the beginning of a secret waits for what follows."""
+        content = self._held + chunk
+        for secret in self._secrets:
+            if secret in content:
+                content = content.replace(secret, b"*" * len(secret))
+        held = max((_partial_match_length(content, secret) for secret in self._secrets), default=0)
+        self._held = content[len(content) - held :]
+        return content[: len(content) - held]
+
+    def rest(self) -> bytes:
+        """What is still held at the end."""
+        held, self._held = self._held, b""
+        return held
+
+
+def _partial_match_length(content: bytes, secret: bytes) -> int:
+    """How many bytes at the end of the content are the beginning of the secret."""
+    for length in range(min(len(secret) - 1, len(content)), 0, -1):
+        if content.endswith(secret[:length]):
+            return length
+    return 0
+
+
+MIN_SECRET_LENGTH = 16
 """Shorter ones are no secrets, and blacking them out would spoil answers."""
 
-_VERSION = re.compile(r"/v\d+\w*(?=/|$)")
-_OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
+_BASE_VERSION = re.compile(r"/v\d+\w*(?=/|$)")
+_LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Upstream:
+class ModelUpstream:
     """One provider: its address, the variable that names its key, and the key; "" where none is needed.
 
     `key` is None where the variable is not set: then nothing can be sent.
@@ -30,32 +88,87 @@ class Upstream:
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must not be shown. A word such as `EMPTY`, which servers without keys are given, is in many texts."""
-        return (self.key,) if self.key and len(self.key) >= SHORTEST_KEY else ()
+        return (self.key,) if self.key and len(self.key) >= MIN_SECRET_LENGTH else ()
 
     def address(self, path: str) -> str:
         """The whole address of a path. Many bases name a version already, and then the path's own is dropped."""
         base = self.url.rstrip("/")
-        return base + (_VERSION.sub("", path, count=1) if _VERSION.search(urlsplit(base).path) else path)
+        return base + (_BASE_VERSION.sub("", path, count=1) if _BASE_VERSION.search(urlsplit(base).path) else path)
 
 
-def upstreams(spec: GatewaySpec, environment: Mapping[str, str]) -> dict[Provider, Upstream]:
+def read_upstreams(spec: GatewaySpec, environment: Mapping[str, str]) -> dict[Provider, ModelUpstream]:
     """The providers of a suite, with their keys out of the caller's environment."""
     specs = {Provider.ANTHROPIC: spec.anthropic, Provider.OPENAI: spec.openai, Provider.GEMINI: spec.gemini}
     return {provider: _upstream(given, environment) for provider, given in specs.items()}
 
 
-def _upstream(spec: ProviderSpec, environment: Mapping[str, str]) -> Upstream:
+def _upstream(spec: ProviderSpec, environment: Mapping[str, str]) -> ModelUpstream:
     key = environment.get(spec.key) or None if spec.key else ""
-    return Upstream(url=spec.url, variable=spec.key, key=key, proxy=_proxy(spec.url, environment))
+    return ModelUpstream(url=spec.url, variable=spec.key, key=key, proxy=_proxy_for(spec.url, environment))
 
 
-def _proxy(url: str, environment: Mapping[str, str]) -> str | None:
+def _proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
     """The proxy that everybody else on this machine would use for this address."""
     address = urlsplit(url)
     host = (address.hostname or "").lower()
     wanted = {name.lower(): value for name, value in environment.items() if value}
     spared = [name.strip().lstrip("*.") for name in wanted.get("no_proxy", "").lower().split(",")]
     is_spared = any(host == name or host.endswith(f".{name}") for name in spared if name)
-    if is_spared or "*" in wanted.get("no_proxy", "").split(",") or host in _OWN_HOSTS:
+    if is_spared or "*" in wanted.get("no_proxy", "").split(",") or host in _LOOPBACK_HOSTS:
         return None
     return wanted.get(f"{address.scheme}_proxy") or wanted.get("all_proxy")
+
+
+_HOP_BY_HOP_HEADERS = frozenset(
+    {
+        "connection",
+        "expect",
+        "http2-settings",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+# The body is read here, so it is neither packed nor as long as the client said; cookies are nobody's business.
+_BODY_HEADERS = frozenset({"content-length", "content-encoding"})
+_HEADERS_NOT_SENT = _HOP_BY_HOP_HEADERS | _BODY_HEADERS | {"host", "accept-encoding", "cookie", *KEY_HEADERS}
+_HEADERS_NOT_RETURNED = _HOP_BY_HOP_HEADERS | _BODY_HEADERS | {"set-cookie", "server", "date"}
+
+_DEFAULT_KEY_HEADER = {
+    Provider.ANTHROPIC: "x-api-key",
+    Provider.OPENAI: "authorization",
+    Provider.GEMINI: "x-goog-api-key",
+}
+
+HeaderPairs = list[tuple[str, str]]
+
+
+def headers_to_send(given: Mapping[str, str], provider: Provider, key: str) -> HeaderPairs:
+    """A client's headers with the real key in the place of the run's, and nothing packed, so that it can be read."""
+    named = {word.strip().lower() for word in given.get("connection", "").split(",")}
+    passed = [(name, value) for name, value in given.items() if name.lower() not in _HEADERS_NOT_SENT | named]
+    passed.append(("accept-encoding", "identity"))
+    if key:
+        place = next((name for name in KEY_HEADERS if name in given), _DEFAULT_KEY_HEADER[provider])
+        passed.append((place, f"Bearer {key}" if place == "authorization" else key))
+    return passed
+
+
+def headers_to_return(given: Mapping[str, str], secrets: Iterable[str]) -> HeaderPairs:
+    """A provider's headers, without any that shows a secret."""
+    hidden = tuple(secrets)
+    return [
+        (name, value)
+        for name, value in given.items()
+        if name.lower() not in _HEADERS_NOT_RETURNED and not any(secret in value for secret in hidden)
+    ]
+
+
+def query_to_send(given: Mapping[str, str]) -> HeaderPairs:
+    """A client's query without its key: keys go into headers, where no log shows them."""
+    return [(name, value) for name, value in given.items() if name != KEY_PARAMETER]

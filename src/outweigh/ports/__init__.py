@@ -1,1 +1,4 @@
-"""One small protocol per kind of adapter, each in a file of its own, so that nobody loads what others need."""
+"""One small protocol per kind of adapter, with the values that pass through it.
+
+Each is in a file of its own, so that nobody loads what others need.
+"""

@@ -1,22 +1,16 @@
-"""How agents are asked to attempt a trial."""
+"""The port of agents: how one is asked to attempt a trial, and what it returns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from outweigh.model.arm import Arm
+from outweigh.model.failure import Failure
+from outweigh.model.run_record import AgentIdentity, AlignedAction, ObservedSetup, Status, Step, Trial
+from outweigh.model.task import Task
+from outweigh.model.usage import ComponentTokens, Cost, Usage
 from outweigh.ports.gateways import ModelAccess
 from outweigh.ports.sandboxes import Sandbox
-from outweigh.record.components import ComponentTokens
-from outweigh.record.cost import Cost
-from outweigh.record.loaded import Loaded
-from outweigh.record.run_record import AgentIdentity
-from outweigh.record.status import Status
-from outweigh.record.trajectory import AlignedAction, Step
-from outweigh.record.trial import Trial
-from outweigh.record.usage import Usage
-from outweigh.task.arm import Arm
-from outweigh.task.task import Task
-from outweigh.transcript.failure import Failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +53,7 @@ class AttemptOutcome:
     failure: Failure | None
     retry_after_seconds: float | None
     request_count: int | None
-    loaded: Loaded | None
+    loaded: ObservedSetup | None
     warnings: tuple[str, ...]
     artifacts: Mapping[str, bytes]
 

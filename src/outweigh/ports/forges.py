@@ -1,4 +1,4 @@
-"""Where a promotion goes: branches of a remote, pull requests, and the comments on them."""
+"""The port of forges: branches of a remote, pull requests, and the comments on them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class ForgeError(Exception):
     """A forge or a remote refused or did not answer; the text says what, and the way out."""
 
 
-class Upstream(Protocol):
+class RemoteRepository(Protocol):
     """A repository's branches as its remote has them. Nothing of the working copy is ever changed."""
 
     def tip(self, branch: str) -> str | None:
@@ -96,7 +96,7 @@ class Forge(Protocol):
         """Close it without merging."""
 
 
-class Comments(Protocol):
+class PullRequestComments(Protocol):
     """The comments of one pull request."""
 
     def upsert(self, body: str, number_of: Callable[[str], int]) -> str:

@@ -1,4 +1,4 @@
-"""What other programs recorded, as records."""
+"""The port of importers: what other programs recorded, as records."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from outweigh.errors import EvidenceError
-from outweigh.record.codec import InvalidLine
-from outweigh.record.judgment import Judgment
-from outweigh.record.run_record import RunRecord
+from outweigh.model.codec import InvalidLine
+from outweigh.model.judgment import Judgment
+from outweigh.model.run_record import RunRecord
 
-MOST_UNREAD_ROWS = 100_000
+UNREAD_ROW_LIMIT = 100_000
 """Rows that became no record are kept with their places; a source with more of them is something else."""
 
 
@@ -39,9 +39,9 @@ class ImportNotes:
 
     def unread(self, source: object, line: int, reason: str) -> None:
         """Keep the place of a row that became no record; line 0 is the file as a whole."""
-        if len(self.unreadable) >= MOST_UNREAD_ROWS:
+        if len(self.unreadable) >= UNREAD_ROW_LIMIT:
             raise EvidenceError(
-                f"{source} is given up: more than {MOST_UNREAD_ROWS:,} rows cannot be read, the first because it is "
+                f"{source} is given up: more than {UNREAD_ROW_LIMIT:,} rows cannot be read, the first because it is "
                 f"{self.unreadable[0].reason}. Is it of the format that it is read as?"
             )
         self.unreadable.append(InvalidLine(str(source), line, reason))

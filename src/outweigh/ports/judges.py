@@ -1,14 +1,13 @@
-"""How judges are asked about a run."""
+"""The port of judge backends: one question, one answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from threading import Event
 from typing import Any, Protocol
 
-from outweigh.record.cost import Cost
-from outweigh.record.usage import Usage
-from outweigh.task.judge import JudgeSpec
-from outweigh.transcript.failure import Failure
+from outweigh.model.failure import Failure
+from outweigh.model.suite import JudgeSpec
+from outweigh.model.usage import Cost, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

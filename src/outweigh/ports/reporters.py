@@ -1,4 +1,4 @@
-"""How answers are shown."""
+"""The port of reporters: a report rendered as text."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Closed rooms in which agents and checks work."""
+"""The port of sandboxes: where agents and checks run, isolated from the host."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -10,7 +10,7 @@ from threading import Event
 from typing import Protocol
 
 
-class Ending(StrEnum):
+class CommandEnding(StrEnum):
     """How a command came to its end."""
 
     EXITED = "exited"
@@ -19,10 +19,10 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Completed:
+class CompletedCommand:
     """What a command left behind. Output is kept up to a limit; `truncated` says that there was more."""
 
-    ending: Ending
+    ending: CommandEnding
     exit_code: int | None
     stdout: bytes
     stderr: bytes
@@ -35,7 +35,7 @@ class SandboxError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class ForwardedPort:
     """A way out of a sandbox: a port on its own loopback, behind which somebody outside answers.
 
     The sandbox listens where programs inside can connect, and nobody else, and hands the socket to `serve`, which
@@ -57,7 +57,7 @@ class SandboxRequest:
     home: Path
     label: str
     read_only: tuple[str, ...]
-    doors: tuple[Door, ...]
+    doors: tuple[ForwardedPort, ...]
     image: str | None
     memory_mb: int | None
     processes: int | None
@@ -94,7 +94,7 @@ class Sandbox(Protocol):
         timeout_seconds: float,
         stdin: bytes = b"",
         listen: Callable[[bytes], None] | None = None,
-    ) -> Completed:
+    ) -> CompletedCommand:
         """Run a command in the workspace with this environment and no other; a timeout ends its whole tree.
 
         `listen` hears all of standard output as it comes, also what is beyond the limit of what is kept.

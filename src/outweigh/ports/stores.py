@@ -1,18 +1,17 @@
-"""Where evidence is kept and read."""
+"""The ports of stores: where evidence is read from, and where the engine keeps it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from outweigh.record.codec import Located, OnInvalid
-from outweigh.record.judgment import Judgment
-from outweigh.record.run_record import RunRecord
-from outweigh.record.trial import Trial
+from outweigh.model.codec import LocatedRecord, OnInvalid
+from outweigh.model.judgment import Judgment
+from outweigh.model.run_record import RunRecord, Trial
 
 
-class Store(Protocol):
+class RecordSource(Protocol):
     """Where records are read from."""
 
-    def records(self, on_invalid: OnInvalid) -> Iterator[Located]:
+    def records(self, on_invalid: OnInvalid) -> Iterator[LocatedRecord]:
         """Read every run and judgment; what cannot be read goes to `on_invalid`."""
 
 

@@ -1,4 +1,4 @@
-"""What agents work on, and where it comes from."""
+"""The ports of workspaces and of the git history that arms are read from."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from outweigh.task.task import Task
+from outweigh.model.task import Task
 
 
 class Workspaces(Protocol):

@@ -1,1 +1,4 @@
-"""A decision becomes something to read: what to show and in which words. How it looks is a reporter's business."""
+"""Answers for people and programs: pages as format-independent documents, their JSON, figures, and renderers for text,
+Markdown, HTML, JUnit and CSV. Pure: may import verdict, compare, score, transcript, model and stats; no clock, disk
+or network.
+"""

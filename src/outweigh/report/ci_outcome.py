@@ -1,12 +1,16 @@
-"""What a CI job learns: a decision with its figures, or why nothing was decided."""
+"""What a CI job reports: the outcome of one comparison, the outputs for later steps, and the pull request comment."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any
 
+from outweigh.report.formatting import format_dollars, format_points
 
-class NotJudged(StrEnum):
+
+class NoDecision(StrEnum):
     """Why there is no decision, and the check is neither passed nor failed."""
 
     NOTHING_TO_COMPARE = "nothing-to-compare"
@@ -30,7 +34,7 @@ class CiOutcome:
     reused_runs: int
 
 
-def not_judged(why: NotJudged, words: str) -> CiOutcome:
+def undecided_outcome(why: NoDecision, words: str) -> CiOutcome:
     """Nothing was run, so nothing was spent and nothing may be promoted."""
     return CiOutcome(
         decision=why.value,
@@ -47,7 +51,7 @@ def not_judged(why: NotJudged, words: str) -> CiOutcome:
     )
 
 
-def judged(
+def decided_outcome(
     payload: Mapping[str, Any],
     headline: str,
     *,
@@ -75,7 +79,7 @@ def judged(
     )
 
 
-def outputs(outcome: CiOutcome, report_path: str) -> dict[str, str]:
+def step_outputs(outcome: CiOutcome, report_path: str) -> dict[str, str]:
     """Names and values for later steps; an unknown is empty, never 0."""
     figures = {
         "delta": outcome.delta,
@@ -93,3 +97,56 @@ def outputs(outcome: CiOutcome, report_path: str) -> dict[str, str]:
         "reused-runs": str(outcome.reused_runs),
         "report-path": report_path,
     }
+
+
+MOST_PAGE_CHARACTERS = 60_000
+"""Forges take 65,536 characters; the rest is room for what they add themselves."""
+_ALERTS = {"improved": "TIP", "neutral": "NOTE", "regressed": "CAUTION", "inconclusive": "WARNING"}
+_RUN_MARKER = re.compile(r"<!-- outweigh run (\d{1,18}) -->")
+
+
+def comment_marker(suite: str) -> str:
+    """The first line of every comment about this suite; a hash, so that no name can end the comment it is in."""
+    return f"<!-- outweigh {sha256(suite.encode()).hexdigest()[:16]} -->"
+
+
+def workflow_run_number(body: str) -> int:
+    """Which run of the workflow wrote a comment; 0 where it does not say."""
+    found = _RUN_MARKER.search(body)
+    return int(found[1]) if found else 0
+
+
+def render_comment(
+    outcome: CiOutcome, page: str, *, suite: str, headline: str, notes: str, run: int | None, link: str | None
+) -> str:
+    """`page`, `headline` and `notes` are Markdown with everything foreign escaped; `link` leads to the run."""
+    parts = [
+        comment_marker(suite),
+        *([] if run is None else [f"<!-- outweigh run {run} -->"]),
+        f"> [!{_ALERTS.get(outcome.decision, 'NOTE')}]\n> **{headline}**",
+        _outcome_figures(outcome),
+        notes,
+        f"<details><summary>The whole verdict</summary>\n\n{_truncate_page(page)}\n\n</details>" if page else "",
+        "" if link is None else f"[The run with its full report]({link})",
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _outcome_figures(outcome: CiOutcome) -> str:
+    if not outcome.runs:
+        return ""
+    interval = ""
+    if outcome.ci_low is not None and outcome.ci_high is not None:
+        interval = f" ({format_points(outcome.ci_low)} to {format_points(outcome.ci_high)})"
+    reused = f", {outcome.reused_runs} of them reused" if outcome.reused_runs else ""
+    return (
+        f"Pass rate {format_points(outcome.delta)}{interval}. {outcome.runs} runs{reused}, "
+        f"{format_dollars(outcome.cost_usd)} spent. Promotion {'allowed' if outcome.may_promote else 'refused'}."
+    )
+
+
+def _truncate_page(page: str) -> str:
+    if len(page) <= MOST_PAGE_CHARACTERS:
+        return page
+    whole = page[:MOST_PAGE_CHARACTERS].rpartition("\n")[0]
+    return f"{whole}\n\n… and more than a comment can hold; the full report has it."

@@ -1,4 +1,7 @@
-"""A page before it has a format: headline, headings, tables, lists, pictures."""
+"""The format-independent document: a headline and blocks (headings, tables, bullet lists, figures, code, details).
+
+Pages build a `Report`; the `render_*` modules turn it into text, Markdown, HTML or data.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,7 +47,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bullets:
+class BulletList:
     """A titled list of sentences."""
 
     title: str
@@ -53,7 +56,7 @@ class Bullets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class Figure:
     """A drawing as SVG, with everything in it escaped by whoever drew it, and the same in words.
 
     A format without pictures shows the words and the sketch, whose lines are to be kept as they are; the caption
@@ -68,7 +71,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class CodeBlock:
     """Lines to be copied as they are, such as a command."""
 
     title: str
@@ -76,7 +79,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fold:
+class Details:
     """Details that are closed until somebody asks for them. A format that cannot fold says `instead` where they are."""
 
     title: str
@@ -84,7 +87,7 @@ class Fold:
     blocks: tuple["Block", ...]
 
 
-Block = Heading | Table | Bullets | Picture | Listing | Fold
+Block = Heading | Table | BulletList | Figure | CodeBlock | Details
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,6 @@ class Report:
     lead: str = ""
 
 
-def notes(title: str, items: tuple[str, ...]) -> list[Bullets]:
+def optional_bullets(title: str, items: tuple[str, ...]) -> list[BulletList]:
     """A list of warnings, or nothing at all."""
-    return [Bullets(title=title, items=items, tone=Tone.UNSURE)] if items else []
+    return [BulletList(title=title, items=items, tone=Tone.UNSURE)] if items else []

@@ -1,16 +1,14 @@
-"""A run's steps as they are shown: from its kept trajectory, else from what its record says in short."""
+"""The steps of a run as they are shown: from its stored trajectory, or from the excerpts in its record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
 
-from outweigh.record.trajectory import Step
-from outweigh.record.usage import Usage
-from outweigh.transcript.atif import AtifStep
-from outweigh.transcript.atif_usage import usage_of_metrics
-from outweigh.transcript.content_text import content_text
-from outweigh.transcript.foreign import amount
+from outweigh.model.run_record import Step
+from outweigh.model.untrusted_json import as_amount
+from outweigh.model.usage import Usage
+from outweigh.transcript.atif import AtifStep, content_text, usage_from_metrics
 from outweigh.transcript.tool_calls import call_outcomes
 
 _encoder = msgspec.json.Encoder(order="sorted")
@@ -71,8 +69,8 @@ def _of_trajectory(step: AtifStep) -> ShownStep:
             for call in step.tool_calls or ()
         ),
         output=_joined(outputs.get(None)),
-        usage=None if metrics is None else usage_of_metrics(metrics),
-        cost_usd=None if metrics is None else amount(metrics.cost_usd),
+        usage=None if metrics is None else usage_from_metrics(metrics),
+        cost_usd=None if metrics is None else as_amount(metrics.cost_usd),
         at=step.timestamp,
     )
 

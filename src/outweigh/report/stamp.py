@@ -1,4 +1,4 @@
-"""The mark on a report that says which records it rests on, so that a stale one can be told."""
+"""The stamp in a written report that says which records it rests on, so that `report --check` can tell a stale one."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _IN_MARKDOWN = re.compile(r"<!-- outweigh-report (\{[^<>]*\}) -->\s*\Z")
 _UNSAFE = {ord(char): f"\\u{ord(char):04x}" for char in "<>&-"}
 
 
-class Stamp(msgspec.Struct, frozen=True, kw_only=True):
+class ReportStamp(msgspec.Struct, frozen=True, kw_only=True):
     """The arms of a report, and the fingerprint of everything recorded about them."""
 
     baseline: str
@@ -22,12 +22,12 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
     evidence_sha256: str
 
 
-def stamp_of(payload: Mapping[str, Any]) -> Stamp | None:
+def stamp_of_payload(payload: Mapping[str, Any]) -> ReportStamp | None:
     """The stamp of a report's JSON; None for any other answer, which has no provenance."""
     provenance, verdicts = payload.get("provenance"), payload.get("verdicts")
     if not provenance or not verdicts:
         return None
-    return Stamp(
+    return ReportStamp(
         baseline=provenance["baseline"],
         candidates=tuple(verdict["candidate"] for verdict in verdicts),
         evidence_sha256=provenance["evidence_sha256"],
@@ -36,31 +36,31 @@ def stamp_of(payload: Mapping[str, Any]) -> Stamp | None:
 
 def html_stamp(payload: Mapping[str, Any]) -> list[str]:
     """A line for the head of a page, or none."""
-    written = _written(payload)
+    written = _encode_stamp(payload)
     return [] if written is None else [f'<meta name="outweigh-report" content="{escape(written, quote=True)}">']
 
 
 def markdown_stamp(payload: Mapping[str, Any]) -> str:
     """A comment that nobody sees, or nothing; it has to be the last line."""
-    written = _written(payload)
+    written = _encode_stamp(payload)
     return "" if written is None else f"<!-- outweigh-report {written} -->"
 
 
-def read_stamp(text: str) -> Stamp | None:
+def read_stamp(text: str) -> ReportStamp | None:
     """Find the stamp in a report, be it HTML, Markdown or JSON."""
     try:
         if text.startswith("{"):
-            return stamp_of(msgspec.json.decode(text, type=dict[str, Any]))
+            return stamp_of_payload(msgspec.json.decode(text, type=dict[str, Any]))
         if found := _IN_HTML.search(text):
-            return msgspec.json.decode(unescape(found[1]), type=Stamp)
+            return msgspec.json.decode(unescape(found[1]), type=ReportStamp)
         found = _IN_MARKDOWN.search(text)
-        return None if found is None else msgspec.json.decode(found[1], type=Stamp)
+        return None if found is None else msgspec.json.decode(found[1], type=ReportStamp)
     except (msgspec.DecodeError, KeyError, TypeError):
         return None
 
 
-def _written(payload: Mapping[str, Any]) -> str | None:
-    stamp = stamp_of(payload)
+def _encode_stamp(payload: Mapping[str, Any]) -> str | None:
+    stamp = stamp_of_payload(payload)
     if stamp is None:
         return None
     # Unlike msgspec's, this one writes all that is not ASCII by its code, so that nothing in a name is obeyed.

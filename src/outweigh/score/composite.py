@@ -1,13 +1,50 @@
-"""One number per run: weighted dimensions, nudged by cost, clamped to [0, 1]."""
+"""One number per run: named weights over its dimensions, adjusted by cost, clamped to [0, 1]; and the letter grade
+of it.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from math import isnan
 from typing import NamedTuple
 
-from outweigh.score.profile import Dimension, Profile
-from outweigh.stats.quantity import Quantity, known, unknown
+from outweigh.stats.estimate import Quantity, known, unknown
 
-SIGNALS = ("total_tokens", "tool_calls", "steps", "duration_seconds")
+
+class Dimension(StrEnum):
+    """What a composite may weigh; each is a field of Score."""
+
+    OBJECTIVE = "objective"
+    JUDGE_SCORE = "judge_score"
+    PASSED = "passed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Weights per dimension, the dimensions without which there is no composite, and the cap of the cost term."""
+
+    name: str
+    weights: tuple[tuple[Dimension, float], ...]
+    requires: frozenset[Dimension]
+    cost_weight: float
+
+
+OBJECTIVE_FIRST = Profile(
+    name="objective_first",
+    weights=((Dimension.OBJECTIVE, 0.6), (Dimension.JUDGE_SCORE, 0.4)),
+    requires=frozenset({Dimension.OBJECTIVE}),
+    cost_weight=0.1,
+)
+EVEN = Profile(
+    name="even",
+    weights=((Dimension.PASSED, 0.5), (Dimension.JUDGE_SCORE, 0.5)),
+    requires=frozenset({Dimension.PASSED, Dimension.JUDGE_SCORE}),
+    cost_weight=0.0,
+)
+PROFILES = {profile.name: profile for profile in (OBJECTIVE_FIRST, EVEN)}
+
+
+COST_SIGNALS = ("total_tokens", "tool_calls", "steps", "duration_seconds")
 """The cost signals; each is a field of Score."""
 
 
@@ -18,7 +55,7 @@ class CostAdjustment(NamedTuple):
     left_out: tuple[str, ...]
 
 
-NEUTRAL = CostAdjustment(0.0, ())
+NO_ADJUSTMENT = CostAdjustment(0.0, ())
 """The baseline is the reference of everybody and has none itself."""
 
 
@@ -38,10 +75,10 @@ def cost_adjustment(
     run: Mapping[str, float | None], reference: Mapping[str, float | None], cost_weight: float
 ) -> CostAdjustment:
     """cost_weight · clamp(1 − mean(run / reference), −1, 1): cheaper than the reference is positive."""
-    left_out = tuple(name for name in SIGNALS if run[name] is None or reference[name] is None)
+    left_out = tuple(name for name in COST_SIGNALS if run[name] is None or reference[name] is None)
     ratios = [
         _ratio(mine, theirs)
-        for name in SIGNALS
+        for name in COST_SIGNALS
         if (mine := run[name]) is not None and (theirs := reference[name]) is not None
     ]
     if not ratios:
@@ -58,3 +95,28 @@ def _ratio(mine: float, reference: float) -> float:
 def _clamp(value: float, low: float, high: float) -> float:
     # max and min would turn NaN into one of the limits, and a broken score into a perfect one.
     return value if isnan(value) else max(low, min(high, value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeScale:
+    """Thresholds from best to worst; a score below them all gets `lowest`."""
+
+    name: str
+    thresholds: tuple[tuple[str, float], ...]
+    lowest: str
+
+
+SEED_GRADES = GradeScale(name="seed", thresholds=(("A", 0.95), ("B", 0.85), ("C", 0.75), ("D", 0.65)), lowest="F")
+S_GRADES = GradeScale(
+    name="s_scale", thresholds=(("S", 1.0), ("A", 0.8), ("B", 0.6), ("C", 0.4), ("D", 0.2)), lowest="F"
+)
+GRADE_SCALES = {scale.name: scale for scale in (SEED_GRADES, S_GRADES)}
+
+
+def grade(score: float | None, scale: GradeScale = SEED_GRADES) -> str | None:
+    """The letter of a composite; no score, no letter."""
+    if score is None or isnan(score):
+        return None
+    # A composite of exactly .85 may come out as .8499999999999999; that dust must not cost a letter.
+    rounded = round(score, 9)
+    return next((letter for letter, threshold in scale.thresholds if rounded >= threshold), scale.lowest)

@@ -1,11 +1,25 @@
-"""What the checks say about one run."""
+"""What can be observed without anybody's opinion: checks passed, progress, drift and failed edits of a run; failed
+and reverted changes of an arm.
+"""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from outweigh.record.check_result import CheckResult
-from outweigh.record.run_record import RunRecord
-from outweigh.record.status import EXCLUDED, Status
-from outweigh.stats.quantity import Quantity, known, unknown
+import msgspec
+
+from outweigh.model.base import Name
+from outweigh.model.run_record import (
+    EXCLUDED_STATUSES,
+    AlignedAction,
+    CheckResult,
+    Milestone,
+    ObservedSetup,
+    RunRecord,
+    Status,
+    Step,
+)
+from outweigh.stats.estimate import Quantity, known, unknown
+from outweigh.transcript.tool_calls import only_edits
 
 NOT_EVALUATED = unknown("the checks were not evaluated")
 
@@ -21,7 +35,7 @@ class Objective:
 
 def passed(run: RunRecord) -> Quantity:
     """1 when the run completed and every required check passed, 0 when not, unknown when nobody can tell."""
-    if run.status in EXCLUDED:
+    if run.status in EXCLUDED_STATUSES:
         return unknown(f"{run.status.value} says nothing about the agent")
     if run.checks is not None and not any(check.required for check in run.checks):
         return unknown("the task has no required check")
@@ -37,7 +51,7 @@ def passed(run: RunRecord) -> Quantity:
 
 def objective(run: RunRecord) -> Objective:
     """Checks passed / checks; 1.0 with no checks, marked vacuous because nothing was asserted."""
-    if run.status in EXCLUDED or run.checks is None:
+    if run.status in EXCLUDED_STATUSES or run.checks is None:
         return Objective(share=NOT_EVALUATED, passed=NOT_EVALUATED, vacuous=False)
     if not run.checks:
         return Objective(share=known(1.0), passed=known(0), vacuous=True)
@@ -54,3 +68,64 @@ def _part(check: CheckResult) -> float | None:
     if check.cases_total and check.cases_passed is not None:
         return check.cases_passed / check.cases_total
     return None if check.passed is None else float(check.passed)
+
+
+def r_prog(milestones: Sequence[Milestone] | None) -> Quantity:
+    """Achieved weighted steps / expected weighted steps."""
+    if milestones is None:
+        return unknown("no step is expected, or nobody could tell which were reached")
+    return progress(
+        achieved=sum(step.weight for step in milestones if step.achieved),
+        expected=sum(step.weight for step in milestones),
+    )
+
+
+def progress(achieved: float, expected: float) -> Quantity:
+    """achieved / expected, capped at 1; without anything expected there is no progress to speak of."""
+    return known(min(1.0, achieved / expected)) if expected > 0 else unknown("the task declares no expected steps")
+
+
+def skill_used(loaded: ObservedSetup | None) -> Quantity:
+    """1 when the agent took up a skill in this run, 0 when it had some and took none up."""
+    if loaded is None or loaded.skills_used is None:
+        return unknown("nobody could see whether a skill was used")
+    return known(1.0 if loaded.skills_used else 0.0)
+
+
+def edit_fail_rate(steps: Sequence[Step] | None) -> Quantity:
+    """Failed edits / edits, over the calls of editing tools whose outcome the trajectory shows."""
+    calls = (call for step in steps or () for call in step.tool_calls if call.succeeded is not None)
+    outcomes = [call.succeeded for call in calls if only_edits(call.name)]
+    if not outcomes:
+        return unknown("the trajectory shows no edit with its outcome")
+    return known(outcomes.count(False) / len(outcomes))
+
+
+def strategic_drift(actions: Sequence[AlignedAction] | None) -> Quantity:
+    """1 − Σ(alignment·weight) / Σ weight."""
+    weight = sum(action.weight for action in actions or ())
+    if not actions or weight == 0:
+        return unknown("no action carries a goal alignment")
+    return known(1.0 - sum(action.alignment * action.weight for action in actions) / weight)
+
+
+NO_CHANGES = unknown("no changes file covers this arm")
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One merged change of one arm: did it fail in service, was it reverted by a reviewer."""
+
+    id: Name
+    arm: Name
+    failed: bool
+    reverted: bool
+
+
+def change_fail_percentage(changes: Collection[Change]) -> Quantity:
+    """Failed changes / all changes."""
+    return known(sum(change.failed for change in changes) / len(changes)) if changes else NO_CHANGES
+
+
+def pr_revert_rate(changes: Collection[Change]) -> Quantity:
+    """Reverted changes / all changes."""
+    return known(sum(change.reverted for change in changes) / len(changes)) if changes else NO_CHANGES

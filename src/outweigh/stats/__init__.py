@@ -1,1 +1,4 @@
-"""Numbers in, numbers out: no record, no clock, no global random state."""
+"""Numbers in, numbers out: estimates, tests, intervals, sample sizes.
+
+Knows no records, no clock and no global random state; imports nothing of outweigh but errors.
+"""

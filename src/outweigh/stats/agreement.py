@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from outweigh.stats.estimate import Estimate, Interval, Unit
+from outweigh.stats.distributions import normal_cdf, t_quantile
+from outweigh.stats.estimate import Estimate, Interval, Unit, unknown_estimate
 from outweigh.stats.sample import Sample, has_no_spread
-from outweigh.stats.special import normal_cdf, t_quantile
-from outweigh.stats.unknown import unknown_estimate
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # numpy loads its dice only when somebody names them
@@ -21,7 +20,7 @@ RESAMPLES = 2_000
 Ratings = Sequence[Sequence[float | None]] | NDArray[np.float64]
 
 
-class Scale(StrEnum):
+class MeasurementScale(StrEnum):
     """What the distance between two ratings means."""
 
     NOMINAL = "nominal"
@@ -40,7 +39,7 @@ class _Table:
     disagreeing_pairs: Sample
 
 
-def krippendorff_alpha(ratings: Ratings, *, scale: Scale, level: float, rng: "Generator") -> Estimate:
+def krippendorff_alpha(ratings: Ratings, *, scale: MeasurementScale, level: float, rng: "Generator") -> Estimate:
     """Alpha of ratings[judge][item], NaN or None where missing, with a bootstrap interval over items."""
     method = f"Krippendorff alpha, {scale}"
     matrix = np.asarray(ratings, dtype=np.float64)
@@ -76,7 +75,7 @@ def _tabulate(matrix: Sample) -> _Table:
     )
 
 
-def _weighted_alpha(table: _Table, scale: Scale, weights: Sample) -> float:
+def _weighted_alpha(table: _Table, scale: MeasurementScale, weights: Sample) -> float:
     """1 - observed / expected disagreement with each item counted `weights` times; NaN when none is expected."""
     totals = _total_by_value(table, weights)
     if np.count_nonzero(totals) < 2:
@@ -90,16 +89,16 @@ def _total_by_value(table: _Table, weights: Sample) -> Sample:
     return np.bincount(table.codes, weights[table.items], table.values.size).astype(np.float64)
 
 
-def _disagreement(table: _Table, scale: Scale, totals: Sample) -> tuple[Sample, float]:
+def _disagreement(table: _Table, scale: MeasurementScale, totals: Sample) -> tuple[Sample, float]:
     """Sum over pairs of their distance, within each item and over all ratings."""
-    if scale is Scale.NOMINAL:
+    if scale is MeasurementScale.NOMINAL:
         return table.disagreeing_pairs, float(totals.sum() ** 2 - (totals**2).sum())
     return _squared_distances(table, totals, _positions(table.values, totals, scale))
 
 
-def _positions(values: Sample, totals: Sample, scale: Scale) -> Sample:
+def _positions(values: Sample, totals: Sample, scale: MeasurementScale) -> Sample:
     """Where each value lies on a line: at itself, or for ordinal ratings at its mean rank among all ratings."""
-    return values if scale is Scale.INTERVAL else np.cumsum(totals) - totals / 2
+    return values if scale is MeasurementScale.INTERVAL else np.cumsum(totals) - totals / 2
 
 
 def _squared_distances(table: _Table, totals: Sample, positions: Sample) -> tuple[Sample, float]:
@@ -111,7 +110,7 @@ def _squared_distances(table: _Table, totals: Sample, positions: Sample) -> tupl
 
 
 def _bootstrap_interval(
-    table: _Table, scale: Scale, level: float, rng: "Generator"
+    table: _Table, scale: MeasurementScale, level: float, rng: "Generator"
 ) -> tuple[Interval | None, tuple[str, ...]]:
     """Expanded percentiles over resampled items: plain percentiles are too narrow for few items."""
     n = int(table.ratings_per_item.size)
@@ -132,7 +131,7 @@ def _bootstrap_interval(
     return Interval(low=low, high=high, level=level, method="item bootstrap, expanded percentile"), warnings
 
 
-def _resampling_bias(table: _Table, scale: Scale) -> float:
+def _resampling_bias(table: _Table, scale: MeasurementScale) -> float:
     """The factor by which resampling items changes the expected disagreement on average.
 
     Two items meet in a resample 1 - 1/n times as often as in the data, an item and its own copies 2 - 1/n times.

@@ -1,15 +1,19 @@
-"""The task bootstrap: one seeded matrix of task weights, shared by every arm and every metric.
+"""The task bootstrap: one seeded matrix of task weights shared by every arm and metric, and intervals from its
+draws.
 
 A draw gives each task the number of times it was drawn, so any statistic of weighted sums is bootstrapped for all
 arms and metrics by one matrix product, and differences between arms keep their pairing.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from outweigh.stats.distributions import normal_cdf, t_quantile
+from outweigh.stats.estimate import Estimate, Interval, Unit
 
 if TYPE_CHECKING:
     from numpy.random import Generator  # numpy loads its dice only when somebody names them
@@ -20,17 +24,6 @@ Weights = NDArray[np.int64]
 _CELLS_PER_BLOCK = 2**17
 _CELLS_PER_PRODUCT = 2**20
 _THREADS = 2
-
-
-def weight_blocks(tasks: int, draws: int, seed: int) -> Iterator[Weights]:
-    """Yield the weight matrix (draws × tasks) in blocks of rows; every row sums to the number of tasks."""
-    for block, size in enumerate(_block_sizes(tasks, draws)):
-        yield _weight_block(tasks, seed, block)[:size]
-
-
-def task_weights(tasks: int, draws: int, seed: int) -> Weights:
-    """Return the whole weight matrix, draws × tasks."""
-    return np.concatenate(list(weight_blocks(tasks, draws, seed)))
 
 
 def bootstrap(statistic: Callable[[Weights], Floats], tasks: int, draws: int, seed: int) -> Floats:
@@ -50,42 +43,6 @@ def bootstrap_means(columns: ArrayLike, draws: int, seed: int) -> Floats:
     """Return the mean of every column in every draw (draws × columns) from one shared set of weights."""
     table = _round_for_exact_sums(_as_table(columns))
     return bootstrap(lambda weights: _mean_exactly(weights, table), len(table), draws, seed)
-
-
-def bootstrap_medians(values: ArrayLike, draws: int, seed: int) -> Floats:
-    """Return the median of one column in every draw, from the same weights as the means with that seed."""
-    column = np.asarray(values, dtype=np.float64)
-    return bootstrap(lambda weights: weighted_medians(weights, column), len(column), draws, seed)
-
-
-def weighted_means(weights: ArrayLike, columns: ArrayLike) -> Floats:
-    """Return the mean of every column (tasks × columns) in every draw, the same on every machine.
-
-    Each row of weights sums to the number of tasks; a missing value makes the means of its own column NaN.
-    """
-    return _mean_exactly(np.asarray(weights), _round_for_exact_sums(_as_table(columns)))
-
-
-def weighted_medians(weights: ArrayLike, values: ArrayLike) -> Floats:
-    """Return the median of the values, each repeated as often as its weight says, for every row of weights."""
-    column = np.asarray(values, dtype=np.float64)
-    if np.isnan(column).any():
-        return np.full(len(np.asarray(weights)), np.nan)
-    order = np.argsort(column, kind="stable")
-    reached = np.cumsum(np.asarray(weights)[:, order], axis=1)
-    total = reached[:, -1:]
-    lower = np.argmax(reached >= (total + 1) // 2, axis=1)
-    upper = np.argmax(reached >= total // 2 + 1, axis=1)
-    ranked = column[order]
-    medians: Floats = (ranked[lower] + ranked[upper]) / 2
-    return medians
-
-
-def jackknife_means(columns: ArrayLike) -> Floats:
-    """Return the mean of every column with each task left out once (tasks × columns), in linear time."""
-    table = _as_table(columns)
-    left_out: Floats = (table.sum(axis=0) - table) / (len(table) - 1)
-    return left_out
 
 
 def _block_sizes(tasks: int, draws: int) -> list[int]:
@@ -135,3 +92,100 @@ def _round_for_exact_sums(table: Floats) -> Floats:
 def _as_table(columns: ArrayLike) -> Floats:
     table = np.asarray(columns, dtype=np.float64)
     return table[:, None] if table.ndim == 1 else table
+
+
+def expanded_percentile_interval(draws: ArrayLike, point: float, tasks: int, level: float = 0.95) -> Estimate:
+    """Widen the percentile interval so that it covers at the nominal rate with few tasks, as the t interval does."""
+
+    def ends(values: Floats) -> tuple[float, float, float]:
+        tail = normal_cdf(-math.sqrt(tasks / (tasks - 1)) * t_quantile(0.5 + level / 2, tasks - 1))
+        return *_central_quantiles(values, tail), tail
+
+    return _estimate(draws, point, tasks, level, "expanded percentile task bootstrap", ends)
+
+
+def percentile_interval(draws: ArrayLike, point: float, tasks: int, level: float = 0.95) -> Estimate:
+    """Take the plain quantiles of the draws; too narrow with fewer than some fifty tasks."""
+
+    def ends(values: Floats) -> tuple[float, float, float]:
+        tail = (1 - level) / 2
+        return *_central_quantiles(values, tail), tail
+
+    return _estimate(draws, point, tasks, level, "percentile task bootstrap", ends)
+
+
+def _central_quantiles(values: Floats, tail: float) -> tuple[float, float]:
+    low, high = (_rank(len(values), probability) for probability in (tail, 1 - tail))
+    parted = np.partition(values, (low, high))
+    return float(parted[low]), float(parted[high])
+
+
+def _rank(size: int, probability: float) -> int:
+    exact = probability * (size - 1)
+    return math.floor(exact) if probability < 0.5 else math.ceil(exact)
+
+
+def _estimate(
+    draws: ArrayLike,
+    point: float,
+    tasks: int,
+    level: float,
+    method: str,
+    ends: Callable[[Floats], tuple[float, float, float] | None],
+) -> Estimate:
+    # One column of a table of draws is strided; everything below reads it several times.
+    values = np.ascontiguousarray(draws, dtype=np.float64)
+    error, interval = None, None
+    warnings = _objections(values, point, tasks)
+    if not warnings:
+        error = _standard_error(values, tasks)
+        found = ends(values)
+        if found is None:
+            warnings = ("the statistic is too uneven over the tasks for a BCa interval",)
+        elif _is_rounding(found[0], found[1]):
+            warnings = ("the draws near both ends of the interval are the same, so its width is unknown",)
+        else:
+            interval = Interval(low=found[0], high=found[1], level=level, method=method)
+            warnings = _reservations(values, found[2])
+    return Estimate(
+        point=float(point) if math.isfinite(point) else None,
+        interval=interval,
+        standard_error=error,
+        n=tasks,
+        unit=Unit.TASK,
+        method=method,
+        warnings=warnings,
+    )
+
+
+def _objections(values: Floats, point: float, tasks: int) -> tuple[str, ...]:
+    if not math.isfinite(point):
+        return ("the statistic is not a finite number on the data itself",)
+    if tasks < 2:
+        return (f"a bootstrap interval needs at least 2 tasks, not {tasks}",)
+    missing = int(np.isnan(values).sum())
+    if missing or not len(values):
+        return (f"the statistic cannot be computed in {missing} of {len(values)} draws",)
+    if _is_rounding(float(values.min()), float(values.max())):
+        return ("every draw gives the same value, so the data do not show how uncertain it is",)
+    return ()
+
+
+def _is_rounding(low: float, high: float) -> bool:
+    """Say whether two ends differ by no more than the rounding of a sum, so that 0.1 repeated has no width."""
+    if math.isinf(low) or math.isinf(high):
+        return low == high
+    return not high - low > 1e-12 * max(abs(low), abs(high))
+
+
+def _reservations(values: Floats, tail: float) -> tuple[str, ...]:
+    if tail * len(values) < 1:
+        return ("the interval asks for rarer draws than were made; it ends at the most extreme draw",)
+    return ()
+
+
+def _standard_error(values: Floats, tasks: int) -> float | None:
+    """Return the spread of the draws with Bessel's correction for the number of tasks, which resampling leaves out."""
+    if not np.isfinite(values).all():
+        return None
+    return float(values.std()) * math.sqrt(tasks / (tasks - 1))

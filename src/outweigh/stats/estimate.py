@@ -1,7 +1,27 @@
-"""What every statistic returns: a number together with its doubts."""
+"""What every statistic returns: a number with its uncertainty, or the reason why it is unknown. Needs no numpy, so
+that records and scores can use it cheaply.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
+
+
+class Quantity(NamedTuple):
+    """Either a value or the reason why there is none; never both, never neither."""
+
+    value: float | None
+    reason: str | None
+
+
+def known(value: float) -> Quantity:
+    """Wrap a number that was measured or computed."""
+    return Quantity(value, None)
+
+
+def unknown(reason: str) -> Quantity:
+    """Stand in for a number that cannot be known."""
+    return Quantity(None, reason)
 
 
 class Unit(StrEnum):
@@ -47,3 +67,30 @@ class Significance:
     unit: Unit
     method: str
     warnings: tuple[str, ...]
+
+
+def unknown_estimate(reason: str, *, n: int, unit: Unit, method: str, point: float | None) -> Estimate:
+    """An estimate without an interval; `point` is given where the data at least show one."""
+    return Estimate(point=point, interval=None, standard_error=None, n=n, unit=unit, method=method, warnings=(reason,))
+
+
+def unknown_significance(reason: str, *, n: int, unit: Unit, method: str) -> Significance:
+    """A test that could not be made; its missing p-value is not evidence of anything."""
+    return Significance(p_value=None, statistic=None, n=n, unit=unit, method=method, warnings=(reason,))
+
+
+class Alternative(StrEnum):
+    """The direction of A minus B that a test looks for."""
+
+    TWO_SIDED = "two-sided"
+    GREATER = "greater"
+    LESS = "less"
+
+
+def combine_tails(lower: float, upper: float, alternative: Alternative) -> float:
+    """The p-value from P(statistic <= observed) and P(statistic >= observed)."""
+    if alternative is Alternative.GREATER:
+        return upper
+    if alternative is Alternative.LESS:
+        return lower
+    return min(1.0, 2 * min(lower, upper))

@@ -1,4 +1,7 @@
-"""Cohen's kappa: how far two raters agree beyond what their own habits would give by chance."""
+"""Cohen's kappa: how far two raters agree beyond chance.
+
+Apart from stats/agreement.py, because it loads numpy.random, which a plain verdict does not need.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,10 +10,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from outweigh.stats.estimate import Estimate, Interval, Unit
+from outweigh.stats.distributions import normal_cdf, t_quantile
+from outweigh.stats.estimate import Estimate, Interval, Unit, unknown_estimate
 from outweigh.stats.sample import has_no_spread
-from outweigh.stats.special import normal_cdf, t_quantile
-from outweigh.stats.unknown import unknown_estimate
 
 RESAMPLES = 2_000
 METHOD = "Cohen kappa"

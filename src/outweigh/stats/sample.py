@@ -1,15 +1,21 @@
-"""A sample as an array, and what may be wrong with it."""
+"""One sample as an array: what may be wrong with it, its descriptive statistics, and pass@k and pass^k of its
+attempts.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
+
+from outweigh.stats.estimate import Quantity, known, unknown
 
 Sample = NDArray[np.float64]
 Values = Sequence[float] | NDArray[np.float64]
 
 # Differences of equal decimals leave dust of this relative size; it is not variation.
-ROUNDING_DUST = 1e-12
+ROUNDING_ERROR = 1e-12
 _SMALLEST_SCALE = 1e-300
 
 
@@ -37,12 +43,12 @@ def has_no_spread(sample: Sample, scale: float | None = None) -> bool:
     """Whether the values differ by no more than rounding, relative to `scale` or to their own size."""
     size = float(np.abs(sample).max()) if scale is None else scale
     # Halved, because the range of the largest floats overflows.
-    return bool(sample.max() / 2 - sample.min() / 2 <= ROUNDING_DUST * (size / 2) + _SMALLEST_SCALE)
+    return bool(sample.max() / 2 - sample.min() / 2 <= ROUNDING_ERROR * (size / 2) + _SMALLEST_SCALE)
 
 
-def clear_dust(sample: Sample) -> Sample:
+def zero_rounding_errors(sample: Sample) -> Sample:
     """The sample with zeros where a difference of equal numbers left rounding dust, so that signs can be counted."""
-    return np.where(np.abs(sample) <= ROUNDING_DUST * np.abs(sample).max(), 0.0, sample)
+    return np.where(np.abs(sample) <= ROUNDING_ERROR * np.abs(sample).max(), 0.0, sample)
 
 
 def sample_mean(sample: Sample) -> float:
@@ -59,3 +65,112 @@ def sample_deviation(sample: Sample) -> float:
 
 def _magnitude(sample: Sample) -> float:
     return max(float(np.abs(sample).max()), _SMALLEST_SCALE)
+
+
+SampleValues = Sequence[float] | NDArray[np.float64]
+
+MODE_DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """Location and spread of the known values; `unknown` counts the ones that are not in it."""
+
+    median: float | None
+    mean: float | None
+    mode: float | None
+    min: float | None
+    max: float | None
+    population_std: float | None
+    sample_std: float | None
+    count: int
+    unknown: int
+
+
+def describe(values: Sequence[float | None] | NDArray[np.float64]) -> Description:
+    """Describe the known values of a sample (None or NaN is unknown); nothing known gives `None` throughout."""
+    everything = np.asarray(values, dtype=np.float64)
+    sample = everything[~np.isnan(everything)]
+    missing = everything.size - sample.size
+    if sample.size == 0:
+        return Description(
+            median=None,
+            mean=None,
+            mode=None,
+            min=None,
+            max=None,
+            population_std=None,
+            sample_std=None,
+            count=0,
+            unknown=missing,
+        )
+    return Description(
+        median=_middle(sample),
+        mean=float(sample.mean()),
+        mode=_smallest_mode(sample),
+        min=float(sample.min()),
+        max=float(sample.max()),
+        population_std=float(sample.std()),
+        sample_std=float(sample.std(ddof=1)) if sample.size > 1 else None,
+        count=int(sample.size),
+        unknown=missing,
+    )
+
+
+def median(values: SampleValues) -> Quantity:
+    """Middle value, or the mean of the middle two."""
+    return known(_middle(np.asarray(values, dtype=np.float64))) if len(values) else unknown("no values")
+
+
+def mean(values: SampleValues) -> Quantity:
+    """Arithmetic mean."""
+    return known(float(np.mean(values))) if len(values) else unknown("no values")
+
+
+def population_variance(values: SampleValues) -> Quantity:
+    """Mean squared deviation, dividing by n as the ladder's source does."""
+    return known(float(np.var(values))) if len(values) else unknown("no values")
+
+
+def _middle(sample: NDArray[np.float64]) -> float:
+    # numpy's own median imports its masked arrays, which takes longer than most verdicts.
+    ranked = np.sort(sample)
+    return float((ranked[(sample.size - 1) // 2] + ranked[sample.size // 2]) / 2)
+
+
+def _smallest_mode(sample: NDArray[np.float64]) -> float:
+    # Measured floats rarely repeat to the last bit, so the mode is taken over rounded values.
+    distinct, counts = np.unique(np.round(sample, MODE_DECIMALS), return_counts=True)
+    return float(distinct[counts.argmax()])
+
+
+def pass_at_k(attempts: int, passes: int, k: int) -> Quantity:
+    """Chance that at least one of k attempts, drawn from those made, passes."""
+    if reason := _undefined(attempts, passes, k):
+        return unknown(reason)
+    return known(1.0 - comb(attempts - passes, k) / comb(attempts, k))
+
+
+def pass_hat_k(attempts: int, passes: int, k: int) -> Quantity:
+    """Chance that all of k attempts, drawn from those made, pass."""
+    if reason := _undefined(attempts, passes, k):
+        return unknown(reason)
+    return known(comb(passes, k) / comb(attempts, k))
+
+
+def _undefined(attempts: int, passes: int, k: int) -> str | None:
+    if not 0 <= passes <= attempts:
+        return f"{passes} passes of {attempts} attempts is impossible"
+    if k < 1:
+        return "k must be at least 1"
+    if attempts < k:
+        return f"{attempts} attempts cannot say anything about {k}"
+    return None
+
+
+def reliability_curves(attempts: int, passes: int, largest: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """pass@k and pass^k for k = 1 … largest, as running products instead of huge binomials."""
+    drawn = np.arange(largest, dtype=np.float64)
+    all_fail = np.cumprod(np.maximum(attempts - passes - drawn, 0) / (attempts - drawn))
+    all_pass = np.cumprod(np.maximum(passes - drawn, 0) / (attempts - drawn))
+    return (1.0 - all_fail).astype(np.float64), all_pass.astype(np.float64)

@@ -1,12 +1,13 @@
-"""The sign-flip permutation test: had the arms' labels been swapped task by task, how often would it look like this?"""
+"""The sign-flip permutation test of task deltas: how often would random labels of the arms look like the data?
+
+A file of its own, because it loads numpy.random, which a plain verdict does not need.
+"""
 
 import numpy as np
 from numpy.random import Generator
 
-from outweigh.stats.alternative import Alternative
-from outweigh.stats.estimate import Significance, Unit
-from outweigh.stats.sample import ROUNDING_DUST, Sample, Values, as_sample, find_defect, sample_mean
-from outweigh.stats.unknown import unknown_significance
+from outweigh.stats.estimate import Alternative, Significance, Unit, unknown_significance
+from outweigh.stats.sample import ROUNDING_ERROR, Sample, Values, as_sample, find_defect, sample_mean
 
 EXACT_LIMIT = 20
 FLIPS = 100_000
@@ -62,7 +63,7 @@ def _threshold(sample: Sample, alternative: Alternative) -> float:
     observed = float(sample.sum())
     if alternative is Alternative.TWO_SIDED:
         observed = abs(observed)
-    return observed - ROUNDING_DUST * float(np.abs(sample).sum())
+    return observed - ROUNDING_ERROR * float(np.abs(sample).sum())
 
 
 def _signed_sums(sample: Sample) -> Sample:

@@ -1,28 +1,107 @@
-"""What every adapter of an agent must do, claimed with the real program against a scripted model."""
+"""The contract of agent adapters, run with the real program against a scripted model, and the requests it is built
+from.
+"""
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from socket import socket
+from typing import Any, ClassVar
 
-from outweigh.adapters.workspaces.git import git
-from outweigh.ports.agents import Agent, AttemptOutcome
+import msgspec
+
+from outweigh.gateway.egress_proxy import StreamConnection, closing_connection, copy_both_ways
+from outweigh.gateway.event_loop_thread import EventLoopThread
+from outweigh.model.arm import Arm, bare_arm
+from outweigh.model.failure import FailureKind
+from outweigh.model.run_record import Status, Trial
+from outweigh.model.task import Task
+from outweigh.model.usage import Usage
+from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
 from outweigh.ports.gateways import ModelAccess
-from outweigh.ports.sandboxes import SandboxProvider
-from outweigh.record.status import Status
-from outweigh.record.usage import Usage
-from outweigh.task.arm import Arm
-from outweigh.testing.agent_setting import MODEL_DOOR, an_attempt, door_to
+from outweigh.ports.sandboxes import ForwardedPort, SandboxProvider
 from outweigh.testing.model_server import ErrorSpec, LedgerEntry, ModelServer, Script, Tokens, Turn, UsageSpec
-from outweigh.testing.model_server.tokens import NO_TOKENS
-from outweigh.testing.sandbox_setting import a_request
-from outweigh.transcript.failure import FailureKind
+from outweigh.testing.model_server.ledger import NO_TOKENS
+from outweigh.testing.sandbox_fixtures import a_sandbox_request
+from outweigh.workspace.git import git
 
-ANSWER = "answer.txt"
-KEY = "run-key-1"
-PATIENCE_SECONDS = 300.0
-SOON_SECONDS = 10.0
+MODEL_PORT = "model"
+INSTRUCTION = "Write 42 to answer.txt.\n"
+MODEL_ACCESS = ModelAccess(base_url="http://127.0.0.1:9", key="run-key-1")
+_IDLE_SECONDS = 3600.0
+
+
+def an_agent_arm(agent: str, options: Mapping[str, Any] | None = None, **fields: Any) -> Arm:
+    """An arm of this agent with nothing else to it but what is stated."""
+    arm = bare_arm("plain", agent)
+    return msgspec.structs.replace(arm, options=dict(options or {}), **fields)
+
+
+def a_task(instruction: str = INSTRUCTION) -> Task:
+    """A task that is only words."""
+    return Task(
+        id="task-1",
+        instruction=instruction,
+        checks=(),
+        family=None,
+        expected_steps=(),
+        workspace=None,
+        timeout_seconds=None,
+        tests_folder=None,
+        solution_folder=None,
+        checksum="0" * 64,
+    )
+
+
+def an_attempt(arm: Arm, instruction: str = INSTRUCTION, **fields: Any) -> AttemptRequest:
+    """A request to attempt such a task, with a model behind `ACCESS` unless stated otherwise."""
+    request = AttemptRequest(
+        trial=Trial(task_id="task-1", arm=arm.name, repeat=1, seed=1),
+        task=a_task(instruction),
+        arm=arm,
+        timeout_seconds=300.0,
+        budget_usd=None,
+        environment=arm.environment,
+        model_access=MODEL_ACCESS,
+    )
+    return replace(request, **fields)
+
+
+def port_to(port: int) -> ForwardedPort:
+    """A door of a sandbox behind which somebody on the host's loopback answers."""
+
+    async def connect(reader: StreamReader, writer: StreamWriter) -> None:
+        there = StreamConnection(*await asyncio.open_connection("127.0.0.1", port))
+        async with (
+            closing_connection(StreamConnection(reader, writer)) as caller,
+            closing_connection(there) as answerer,
+        ):
+            await copy_both_ways(caller, answerer, _IDLE_SECONDS)
+
+    @contextmanager
+    def serve(listening: socket) -> Iterator[None]:
+        with EventLoopThread() as background:
+            server = background.run(asyncio.start_server(connect, sock=listening))
+            try:
+                yield
+            finally:
+                background.run(_close(server))
+
+    return ForwardedPort(name=MODEL_PORT, serve=serve)
+
+
+async def _close(server: asyncio.Server) -> None:
+    server.close()
+
+
+ANSWER_FILE = "answer.txt"
+RUN_KEY = "run-key-1"
+ATTEMPT_TIMEOUT_SECONDS = 300.0
+SHORT_ATTEMPT_SECONDS = 10.0
 ENDLESS_SECONDS = 3600.0
 KEPT_BODY_BYTES = 2**20
 FIRST_USAGE = UsageSpec(input_tokens=1000, output_tokens=100, cache_read_tokens=30, reasoning_tokens=7)
@@ -30,7 +109,7 @@ LAST_USAGE = UsageSpec(input_tokens=2000, output_tokens=200, cache_read_tokens=6
 
 
 @dataclass(frozen=True, slots=True)
-class Attempted:
+class AttemptResult:
     """An attempt: what the adapter says, what the model was asked, and what became of the workspace."""
 
     outcome: AttemptOutcome
@@ -51,7 +130,7 @@ class Attempted:
 class AgentContract(ABC):
     """Claims about an agent that works with a model, in a sandbox with a door to that model."""
 
-    _solutions: ClassVar[dict[type, Attempted]] = {}
+    _solutions: ClassVar[dict[type, AttemptResult]] = {}
 
     @abstractmethod
     def agent(self) -> Agent:
@@ -71,7 +150,7 @@ class AgentContract(ABC):
 
     def turns(self) -> list[Turn]:
         """What the model says so that this agent writes 42 to answer.txt and ends; override for one without a shell."""
-        return [Turn(run=f"echo 42 >{ANSWER}", usage=FIRST_USAGE), Turn(text="Done.", usage=LAST_USAGE)]
+        return [Turn(run=f"echo 42 >{ANSWER_FILE}", usage=FIRST_USAGE), Turn(text="Done.", usage=LAST_USAGE)]
 
     def counts(self, entry: LedgerEntry) -> bool:
         """Whether the agent's own figures cover an answer; override for one that leaves some out."""
@@ -86,22 +165,22 @@ class AgentContract(ABC):
         turns: Sequence[Turn],
         arm: Arm | None = None,
         files: Mapping[str, bytes] | None = None,
-        timeout_seconds: float = PATIENCE_SECONDS,
-    ) -> Attempted:
+        timeout_seconds: float = ATTEMPT_TIMEOUT_SECONDS,
+    ) -> AttemptResult:
         """An attempt against a model that says these things, over a workspace of these files."""
         arm = arm or self.arm()
-        room = replace(a_request(self.folder(), "agents"), read_only=self.agent().read_only(arm))
+        room = replace(a_sandbox_request(self.folder(), "agents"), read_only=self.agent().read_only(arm))
         _commit_once(room.workspace)
         with ModelServer(Script(turn=list(turns)), kept_body_bytes=KEPT_BODY_BYTES) as server:
-            with self.sandboxes().open(replace(room, doors=(door_to(server.port),))) as sandbox:
+            with self.sandboxes().open(replace(room, doors=(port_to(server.port),))) as sandbox:
                 for path, content in (files or {}).items():
                     sandbox.write(path, content)
-                access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(MODEL_DOOR)}", key=KEY)
+                access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(MODEL_PORT)}", key=RUN_KEY)
                 request = an_attempt(arm, timeout_seconds=timeout_seconds, model_access=access)
                 outcome = self.agent().attempt(request, sandbox)
-            return Attempted(outcome, server.ledger, room.workspace)
+            return AttemptResult(outcome, server.ledger, room.workspace)
 
-    def solved(self) -> Attempted:
+    def solved(self) -> AttemptResult:
         """An attempt at which all goes well; several claims are about one, because real agents take their time."""
         if type(self) not in self._solutions:
             self._solutions[type(self)] = self.attempted(self.turns())
@@ -112,8 +191,8 @@ class AgentContract(ABC):
         done = self.solved()
 
         assert (done.outcome.status, done.outcome.status_detail) == (Status.COMPLETED, None), done.told
-        assert (done.workspace / ANSWER).read_text() == "42\n", done.told
-        assert sorted(path.name for path in done.workspace.iterdir()) == [".git", ANSWER], done.told
+        assert (done.workspace / ANSWER_FILE).read_text() == "42\n", done.told
+        assert sorted(path.name for path in done.workspace.iterdir()) == [".git", ANSWER_FILE], done.told
 
     def test_tells_who_it_is_and_what_was_handed_out(self) -> None:
         """Its figures are those of the answers that it counts, in our units."""
@@ -131,7 +210,7 @@ class AgentContract(ABC):
         """The key is how a gateway knows the run."""
         done = self.solved()
 
-        assert {entry.api_key for entry in done.requests} == {KEY}, done.told
+        assert {entry.api_key for entry in done.requests} == {RUN_KEY}, done.told
 
     def test_a_model_that_refuses_the_key_says_nothing_about_the_arm(self) -> None:
         """Somebody must mend the key; the arm had no chance."""
@@ -143,7 +222,9 @@ class AgentContract(ABC):
 
     def test_a_run_that_is_out_of_time_is_a_timeout(self) -> None:
         """Whatever it was waiting for."""
-        done = self.attempted([Turn(text="Soon.", delay_seconds=ENDLESS_SECONDS)], timeout_seconds=SOON_SECONDS)
+        done = self.attempted(
+            [Turn(text="Soon.", delay_seconds=ENDLESS_SECONDS)], timeout_seconds=SHORT_ATTEMPT_SECONDS
+        )
 
         assert done.outcome.status is Status.TIMEOUT, done.told
         assert done.outcome.failure is not None

@@ -1,4 +1,4 @@
-"""Records in one line: everything a test does not mention is plausible and known."""
+"""Builders of records for tests: every field that a test does not name has a plausible, known value."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -6,17 +6,12 @@ from typing import Any
 import msgspec
 
 from outweigh.compare.evidence import Evidence, gather
-from outweigh.record.check_result import CheckResult
-from outweigh.record.codec import Located, Record
-from outweigh.record.cost import UNKNOWN_COST, reported_cost
-from outweigh.record.judgment import CriterionScore, JudgeIdentity, Judgment
-from outweigh.record.preference import Preference, ShownRun
-from outweigh.record.pricing import FirstKnown
-from outweigh.record.run_record import AgentIdentity, AgentKind, RunRecord
-from outweigh.record.status import Status
-from outweigh.record.trial import Trial
-from outweigh.record.usage import NO_USAGE, Usage
-from outweigh.score.jury import NO_RULES, Jury
+from outweigh.model.codec import LocatedRecord, Record
+from outweigh.model.judgment import CriterionScore, JudgeIdentity, Judgment, Preference, ShownRun
+from outweigh.model.pricing import PriceTables
+from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, RunRecord, Status, Trial
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Usage, reported_cost
+from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
 
 
 def a_check(name: str = "tests", *, passed: bool | None = True, required: bool = True, **fields: Any) -> CheckResult:
@@ -122,10 +117,10 @@ def an_arm(arm: str, outcomes: Sequence[Sequence[bool]], **fields: Any) -> list[
     ]
 
 
-def evidence_of(*records: Record | Iterable[Record], jury: Jury = NO_RULES) -> Evidence:
+def evidence_of(*records: Record | Iterable[Record], jury: JudgeRules = NO_JUDGE_RULES) -> Evidence:
     """Gather records, or lists of them, as if they had been read from a file."""
     flat: list[Record] = []
     for item in records:
         flat.extend([item] if isinstance(item, RunRecord | Judgment | Preference) else item)
-    located = (Located(record, "records", number) for number, record in enumerate(flat, start=1))
-    return gather(located, prices=FirstKnown(), jury=jury)
+    located = (LocatedRecord(record, "records", number) for number, record in enumerate(flat, start=1))
+    return gather(located, prices=PriceTables(), jury=jury)

@@ -1,13 +1,13 @@
-"""What every adapter of a kind must do. Subclass the contract, give it your adapter, and pytest runs the claims."""
+"""Contracts of stores and reporters. Subclass one, return your adapter, and pytest runs the tests."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from outweigh.errors import EvidenceError
+from outweigh.model.codec import InvalidLine, Record, encode, refuse_invalid
 from outweigh.ports.reporters import Reporter
-from outweigh.ports.stores import Store
-from outweigh.record.codec import InvalidLine, Record, encode, refuse
-from outweigh.report.document import Bullets, Heading, Listing, Picture, Report, Table, Tone
+from outweigh.ports.stores import RecordSource
+from outweigh.report.document import BulletList, CodeBlock, Figure, Heading, Report, Table, Tone
 from outweigh.testing.builders import a_judgment, a_run
 
 
@@ -15,7 +15,7 @@ class StoreContract(ABC):
     """Claims about a Store."""
 
     @abstractmethod
-    def store_with(self, lines: Sequence[bytes]) -> Store:
+    def store_with(self, lines: Sequence[bytes]) -> RecordSource:
         """A store that holds these lines."""
 
     def test_gives_back_every_record_with_its_line(self) -> None:
@@ -24,7 +24,7 @@ class StoreContract(ABC):
         records: list[Record] = [run, a_judgment(run)]
         store = self.store_with([encode(record) + b"\n" for record in records])
 
-        found = list(store.records(refuse))
+        found = list(store.records(refuse_invalid))
 
         assert [located.record for located in found] == records
         assert [located.line for located in found] == [1, 2]
@@ -43,7 +43,7 @@ class StoreContract(ABC):
         """No record at all is an error, not an empty comparison."""
         complaint = "none"
         try:
-            list(self.store_with([]).records(refuse))
+            list(self.store_with([]).records(refuse_invalid))
         except EvidenceError as error:
             complaint = str(error)
 
@@ -65,9 +65,9 @@ class ReporterContract(ABC):
             blocks=(
                 Heading(title=name, tone=Tone.GOOD),
                 Table(title=name, columns=("", name), rows=((name, "1"),)),
-                Bullets(title=name, items=(name,), tone=Tone.UNSURE),
-                Picture(title=name, svg="<svg></svg>", caption=name, words=(name,)),
-                Listing(title=name, lines=(name,)),
+                BulletList(title=name, items=(name,), tone=Tone.UNSURE),
+                Figure(title=name, svg="<svg></svg>", caption=name, words=(name,)),
+                CodeBlock(title=name, lines=(name,)),
             ),
             payload={"name": name},
         )

@@ -1,4 +1,4 @@
-"""What every forge must do. Subclass the contract, give it your forge, and pytest runs the claims."""
+"""The contract of forges. Subclass it, return your forge, and pytest runs the tests."""
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from outweigh.ports.forges import Forge, ForgeError, ForgeProject, PullRequestDraft
 
-DRAFT = PullRequestDraft(
+PULL_REQUEST_DRAFT = PullRequestDraft(
     branch="outweigh/promote-1",
     into="main",
     title="Promote a over b",
@@ -18,7 +18,7 @@ DRAFT = PullRequestDraft(
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ForgeTestProject:
     """A forge that can be asked about a project without any pull request yet."""
 
     forge: Forge
@@ -29,41 +29,49 @@ class ForgeContract(ABC):
     """Claims about a Forge that opens pull requests."""
 
     @abstractmethod
-    def ground(self) -> AbstractContextManager[Ground]:
+    def ground(self) -> AbstractContextManager[ForgeTestProject]:
         """A project on a forge that works."""
 
     @abstractmethod
-    def gone(self) -> Ground:
+    def gone(self) -> ForgeTestProject:
         """A project on a forge that does not answer."""
 
     def test_a_branch_without_a_pull_request_has_none(self) -> None:
         """Then one may be opened."""
         with self.ground() as ground:
             assert ground.forge.missing(ground.project) is None
-            assert ground.forge.find_pull_request(ground.project, DRAFT.branch, DRAFT.into) is None
+            assert (
+                ground.forge.find_pull_request(ground.project, PULL_REQUEST_DRAFT.branch, PULL_REQUEST_DRAFT.into)
+                is None
+            )
 
     def test_what_was_opened_is_found_by_its_branch(self) -> None:
         """And by no other."""
         with self.ground() as ground:
-            opened = ground.forge.open_pull_request(ground.project, DRAFT)
-            ground.forge.finish_pull_request(ground.project, opened, DRAFT)
+            opened = ground.forge.open_pull_request(ground.project, PULL_REQUEST_DRAFT)
+            ground.forge.finish_pull_request(ground.project, opened, PULL_REQUEST_DRAFT)
 
             assert opened.is_open
-            assert ground.forge.find_pull_request(ground.project, DRAFT.branch, DRAFT.into) == opened
-            assert ground.forge.find_pull_request(ground.project, "another", DRAFT.into) is None
+            assert (
+                ground.forge.find_pull_request(ground.project, PULL_REQUEST_DRAFT.branch, PULL_REQUEST_DRAFT.into)
+                == opened
+            )
+            assert ground.forge.find_pull_request(ground.project, "another", PULL_REQUEST_DRAFT.into) is None
 
     def test_opening_twice_opens_one(self) -> None:
         """The second gives back the first."""
         with self.ground() as ground:
-            first = ground.forge.open_pull_request(ground.project, DRAFT)
+            first = ground.forge.open_pull_request(ground.project, PULL_REQUEST_DRAFT)
 
-            assert ground.forge.open_pull_request(ground.project, DRAFT) == first
+            assert ground.forge.open_pull_request(ground.project, PULL_REQUEST_DRAFT) == first
 
     def test_a_closed_one_is_found_as_closed(self) -> None:
         """Somebody decided against it; that is not forgotten."""
         with self.ground() as ground:
-            ground.forge.close_pull_request(ground.project, ground.forge.open_pull_request(ground.project, DRAFT))
-            found = ground.forge.find_pull_request(ground.project, DRAFT.branch, DRAFT.into)
+            ground.forge.close_pull_request(
+                ground.project, ground.forge.open_pull_request(ground.project, PULL_REQUEST_DRAFT)
+            )
+            found = ground.forge.find_pull_request(ground.project, PULL_REQUEST_DRAFT.branch, PULL_REQUEST_DRAFT.into)
 
             assert found is not None
             assert not found.is_open
@@ -73,7 +81,7 @@ class ForgeContract(ABC):
         ground = self.gone()
         said = ""
         try:
-            ground.forge.open_pull_request(ground.project, DRAFT)
+            ground.forge.open_pull_request(ground.project, PULL_REQUEST_DRAFT)
         except ForgeError as error:
             said = str(error)
 

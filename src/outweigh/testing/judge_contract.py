@@ -1,16 +1,84 @@
-"""What every judge backend must do. Subclass the contract, give it your backend, and pytest runs the claims."""
+"""The contract of judge backends, and a fake judge and questions for tests that need one."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from threading import Event, Timer
+from threading import Event, Lock, Timer
+from typing import Any
 
 import msgspec
 
-from outweigh.ports.judges import Judge
-from outweigh.task.judge import JudgeSpec
-from outweigh.testing.judges import a_question
+from outweigh.model.failure import Failure
+from outweigh.model.rubric import Rubric
+from outweigh.model.suite import JudgeSpec
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, Usage
+from outweigh.ports.judges import Judge, JudgeAnswer, JudgeQuestion
 
-ANSWER = {"answers": [{"id": "works", "evidence": "it says “ok” \u00e9", "score": 1}], "total": 1.0, "confidence": 0.5}
+FakeAnswer = str | Failure
+"""An answer's text, or why there is none."""
+
+
+def a_question(judge: JudgeSpec, **fields: Any) -> JudgeQuestion:
+    """A question to a judge; any field can be given by name."""
+    defaults: dict[str, Any] = {
+        "system": "Judge by the rubric.",
+        "prompt": "Judge this run.",
+        "answer_schema": {"type": "object", "properties": {"answers": {"type": "array"}}, "required": ["answers"]},
+        "timeout_seconds": 60.0,
+        "cancel": Event(),
+    }
+    return JudgeQuestion(judge=judge, **(defaults | fields))
+
+
+def full_marks(rubric: Rubric, **changes: Any) -> str:
+    """An answer that gives every question its highest score; `changes` replace keys of the whole."""
+    answers = [{"id": question.id, "evidence": "seen", "score": question.high} for question in rubric.questions()]
+    return msgspec.json.encode({"answers": answers, "total": 1.0, "confidence": 0.9} | changes).decode()
+
+
+class FakeJudge:
+    """Says one thing after the other, the last one for ever; or whatever a function makes of a question.
+
+    `questions` are all that it was asked.
+    """
+
+    name = "fake"
+
+    def __init__(
+        self, *said: FakeAnswer, reply: Callable[[JudgeQuestion], FakeAnswer] | None = None, cost: Cost = UNKNOWN_COST
+    ) -> None:
+        self.questions: list[JudgeQuestion] = []
+        self.usage: Usage = NO_USAGE
+        self._said: Sequence[FakeAnswer] = said
+        self._reply = reply
+        self._cost = cost
+        self._lock = Lock()
+
+    def missing(self, judge: JudgeSpec) -> str | None:  # noqa: ARG002 - the port's signature
+        """Nothing ever is."""
+        return None
+
+    def judge(self, question: JudgeQuestion) -> JudgeAnswer:
+        """The next thing to say."""
+        with self._lock:
+            self.questions.append(question)
+            place = min(len(self.questions), len(self._said)) - 1
+        said = self._said[place] if self._reply is None else self._reply(question)
+        return JudgeAnswer(
+            text=said if isinstance(said, str) else None,
+            failure=said if isinstance(said, Failure) else None,
+            model="fake-1",
+            version=None,
+            usage=self.usage,
+            cost=self._cost,
+        )
+
+
+JUDGE_ANSWER = {
+    "answers": [{"id": "works", "evidence": "it says “ok” \u00e9", "score": 1}],
+    "total": 1.0,
+    "confidence": 0.5,
+}
 
 
 class JudgeContract(ABC):
@@ -34,11 +102,11 @@ class JudgeContract(ABC):
 
     def test_the_answer_is_what_the_judge_said(self) -> None:
         """JSON in, the same JSON out, whatever the way."""
-        with self.judge_who_says(msgspec.json.encode(ANSWER).decode()) as judge:
+        with self.judge_who_says(msgspec.json.encode(JUDGE_ANSWER).decode()) as judge:
             answer = self.backend().judge(a_question(judge))
 
         assert answer.failure is None
-        assert msgspec.json.decode(answer.text or "") == ANSWER
+        assert msgspec.json.decode(answer.text or "") == JUDGE_ANSWER
 
     def test_a_judge_that_can_be_asked_misses_nothing(self) -> None:
         """Then it is worth asking."""

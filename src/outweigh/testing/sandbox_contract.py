@@ -1,31 +1,132 @@
-"""What every sandbox must do. Subclass the contract, give it your provider and a folder, and pytest runs the claims.
+"""The contract of sandboxes and their ports.
 
-Commands in the claims need nothing but a POSIX shell, `setsid`, and for doors `bash` or `nc`.
+Subclass it, return your provider and a folder, and pytest runs the tests.
+
+Commands in the tests need nothing but a POSIX shell, `setsid`, and for ports `bash` or `nc`.
 """
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from socket import create_connection, create_server
 
-from outweigh.ports.sandboxes import Ending, Sandbox, SandboxError
-from outweigh.testing.door_contract import DoorContract
-from outweigh.testing.sandbox_setting import DAEMON, DAEMON_LIVES, PATIENCE_SECONDS, SOON_SECONDS, is_still, shell
+from outweigh.ports.sandboxes import CommandEnding, ForwardedPort, Sandbox, SandboxError, SandboxRequest
+from outweigh.testing.sandbox_fixtures import (
+    COMMAND_TIMEOUT_SECONDS,
+    DAEMON_SCRIPT,
+    SHORT_TIMEOUT_SECONDS,
+    WAIT_FOR_DAEMON,
+    EchoServer,
+    SandboxContractBase,
+    a_sandbox_request,
+    dial_script,
+    is_unchanging,
+    run_shell,
+)
+
+
+class SandboxPortContract(SandboxContractBase):
+    """Claims about the doors of a SandboxProvider."""
+
+    def with_doors(self, doors: Sequence[ForwardedPort], folder: str = "own") -> SandboxRequest:
+        """A request with doors."""
+        other = a_sandbox_request(self.folder() / folder)
+        return replace(self.request(), workspace=other.workspace, home=other.home, doors=tuple(doors))
+
+    def test_doors_lead_to_who_answers_behind_them(self) -> None:
+        """Every door to its own, from every command."""
+        one, other = EchoServer("one"), EchoServer("other")
+        with self.provider().open(self.with_doors([one.door, other.door])) as sandbox:
+            for word in ("first", "second"):
+                asked = dial_script(sandbox.port("one"), word), dial_script(sandbox.port("other"), word)
+                done = run_shell(sandbox, "; ".join(asked))
+
+                assert done.stdout.decode() == f"one heard {word}\nother heard {word}\n", done.stderr
+
+    def test_doors_are_open_before_the_command_begins(self) -> None:
+        """Whoever dials at once is not turned away, time after time."""
+        porter = EchoServer("one")
+        with self.provider().open(self.with_doors([porter.door])) as sandbox:
+            for _ in range(5):
+                assert run_shell(sandbox, dial_script(sandbox.port("one"), "hi")).stdout == b"one heard hi\n"
+
+    def test_doors_are_closed_when_the_sandbox_is_left(self) -> None:
+        """Nobody answers any more, and no socket is left open, however it was left."""
+        porter = EchoServer("one")
+        with suppress(LookupError), self.provider().open(self.with_doors([porter.door])) as sandbox:
+            run_shell(sandbox, ":")
+            raise LookupError
+
+        assert porter.sockets
+        assert not porter.is_answering
+        assert {listening.fileno() for listening in porter.sockets} == {-1}
+
+    def test_doors_outlast_neither_a_timeout_nor_a_cancellation(self) -> None:
+        """After a timeout the next command finds them open again; after a cancellation there is none."""
+        porter = EchoServer("one")
+        request = self.with_doors([porter.door])
+        with self.provider().open(request) as sandbox:
+            late = run_shell(sandbox, f"{dial_script(sandbox.port('one'), 'hi')}; sleep 60", SHORT_TIMEOUT_SECONDS)
+            again = run_shell(sandbox, dial_script(sandbox.port("one"), "again"))
+            ended = sandbox.exec(
+                ["sh", "-c", "echo begun; sleep 600"],
+                environment={},
+                timeout_seconds=COMMAND_TIMEOUT_SECONDS,
+                listen=lambda _: request.cancel.set(),
+            )
+
+        assert (late.ending, ended.ending) == (CommandEnding.TIMED_OUT, CommandEnding.CANCELLED)
+        assert again.stdout == b"one heard again\n"
+        assert not porter.is_answering
+
+    def test_a_door_that_is_not_there_has_no_port(self) -> None:
+        """The sandbox says which doors it has."""
+        complaint = "none"
+        with self.provider().open(self.with_doors([EchoServer("one").door])) as sandbox:
+            try:
+                sandbox.port("other")
+            except SandboxError as error:
+                complaint = str(error)
+
+        assert "'other'" in complaint
+        assert "one" in complaint
+
+    def test_nothing_but_the_doors_can_be_reached(self) -> None:
+        """Not a server of the host, and not the doors of the sandbox next to it."""
+        if not self.has_walls():
+            return
+        one, other = EchoServer("one"), EchoServer("other")
+        with (
+            create_server(("127.0.0.1", 0)) as host,
+            self.provider().open(self.with_doors([one.door])) as sandbox,
+            self.provider().open(self.with_doors([other.door], "other")) as neighbour,
+            self.provider().open(self.with_doors([], "closed")) as closed,
+        ):
+            port_of_host = host.getsockname()[1]
+            create_connection(("127.0.0.1", port_of_host)).close()
+
+            assert run_shell(sandbox, dial_script(port_of_host, "hi")).exit_code != 0
+            assert run_shell(neighbour, dial_script(sandbox.port("one"), "hi")).stdout != b"one heard hi\n"
+            assert run_shell(closed, dial_script(sandbox.port("one"), "hi")).exit_code != 0
+
 
 # What a sandbox or the shell in it may add to the environment it was given.
 ADDED_VARIABLES = frozenset(
     {"HOME", "PATH", "PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "container", "TERM", "OUTWEIGH_SANDBOX"}
 )
-_PRINTED_MEBIBYTES = 160
-_HEARD_BYTES = 20 * 2**20
+_FLOOD_MEBIBYTES = 160
+_STREAMED_BYTES = 20 * 2**20
 
 
-class SandboxContract(DoorContract):
+class SandboxContract(SandboxPortContract):
     """Claims about a SandboxProvider."""
 
     def test_runs_a_command_in_the_workspace(self) -> None:
         """Output, working folder and files are those of the workspace."""
         with self.opened() as sandbox:
-            done = shell(sandbox, "pwd; echo made >file; echo trouble >&2")
+            done = run_shell(sandbox, "pwd; echo made >file; echo trouble >&2")
 
-            assert (done.ending, done.exit_code) == (Ending.EXITED, 0)
+            assert (done.ending, done.exit_code) == (CommandEnding.EXITED, 0)
             assert done.stdout.decode().strip() == sandbox.workspace
             assert done.stderr == b"trouble\n"
             assert (sandbox.host_workspace / "file").read_bytes() == b"made\n"
@@ -34,18 +135,22 @@ class SandboxContract(DoorContract):
         """Also that of a signal, of a command that is not there, and of one that may not be run."""
         with self.opened() as sandbox:
             sandbox.write("plain", b"no program")
-            missing = sandbox.exec(["no-such-command"], environment={}, timeout_seconds=PATIENCE_SECONDS)
-            closed = sandbox.exec(["./plain"], environment={}, timeout_seconds=PATIENCE_SECONDS)
+            missing = sandbox.exec(["no-such-command"], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
+            closed = sandbox.exec(["./plain"], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
 
-            assert [shell(sandbox, script).exit_code for script in ("exit 7", "kill -9 $$")] == [7, 137]
+            assert [run_shell(sandbox, script).exit_code for script in ("exit 7", "kill -9 $$")] == [7, 137]
             assert (missing.exit_code, closed.exit_code) == (127, 126)
 
     def test_feeds_the_standard_input(self) -> None:
         """More than a pipe holds arrives whole; none given is an empty input, not a wait."""
         with self.opened() as sandbox:
-            fed = sandbox.exec(["wc", "-c"], environment={}, timeout_seconds=PATIENCE_SECONDS, stdin=b"x" * 300_000)
-            unread = sandbox.exec(["true"], environment={}, timeout_seconds=PATIENCE_SECONDS, stdin=b"x" * 300_000)
-            unfed = sandbox.exec(["cat"], environment={}, timeout_seconds=PATIENCE_SECONDS)
+            fed = sandbox.exec(
+                ["wc", "-c"], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS, stdin=b"x" * 300_000
+            )
+            unread = sandbox.exec(
+                ["true"], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS, stdin=b"x" * 300_000
+            )
+            unfed = sandbox.exec(["cat"], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
 
             assert fed.stdout.split() == [b"300000"]
             assert (unread.exit_code, unfed.exit_code, unfed.stdout) == (0, 0, b"")
@@ -53,7 +158,7 @@ class SandboxContract(DoorContract):
     def test_the_environment_is_what_was_given(self) -> None:
         """Nothing of the engine's own reaches the command, and values arrive byte for byte."""
         with self.opened() as sandbox:
-            done = shell(sandbox, 'env | cut -d= -f1; printf %s "$GIVEN" >value', GIVEN="a b\n$c'\"é", LINE="1")
+            done = run_shell(sandbox, 'env | cut -d= -f1; printf %s "$GIVEN" >value', GIVEN="a b\n$c'\"é", LINE="1")
 
             seen = set(done.stdout.decode().split()) - {"$c'\"é"}
             assert {"GIVEN", "LINE", "HOME", "PATH"} <= seen
@@ -63,24 +168,26 @@ class SandboxContract(DoorContract):
     def test_home_is_private_writable_and_kept(self) -> None:
         """What one command leaves at home, the next one finds."""
         with self.opened() as sandbox:
-            shell(sandbox, 'echo kept >"$HOME/note"')
+            run_shell(sandbox, 'echo kept >"$HOME/note"')
 
-            assert shell(sandbox, f'test "$HOME" = {sandbox.home} && cat "$HOME/note"').stdout == b"kept\n"
+            assert run_shell(sandbox, f'test "$HOME" = {sandbox.home} && cat "$HOME/note"').stdout == b"kept\n"
             assert (sandbox.host_home / "note").read_bytes() == b"kept\n"
 
     def test_a_timeout_ends_the_whole_tree(self) -> None:
         """Also a process that left the session, and one that ignores being asked."""
         with self.opened() as sandbox:
-            script = f"trap '' TERM; {DAEMON} {DAEMON_LIVES} echo begun; while :; do sleep 0.1; done"
-            done = shell(sandbox, script, SOON_SECONDS)
+            script = f"trap '' TERM; {DAEMON_SCRIPT} {WAIT_FOR_DAEMON} echo begun; while :; do sleep 0.1; done"
+            done = run_shell(sandbox, script, SHORT_TIMEOUT_SECONDS)
 
-            assert (done.ending, done.exit_code, done.stdout) == (Ending.TIMED_OUT, None, b"begun\n")
-            assert is_still(sandbox.host_workspace / "beat")
+            assert (done.ending, done.exit_code, done.stdout) == (CommandEnding.TIMED_OUT, None, b"begun\n")
+            assert is_unchanging(sandbox.host_workspace / "beat")
 
     def test_asks_before_it_kills(self) -> None:
         """A command has a moment to write down what it has."""
         with self.opened() as sandbox:
-            shell(sandbox, "trap 'echo last words >note; exit' TERM; while :; do sleep 0.05; done", SOON_SECONDS)
+            run_shell(
+                sandbox, "trap 'echo last words >note; exit' TERM; while :; do sleep 0.05; done", SHORT_TIMEOUT_SECONDS
+            )
 
             assert sandbox.read("note", 100) == b"last words\n"
 
@@ -91,18 +198,18 @@ class SandboxContract(DoorContract):
             done = sandbox.exec(
                 ["sh", "-c", "trap '' TERM; echo begun; while :; do sleep 0.1; done"],
                 environment={},
-                timeout_seconds=PATIENCE_SECONDS,
+                timeout_seconds=COMMAND_TIMEOUT_SECONDS,
                 listen=lambda _: request.cancel.set(),
             )
 
-            assert done.ending is Ending.CANCELLED
-            assert shell(sandbox, "echo started").ending is Ending.CANCELLED
+            assert done.ending is CommandEnding.CANCELLED
+            assert run_shell(sandbox, "echo started").ending is CommandEnding.CANCELLED
 
     def test_a_flood_of_output_neither_blocks_nor_is_kept(self) -> None:
         """The beginning is kept, the rest is dropped, and the command comes to its end."""
         with self.opened() as sandbox:
-            block = f"head -c {_PRINTED_MEBIBYTES * 2**20} /dev/zero"
-            done = shell(sandbox, f"{block}; {block} >&2; exit 3")
+            block = f"head -c {_FLOOD_MEBIBYTES * 2**20} /dev/zero"
+            done = run_shell(sandbox, f"{block}; {block} >&2; exit 3")
 
             assert (done.exit_code, done.truncated) == (3, True)
             assert 0 < len(done.stdout) <= 2**26
@@ -117,11 +224,15 @@ class SandboxContract(DoorContract):
                 heard.append(chunk)
                 sandbox.write("heard", b"")
 
-            script = f"echo begun; until [ -e heard ]; do sleep 0.02; done; head -c {_HEARD_BYTES} /dev/zero; echo end"
-            done = sandbox.exec(["sh", "-c", script], environment={}, timeout_seconds=PATIENCE_SECONDS, listen=listen)
+            script = (
+                f"echo begun; until [ -e heard ]; do sleep 0.02; done; head -c {_STREAMED_BYTES} /dev/zero; echo end"
+            )
+            done = sandbox.exec(
+                ["sh", "-c", script], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS, listen=listen
+            )
 
-        assert (done.ending, done.truncated) == (Ending.EXITED, True)
-        assert b"".join(heard) == b"begun\n" + bytes(_HEARD_BYTES) + b"end\n"
+        assert (done.ending, done.truncated) == (CommandEnding.EXITED, True)
+        assert b"".join(heard) == b"begun\n" + bytes(_STREAMED_BYTES) + b"end\n"
 
     def test_a_listener_that_fails_leaves_nothing_running(self) -> None:
         """Its fault is raised, and the sandbox can be used again."""
@@ -132,38 +243,40 @@ class SandboxContract(DoorContract):
 
             fault: LookupError | None = None
             try:
-                script = f"{DAEMON} {DAEMON_LIVES} echo begun; sleep 600"
-                sandbox.exec(["sh", "-c", script], environment={}, timeout_seconds=PATIENCE_SECONDS, listen=listen)
+                script = f"{DAEMON_SCRIPT} {WAIT_FOR_DAEMON} echo begun; sleep 600"
+                sandbox.exec(
+                    ["sh", "-c", script], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS, listen=listen
+                )
             except LookupError as raised:
                 fault = raised
 
             assert fault is not None
-            assert is_still(sandbox.host_workspace / "beat")
-            assert shell(sandbox, "echo again").stdout == b"again\n"
+            assert is_unchanging(sandbox.host_workspace / "beat")
+            assert run_shell(sandbox, "echo again").stdout == b"again\n"
 
     def test_binary_output_arrives_byte_for_byte(self) -> None:
         """Nothing is decoded on the way."""
         garbage = bytes(range(256)) * 4
         with self.opened() as sandbox:
             sandbox.write("garbage", garbage)
-            done = sandbox.exec(["cat", "garbage"], environment={}, timeout_seconds=PATIENCE_SECONDS)
+            done = sandbox.exec(["cat", "garbage"], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
 
             assert (done.stdout, done.truncated) == (garbage, False)
 
     def test_nothing_is_alive_after_leaving(self) -> None:
         """A daemon that left session and output behind ends at the latest with the sandbox."""
         with self.opened() as sandbox:
-            shell(sandbox, f"{DAEMON} {DAEMON_LIVES}")
+            run_shell(sandbox, f"{DAEMON_SCRIPT} {WAIT_FOR_DAEMON}")
             beat = sandbox.host_workspace / "beat"
 
         assert beat.stat().st_size > 0
-        assert is_still(beat)
+        assert is_unchanging(beat)
 
     def test_reads_and_writes_files(self) -> None:
         """Missing folders are made, missing files are None, and a limit is a limit."""
         with self.opened() as sandbox:
             sandbox.write("deep/er/script", b"#!/bin/sh\necho ran\n", executable=True)
-            ran = sandbox.exec(["deep/er/script"], environment={}, timeout_seconds=PATIENCE_SECONDS)
+            ran = sandbox.exec(["deep/er/script"], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
 
             assert ran.stdout == b"ran\n"
             assert sandbox.read("deep/er/script", 3) == b"#!/"
@@ -176,7 +289,7 @@ class SandboxContract(DoorContract):
         outside.mkdir()
         (outside / "secret").write_bytes(b"secret")
         with self.opened() as sandbox:
-            shell(sandbox, f"ln -s {outside} away; ln -s {outside}/secret file; ln -s ../.. up; ln -s loop loop")
+            run_shell(sandbox, f"ln -s {outside} away; ln -s {outside}/secret file; ln -s ../.. up; ln -s loop loop")
 
             for path in ("/etc/hostname", "../x", "a/../../x", "away/secret", "file", "up/outside/secret", "loop"):
                 assert _refused_or_none(sandbox, path)
@@ -189,7 +302,7 @@ class SandboxContract(DoorContract):
         outside = self.folder() / "victim"
         outside.write_bytes(b"untouched")
         with self.opened() as sandbox:
-            shell(sandbox, f"ln -s {outside} tests.sh")
+            run_shell(sandbox, f"ln -s {outside} tests.sh")
             if not _write_is_refused(sandbox, "tests.sh"):
                 assert sandbox.read("tests.sh", 100) == b"new"
 
@@ -198,7 +311,7 @@ class SandboxContract(DoorContract):
     def test_a_planted_pipe_blocks_nobody(self) -> None:
         """Reading what is no plain file is None at once; writing replaces it."""
         with self.opened() as sandbox:
-            shell(sandbox, "mkfifo pipe")
+            run_shell(sandbox, "mkfifo pipe")
 
             assert sandbox.read("pipe", 10) is None
             sandbox.write("pipe", b"file")
@@ -208,7 +321,7 @@ class SandboxContract(DoorContract):
         """A sandbox that was left in order leaves no trace."""
         request = replace(self.request(), label="swept:trial")
         with self.provider().open(request) as sandbox:
-            shell(sandbox, DAEMON)
+            run_shell(sandbox, DAEMON_SCRIPT)
 
         assert self.provider().sweep("swept:") == []
 

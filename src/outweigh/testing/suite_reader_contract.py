@@ -1,20 +1,32 @@
-"""Claims about every SuiteReader. Subclass the contract, write a small example, and pytest runs them."""
+"""The contract of suite readers. Subclass it, write a small example, and pytest runs the tests."""
 
 import random
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from outweigh.adapters.suites.writing import suite_files
+from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.errors import UsageError
-from outweigh.ports.suites import SuiteReader, SuiteWishes
-from outweigh.run.loading import LoadedSuite, load_suite
-from outweigh.task.suite_draft import SuiteDraft
+from outweigh.interop.suite_writer import suite_files
+from outweigh.ports.suites import SuiteDraft, SuiteOverrides, SuiteReader
 
-WISHES = SuiteWishes(agent="claude-code", model=None)
-_VALUES = (b"null", b"-1", b'"x"', b'""', b"[]", b"{}", b"1e400", b"true", b"\xff", b"NaN", b'"../x"', b'"\\ud800"')
+SUITE_WISHES = SuiteOverrides(agent="claude-code", model=None)
+_WRONG_VALUES = (
+    b"null",
+    b"-1",
+    b'"x"',
+    b'""',
+    b"[]",
+    b"{}",
+    b"1e400",
+    b"true",
+    b"\xff",
+    b"NaN",
+    b'"../x"',
+    b'"\\ud800"',
+)
 
 
-def written(draft: SuiteDraft, folder: Path) -> LoadedSuite:
+def write_and_load(draft: SuiteDraft, folder: Path) -> LoadedSuite:
     """The draft as files below a folder, read again as any suite is."""
     for path, file in suite_files(draft).items():
         place = folder / path
@@ -38,9 +50,9 @@ class SuiteReaderContract(ABC):
     def example(self, folder: Path) -> Path:
         """Write a small valid source below a folder and return the path that a user would name."""
 
-    def wishes(self) -> SuiteWishes:
+    def wishes(self) -> SuiteOverrides:
         """What a user says about the example."""
-        return WISHES
+        return SUITE_WISHES
 
     def test_recognises_its_own(self, tmp_path: Path) -> None:
         """A user need not name the format."""
@@ -66,7 +78,7 @@ class SuiteReaderContract(ABC):
         """By the strict reader of all suites, with every task that was drafted."""
         draft = self.reader().read(self.example(tmp_path / "source"), self.wishes())
 
-        suite = written(draft, tmp_path / "suite")
+        suite = write_and_load(draft, tmp_path / "suite")
 
         assert [task.id for task in suite.tasks] == sorted(task.name for task in draft.tasks)
         assert suite.spec.baseline == draft.spec.baseline
@@ -85,7 +97,7 @@ class SuiteReaderContract(ABC):
         for number in range(self.mutations):
             file = chance.choice(files)
             whole = file.read_bytes()
-            file.write_bytes(_damaged(whole, chance))
+            file.write_bytes(_corrupt_file(whole, chance))
             self.reader().recognises(path)
             try:
                 draft = self.reader().read(path, self.wishes())
@@ -95,10 +107,10 @@ class SuiteReaderContract(ABC):
             finally:
                 file.write_bytes(whole)
             # What the reader lets pass must not be left for the loader to stumble over.
-            assert written(draft, tmp_path / f"suite-{number}").tasks
+            assert write_and_load(draft, tmp_path / f"suite-{number}").tasks
 
 
-def _damaged(content: bytes, chance: random.Random) -> bytes:
+def _corrupt_file(content: bytes, chance: random.Random) -> bytes:
     """A file with one thing wrong: torn, a value that is something else, a part left out, bits that are no text."""
     place = chance.randrange(len(content) + 1)
     match chance.randrange(4):
@@ -107,8 +119,10 @@ def _damaged(content: bytes, chance: random.Random) -> bytes:
         case 1:
             start = content.find(b":", place)
             ends = (found for mark in b",}\n" if (found := content.find(mark, start + 1)) > 0)
-            return content[: start + 1] + b" " + chance.choice(_VALUES) + content[min(ends, default=len(content)) :]
+            return (
+                content[: start + 1] + b" " + chance.choice(_WRONG_VALUES) + content[min(ends, default=len(content)) :]
+            )
         case 2:
-            return content[:place] + chance.choice(_VALUES) + content[place + chance.randrange(8) :]
+            return content[:place] + chance.choice(_WRONG_VALUES) + content[place + chance.randrange(8) :]
         case _:
             return content[:place] + content[place + chance.randrange(1, 40) :]

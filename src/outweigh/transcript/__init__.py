@@ -1,1 +1,4 @@
-"""What agents and models say about a run, read exactly: streams and requests in, one account out. Pure."""
+"""What all readers of agents' output share: trajectories in ATIF, reports, steps, tool calls, token counts.
+
+Pure. The reader of one agent lives with its adapter in `agents`.
+"""

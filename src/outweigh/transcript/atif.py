@@ -1,17 +1,23 @@
-"""The Agent Trajectory Interchange Format, version 1.8: the one shape in which trajectories are kept and exchanged."""
+"""The Agent Trajectory Interchange Format (ATIF), version 1.8, in which trajectories are kept and exchanged.
+
+ATIF counts cached tokens within the prompt and records do not; the conversion between them is here.
+"""
 
 from typing import Any, Literal
 
 import msgspec
 
+from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_str
+from outweigh.model.usage import Usage
+
 ATIF_VERSION = "ATIF-v1.8"
 
 
-class Atif(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class AtifObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Base of the format's objects: what is not known is left out of the file."""
 
 
-class AtifToolCall(Atif, frozen=True, kw_only=True):
+class AtifToolCall(AtifObject, frozen=True, kw_only=True):
     """A tool that the agent asked for."""
 
     tool_call_id: str
@@ -20,7 +26,7 @@ class AtifToolCall(Atif, frozen=True, kw_only=True):
     extra: dict[str, Any] | None = None
 
 
-class AtifResult(Atif, frozen=True, kw_only=True):
+class AtifResult(AtifObject, frozen=True, kw_only=True):
     """What came of a tool call; `extra.is_error` where the agent says whether it failed."""
 
     source_call_id: str | None = None
@@ -29,13 +35,13 @@ class AtifResult(Atif, frozen=True, kw_only=True):
     extra: dict[str, Any] | None = None
 
 
-class AtifObservation(Atif, frozen=True, kw_only=True):
+class AtifObservation(AtifObject, frozen=True, kw_only=True):
     """The results of a step's tool calls."""
 
     results: tuple[AtifResult, ...]
 
 
-class AtifMetrics(Atif, frozen=True, kw_only=True):
+class AtifMetrics(AtifObject, frozen=True, kw_only=True):
     """Tokens and dollars of one step. `prompt_tokens` includes cached ones, as the format demands."""
 
     prompt_tokens: int | None = None
@@ -48,7 +54,7 @@ class AtifMetrics(Atif, frozen=True, kw_only=True):
     extra: dict[str, Any] | None = None
 
 
-class AtifStep(Atif, frozen=True, kw_only=True):
+class AtifStep(AtifObject, frozen=True, kw_only=True):
     """One turn of a system, user or agent; `extra.sub_agent` names the call that started a sub-agent it belongs to."""
 
     step_id: int
@@ -71,7 +77,7 @@ class AtifStep(Atif, frozen=True, kw_only=True):
         return (self.extra or {}).get("sub_agent")
 
 
-class AtifAgent(Atif, frozen=True, kw_only=True):
+class AtifAgent(AtifObject, frozen=True, kw_only=True):
     """Who acted."""
 
     name: str
@@ -81,7 +87,7 @@ class AtifAgent(Atif, frozen=True, kw_only=True):
     extra: dict[str, Any] | None = None
 
 
-class AtifFinalMetrics(Atif, frozen=True, kw_only=True):
+class AtifFinalMetrics(AtifObject, frozen=True, kw_only=True):
     """Totals of a trajectory, sub-agents included."""
 
     total_prompt_tokens: int | None = None
@@ -92,7 +98,7 @@ class AtifFinalMetrics(Atif, frozen=True, kw_only=True):
     extra: dict[str, Any] | None = None
 
 
-class AtifTrajectory(Atif, frozen=True, kw_only=True):
+class AtifTrajectory(AtifObject, frozen=True, kw_only=True):
     """A whole trajectory."""
 
     schema_version: str
@@ -105,3 +111,53 @@ class AtifTrajectory(Atif, frozen=True, kw_only=True):
     continued_trajectory_ref: str | None = None
     extra: dict[str, Any] | None = None
     subagent_trajectories: list[dict[str, Any]] | None = None
+
+
+CACHE_WRITE_KEY = "cache_creation_input_tokens"
+"""Where a step's metrics keep the tokens written to the cache: the format has no field of its own for them."""
+
+
+def metrics_from_usage(usage: Usage) -> AtifMetrics:
+    """A step's metrics; its prompt is unknown with any part of it."""
+    return AtifMetrics(
+        prompt_tokens=prompt_tokens(usage),
+        completion_tokens=usage.output_tokens,
+        cached_tokens=usage.cache_read_tokens,
+        extra=None if usage.cache_write_tokens is None else {CACHE_WRITE_KEY: usage.cache_write_tokens},
+    )
+
+
+def usage_from_metrics(metrics: AtifMetrics) -> Usage:
+    """The inverse. Where nobody speaks of writing to a cache, all that was not read from it is input."""
+    written = as_count(as_dict(metrics.extra).get(CACHE_WRITE_KEY))
+    return Usage(
+        input_tokens=_rest(as_count(metrics.prompt_tokens), as_count(metrics.cached_tokens), written),
+        output_tokens=as_count(metrics.completion_tokens),
+        cache_read_tokens=as_count(metrics.cached_tokens),
+        cache_write_tokens=written,
+    )
+
+
+def prompt_tokens(usage: Usage) -> int | None:
+    """Everything a model was given to read."""
+    parts = (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _rest(prompt: int | None, cached: int | None, written: int | None) -> int | None:
+    if prompt is None or (rest := prompt - (cached or 0) - (written or 0)) < 0:
+        return None
+    return rest
+
+
+def content_text(content: object) -> str:
+    """Texts joined by line breaks; what is no text is named in brackets, such as [image]."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(_block_text(as_dict(block)) for block in as_list(content))
+
+
+def _block_text(block: dict[str, object]) -> str:
+    found = as_str(block.get("text"))
+    return found if found is not None else f"[{block.get('type') or 'unreadable'}]"

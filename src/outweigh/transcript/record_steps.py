@@ -1,13 +1,11 @@
-"""From the steps of a trajectory to those of a run record: who did what, in short. The long texts are in artifacts."""
+"""From the steps of a trajectory to those of a run record: short, whatever the agent did. Long texts are artifacts."""
 
 from collections.abc import Sequence
 
-from outweigh.record.trajectory import Source, Step, ToolCall
-from outweigh.transcript.atif import AtifStep
-from outweigh.transcript.atif_usage import usage_of_metrics
-from outweigh.transcript.content_text import content_text
-from outweigh.transcript.foreign import amount
-from outweigh.transcript.tool_calls import call_outcomes, own_steps
+from outweigh.model.run_record import Step, StepSource, ToolCall
+from outweigh.model.untrusted_json import as_amount
+from outweigh.transcript.atif import AtifStep, content_text, usage_from_metrics
+from outweigh.transcript.tool_calls import call_outcomes, steps_without_copies
 
 STEP_LIMIT = 300
 """Of a longer run the first and the last half of this many steps are kept; the indices show the gap."""
@@ -21,7 +19,7 @@ NAME_LENGTH = 100
 
 def record_steps(steps: Sequence[AtifStep]) -> tuple[Step, ...]:
     """What a record keeps of a trajectory: small whatever the agent did, so that the record's line stays readable."""
-    own = own_steps(steps)
+    own = steps_without_copies(steps)
     half = STEP_LIMIT // 2
     kept = own if len(own) <= STEP_LIMIT else (*own[:half], *own[-half:])
     room = CALL_LIMIT
@@ -37,11 +35,11 @@ def _step(step: AtifStep, calls: tuple[ToolCall, ...]) -> Step:
     metrics = step.metrics
     return Step(
         index=step.step_id,
-        source=Source(step.source),
+        source=StepSource(step.source),
         message=_excerpt(content_text(step.message)),
         tool_calls=calls,
-        usage=None if metrics is None else usage_of_metrics(metrics),
-        cost_usd=None if metrics is None else amount(metrics.cost_usd),
+        usage=None if metrics is None else usage_from_metrics(metrics),
+        cost_usd=None if metrics is None else as_amount(metrics.cost_usd),
         duration_seconds=None,
     )
 

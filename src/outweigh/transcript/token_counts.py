@@ -1,10 +1,11 @@
-"""Arithmetic on token counts of which some are unknown."""
+"""Arithmetic on token counts of which some are unknown, and the usage that OpenAI-style APIs report."""
 
-from outweigh.record.usage import NO_USAGE, Usage
-from outweigh.transcript.foreign import count
+from outweigh.model.json_text import JsonObject
+from outweigh.model.untrusted_json import as_count, count_at, value_at
+from outweigh.model.usage import NO_USAGE, Usage
 
 
-def without(total: int | None, *parts: int | None) -> int | None:
+def subtract_counts(total: int | None, *parts: int | None) -> int | None:
     """What is left of a total when its parts are taken out; unknown with any of them, and where they do not fit."""
     known = [part for part in parts if part is not None]
     if total is None or len(known) < len(parts) or sum(known) > total:
@@ -12,27 +13,69 @@ def without(total: int | None, *parts: int | None) -> int | None:
     return total - sum(known)
 
 
-def together(*parts: int | None) -> int | None:
+def add_counts(*parts: int | None) -> int | None:
     """The sum; unknown with any of its parts."""
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
 
 
-def is_empty(usage: Usage) -> bool:
+def is_empty_usage(usage: Usage) -> bool:
     """Whether nothing was counted: no request has an empty prompt, so zeros alone say no more than no figures."""
     return not any((usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens))
 
 
-def unless_empty(usage: Usage) -> Usage:
+def usage_unless_empty(usage: Usage) -> Usage:
     """A usage in which something was counted, or an unknown one."""
-    return NO_USAGE if is_empty(usage) else usage
+    return NO_USAGE if is_empty_usage(usage) else usage
 
 
-def storable(usage: Usage) -> Usage:
+def storable_usage(usage: Usage) -> Usage:
     """A usage that a record can hold: each count may have fitted, and their sum not."""
     return Usage(
-        input_tokens=count(usage.input_tokens),
-        output_tokens=count(usage.output_tokens),
-        cache_read_tokens=count(usage.cache_read_tokens),
-        cache_write_tokens=count(usage.cache_write_tokens),
+        input_tokens=as_count(usage.input_tokens),
+        output_tokens=as_count(usage.output_tokens),
+        cache_read_tokens=as_count(usage.cache_read_tokens),
+        cache_write_tokens=as_count(usage.cache_write_tokens),
     )
+
+
+def read_provider_usage(counts: JsonObject) -> Usage:
+    """Tokens of one answer; unknown where it has no usage.
+
+    Both APIs count cached tokens within the input and leave out details that are nought, so what they do not mention
+    is 0 here, and not unknown; what they mention and is no count is unknown, and the rest of the input with it.
+    """
+    total = count_at(counts, "prompt_tokens")
+    details = "prompt_tokens_details"
+    output = count_at(counts, "completion_tokens")
+    if total is None:
+        total, details, output = (
+            count_at(counts, "input_tokens"),
+            "input_tokens_details",
+            count_at(counts, "output_tokens"),
+        )
+    if total is None:
+        return NO_USAGE
+    read = _detail(counts, details, "cached_tokens")
+    written = _cache_writes(counts, details)
+    usage = Usage(
+        input_tokens=subtract_counts(total, read, written),
+        output_tokens=output,
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )
+    return usage_unless_empty(usage)
+
+
+def _cache_writes(counts: JsonObject, details: str) -> int | None:
+    """What was written to the cache; providers that charge for it have several names for it."""
+    names = (("cache_creation_input_tokens",), (details, "cache_creation_tokens"), (details, "cache_write_tokens"))
+    told = [_detail(counts, *name) for name in names]
+    known = [figure for figure in told if figure is not None]
+    return max(known) if len(known) == len(told) else None
+
+
+def _detail(counts: JsonObject, *keys: str) -> int | None:
+    """A figure that is left out where it is nought."""
+    found = value_at(counts, *keys)
+    return 0 if found is None else as_count(found)

@@ -1,13 +1,16 @@
-"""What a trajectory's tool calls did, across agents: the kind of action, the command, the files, the outcome."""
+"""What a trajectory's tool calls did, across agents: action, command, files, outcome, and the skills used."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from outweigh.task.action import Action
+import msgspec
+
+from outweigh.model.run_record import ObservedSetup
+from outweigh.model.task import Action
+from outweigh.model.untrusted_json import as_dict, as_list, bool_at, name_at
 from outweigh.transcript.atif import AtifStep, AtifToolCall
-from outweigh.transcript.foreign import mapping, sequence
 
 _TOOLS = {
     Action.READ: "Read NotebookRead read read_file read_many_files view view_file open",
@@ -21,7 +24,7 @@ _TOOLS = {
 }
 _ACTION_OF_TOOL = {tool: action for action, tools in _TOOLS.items() for tool in tools.split()}
 # An editor that can also show a file says in an argument what it is asked to do.
-_LOOKS = frozenset({"view", "read"})
+_VIEW_COMMANDS = frozenset({"view", "read"})
 _PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", "filename", "file", "target_file")
 _COMMAND_KEYS = ("command", "cmd")
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -37,7 +40,7 @@ def only_edits(tool: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeenCall:
+class NormalizedCall:
     """A tool call as far as agents tell alike. `succeeded` is None where its result does not say, or never came."""
 
     tool: str
@@ -47,13 +50,13 @@ class SeenCall:
     succeeded: bool | None
 
 
-def seen_calls(steps: Sequence[AtifStep]) -> Iterator[SeenCall]:
+def normalized_calls(steps: Sequence[AtifStep]) -> Iterator[NormalizedCall]:
     """Every tool call of a trajectory, in order."""
-    for step in own_steps(steps):
+    for step in steps_without_copies(steps):
         outcomes = call_outcomes(step)
         for call in step.tool_calls or ():
             action = _action(call)
-            yield SeenCall(
+            yield NormalizedCall(
                 tool=call.function_name,
                 action=action,
                 commands=_commands(call.arguments) if action is Action.RUN else (),
@@ -62,7 +65,7 @@ def seen_calls(steps: Sequence[AtifStep]) -> Iterator[SeenCall]:
             )
 
 
-def own_steps(steps: Sequence[AtifStep]) -> tuple[AtifStep, ...]:
+def steps_without_copies(steps: Sequence[AtifStep]) -> tuple[AtifStep, ...]:
     """The steps without those that were copied from an earlier trajectory for context, which would count twice."""
     return tuple(step for step in steps if not step.is_copied_context)
 
@@ -71,7 +74,7 @@ def call_outcomes(step: AtifStep) -> Mapping[str, bool | None]:
     """Whether each call of a step succeeded, by its id; None where its result does not say, or never came."""
     outcomes: dict[str, bool | None] = {call.tool_call_id: None for call in step.tool_calls or ()}
     for result in step.observation.results if step.observation else ():
-        is_error = mapping(result.extra).get("is_error")
+        is_error = as_dict(result.extra).get("is_error")
         if result.source_call_id in outcomes and isinstance(is_error, bool):
             outcomes[result.source_call_id] = not is_error
     return outcomes
@@ -79,7 +82,7 @@ def call_outcomes(step: AtifStep) -> Mapping[str, bool | None]:
 
 def _action(call: AtifToolCall) -> Action | None:
     action = _ACTION_OF_TOOL.get(call.function_name)
-    looks = action is Action.EDIT and call.arguments.get("command") in _LOOKS
+    looks = action is Action.EDIT and call.arguments.get("command") in _VIEW_COMMANDS
     return Action.READ if looks else action
 
 
@@ -89,7 +92,7 @@ def _commands(arguments: Mapping[str, Any]) -> tuple[str, ...]:
         stated = arguments.get(key)
         if isinstance(stated, str):
             return (stated,)
-        words = [word for word in sequence(stated) if isinstance(word, str)]
+        words = [word for word in as_list(stated) if isinstance(word, str)]
         if words:
             return (" ".join(words), words[-1])
     return ()
@@ -97,10 +100,53 @@ def _commands(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _paths(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     found = [arguments.get(key) for key in _PATH_KEYS]
-    found += sequence(arguments.get("paths"))
-    found += [mapping(change).get("path") for change in sequence(arguments.get("changes"))]
+    found += as_list(arguments.get("paths"))
+    found += [as_dict(change).get("path") for change in as_list(arguments.get("changes"))]
     for key in _PATCH_KEYS:
         patch = arguments.get(key)
         if isinstance(patch, str) and patch.startswith("*** Begin Patch"):
             found += _PATCHED_FILE.findall(patch)
     return tuple(path for path in found if isinstance(path, str) and path)
+
+
+SKILL_TOOLS = frozenset({"skill", "activate_skill", "load_skill", "use_skill"})
+"""Tools that load a skill by name: OpenCode and qwen-code, Gemini CLI, goose, Cline."""
+
+_NAME_KEYS = ("skill", "name", "skill_name")
+_SKILL_FILE = re.compile(r"[/\\](?P<skill>[^/\\\s'\"]{1,200})[/\\]{1,2}SKILL\.md")
+
+
+def used_skills(steps: Iterable[AtifStep]) -> tuple[str, ...]:
+    """Skills called by name, or whose SKILL.md a call names, in order of first use; a call that failed is no use."""
+    found: dict[str, None] = {}
+    for step in steps:
+        failed = _failed_calls(step)
+        for call in step.tool_calls or ():
+            if call.tool_call_id not in failed:
+                found |= dict.fromkeys(_skills_of(call))
+    return tuple(found)
+
+
+def setup_from_calls(steps: Iterable[AtifStep]) -> ObservedSetup:
+    """What tool calls alone prove: which skills were used, and nothing about what else was at hand."""
+    return ObservedSetup(
+        skills=None,
+        skills_used=used_skills(steps),
+        mcp_servers=None,
+        tools=None,
+        memory_files=None,
+        seen_by=("tool calls",),
+    )
+
+
+def _skills_of(call: AtifToolCall) -> Iterator[str]:
+    if call.function_name.lower() in SKILL_TOOLS:
+        yield from (skill for key in _NAME_KEYS if (skill := name_at(call.arguments, key)) is not None)
+    else:
+        arguments = msgspec.json.encode(call.arguments).decode()
+        yield from (found["skill"] for found in _SKILL_FILE.finditer(arguments))
+
+
+def _failed_calls(step: AtifStep) -> set[str | None]:
+    results = step.observation.results if step.observation else ()
+    return {result.source_call_id for result in results if bool_at(result.extra, "is_error")}

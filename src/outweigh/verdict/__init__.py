@@ -1,1 +1,4 @@
-"""Evidence becomes a decision. Policies are a closed, reviewed set; no model ever decides."""
+"""Evidence becomes a decision: a closed set of policies, what they rest on, what blocks a promotion.
+
+Pure; no model ever decides.
+"""

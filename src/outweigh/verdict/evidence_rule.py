@@ -1,14 +1,19 @@
-"""The evidence policy's rule, on nothing but task-level deltas: non-inferior everywhere and superior somewhere."""
+"""The rule of the evidence policy on task-level deltas alone: non-inferior on every gate and superior on one; and
+each gate's test in figures and words.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import expm1, inf
 
-from outweigh.stats.multiplicity import adjust_holm
-from outweigh.verdict.evidence_settings import PROMISED, ErrorRates
-from outweigh.verdict.gate_sample import GateSample, tails_of
-from outweigh.verdict.gated_metric import Scale
-from outweigh.verdict.tails import Tails
-from outweigh.verdict.verdict import Decision
+import numpy as np
+
+from outweigh.compare.arm_table import ArmTable
+from outweigh.compare.comparison import Comparison
+from outweigh.stats.hypothesis_tests import adjust_holm
+from outweigh.verdict.decision import Decision, Gate, GateEvidence, GateState
+from outweigh.verdict.evidence_settings import ERROR_RATES, EffectScale, ErrorRates
+from outweigh.verdict.gate_sample import GateSample, PValues, confidence_bound, p_values_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -16,7 +21,7 @@ class GateTest:
     """The four questions about one gate, as one-sided p-values; None means that the data cannot say."""
 
     sample: GateSample
-    tails: Tails
+    tails: PValues
     non_inferior: float | None
     superior: float | None
     equivalent: float | None
@@ -29,7 +34,7 @@ class GateTest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Finding:
+class RuleFinding:
     """What the rule says about one candidate, before anything outside the deltas is looked at."""
 
     decision: Decision
@@ -38,12 +43,12 @@ class Finding:
     alarms: tuple[str, ...]
 
 
-def examine(sample: GateSample, *, fixed_suite: bool = False, planned_tasks: int | None = None) -> GateTest:
+def examine_gate(sample: GateSample, *, fixed_suite: bool = False, planned_tasks: int | None = None) -> GateTest:
     """Ask all four questions about one gate."""
-    tails = tails_of(sample, fixed_suite=fixed_suite, planned_tasks=planned_tasks)
+    tails = p_values_of(sample, fixed_suite=fixed_suite, planned_tasks=planned_tasks)
     not_worse, not_better = tails.above(-sample.limit), tails.below(sample.limit)
     # Any loss of passes is a loss; a resource is only overspent beyond its margin.
-    harm = 0.0 if sample.gated.scale is Scale.POINTS else -sample.limit
+    harm = 0.0 if sample.gated.scale is EffectScale.POINTS else -sample.limit
     return GateTest(
         sample=sample,
         tails=tails,
@@ -54,7 +59,7 @@ def examine(sample: GateSample, *, fixed_suite: bool = False, planned_tasks: int
     )
 
 
-def find(candidates: Sequence[Sequence[GateTest]], rates: ErrorRates = PROMISED) -> tuple[Finding, ...]:
+def apply_rule(candidates: Sequence[Sequence[GateTest]], rates: ErrorRates = ERROR_RATES) -> tuple[RuleFinding, ...]:
     """Decide about all candidates of one baseline together, so that many tries do not make a lucky one.
 
     What speaks for a candidate is corrected over all of them. What speaks against one is not: company is no excuse.
@@ -67,15 +72,15 @@ def find(candidates: Sequence[Sequence[GateTest]], rates: ErrorRates = PROMISED)
     )
 
 
-def alarms_of(tests: Sequence[GateTest], rates: ErrorRates = PROMISED) -> tuple[str, ...]:
+def alarmed_gates(tests: Sequence[GateTest], rates: ErrorRates = ERROR_RATES) -> tuple[str, ...]:
     """The gates on which one candidate is shown to be worse."""
-    passes = _rejected(tests, Scale.POINTS, rates.pass_rate_alarm)
-    return (*passes, *_rejected(tests, Scale.RATIO, rates.resource_alarm))
+    passes = _rejected(tests, EffectScale.POINTS, rates.pass_rate_alarm)
+    return (*passes, *_rejected(tests, EffectScale.RATIO, rates.resource_alarm))
 
 
-def _finding(tests: Sequence[GateTest], superior: tuple[str, ...], not_worse: bool, rates: ErrorRates) -> Finding:
-    alarms = alarms_of(tests, rates)
-    return Finding(
+def _finding(tests: Sequence[GateTest], superior: tuple[str, ...], not_worse: bool, rates: ErrorRates) -> RuleFinding:
+    alarms = alarmed_gates(tests, rates)
+    return RuleFinding(
         decision=_decide(tests, bool(superior) and not_worse, alarms, rates),
         tests=tuple(tests),
         superior=superior,
@@ -105,7 +110,7 @@ def _superior(candidates: Sequence[Sequence[GateTest]], alpha: float) -> list[tu
     return [tuple(names) for names in found]
 
 
-def _rejected(tests: Sequence[GateTest], scale: Scale, alpha: float) -> tuple[str, ...]:
+def _rejected(tests: Sequence[GateTest], scale: EffectScale, alpha: float) -> tuple[str, ...]:
     asked = [test for test in tests if test.sample.gated.scale is scale]
     adjusted = adjust_holm([test.alarm for test in asked]) if asked else ()
     return tuple(test.sample.gated.name for test, p in zip(asked, adjusted, strict=True) if p <= alpha)
@@ -115,3 +120,77 @@ def _weakest(p_values: Sequence[float | None]) -> float | None:
     """All must be shown, so the largest p-value speaks for all; one that is unknown silences them."""
     known = [p_value for p_value in p_values if p_value is not None]
     return max(known) if known and len(known) == len(p_values) else None
+
+
+_WIDEST = {EffectScale.POINTS: 1.0, EffectScale.RATIO: 20.0}
+
+
+def gate_result(test: GateTest, comparison: Comparison) -> Gate:
+    """The gate as a verdict shows it."""
+    sample = test.sample
+    state = GateState.UNKNOWN
+    if test.non_inferior is not None and sample.unknown is None:
+        state = GateState.HOLDS if test.non_inferior <= ERROR_RATES.non_inferiority else GateState.FAILS
+    return Gate(
+        name=sample.gated.name,
+        state=state,
+        baseline=_task_mean(comparison.baseline_table, sample),
+        candidate=_task_mean(comparison.candidate_table, sample),
+        detail=describe_gate(test) if sample.unknown is None else sample.unknown,
+        evidence=_evidence(test),
+    )
+
+
+def _task_mean(arm: ArmTable, sample: GateSample) -> float | None:
+    """Mean of task means over the tasks compared, so that a task run more often weighs no more."""
+    means = dict(zip(arm.tasks, arm.mean_per_task(sample.gated.metric).tolist(), strict=True))
+    values = [means[task] for task in sample.tasks]
+    return float(np.mean(values)) if values else None
+
+
+def _evidence(test: GateTest) -> GateEvidence:
+    sample = test.sample
+    low, high = _bounds(test)
+    effect = float(sample.benefits.mean()) if len(sample.benefits) else None
+    return GateEvidence(
+        scale=sample.gated.scale.value,
+        margin=sample.margin,
+        effect=None if effect is None else _as_shown(effect, sample),
+        low=low,
+        high=high,
+        tasks=len(sample.benefits),
+        p_values={
+            "non_inferior": test.non_inferior,
+            "superior": test.superior,
+            "equivalent": test.equivalent,
+            "worse": test.alarm,
+        },
+    )
+
+
+def _bounds(test: GateTest) -> tuple[float | None, float | None]:
+    """The ends of the 90 % interval that belongs to the one-sided tests at 5 %, as points or as a ratio."""
+    sample, widest = test.sample, _WIDEST[test.sample.gated.scale]
+    ends = [
+        confidence_bound(test.tails, ERROR_RATES.non_inferiority, -widest, widest, lower=lower)
+        for lower in (True, False)
+    ]
+    shown = sorted(_as_shown(end, sample) for end in ends if end is not None and abs(end) != inf)
+    return (shown[0], shown[1]) if len(shown) == 2 else (None, None)
+
+
+def _as_shown(benefit: float, sample: GateSample) -> float:
+    """A gain in points as it is; minus the log of a ratio as the change of that ratio (−0.1 is 10 % less)."""
+    return benefit if sample.gated.scale is EffectScale.POINTS else expm1(-benefit)
+
+
+def describe_gate(test: GateTest) -> str:
+    """The change, its interval and its margin in one line."""
+    evidence, unit = _evidence(test), " points" if test.sample.gated.scale is EffectScale.POINTS else " %"
+    if evidence.effect is None:
+        return "no task to compare"
+    span = "no interval"
+    if evidence.low is not None and evidence.high is not None:
+        span = f"90 % interval {100 * evidence.low:+.1f} to {100 * evidence.high:+.1f}"
+    margin = f"margin {100 * evidence.margin:g}{unit}"
+    return f"{100 * evidence.effect:+.1f}{unit} over {evidence.tasks} tasks ({span}; {margin})"

@@ -1,6 +1,13 @@
-"""The one condition under which anything is promoted."""
+"""Whether a verdict allows a promotion, and whether it is still valid: what was tested is what would be proposed, to
+the byte.
+"""
 
-from outweigh.verdict.verdict import Decision, Verdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from outweigh.errors import quote_names
+from outweigh.model.run_record import AgentKind
+from outweigh.verdict.decision import Decision, Verdict
 
 
 def may_promote(verdict: Verdict, evidence_sha256: str) -> bool:
@@ -8,3 +15,91 @@ def may_promote(verdict: Verdict, evidence_sha256: str) -> bool:
     improved = verdict.decision is Decision.IMPROVED
     unblocked = not verdict.regressions and not verdict.blockers
     return improved and unblocked and verdict.evidence_sha256 == evidence_sha256
+
+
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionArm:
+    """What the store says an arm is, and what its runs say; `lost` is what they name and the store does not have."""
+
+    name: str
+    fingerprint: str
+    run_fingerprints: frozenset[str | None]
+    agent_kinds: frozenset[AgentKind]
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionState:
+    """Everything a promotion rests on, as it is now.
+
+    `shown_sha256` is the hash of the evidence that somebody looked at, where they say so. `besides_files` are the
+    differences between the arms that no file carries, `moved_candidate` and `moved_base` the files that are no longer
+    as they were tested, `never_run` the tasks of the suite that an arm has no run of.
+    """
+
+    verdict: Verdict
+    evidence_sha256: str
+    shown_sha256: str | None
+    arms: tuple[PromotionArm, PromotionArm]
+    never_run: tuple[str, ...]
+    changed_files: int
+    besides_files: tuple[str, ...]
+    moved_candidate: tuple[str, ...]
+    moved_base: tuple[str, ...]
+
+
+def verdict_refusals(verdict: Verdict, evidence_sha256: str) -> tuple[str, ...]:
+    """Why the verdict alone allows nothing; empty where it does."""
+    if may_promote(verdict, evidence_sha256):
+        return ()
+    reasons = [] if verdict.decision is Decision.IMPROVED else [f"the candidate is {verdict.decision}, not improved."]
+    reasons += [f"{item.kind.value} on task {item.task_id!r}: {item.detail}" for item in verdict.regressions]
+    reasons += verdict.blockers
+    if verdict.evidence_sha256 != evidence_sha256:
+        reasons.append("the records have changed since the verdict. Decide again.")
+    return tuple(reasons)
+
+
+def promotion_refusals(standing: PromotionState) -> tuple[str, ...]:
+    """Every reason not to promote, each with its way out. A promotion is what is left when there is none."""
+    verdict = verdict_refusals(standing.verdict, standing.evidence_sha256)
+    return (*verdict, *_evidence(standing), *_files(standing))
+
+
+def _evidence(standing: PromotionState) -> Iterator[str]:
+    if standing.shown_sha256 not in (None, standing.evidence_sha256):
+        yield "the records are not those of the verdict that was looked at (--evidence). Look again."
+    for arm in standing.arms:
+        if arm.run_fingerprints != {arm.fingerprint}:
+            yield f"runs of {arm.name} were made by another configuration than the store names. Run it again."
+        if unreal := sorted(kind.value for kind in arm.agent_kinds - {AgentKind.REAL}):
+            yield f"runs of {arm.name} come from {' and '.join(unreal)} agents. Only real agents can earn a promotion."
+        if not arm.agent_kinds:
+            yield f"{arm.name} has no runs."
+        if arm.lost:
+            yield f"what runs of {arm.name} left behind is gone or damaged ({quote_names(arm.lost, SHOWN)})."
+    if standing.never_run:
+        yield f"task {quote_names(standing.never_run, SHOWN)} has not been run by both arms. Run the suite to its end."
+
+
+def _files(standing: PromotionState) -> Iterator[str]:
+    if standing.besides_files:
+        yield (
+            f"the arms differ in more than files: {quote_names(standing.besides_files, SHOWN)}. A pull request would "
+            "carry only a part of what was tested."
+        )
+    if not standing.changed_files:
+        yield "the candidate changes no file, so there is nothing that a pull request could carry."
+    if standing.moved_candidate:
+        yield (
+            f"the candidate is no longer what was tested: {quote_names(standing.moved_candidate, SHOWN)}. Test it again, "
+            "or go back to the tested commit."
+        )
+    if standing.moved_base:
+        yield (
+            f"the base is no longer what was tested against: {quote_names(standing.moved_base, SHOWN)}. Bring the "
+            "candidate up to date and test it again."
+        )

@@ -1,38 +1,82 @@
-"""The A/A self-check: what every policy says about two halves of one arm, where there is nothing to find."""
+"""The A/A self-check: what every policy decides about two halves of one arm, where there is nothing to find."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import msgspec
 from numpy.random import Generator
 
-from outweigh.compare.comparison import compare
+from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence
-from outweigh.errors import EvidenceError, UsageError, name_some
-from outweigh.score.jury import NO_RULES
-from outweigh.score.score import Score
+from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.score.composite import OBJECTIVE_FIRST, Profile
+from outweigh.score.judge_scores import NO_JUDGE_RULES
+from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Estimate, Unit
-from outweigh.stats.proportion import wilson_interval
-from outweigh.verdict.evidence_settings import PROMISED
-from outweigh.verdict.opinions import DEFAULT_RULES, Opinion, Rules, opinions
+from outweigh.stats.proportions import wilson_interval
+from outweigh.verdict.composite_policy import CompositeThresholds, decide_by_composite
+from outweigh.verdict.decision import Decision, GateState, Verdict
+from outweigh.verdict.evidence_policy import weigh_evidence
+from outweigh.verdict.evidence_settings import ERROR_RATES, EvidenceSettings, evidence_settings
+from outweigh.verdict.gates_policy import decide_by_gates
 from outweigh.verdict.policy import POLICIES
-from outweigh.verdict.verdict import Decision
 
-TOLERATED = round(
-    PROMISED.superiority + PROMISED.pass_rate_alarm + PROMISED.resource_alarm + PROMISED.task_alarm, ndigits=9
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySettings:
+    """Every policy as it would decide here: with the gates, margins and weights that the verdict will have."""
+
+    evidence: EvidenceSettings = field(default_factory=evidence_settings)
+    thresholds: CompositeThresholds = field(default_factory=CompositeThresholds)
+    profile: Profile = OBJECTIVE_FIRST
+
+
+DEFAULT_POLICY_SETTINGS = PolicySettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyOpinion:
+    """What a policy says about two arms, and what kept it from judging, if anything did."""
+
+    decision: Decision
+    obstacle: str | None
+
+
+def ask_all_policies(comparison: Comparison, rules: PolicySettings) -> dict[str, PolicyOpinion]:
+    """What every policy says, by its name."""
+    (weighed,) = weigh_evidence([comparison], rules.evidence)
+    gates, composite = decide_by_gates(comparison), decide_by_composite(comparison, rules.thresholds)
+    return {
+        "evidence": PolicyOpinion(decision=weighed.decision, obstacle=next(iter(weighed.obstacles), None)),
+        "gates": PolicyOpinion(decision=gates.decision, obstacle=_unknown_gate(gates)),
+        # The composite policy is inconclusive only where a score is unknown or asserts nothing.
+        "composite": PolicyOpinion(
+            decision=composite.decision,
+            obstacle=composite.reasons[0] if composite.decision is Decision.INCONCLUSIVE else None,
+        ),
+    }
+
+
+def _unknown_gate(verdict: Verdict) -> str | None:
+    return next((gate.detail for gate in verdict.gates if gate.state is GateState.UNKNOWN), None)
+
+
+TOLERATED_FALSE_ALARMS = round(
+    ERROR_RATES.superiority + ERROR_RATES.pass_rate_alarm + ERROR_RATES.resource_alarm + ERROR_RATES.task_alarm,
+    ndigits=9,
 )
 """What the evidence policy allows itself in all; a policy with a larger share of false alarms must not gate."""
 
 FALSE_ALARMS = (Decision.IMPROVED, Decision.REGRESSED)
 HALVES = ("one half", "the other half")
 
-Repeats = Sequence[Sequence[Score]]
+RunsByTask = Sequence[Sequence[Score]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class SplitCounts:
     """How often one policy made each decision about splits, and how often something kept it from judging."""
 
     splits: int
@@ -51,7 +95,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NaturalPair:
+class IdenticalArms:
     """Two arms with one fingerprint, and what each policy says about them."""
 
     baseline: str
@@ -65,8 +109,8 @@ class SelfCheck:
 
     arms: tuple[str, ...]
     splits: Mapping[str, int]
-    tallies: Mapping[str, Tally]
-    natural_pairs: tuple[NaturalPair, ...]
+    tallies: Mapping[str, SplitCounts]
+    natural_pairs: tuple[IdenticalArms, ...]
     evidence_sha256: str
     warnings: tuple[str, ...]
 
@@ -76,7 +120,7 @@ def self_check(
     arms: Sequence[str],
     splits: int,
     rng: Generator,
-    rules: Rules = DEFAULT_RULES,
+    rules: PolicySettings = DEFAULT_POLICY_SETTINGS,
 ) -> SelfCheck:
     """Share the splits evenly among the arms, ask every policy about each, and about arms of one fingerprint."""
     repeats = {name: _repeats(evidence.arm(name)) for name in arms}
@@ -84,10 +128,12 @@ def self_check(
     pairs = tuple(_natural_pairs(evidence, arms, rules))
     if not shares and not pairs:
         raise EvidenceError(
-            f"no task of {name_some(arms)} has two counted runs, so there is nothing to split. Run every task at least "
+            f"no task of {quote_names(arms)} has two counted runs, so there is nothing to split. Run every task at least "
             "twice (ten times, to split into halves of five)."
         )
-    tallies = _tally([answers for name in shares for answers in _ask(repeats[name], shares[name], rng, rules)])
+    tallies = _tally(
+        [answers for name in shares for answers in _ask_about_splits(repeats[name], shares[name], rng, rules)]
+    )
     return SelfCheck(
         arms=tuple(arms),
         splits=shares,
@@ -98,7 +144,7 @@ def self_check(
     )
 
 
-def halve(repeats: Repeats, rng: Generator) -> Evidence:
+def split_in_halves(repeats: RunsByTask, rng: Generator) -> Evidence:
     """Deal the runs like cards, one shuffled task after the other, so that odd runs go to the halves in turn."""
     hands: dict[str, list[Score]] = {name: [] for name in HALVES}
     turn = int(rng.integers(2))
@@ -110,7 +156,7 @@ def halve(repeats: Repeats, rng: Generator) -> Evidence:
     # Nothing is promoted on the strength of a split, so it needs no fingerprint.
     digests: dict[str, Sequence[bytes]] = dict.fromkeys(HALVES, ())
     return Evidence(
-        arms=hands, digests=digests, changes={}, components={}, judging={}, jury=NO_RULES, skipped=(), warnings=()
+        arms=hands, digests=digests, changes={}, components={}, judging={}, jury=NO_JUDGE_RULES, skipped=(), warnings=()
     )
 
 
@@ -119,7 +165,7 @@ def _dealt(run: Score, half: str, repeat: int) -> Score:
     return msgspec.structs.replace(run, arm=half, repeat=repeat, position=None, started_at=None)
 
 
-def _repeats(scores: Sequence[Score]) -> Repeats:
+def _repeats(scores: Sequence[Score]) -> RunsByTask:
     """The counted runs of every task that has at least two, in an order that is not that of the file."""
     tasks = _by_task(scores)
     return [sorted(tasks[task], key=lambda run: run.repeat) for task in sorted(tasks) if len(tasks[task]) > 1]
@@ -139,22 +185,24 @@ def _shares(arms: Sequence[str], splits: int) -> dict[str, int]:
     return {name: splits // len(arms) + (place < splits % len(arms)) for place, name in enumerate(arms)}
 
 
-def _ask(repeats: Repeats, splits: int, rng: Generator, rules: Rules) -> Iterator[dict[str, Opinion]]:
+def _ask_about_splits(
+    repeats: RunsByTask, splits: int, rng: Generator, rules: PolicySettings
+) -> Iterator[dict[str, PolicyOpinion]]:
     for _ in range(splits):
-        yield opinions(compare(halve(repeats, rng), *HALVES, rules.profile), rules)
+        yield ask_all_policies(compare_arms(split_in_halves(repeats, rng), *HALVES, rules.profile), rules)
 
 
-def _tally(asked: Sequence[Mapping[str, Opinion]]) -> dict[str, Tally]:
-    heard: dict[str, list[Opinion]] = {policy: [] for policy in POLICIES}
+def _tally(asked: Sequence[Mapping[str, PolicyOpinion]]) -> dict[str, SplitCounts]:
+    heard: dict[str, list[PolicyOpinion]] = {policy: [] for policy in POLICIES}
     for answers in asked:
         for policy, opinion in answers.items():
             heard[policy].append(opinion)
     return {policy: _count(given) for policy, given in heard.items()}
 
 
-def _count(given: Sequence[Opinion]) -> Tally:
+def _count(given: Sequence[PolicyOpinion]) -> SplitCounts:
     obstacles = [opinion.obstacle for opinion in given if opinion.obstacle is not None]
-    return Tally(
+    return SplitCounts(
         splits=len(given),
         counts=Counter(opinion.decision for opinion in given),
         obstructed=len(obstacles),
@@ -162,15 +210,15 @@ def _count(given: Sequence[Opinion]) -> Tally:
     )
 
 
-def _natural_pairs(evidence: Evidence, arms: Sequence[str], rules: Rules) -> Iterator[NaturalPair]:
+def _natural_pairs(evidence: Evidence, arms: Sequence[str], rules: PolicySettings) -> Iterator[IdenticalArms]:
     """Every pair of arms with one fingerprint, as far as it holds an arm asked about."""
     fingerprints = {name: _fingerprint(evidence.arms[name]) for name in sorted(evidence.arms)}
     for baseline, candidate in combinations(fingerprints, 2):
         alike = fingerprints[baseline] is not None and fingerprints[baseline] == fingerprints[candidate]
         if alike and not {baseline, candidate}.isdisjoint(arms):
-            said = opinions(compare(evidence, baseline, candidate, rules.profile), rules)
+            said = ask_all_policies(compare_arms(evidence, baseline, candidate, rules.profile), rules)
             decisions = {policy: opinion.decision for policy, opinion in said.items()}
-            yield NaturalPair(baseline=baseline, candidate=candidate, decisions=decisions)
+            yield IdenticalArms(baseline=baseline, candidate=candidate, decisions=decisions)
 
 
 def _fingerprint(scores: Sequence[Score]) -> str | None:
@@ -185,10 +233,10 @@ def _left_out(evidence: Evidence, arms: Sequence[str], shares: Mapping[str, int]
         if name not in shares:
             yield f"{name} is not split: none of its tasks has two counted runs."
         elif single:
-            yield f"{name}: tasks with one counted run are in no split ({len(single)}): {name_some(single)}."
+            yield f"{name}: tasks with one counted run are in no split ({len(single)}): {quote_names(single)}."
 
 
-def _silences(tallies: Mapping[str, Tally]) -> Iterator[str]:
+def _silences(tallies: Mapping[str, SplitCounts]) -> Iterator[str]:
     """A policy that could not judge raised no false alarm, which is no merit."""
     for policy, tally in tallies.items():
         if tally.obstructed:

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from outweigh.compare.arm_table import ArmTable
-from outweigh.compare.losses import losses_of, recorded_runs
+from outweigh.compare.deltas import count_missing_runs, recorded_runs
 from outweigh.stats.variance import TaskMoments, summarize_runs
-from outweigh.verdict.gate_sample import DUST, GateSample
-from outweigh.verdict.gated_metric import Scale
-from outweigh.verdict.verdict import Decision, Sensitivity
+from outweigh.verdict.decision import Decision, Sensitivity
+from outweigh.verdict.evidence_settings import EffectScale
+from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, GateSample
 
 Decide = Callable[[Sequence[GateSample], str | None], Decision]
 """The whole rule again, on bent gates and without one task."""
@@ -31,7 +31,7 @@ def sensitivity(
     candidate: ArmTable,
 ) -> Sensitivity:
     """Ask the whole rule again with the evidence bent in every direction; `suspects` are left out in any case."""
-    rates = [gate.gated.metric for gate in gates if gate.gated.scale is Scale.POINTS] or ["passed"]
+    rates = [gate.gated.metric for gate in gates if gate.gated.scale is EffectScale.POINTS] or ["passed"]
     missing = max(_missing(baseline, candidate, rate) + _missing(candidate, baseline, rate) for rate in rates)
     hurt, helped = (
         decide([_with_missing(gate, baseline, candidate, outcome) for gate in gates], None) if missing else decision
@@ -47,12 +47,12 @@ def sensitivity(
 
 
 def _missing(arm: ArmTable, other: ArmTable, rate: str) -> int:
-    return losses_of(arm, other).missing + sum(getattr(run, rate) is None for run in arm.runs)
+    return count_missing_runs(arm, other).missing + sum(getattr(run, rate) is None for run in arm.runs)
 
 
 def _with_missing(gate: GateSample, baseline: ArmTable, candidate: ArmTable, outcome: float) -> GateSample:
     """The gate of a rate had every missing run of the candidate this outcome, and of the baseline the other."""
-    if gate.gated.scale is not Scale.POINTS:
+    if gate.gated.scale is not EffectScale.POINTS:
         return gate
     tasks = tuple(task for task in recorded_runs(baseline) if task in recorded_runs(candidate))
     before = _filled(baseline, candidate, tasks, gate.gated.metric, 1.0 - outcome)
@@ -62,7 +62,7 @@ def _with_missing(gate: GateSample, baseline: ArmTable, candidate: ArmTable, out
     return replace(
         gate,
         tasks=tasks,
-        benefits=np.where(np.abs(benefits) < DUST, 0.0, benefits),
+        benefits=np.where(np.abs(benefits) < BENEFIT_ROUNDING, 0.0, benefits),
         families=None if labels is None else tuple(labels[task] for task in tasks),
         noise=(before, after),
     )

@@ -1,1 +1,4 @@
-"""The read-only viewer of stores: pages made here, nothing from a network, and no word of an agent taken for markup."""
+"""The read-only viewer of stores (`outweigh view`): a Starlette application, an in-memory index of each store, and the
+pages. It writes nothing, loads nothing from the network, and escapes every text that comes from a record. It may
+use everything but `cli`; it needs the extra `web`.
+"""

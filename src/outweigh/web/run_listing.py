@@ -1,4 +1,4 @@
-"""Which runs a list shows, in which order; kept until the store changes."""
+"""Filters, search and sort order of the list of runs; results are cached until the store changes."""
 
 from array import array
 from collections import OrderedDict
@@ -9,12 +9,12 @@ from threading import Lock
 from outweigh.web.run_row import RunRow
 from outweigh.web.store_index import StoreIndex
 
-PAGE = 50
+RUNS_PER_PAGE = 50
 """How many runs a page shows."""
 
-_KEPT = 32
+_CACHED_VIEWS = 32
 
-SORTS: dict[str, Callable[[RunRow], object]] = {
+RUN_SORT_KEYS: dict[str, Callable[[RunRow], object]] = {
     "run": lambda row: row.run_id,
     "task": lambda row: row.task_id,
     "arm": lambda row: row.arm,
@@ -71,11 +71,11 @@ class RunListing:
             with self._index.lock:
                 rows, version = self._index.rows, self._index.version
                 length = len(rows)
-            made = array("L", _chosen(rows, length, wanted))
+            made = array("L", _select_rows(rows, length, wanted))
             with self._index.lock:
                 if version == self._version:
                     self._views[wanted] = made
-                    if len(self._views) > _KEPT:
+                    if len(self._views) > _CACHED_VIEWS:
                         self._views.popitem(last=False)
             return made
 
@@ -91,12 +91,12 @@ class RunListing:
     def page(self, wanted: RunFilter, number: int) -> list[RunRow]:
         """The rows of one page, counted from 1."""
         rows = self._index.rows
-        places = self.view(wanted)[(number - 1) * PAGE : number * PAGE]
+        places = self.view(wanted)[(number - 1) * RUNS_PER_PAGE : number * RUNS_PER_PAGE]
         # A store that was replaced meanwhile may be shorter; the next look shows it.
         return [rows[place] for place in places if place < len(rows)]
 
 
-def _chosen(rows: list[RunRow], length: int, wanted: RunFilter) -> list[int]:
+def _select_rows(rows: list[RunRow], length: int, wanted: RunFilter) -> list[int]:
     """Rows are only ever added, so the first so many can be looked at without a lock."""
     found: list[int] = list(range(length))
     for field in ("arm", "task", "status", "outcome"):
@@ -105,12 +105,12 @@ def _chosen(rows: list[RunRow], length: int, wanted: RunFilter) -> list[int]:
             found = [place for place in found if getattr(rows[place], name) == value]
     for word in wanted.words.casefold().split():
         found = [place for place in found if word in rows[place].words]
-    if wanted.sort in SORTS:
-        return _sorted(rows, found, SORTS[wanted.sort], falling=wanted.falling)
+    if wanted.sort in RUN_SORT_KEYS:
+        return _sort_rows(rows, found, RUN_SORT_KEYS[wanted.sort], falling=wanted.falling)
     return found[::-1] if wanted.falling else found
 
 
-def _sorted(rows: list[RunRow], places: list[int], key: Callable[[RunRow], object], *, falling: bool) -> list[int]:
+def _sort_rows(rows: list[RunRow], places: list[int], key: Callable[[RunRow], object], *, falling: bool) -> list[int]:
     keys = {place: key(rows[place]) for place in places}
     known = [place for place in places if keys[place] is not None]
     known.sort(key=keys.__getitem__, reverse=falling)  # type: ignore[arg-type]

@@ -1,16 +1,16 @@
-"""What a list shows of a run: light enough to hold a hundred thousand of them."""
+"""The row that lists keep of each run: small enough to hold a hundred thousand of them in memory."""
 
 import sys
 from typing import NamedTuple
 
 import msgspec
 
-from outweigh.record.run_record import RunRecord
+from outweigh.model.run_record import RunRecord
 from outweigh.score.objective import passed
-from outweigh.score.tokens import total_tokens
+from outweigh.score.resource_usage import total_tokens
 
 
-class Place(NamedTuple):
+class LineLocation(NamedTuple):
     """Where a line is: the number of the file, the first byte, and how many there are."""
 
     file: int
@@ -39,9 +39,9 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
     length: int
 
     @property
-    def place(self) -> Place:
+    def place(self) -> LineLocation:
         """Where its whole record is."""
-        return Place(self.file, self.start, self.length)
+        return LineLocation(self.file, self.start, self.length)
 
     @property
     def outcome(self) -> str:
@@ -49,7 +49,7 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
         return "unknown" if self.passed is None else "passed" if self.passed else "failed"
 
 
-def row_of(run: RunRecord, place: Place) -> RunRow:
+def make_run_row(run: RunRecord, place: LineLocation) -> RunRow:
     """The light row of a record; names that occur often are held once."""
     outcome = passed(run).value
     model = run.agent.model or run.agent.name

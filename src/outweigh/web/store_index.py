@@ -1,23 +1,109 @@
-"""One store as the viewer knows it: light rows in memory, everything else read again where it lies."""
+"""The viewer's index of one store: a row per run in memory, whole records read again from the file when a page needs
+them.
 
-from collections.abc import Sequence
+Files are read from where the last reading ended. The store's lock is never tried, because trying it would take it;
+whether an engine runs is read from the kernel's list of locks instead.
+"""
+
+import os
+import socket
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
+from typing import NamedTuple
 
 import msgspec
 
-from outweigh.adapters.stores.experiment_file import Experiment, recall_suite
-from outweigh.adapters.stores.jsonl import SUFFIX
-from outweigh.adapters.stores.sealed_line import unsealed_attempt
-from outweigh.adapters.stores.store_lock import NAME as LOCK
 from outweigh.errors import EvidenceError
-from outweigh.record.codec import decode
-from outweigh.record.judgment import Judgment
-from outweigh.record.run_record import RunRecord
-from outweigh.web.lock_watch import is_at_work
-from outweigh.web.log_tail import Line, LogTail
-from outweigh.web.run_row import Place, RunRow, row_of
+from outweigh.model.codec import RECORD_LINE_LIMIT, decode
+from outweigh.model.judgment import Judgment
+from outweigh.model.run_record import RunRecord
+from outweigh.store.experiment_file import ExperimentFile, read_experiment
+from outweigh.store.records import RECORDS_SUFFIX
+from outweigh.store.sealed_lines import unseal_attempt
+from outweigh.store.store_lock import LOCK_FILE, LockHolder
+from outweigh.store.store_lock import LOCK_FILE as LOCK
+from outweigh.web.run_row import LineLocation, RunRow, make_run_row
+
+
+class LogLine(NamedTuple):
+    """A whole line and its first byte."""
+
+    content: bytes
+    start: int
+
+
+class LogTail:
+    """Gives every line once. `unfinished` also takes a last line without a line feed, where nobody is writing."""
+
+    def __init__(self, path: Path, *, unfinished: bool) -> None:
+        self.path = path
+        self._unfinished = unfinished
+        self._offset = 0
+        self._identity: tuple[int, int] | None = None
+
+    def replaced(self) -> bool:
+        """Whether the file is another one now, shorter, or gone: what was read from it no longer holds."""
+        try:
+            now = self.path.stat()
+        except OSError:
+            return self._identity is not None
+        return self._identity not in (None, (now.st_dev, now.st_ino)) or now.st_size < self._offset
+
+    def lines(self) -> Iterator[LogLine]:
+        """What has been written since; an endless line is cut, so that it is refused and not held."""
+        try:
+            if self.path.stat().st_size == self._offset and self._identity is not None:
+                return
+            with self.path.open("rb") as stream:
+                found = os.fstat(stream.fileno())
+                self._identity = (found.st_dev, found.st_ino)
+                stream.seek(self._offset)
+                while line := stream.readline(RECORD_LINE_LIMIT):
+                    start, whole = self._offset, line
+                    while len(line) == RECORD_LINE_LIMIT and not line.endswith(b"\n"):
+                        line = stream.readline(RECORD_LINE_LIMIT)
+                    if not line.endswith(b"\n") and not self._unfinished:
+                        return
+                    self._offset = stream.tell()
+                    yield LogLine(whole, start)
+        except OSError:
+            return
+
+    def read(self, start: int, length: int) -> bytes:
+        """A line again."""
+        with self.path.open("rb") as stream:
+            stream.seek(start)
+            return stream.read(length)
+
+
+_KERNEL_LOCKS = Path("/proc/locks")
+
+
+def is_engine_running(folder: Path) -> bool:
+    """What the kernel says of the lock; elsewhere, whether the process that signed it is alive."""
+    try:
+        lock = folder / LOCK_FILE
+        inode, holder = lock.stat().st_ino, msgspec.json.decode(lock.read_bytes(), type=LockHolder)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+    try:
+        lines = _KERNEL_LOCKS.read_text().splitlines()
+    except OSError:
+        return holder.host == socket.gethostname() and _is_process_alive(holder.pid)
+    return any(f":{inode} " in line for line in lines if " FLOCK " in line)
+
+
+def _is_process_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
 
 _UNREADABLE = (ValueError, msgspec.MsgspecError, RecursionError, TypeError)
 _MOST_FAULTS = 20
@@ -85,12 +171,12 @@ class StoreIndex:
 
     def is_running(self) -> bool:
         """Whether an engine is at work in it, as far as this machine can tell."""
-        return is_at_work(self.folder)
+        return is_engine_running(self.folder)
 
-    def experiment(self) -> Experiment | None:
+    def experiment(self) -> ExperimentFile | None:
         """What the store was made for; None where nobody wrote it down readably."""
         try:
-            return recall_suite(self.folder) if self.path.is_dir() else None
+            return read_experiment(self.folder) if self.path.is_dir() else None
         except EvidenceError:
             return None
 
@@ -105,22 +191,22 @@ class StoreIndex:
         self._logs: list[LogTail] = []
         self._places: dict[tuple[str, int], int] = {}
         self._latest: dict[str, int] = {}
-        self._judgments: dict[str, list[Place]] = {}
+        self._judgments: dict[str, list[LineLocation]] = {}
         self._judgment_count = 0
         self._begun: dict[tuple[str, int], datetime] = {}
 
     def _find_files(self) -> None:
         known = {tail.path for tail in (*self._tails, *self._logs)}
         static = not (self.folder / LOCK).exists()
-        files = sorted(self.path.glob(f"*{SUFFIX}")) if self.path.is_dir() else [self.path]
+        files = sorted(self.path.glob(f"*{RECORDS_SUFFIX}")) if self.path.is_dir() else [self.path]
         self._tails += [LogTail(path, unfinished=static) for path in files if path not in known]
         logs = sorted(self.path.glob("attempts-*.log")) if self.path.is_dir() else []
         self._logs += [LogTail(path, unfinished=False) for path in logs if path not in known]
 
-    def _take(self, number: int, tail: LogTail, line: Line) -> None:
+    def _take(self, number: int, tail: LogTail, line: LogLine) -> None:
         if line.content.isspace():
             return
-        place = Place(number, line.start, len(line.content))
+        place = LineLocation(number, line.start, len(line.content))
         try:
             record = decode(line.content)
         except _UNREADABLE as fault:
@@ -130,14 +216,14 @@ class StoreIndex:
             return
         if isinstance(record, RunRecord):
             self._places[record.run_id, record.attempt] = self._latest[record.run_id] = len(self.rows)
-            self.rows.append(row_of(record, place))
+            self.rows.append(make_run_row(record, place))
         elif isinstance(record, Judgment):
             self._judgments.setdefault(record.run_id, []).append(place)
             self._judgment_count += 1
 
-    def _take_attempt(self, line: Line) -> None:
+    def _take_attempt(self, line: LogLine) -> None:
         try:
-            attempt = unsealed_attempt(line.content)
+            attempt = unseal_attempt(line.content)
         except _UNREADABLE:
             return
         self._begun[attempt.run_id, attempt.attempt] = attempt.begun_at
@@ -145,7 +231,7 @@ class StoreIndex:
     def _is_open(self, run_id: str, attempt: int) -> bool:
         return (run_id, attempt) not in self._places
 
-    def _decoded(self, place: Place) -> object:
+    def _decoded(self, place: LineLocation) -> object:
         tail = self._tails[place.file]
         try:
             return decode(tail.read(place.start, place.length))

@@ -1,16 +1,23 @@
-"""A store in numbers: its arms, and its tasks by arm."""
+"""Counts of a store by arm and task, and the charts of its durations and costs; both are updated when the store
+changes.
+"""
 
 from dataclasses import dataclass, field
 from math import fsum
 from statistics import median
+from threading import Lock
 
-from outweigh.record.status import EXCLUDED
+from outweigh.model.run_record import EXCLUDED_STATUSES
+from outweigh.report.formatting import format_dollars, format_seconds
+from outweigh.report.svg.axis import dollar_tick, second_tick
+from outweigh.report.svg.bars import Distribution, draw_distributions
+from outweigh.web.markup import Html
 from outweigh.web.run_row import RunRow
 from outweigh.web.store_index import StoreIndex
 
 
 @dataclass(slots=True)
-class Tally:
+class RunCounts:
     """Runs that were counted; `excluded` says nothing about the arm, `unknown` cannot be told."""
 
     runs: int = 0
@@ -41,7 +48,7 @@ class Tally:
         self.runs += 1
         self.passed += row.passed is True
         self.failed += row.passed is False
-        self.excluded += row.status in EXCLUDED
+        self.excluded += row.status in EXCLUDED_STATUSES
         if row.cost_usd is not None:
             self.costs.append(row.cost_usd)
         if row.duration_seconds is not None:
@@ -52,20 +59,20 @@ class StoreSummary:
     """Everything that is counted, run by run."""
 
     def __init__(self) -> None:
-        self.whole = Tally()
-        self.arms: dict[str, Tally] = {}
-        self.tasks: dict[str, dict[str, Tally]] = {}
+        self.whole = RunCounts()
+        self.arms: dict[str, RunCounts] = {}
+        self.tasks: dict[str, dict[str, RunCounts]] = {}
         self.statuses: set[str] = set()
 
     def add(self, row: RunRow) -> None:
         """Count one more."""
         self.whole.add(row)
-        self.arms.setdefault(row.arm, Tally()).add(row)
-        self.tasks.setdefault(row.task_id, {}).setdefault(row.arm, Tally()).add(row)
+        self.arms.setdefault(row.arm, RunCounts()).add(row)
+        self.tasks.setdefault(row.task_id, {}).setdefault(row.arm, RunCounts()).add(row)
         self.statuses.add(row.status)
 
 
-class KeptSummary:
+class StoreSummaryCache:
     """The summary of a store; a run that was added is counted once, and all again where the store was replaced."""
 
     def __init__(self, index: StoreIndex) -> None:
@@ -83,3 +90,43 @@ class KeptSummary:
                 self._summary.add(self._rows[self._counted])
                 self._counted += 1
             return self._summary
+
+
+MAX_CHARTED_ARMS = 8
+"""Of more arms a drawing would tell nothing."""
+
+
+class SpreadChartCache:
+    """Drawings of a store's durations and costs. What comes from the records was escaped by who drew it."""
+
+    def __init__(self, index: StoreIndex, summary: StoreSummaryCache) -> None:
+        self._index, self._summary = index, summary
+        self._version = -1
+        self._drawn: tuple[Html, ...] = ()
+        self._drawing = Lock()
+
+    def now(self) -> tuple[Html, ...]:
+        """The current ones; none where nothing is known, or too many arms are."""
+        with self._drawing:
+            if self._version != self._index.version:
+                self._version = self._index.version
+                self._drawn = tuple(_draw_charts(self._summary.now(), self._index.baseline()))
+            return self._drawn
+
+
+def _draw_charts(summary: StoreSummary, baseline: str | None) -> list[Html]:
+    """The baseline first, for that is what charts show in grey."""
+    arms = sorted(summary.arms.items(), key=lambda arm: (arm[0] != baseline, arm[0]))
+    if not 0 < len(arms) <= MAX_CHARTED_ARMS:
+        return []
+    times = [
+        Distribution(name=name, values=tally.durations, unknown=tally.runs - len(tally.durations))
+        for name, tally in arms
+    ]
+    costs = [Distribution(name=name, values=tally.costs, unknown=tally.runs - len(tally.costs)) for name, tally in arms]
+    drawn = []
+    if all(strip.values for strip in times):
+        drawn.append(Html(draw_distributions("Duration of every run", times, format_seconds, second_tick)))
+    if all(strip.values for strip in costs):
+        drawn.append(Html(draw_distributions("Cost of every run", costs, format_dollars, dollar_tick)))
+    return drawn

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.promotable import Promotable
+from tests.cli.promote.promotable import Promotable
 from tests.pull_request_forge import TOKEN, LoopbackForge, loopback_forge
 
 

@@ -1,6 +1,6 @@
 """`outweigh promote`: from a change that was tested to a pull request, by real git, on a forge on loopback."""
 
-from tests.cli.promotable import AFTER, Promotable
+from tests.cli.promote.promotable import AFTER, Promotable
 from tests.conftest import Outweigh
 from tests.pull_request_forge import LoopbackForge
 

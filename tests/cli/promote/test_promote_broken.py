@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.promotable import Promotable
+from tests.cli.promote.promotable import Promotable
 from tests.conftest import Outweigh
 from tests.pull_request_forge import NO_ANSWER, TOKEN, LoopbackForge, Trouble
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.cli.promotable import Promotable, edit_experiment
+from tests.cli.promote.promotable import Promotable, edit_experiment
 from tests.conftest import Outweigh
 from tests.pull_request_forge import LoopbackForge
 
-from outweigh.adapters.stores.experiment_file import recall_suite
-from outweigh.record.run_record import AgentKind
+from outweigh.model.run_record import AgentKind
+from outweigh.store.experiment_file import read_experiment
 
 REAL, SCRIPTED, REPLAYED = AgentKind.REAL, AgentKind.SCRIPTED, AgentKind.REPLAYED
 
@@ -49,7 +49,7 @@ def test_evidence_that_changed_since_it_was_looked_at_promotes_nothing(
 
 
 def test_a_store_that_was_edited_promotes_nothing(change: Promotable, forge: LoopbackForge, outweigh: Outweigh) -> None:
-    experiment = recall_suite(change.store)
+    experiment = read_experiment(change.store)
     assert experiment is not None
     edited: dict[str, list[str]] = {name: [] for name in experiment.overlays}
     edit_experiment(change.store, overlays=edited)
@@ -65,7 +65,7 @@ def test_a_store_that_was_edited_promotes_nothing(change: Promotable, forge: Loo
 def test_a_store_whose_files_were_edited_promotes_nothing(
     change: Promotable, forge: LoopbackForge, outweigh: Outweigh, part: str
 ) -> None:
-    experiment = recall_suite(change.store)
+    experiment = read_experiment(change.store)
     assert experiment is not None
     overlay = {file.path: file.sha256 for file in experiment.overlays["head"]}
     digest = experiment.arms["head"] if part == "manifest" else overlay["CLAUDE.md"]

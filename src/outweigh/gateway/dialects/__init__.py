@@ -1,1 +1,3 @@
-"""The languages of the models' APIs, read from the middle: what is asked, what is answered, how one says no. Pure."""
+"""The APIs of model providers as seen by a proxy: what a request asks, what a response says, how an error is reported.
+One module per API. Pure: no clock, network or disk.
+"""

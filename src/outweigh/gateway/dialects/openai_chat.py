@@ -1,12 +1,19 @@
-"""OpenAI's Chat Completions, and what speaks the same."""
+"""OpenAI's Chat Completions API, and servers that are compatible with it: reads requests and their responses, whole or
+streamed, and asks for usage in streams that would have none.
+"""
 
 from collections.abc import Iterator
 
-from outweigh.gateway.dialects.answer import Answer
-from outweigh.gateway.dialects.asked import Asked, Part, content_parts, data_part
-from outweigh.gateway.dialects.loose import Json, count, mapping, mappings, sequence, text
-from outweigh.gateway.dialects.spoken_error import spoken_error
-from outweigh.record.components import Component
+from outweigh.gateway.dialects.api_errors import read_reported_error
+from outweigh.gateway.dialects.json_path import JsonMapping, count_at, dict_at, dicts_at, list_at, str_at
+from outweigh.gateway.dialects.request_and_response import (
+    GenerationRequest,
+    GenerationResponse,
+    RequestPart,
+    content_parts,
+    data_part,
+)
+from outweigh.model.usage import Component
 
 _COMPONENT_OF_ROLE = {
     "system": Component.SYSTEM_PROMPT,
@@ -16,44 +23,44 @@ _COMPONENT_OF_ROLE = {
 }
 
 
-def read_request(body: Json) -> Asked:
+def read_request(body: JsonMapping) -> GenerationRequest:
     """What a request to `/v1/chat/completions` says."""
-    return Asked(
-        model=text(body, "model"),
+    return GenerationRequest(
+        model=str_at(body, "model"),
         is_streamed=body.get("stream") is True,
         parts=tuple(_parts(body)),
-        tools=tuple(name for tool in mappings(body, "tools") if (name := text(tool, "function", "name"))),
+        tools=tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "function", "name"))),
         opening=tuple(_opening(body)),
     )
 
 
-def wants_usage(body: Json) -> bool:
+def wants_usage(body: JsonMapping) -> bool:
     """Whether a stream is asked to end in its usage. Without that it has none, and nothing could be metered."""
-    return body.get("stream") is not True or mapping(body, "stream_options").get("include_usage") is True
+    return body.get("stream") is not True or dict_at(body, "stream_options").get("include_usage") is True
 
 
-def with_usage_wanted(body: Json) -> Json:
+def request_usage(body: JsonMapping) -> JsonMapping:
     """The same request, asking for the usage of its stream too."""
-    return {**body, "stream_options": {**mapping(body, "stream_options"), "include_usage": True}}
+    return {**body, "stream_options": {**dict_at(body, "stream_options"), "include_usage": True}}
 
 
-def is_usage_alone(event: Json) -> bool:
+def is_usage_only_event(event: JsonMapping) -> bool:
     """Whether an event is there only because usage was asked for; clients that did not ask may stumble over it."""
-    return event.get("choices") == [] and bool(mapping(event, "usage"))
+    return event.get("choices") == [] and bool(dict_at(event, "usage"))
 
 
-def _parts(body: Json) -> Iterator[Part]:
-    for tool in (*sequence(body, "tools"), *sequence(body, "functions")):
+def _parts(body: JsonMapping) -> Iterator[RequestPart]:
+    for tool in (*list_at(body, "tools"), *list_at(body, "functions")):
         yield data_part(Component.TOOL_SCHEMA, tool)
-    for message in mappings(body, "messages"):
-        component = _COMPONENT_OF_ROLE.get(text(message, "role") or "", Component.ORCHESTRATOR)
+    for message in dicts_at(body, "messages"):
+        component = _COMPONENT_OF_ROLE.get(str_at(message, "role") or "", Component.ORCHESTRATOR)
         yield from content_parts(component, message.get("content"))
-        for call in mappings(message, "tool_calls"):
-            yield data_part(Component.TOOL_CALL, mapping(call, "function"))
+        for call in dicts_at(message, "tool_calls"):
+            yield data_part(Component.TOOL_CALL, dict_at(call, "function"))
 
 
-def _opening(body: Json) -> Iterator[str]:
-    for message in mappings(body, "messages"):
+def _opening(body: JsonMapping) -> Iterator[str]:
+    for message in dicts_at(body, "messages"):
         if message.get("role") == "assistant":
             return
         if message.get("role") == "user":
@@ -61,7 +68,7 @@ def _opening(body: Json) -> Iterator[str]:
                 yield from part.texts
 
 
-class ChatAnswer(Answer):
+class OpenAIChatResponse(GenerationResponse):
     """A completion, or the chunks it comes in. Usage is in the last chunk; prompt tokens include cached ones."""
 
     def __init__(self) -> None:
@@ -69,14 +76,14 @@ class ChatAnswer(Answer):
         self._is_told_why = False
         self._output_so_far: int | None = None
 
-    def hear(self, event: Json) -> None:
+    def hear(self, event: JsonMapping) -> None:
         """One chunk, or a whole completion."""
-        if error := mapping(event, "error"):
-            self.error = spoken_error(error)
-        self.model = text(event, "model") or self.model
-        for choice in mappings(event, "choices"):
+        if error := dict_at(event, "error"):
+            self.error = read_reported_error(error)
+        self.model = str_at(event, "model") or self.model
+        for choice in dicts_at(event, "choices"):
             self._hear_choice(choice)
-        if usage := mapping(event, "usage"):
+        if usage := dict_at(event, "usage"):
             self._hear_usage(usage)
         if self._is_told_why:  # some servers count aloud before
             self.output_tokens = self._output_so_far
@@ -86,22 +93,22 @@ class ChatAnswer(Answer):
         """The mark after the last chunk."""
         self.is_complete = self.is_complete or self._is_told_why
 
-    def _hear_choice(self, choice: Json) -> None:
-        said = mapping(choice, "delta") or mapping(choice, "message")
+    def _hear_choice(self, choice: JsonMapping) -> None:
+        said = dict_at(choice, "delta") or dict_at(choice, "message")
         for key in ("content", "reasoning_content", "reasoning", "refusal"):
-            self._hear_text(text(said, key))
-        for position, call in enumerate(mappings(said, "tool_calls")):
-            self._hear_tool(text(call, "function", "name"))
+            self._hear_text(str_at(said, key))
+        for position, call in enumerate(dicts_at(said, "tool_calls")):
+            self._hear_tool(str_at(call, "function", "name"))
             index = (choice.get("index"), call.get("index", position))
-            self._hear_arguments(index, text(call, "function", "arguments"))
-        self._is_told_why = self._is_told_why or text(choice, "finish_reason") is not None
+            self._hear_arguments(index, str_at(call, "function", "arguments"))
+        self._is_told_why = self._is_told_why or str_at(choice, "finish_reason") is not None
 
-    def _hear_usage(self, usage: Json) -> None:
-        details = mapping(usage, "prompt_tokens_details")
+    def _hear_usage(self, usage: JsonMapping) -> None:
+        details = dict_at(usage, "prompt_tokens_details")
         self._set_input(
-            count(usage, "prompt_tokens"),
-            read=count(details, "cached_tokens"),
-            written=count(details, "cache_write_tokens"),
+            count_at(usage, "prompt_tokens"),
+            read=count_at(details, "cached_tokens"),
+            written=count_at(details, "cache_write_tokens"),
         )
-        self._output_so_far = count(usage, "completion_tokens")
-        self.reasoning_tokens = count(usage, "completion_tokens_details", "reasoning_tokens")
+        self._output_so_far = count_at(usage, "completion_tokens")
+        self.reasoning_tokens = count_at(usage, "completion_tokens_details", "reasoning_tokens")

@@ -1,56 +1,62 @@
-"""OpenAI's Responses."""
+"""OpenAI's Responses API: reads requests to /v1/responses and their responses, whole or as a stream of events."""
 
 from collections.abc import Iterator
 
-from outweigh.gateway.dialects.answer import Answer
-from outweigh.gateway.dialects.asked import Asked, Part, content_parts, data_part, text_part
-from outweigh.gateway.dialects.loose import Json, count, mapping, mappings, sequence, text
-from outweigh.gateway.dialects.spoken_error import spoken_error
-from outweigh.record.components import Component
+from outweigh.gateway.dialects.api_errors import read_reported_error
+from outweigh.gateway.dialects.json_path import JsonMapping, count_at, dict_at, dicts_at, list_at, str_at
+from outweigh.gateway.dialects.request_and_response import (
+    GenerationRequest,
+    GenerationResponse,
+    RequestPart,
+    content_parts,
+    data_part,
+    text_part,
+)
+from outweigh.model.usage import Component
 
-_ENDED = ("response.completed", "response.incomplete", "response.failed")
+_FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
 
-def read_request(body: Json) -> Asked:
+def read_request(body: JsonMapping) -> GenerationRequest:
     """What a request to `/v1/responses` says."""
-    return Asked(
-        model=text(body, "model"),
+    return GenerationRequest(
+        model=str_at(body, "model"),
         is_streamed=body.get("stream") is True,
         parts=tuple(_parts(body)),
-        tools=tuple(name for tool in mappings(body, "tools") if (name := text(tool, "name") or text(tool, "type"))),
+        tools=tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "name") or str_at(tool, "type"))),
         opening=tuple(_opening(body)),
     )
 
 
-def is_answered_later(body: Json) -> bool:
+def is_background_request(body: JsonMapping) -> bool:
     """Whether the answer is to be fetched another time, when nobody can tell what it took."""
     return body.get("background") is True
 
 
-def _items(body: Json) -> Iterator[Json]:
+def _items(body: JsonMapping) -> Iterator[JsonMapping]:
     given = body.get("input")
     if isinstance(given, str):
         yield {"type": "message", "role": "user", "content": given}
-    yield from mappings(given)
+    yield from dicts_at(given)
 
 
-def _parts(body: Json) -> Iterator[Part]:
+def _parts(body: JsonMapping) -> Iterator[RequestPart]:
     yield from content_parts(Component.SYSTEM_PROMPT, body.get("instructions"))
-    for tool in sequence(body, "tools"):
+    for tool in list_at(body, "tools"):
         yield data_part(Component.TOOL_SCHEMA, tool)
     for item in _items(body):
         yield from _item_parts(item)
 
 
-def _item_parts(item: Json) -> Iterator[Part]:
-    kind = text(item, "type") or "message"
+def _item_parts(item: JsonMapping) -> Iterator[RequestPart]:
+    kind = str_at(item, "type") or "message"
     if kind == "message":
         is_system = item.get("role") in ("system", "developer")
         component = Component.SYSTEM_PROMPT if is_system else Component.ORCHESTRATOR
         yield from content_parts(component, item.get("content"))
     elif kind == "reasoning":
-        for thought in (*mappings(item, "summary"), *mappings(item, "content")):
-            yield text_part(Component.ORCHESTRATOR, text(thought, "text") or "")
+        for thought in (*dicts_at(item, "summary"), *dicts_at(item, "content")):
+            yield text_part(Component.ORCHESTRATOR, str_at(thought, "text") or "")
     elif kind.endswith("_output"):
         output = item.get("output")
         is_plain = isinstance(output, str | list)
@@ -61,16 +67,16 @@ def _item_parts(item: Json) -> Iterator[Part]:
         yield data_part(Component.TOOL_CALL, {key: item[key] for key in item if key not in ("id", "call_id", "status")})
 
 
-def _opening(body: Json) -> Iterator[str]:
+def _opening(body: JsonMapping) -> Iterator[str]:
     for item in _items(body):
         if item.get("role") == "user":
             for part in content_parts(Component.ORCHESTRATOR, item.get("content")):
                 yield from part.texts
-        elif item.get("role") == "assistant" or text(item, "type") not in (None, "message"):
+        elif item.get("role") == "assistant" or str_at(item, "type") not in (None, "message"):
             return
 
 
-class ResponsesAnswer(Answer):
+class OpenAIResponsesResponse(GenerationResponse):
     """A response, or the events it comes in. Usage is in the last event; input tokens include cached ones."""
 
     def __init__(self) -> None:
@@ -83,49 +89,49 @@ class ResponsesAnswer(Answer):
         """How much the model has said so far: pieces come before the item they belong to is complete."""
         return max(self._piece_bytes, super().said_bytes)
 
-    def hear(self, event: Json) -> None:
+    def hear(self, event: JsonMapping) -> None:
         """One event, or a whole response."""
-        kind = text(event, "type") or ""
+        kind = str_at(event, "type") or ""
         if kind.endswith(".delta"):
-            self._piece_bytes += len((text(event, "delta") or "").encode(errors="surrogatepass"))
+            self._piece_bytes += len((str_at(event, "delta") or "").encode(errors="surrogatepass"))
         elif kind == "response.output_item.done":
-            self._hear_item(mapping(event, "item"))
+            self._hear_item(dict_at(event, "item"))
         elif kind == "response.created":
-            self.model = text(event, "response", "model")
-        elif kind in _ENDED:
-            self._hear_response(mapping(event, "response"))
+            self.model = str_at(event, "response", "model")
+        elif kind in _FINAL_EVENTS:
+            self._hear_response(dict_at(event, "response"))
         elif kind == "error":
-            self.error = spoken_error(mapping(event, "error") or event)
+            self.error = read_reported_error(dict_at(event, "error") or event)
         elif "output" in event:
             self._hear_response(event)
 
-    def _hear_response(self, response: Json) -> None:
-        self.model = text(response, "model") or self.model
+    def _hear_response(self, response: JsonMapping) -> None:
+        self.model = str_at(response, "model") or self.model
         if not self._has_items:
-            for item in mappings(response, "output"):
+            for item in dicts_at(response, "output"):
                 self._hear_item(item)
-        self._hear_usage(mapping(response, "usage"))
-        if error := mapping(response, "error"):
-            self.error = spoken_error(error)
+        self._hear_usage(dict_at(response, "usage"))
+        if error := dict_at(response, "error"):
+            self.error = read_reported_error(error)
         self.is_complete = True
 
-    def _hear_item(self, item: Json) -> None:
+    def _hear_item(self, item: JsonMapping) -> None:
         self._has_items = True
-        for piece in (*mappings(item, "content"), *mappings(item, "summary")):
-            self._hear_text(text(piece, "text") or text(piece, "refusal"))
-        if (text(item, "type") or "").endswith("_call"):
-            self._hear_tool(text(item, "name"))
-            index = text(item, "call_id") or text(item, "id")
-            self._hear_arguments(index, text(item, "arguments") or text(item, "input"))
-            if action := mapping(item, "action"):
+        for piece in (*dicts_at(item, "content"), *dicts_at(item, "summary")):
+            self._hear_text(str_at(piece, "text") or str_at(piece, "refusal"))
+        if (str_at(item, "type") or "").endswith("_call"):
+            self._hear_tool(str_at(item, "name"))
+            index = str_at(item, "call_id") or str_at(item, "id")
+            self._hear_arguments(index, str_at(item, "arguments") or str_at(item, "input"))
+            if action := dict_at(item, "action"):
                 self._hear_whole_arguments(index, action)
 
-    def _hear_usage(self, usage: Json) -> None:
-        details = mapping(usage, "input_tokens_details")
+    def _hear_usage(self, usage: JsonMapping) -> None:
+        details = dict_at(usage, "input_tokens_details")
         self._set_input(
-            count(usage, "input_tokens"),
-            read=count(details, "cached_tokens"),
-            written=count(details, "cache_write_tokens"),
+            count_at(usage, "input_tokens"),
+            read=count_at(details, "cached_tokens"),
+            written=count_at(details, "cache_write_tokens"),
         )
-        self.output_tokens = count(usage, "output_tokens")
-        self.reasoning_tokens = count(usage, "output_tokens_details", "reasoning_tokens")
+        self.output_tokens = count_at(usage, "output_tokens")
+        self.reasoning_tokens = count_at(usage, "output_tokens_details", "reasoning_tokens")

@@ -1,7 +1,7 @@
 """A scripted model behind a loopback HTTP server: real agents run offline, without a key, the same way every time."""
 
-from outweigh.testing.model_server.ledger import Ending, LedgerEntry, Totals
-from outweigh.testing.model_server.script import (
+from outweigh.testing.model_server.ledger import Ending, LedgerEntry, Tokens, Totals
+from outweigh.testing.model_server.model_script import (
     CallSpec,
     Conversation,
     CutSpec,
@@ -10,10 +10,10 @@ from outweigh.testing.model_server.script import (
     Turn,
     UsageSpec,
     When,
+    parse_script,
+    read_script,
 )
-from outweigh.testing.model_server.script_file import parse_script, read_script
-from outweigh.testing.model_server.server import ModelServer
-from outweigh.testing.model_server.tokens import Tokens
+from outweigh.testing.model_server.server_thread import ModelServer
 
 __all__ = [
     "CallSpec",

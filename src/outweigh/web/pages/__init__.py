@@ -1,1 +1,1 @@
-"""One module per page: a shelf and what was asked for in, markup out."""
+"""One module per page of the viewer, each a function from a store and the query to HTML, and the layout they share."""

@@ -1,8 +1,12 @@
-"""What every page has: a head, a way back, the keys, and parts that several pages are made of."""
+"""What pages share: the page frame, tables, badges, page links, the breadcrumb links and addresses of a store's pages,
+and the error page.
+"""
 
 from collections.abc import Iterable, Sequence
 
-from outweigh.web.markup import Child, Html, address, element, joined, link
+from outweigh.web.catalogue import ViewedStore
+from outweigh.web.markup import Child, Html, build_url, element, join_markup, link
+from outweigh.web.run_row import RunRow
 
 _KEYS = (
     ("j / k", "next and previous entry"),
@@ -15,7 +19,7 @@ _KEYS = (
 )
 
 
-def page(title: str, trail: Sequence[Html], *blocks: Child) -> Html:
+def render_page(title: str, trail: Sequence[Html], *blocks: Child) -> Html:
     """A whole page; `trail` leads back to where it hangs."""
     head = element(
         "head",
@@ -40,9 +44,9 @@ def page(title: str, trail: Sequence[Html], *blocks: Child) -> Html:
     return Html(f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n")
 
 
-def table(label: str, columns: Iterable[Child], rows: Iterable[Html], **attributes: str) -> Html:
+def render_table(label: str, columns: Iterable[Child], rows: Iterable[Html], **attributes: str) -> Html:
     """A table that scrolls by itself where it is wide, and can be reached by keyboard."""
-    heads = joined(element("th", column, scope="col") for column in columns)
+    heads = join_markup(element("th", column, scope="col") for column in columns)
     return element(
         "div",
         element("table", element("thead", element("tr", heads)), element("tbody", *rows)),
@@ -54,9 +58,9 @@ def table(label: str, columns: Iterable[Child], rows: Iterable[Html], **attribut
     )
 
 
-def row(first: Child, *cells: Child, entry: bool = False) -> Html:
+def table_row(first: Child, *cells: Child, entry: bool = False) -> Html:
     """A row that begins with what it is about; `entry` is one that the keys stop at."""
-    rest = joined(element("td", cell) for cell in cells)
+    rest = join_markup(element("td", cell) for cell in cells)
     return element("tr", element("th", first, scope="row"), rest, data_entry=entry)
 
 
@@ -68,7 +72,7 @@ def badge(words: str) -> Html:
     return element("span", f"{mark} {words}".strip(), class_=f"badge {tone}")
 
 
-def notes(title: str, items: Sequence[str]) -> Html | None:
+def note_section(title: str, items: Sequence[str]) -> Html | None:
     """Warnings, or nothing at all."""
     if not items:
         return None
@@ -77,7 +81,7 @@ def notes(title: str, items: Sequence[str]) -> Html | None:
     )
 
 
-def pages(number: int, last: int, at: "PageAddress") -> Html | None:
+def page_links(number: int, last: int, at: "PageAddress") -> Html | None:
     """Links to the pages around; nothing where there is only one."""
     if last <= 1:
         return None
@@ -99,7 +103,7 @@ class PageAddress:
 
     def __call__(self, number: int) -> str:
         """The first page has the plain address."""
-        return address(self._path, self._query | {self._key: "" if number == 1 else number})
+        return build_url(self._path, self._query | {self._key: "" if number == 1 else number})
 
 
 def _keys_button() -> Html:
@@ -107,7 +111,7 @@ def _keys_button() -> Html:
 
 
 def _keys() -> Html:
-    rows = joined(element("tr", element("td", element("kbd", key)), element("td", words)) for key, words in _KEYS)
+    rows = join_markup(element("tr", element("td", element("kbd", key)), element("td", words)) for key, words in _KEYS)
     return element(
         "dialog",
         element("h2", "Keys", id="keys-title"),
@@ -116,3 +120,43 @@ def _keys() -> Html:
         id="keys",
         aria_labelledby="keys-title",
     )
+
+
+def store_link(shelf: ViewedStore) -> Html:
+    """A link to a store's page."""
+    return link(shelf.name, store_path(shelf))
+
+
+def runs_link(shelf: ViewedStore) -> Html:
+    """A link to its runs."""
+    return link("runs", f"{store_path(shelf)}/runs")
+
+
+def run_link(shelf: ViewedStore, row: RunRow) -> Html:
+    """A link to a run."""
+    return link(row.run_id, f"{store_path(shelf)}/run", run_query(row))
+
+
+def store_path(shelf: ViewedStore) -> str:
+    """Where a store's pages begin."""
+    return f"/e/{shelf.key}"
+
+
+def run_query(row: RunRow) -> dict[str, str | int]:
+    """How an address names a run; the first attempt needs no number."""
+    return {"run": row.run_id, "attempt": "" if row.attempt == 1 else row.attempt}
+
+
+def diff_url(shelf: ViewedStore, a: RunRow, b: RunRow) -> str:
+    """Where two runs stand side by side."""
+    query = {"a": a.run_id, "a_attempt": _attempt_query(a), "b": b.run_id, "b_attempt": _attempt_query(b)}
+    return build_url(f"{store_path(shelf)}/diff", query)
+
+
+def _attempt_query(row: RunRow) -> str | int:
+    return "" if row.attempt == 1 else row.attempt
+
+
+def error_page(title: str, words: str) -> Html:
+    """A sentence and a way on."""
+    return render_page(title, (), element("p", words), element("p", link("All experiments", "/")))

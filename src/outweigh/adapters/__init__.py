@@ -1,1 +1,0 @@
-"""The outside world, one folder per kind, one file per adapter."""

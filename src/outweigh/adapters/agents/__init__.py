@@ -1,1 +1,0 @@
-"""Agents: whoever attempts a trial inside a sandbox."""

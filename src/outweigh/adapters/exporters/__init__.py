@@ -1,1 +1,0 @@
-"""Evidence in the formats of other harnesses."""

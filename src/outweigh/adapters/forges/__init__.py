@@ -1,1 +1,0 @@
-"""Where pull requests are opened: GitHub, GitLab, or nowhere but a pushed branch."""

@@ -1,1 +1,0 @@
-"""Harbor, the harness: a suite's arms as its jobs, its program, and what it leaves behind."""

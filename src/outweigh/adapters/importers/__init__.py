@@ -1,1 +1,0 @@
-"""Foreign results as records."""

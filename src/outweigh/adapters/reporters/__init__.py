@@ -1,1 +1,0 @@
-"""Answers as text, JSON and Markdown."""

@@ -1,1 +1,0 @@
-"""Suites that were written for other programs: one reader per format, and what they share."""

@@ -1,1 +1,0 @@
-"""Workspaces: what a task starts from, prepared once and laid out fresh for every trial."""

@@ -1,0 +1,137 @@
+"""What a scripted agent does, as people write it: probabilities, steps, noise and faults, per task or for all.
+
+The values of an arm come in layers, and a later one wins: `[default]` of the script file, its `[tasks.NAME]`,
+then `default` and `tasks` of the arm's own options. Finally the arm's `factors` multiply what the layers say.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from outweigh.errors import UsageError
+from outweigh.model.base import Seconds, Spec
+from outweigh.model.task import Command, WorkspacePath
+
+Probability = Annotated[float, Meta(ge=0, le=1)]
+Factor = Annotated[float, Meta(gt=0, le=1e6)]
+ScriptedAmount = Annotated[float, Meta(ge=0, le=1e9)]
+
+
+class LognormalNoise(Spec, frozen=True, kw_only=True):
+    """A lognormal quantity: half of the draws lie above `median`, and `spread` is the deviation of the log."""
+
+    median: ScriptedAmount
+    spread: Annotated[float, Meta(ge=0, le=3)] = 0.0
+
+
+ScriptedQuantity = float | LognormalNoise
+
+
+class ScriptStep(Spec, frozen=True, kw_only=True, tag_field="do"):
+    """Something that happens in the sandbox."""
+
+
+class WriteStep(ScriptStep, frozen=True, kw_only=True, tag="write"):
+    """Put a file into the workspace."""
+
+    path: WorkspacePath
+    content: str = ""
+    executable: bool = False
+
+
+class RunStep(ScriptStep, frozen=True, kw_only=True, tag="run"):
+    """Run a command in the workspace; a plain string is run by `sh -c`."""
+
+    command: Command
+
+
+class SolutionStep(ScriptStep, frozen=True, kw_only=True, tag="solution"):
+    """Run the solution that the task brings along."""
+
+
+class SleepStep(ScriptStep, frozen=True, kw_only=True, tag="sleep"):
+    """Let real time pass, within the limit of the run."""
+
+    seconds: Seconds
+
+
+AnyScriptStep = WriteStep | RunStep | SolutionStep | SleepStep
+
+
+class ScriptedFault(Spec, frozen=True, kw_only=True):
+    """Bad weather: the attempt ends this way before any step. With `retry_after_seconds` it is a rate limit."""
+
+    status: Literal["agent_error", "infra_error", "timeout", "budget_exceeded"]
+    detail: str | None = None
+    probability: Probability = 1.0
+    first_attempts: Annotated[int, Meta(ge=1)] | None = None
+    retry_after_seconds: Seconds | None = None
+
+
+class ScriptedBehaviour(Spec, frozen=True, kw_only=True):
+    """What the agent does with a task. What no layer states is unknown in the record; it always solves by default."""
+
+    solve_probability: Probability | None = None
+    on_success: list[AnyScriptStep] | None = None
+    on_failure: list[AnyScriptStep] | None = None
+    duration_seconds: ScriptedQuantity | None = None
+    input_tokens: ScriptedQuantity | None = None
+    output_tokens: ScriptedQuantity | None = None
+    cache_read_tokens: ScriptedQuantity | None = None
+    cache_write_tokens: ScriptedQuantity | None = None
+    cost_usd: ScriptedQuantity | None = None
+    step_count: ScriptedQuantity | None = None
+    tool_call_count: ScriptedQuantity | None = None
+    fault: ScriptedFault | None = None
+
+
+class ArmFactors(Spec, frozen=True, kw_only=True):
+    """How an arm differs from its script. The odds of solving are multiplied, so that a chance stays a chance."""
+
+    solve_odds: Factor = 1.0
+    duration: Factor = 1.0
+    tokens: Factor = 1.0
+    cost: Factor = 1.0
+    steps: Factor = 1.0
+
+
+class AgentScript(Spec, frozen=True, kw_only=True):
+    """A script file."""
+
+    default: ScriptedBehaviour = ScriptedBehaviour()
+    tasks: dict[str, ScriptedBehaviour] = {}  # noqa: RUF012 - msgspec copies defaults
+
+
+class ScriptedOptions(AgentScript, frozen=True, kw_only=True):
+    """The options of an arm with a scripted agent: a script file, changes to it, and factors."""
+
+    script: str | None = None
+    factors: ArmFactors = ArmFactors()
+
+
+def parse_scripted_options(options: Mapping[str, Any], arm: str) -> ScriptedOptions:
+    """Read an arm's options."""
+    try:
+        return msgspec.convert(options, ScriptedOptions)
+    except msgspec.ValidationError as fault:
+        raise UsageError(f"arms.{arm}.options of the scripted agent: {fault}.") from None
+
+
+def parse_agent_script(content: bytes, source: str) -> AgentScript:
+    """Read a script file."""
+    try:
+        return msgspec.toml.decode(content, type=AgentScript)
+    except (msgspec.MsgspecError, ValueError) as fault:
+        raise UsageError(f"script {source}: {fault}.") from None
+
+
+def behaviour_for(task: str, script: AgentScript, options: ScriptedOptions) -> ScriptedBehaviour:
+    """Fold the layers for one task; each field comes from the last layer that states it."""
+    found: dict[str, Any] = {}
+    for layer in (script.default, script.tasks.get(task), options.default, options.tasks.get(task)):
+        if layer is not None:
+            stated = {name: getattr(layer, name) for name in layer.__struct_fields__}
+            found |= {name: value for name, value in stated.items() if value is not None}
+    return ScriptedBehaviour(**found)

@@ -1,0 +1,1 @@
+"""Claude Code: its adapter, and readers of its output stream and of its session files."""

@@ -1,0 +1,90 @@
+"""The adapter of Claude Code, run by `claude -p`."""
+
+from time import time
+
+import msgspec
+
+from outweigh.agents.claude_code.stream import ClaudeCodeReader
+from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
+from outweigh.model.arm import Arm, McpServer
+from outweigh.ports.agents import AttemptRequest
+
+_SERVERS = ".claude/servers.json"
+_PROJECT_SERVERS = ".mcp.json"
+
+
+class ClaudeCodeAgent(CommandLineAgent):
+    """Reads skills from `.claude/skills`, words from `CLAUDE.md`, hooks and settings from `.claude/settings.json`."""
+
+    name = "claude-code"
+    program = "claude"
+    install = "npm install -g @anthropic-ai/claude-code"
+    options = TurnOptions
+    own_ways = (
+        "ANTHROPIC_AUTH_TOKEN",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CODE_USE_BEDROCK",
+        "CLAUDE_CODE_USE_FOUNDRY",
+        "CLAUDE_CODE_USE_VERTEX",
+    )
+    keys = ("ANTHROPIC_API_KEY",)
+    direct_keys = ("CLAUDE_CODE_OAUTH_TOKEN",)
+    logins = (".claude/.credentials.json",)
+
+    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
+        """Always the same."""
+        return "anthropic"
+
+    def launch(self, request: AttemptRequest, home: str) -> Launch:
+        """`claude -p` with the prompt on standard input and events on standard output."""
+        arm, access, reader = request.arm, request.model_access, ClaudeCodeReader()
+        return Launch(
+            arguments=(
+                *("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
+                *("--setting-sources", "project"),
+                *_server_arguments(arm, home),
+                *(() if arm.model is None else ("--model", arm.model)),
+                *self._limits(request),
+            ),
+            stdin=build_prompt(request).encode(),
+            listen=reader.feed,
+            report=lambda _: reader.report(time()),
+            files={_SERVERS: _servers_file(arm)} if arm.mcp_servers else {},
+            defaults={
+                "CLAUDE_CONFIG_DIR": f"{home}/.claude",
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+                "CLAUDE_CODE_MAX_RETRIES": "3",  # its own default goes on for minutes; the engine tries again by itself
+                "DISABLE_AUTOUPDATER": "1",
+                "IS_SANDBOX": "1",  # as root it works only where it believes in one
+            },
+            access={} if access is None else {"ANTHROPIC_BASE_URL": access.base_url, "ANTHROPIC_API_KEY": access.key},
+        )
+
+    def _limits(self, request: AttemptRequest) -> tuple[str, ...]:
+        """Its own purse only where nobody else holds one: it prices models that it does not know at will."""
+        turns, words = self.options_of(request.arm).max_turns, []
+        if turns is not None:
+            words += ["--max-turns", str(turns)]
+        if request.budget_usd is not None and request.model_access is None:
+            words += ["--max-budget-usd", f"{request.budget_usd:g}"]
+        return tuple(words)
+
+
+def _server_arguments(arm: Arm, home: str) -> tuple[str, ...]:
+    """The arm's own tool servers and no others, unless its files bring the project's."""
+    named = ("--mcp-config", f"{home}/{_SERVERS}") if arm.mcp_servers else ()
+    brings_some = any(file.path == _PROJECT_SERVERS for file in arm.overlay)
+    return named if brings_some else (*named, "--strict-mcp-config")
+
+
+def _servers_file(arm: Arm) -> bytes:
+    return msgspec.json.encode(
+        {"mcpServers": {name: _server_settings(server) for name, server in arm.mcp_servers.items()}}
+    )
+
+
+def _server_settings(server: McpServer) -> dict[str, object]:
+    if server.url is not None:
+        return {"type": "http", "url": server.url}
+    program, *arguments = server.command
+    return {"type": "stdio", "command": program, "args": arguments, "env": server.environment}

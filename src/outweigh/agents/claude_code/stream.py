@@ -1,0 +1,183 @@
+"""Reads Claude Code's output, `-p --output-format stream-json --verbose` or `json`, as one report.
+
+Its first event lists what was loaded, its tool calls show which skills were used, and its last event has the
+totals.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from outweigh.agents.claude_code.messages import ClaudeCodeConversation
+from outweigh.agents.claude_code.result_event import (
+    ModelErrors,
+    cost_usd,
+    duration_seconds,
+    failure_from_result,
+    only_model,
+    read_totals,
+    result_warnings,
+)
+from outweigh.model.failure import FailureKind, make_failure
+from outweigh.model.json_text import JsonLineDecoder
+from outweigh.model.run_record import ObservedServer, ObservedSetup
+from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_name, as_names, as_str, sum_usage
+from outweigh.model.usage import Usage
+from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.atif import AtifStep, AtifToolCall
+
+_SKILL_FILE = re.compile(r"skills/(?P<skill>[^/\s'\"]{1,200})/SKILL\.md")
+_READERS = frozenset({"Read", "Bash"})
+
+
+def _setup_from_init(init: Mapping[str, Any], steps: Iterable[AtifStep]) -> ObservedSetup:
+    """The proof of what an arm had, from the `system/init` event and the calls that followed."""
+    used = used_claude_skills(steps)
+    return ObservedSetup(
+        skills=as_names(init.get("skills")),
+        skills_used=used,
+        mcp_servers=_servers(init.get("mcp_servers")),
+        tools=as_names(init.get("tools")),
+        memory_files=_memory_files(init.get("memory_paths")),
+        seen_by=("init event", "tool calls") if used else ("init event",),
+    )
+
+
+def used_claude_skills(steps: Iterable[AtifStep]) -> tuple[str, ...]:
+    """Skills that were called by name, or whose SKILL.md was read; in order of first use. A failed call is no use."""
+    found: dict[str, None] = {}
+    for step in steps:
+        failed = _failed_calls(step)
+        for call in step.tool_calls or ():
+            if call.tool_call_id not in failed:
+                found |= dict.fromkeys(_skills_of(call))
+    return tuple(found)
+
+
+def _skills_of(call: AtifToolCall) -> Iterator[str]:
+    if call.function_name == "Skill":
+        skill = as_name(call.arguments.get("skill")) or as_name(call.arguments.get("command"))
+        if skill is not None:
+            yield skill.removeprefix("/")
+    elif call.function_name in _READERS:
+        place = as_str(call.arguments.get("file_path")) or as_str(call.arguments.get("command")) or ""
+        yield from (found["skill"] for found in _SKILL_FILE.finditer(place))
+
+
+def _failed_calls(step: AtifStep) -> set[str | None]:
+    results = step.observation.results if step.observation else ()
+    return {result.source_call_id for result in results if as_dict(result.extra).get("is_error")}
+
+
+def _servers(raw: object) -> tuple[ObservedServer, ...] | None:
+    if not isinstance(raw, list):
+        return None
+    servers = ((as_name(as_dict(each).get("name")), as_str(as_dict(each).get("status"))) for each in raw)
+    return tuple(ObservedServer(name=named, state=state or "unknown") for named, state in servers if named is not None)
+
+
+def _memory_files(raw: object) -> tuple[str, ...] | None:
+    """Paths by purpose, or a plain list."""
+    return as_names(list(raw.values())) if isinstance(raw, dict) else as_names(raw)
+
+
+StreamEvent = Mapping[str, Any]
+
+
+class ClaudeCodeReader:
+    """Takes the output as it comes. Lines, an array of events and the single result object are all understood."""
+
+    def __init__(self) -> None:
+        self._lines = JsonLineDecoder()
+        self._conversation = ClaudeCodeConversation()
+        self._init: StreamEvent = {}
+        self._result: StreamEvent | None = None
+        self._troubles = ModelErrors()
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next piece of standard output, of any size."""
+        for event in self._lines.feed(chunk):
+            self._take(event)
+
+    def report(self, now_epoch_seconds: float | None = None) -> AgentReport:
+        """What has been said so far. With `now`, a rate limit that names the moment of its reset tells how long."""
+        for event in self._lines.rest():
+            self._take(event)
+        so_far = self._so_far()
+        return so_far if self._result is None else self._concluded(so_far, self._result, now_epoch_seconds)
+
+    def _take(self, event: StreamEvent) -> None:
+        self._troubles.note(event)
+        match event.get("type"), event.get("subtype"):
+            case (("assistant" | "user"), _):
+                self._conversation.add(event, as_name(event.get("parent_tool_use_id")))
+            case "system", "init":
+                self._init = event
+            case "result", _:
+                self._result = event
+
+    def _so_far(self) -> AgentReport:
+        """Without a result there are no totals: what the messages say for themselves is all there is."""
+        by_model = self._conversation.usage_by_model(settled=True)
+        answers = self._conversation.answers
+        steps = self._conversation.steps()
+        streamed = bool(self._init or steps)
+        return AgentReport(
+            version=as_name(self._init.get("claude_code_version")),
+            model=as_name(self._init.get("model")) or next((turn.model for turn in answers), None),
+            session_id=as_name(self._init.get("session_id")),
+            usage=sum_usage(list(by_model.values())),
+            usage_by_model=by_model,
+            cost_usd=None,
+            duration_seconds=None,
+            step_count=len(answers) if streamed else None,
+            tool_call_count=self._conversation.tool_call_count if streamed else None,
+            request_count=len(answers) if streamed else None,
+            finished=False,
+            failure=make_failure(FailureKind.NO_RESULT, "Claude Code's output ends without a result"),
+            final_text=None,
+            steps=steps,
+            loaded=_setup_from_init(self._init, steps) if self._init else None,
+            warnings=tuple(self._warnings()),
+        )
+
+    def _concluded(self, so_far: AgentReport, result: StreamEvent, now: float | None) -> AgentReport:
+        read = read_totals(result)
+        return replace(
+            so_far,
+            model=so_far.model or only_model(read),
+            session_id=as_name(result.get("session_id")) or so_far.session_id,
+            usage=read.usage,
+            usage_by_model=read.by_model,
+            cost_usd=cost_usd(result),
+            duration_seconds=duration_seconds(result),
+            step_count=as_count(result.get("num_turns")) if so_far.step_count is None else so_far.step_count,
+            request_count=so_far.request_count if _same_input(so_far.usage, read.usage) else None,
+            finished=True,
+            failure=failure_from_result(result, self._troubles, now),
+            final_text=as_str(result.get("result")),
+            warnings=(*so_far.warnings, *result_warnings(result, read)),
+        )
+
+    def _warnings(self) -> Iterator[str]:
+        yield from self._lines.warnings()
+        yield from self._conversation.warnings()
+        if self._troubles.retried_requests:
+            yield f"requests that failed and were tried again within the run: {self._troubles.retried_requests:,}"
+        if as_list(self._init.get("plugin_errors")):
+            yield f"plugins that could not be loaded: {len(self._init['plugin_errors']):,}"
+
+
+def read_claude_code(output: bytes) -> AgentReport:
+    """The report of an output that is there as a whole."""
+    reader = ClaudeCodeReader()
+    reader.feed(output)
+    return reader.report()
+
+
+def _same_input(of_messages: Usage, of_result: Usage) -> bool:
+    """Whether the messages that were seen are all that the totals cover: their input is exact from the start."""
+    kinds = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
+    seen = [getattr(of_messages, kind) for kind in kinds]
+    return None not in seen and seen == [getattr(of_result, kind) for kind in kinds]

@@ -1,0 +1,125 @@
+"""Reads what `cline --json` writes: one event per line, after a few lines for people.
+
+The totals come with `run_result`, or so far with every `usage`; they are cumulative and count cached tokens within
+input. A cost of 0 is what Cline writes for a model that it has no price for.
+"""
+
+from outweigh.model.failure import Failure, FailureKind, failure_from_text, make_failure
+from outweigh.model.json_text import JsonObject
+from outweigh.model.untrusted_json import (
+    amount_at,
+    bool_at,
+    count_at,
+    dict_at,
+    dicts_at,
+    name_at,
+    parse_arguments,
+    seconds_at,
+    str_at,
+    to_text,
+    value_at,
+)
+from outweigh.model.usage import NO_USAGE, Usage
+from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
+from outweigh.transcript.token_counts import subtract_counts, usage_unless_empty
+from outweigh.transcript.tool_calls import setup_from_calls
+from outweigh.transcript.trajectory_builder import TrajectoryBuilder
+
+_BY_FINISH_REASON = {"max_iterations": FailureKind.TURN_LIMIT, "aborted": FailureKind.NO_RESULT}
+
+
+class ClineReader(EventReader):
+    """Reads the output of one `cline --json`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._session: str | None = None
+        self._usage = NO_USAGE
+        self._cost_usd: float | None = None
+        self._request_count = 0
+        self._result: JsonObject | None = None
+        self._last_error: str | None = None
+        self._steps = TrajectoryBuilder()
+
+    def _take(self, event: JsonObject) -> None:
+        self._session = name_at(event, "taskId") or self._session
+        match str_at(event, "type"):
+            case "agent_event":
+                self._agent_event(dict_at(event, "event"), str_at(event, "ts"))
+            case "run_result":
+                self._result = event
+                totals = dict_at(event, "aggregateUsage") or dict_at(event, "usage")
+                self._usage = _usage(totals, "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+                self._cost_usd = amount_at(totals, "totalCost") or None
+
+    def _agent_event(self, event: JsonObject, when: str | None) -> None:
+        match str_at(event, "type"), str_at(event, "contentType"):
+            case "iteration_start", _:
+                self._steps.close()
+            case "usage", _:
+                self._request_count += 1
+                total = ("totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens")
+                self._usage = _usage(event, *total)
+                self._cost_usd = amount_at(event, "totalCost") or None
+            case "content_end", "text":
+                self._steps.say(str_at(event, "text") or "", when)
+            case "content_end", "reasoning":
+                self._steps.think(str_at(event, "text") or str_at(event, "reasoning") or "", when)
+            case (("content_start" | "content_end"), "tool"):
+                self._tool(event, when)
+            case "error", _:
+                self._last_error = str_at(event, "message") or to_text(value_at(event, "error"))
+
+    def _tool(self, event: JsonObject, when: str | None) -> None:
+        call_id = str_at(event, "toolCallId") or "unknown"
+        if str_at(event, "type") == "content_start":
+            name, arguments = name_at(event, "toolName") or "unknown", parse_arguments(value_at(event, "input"))
+            self._steps.call(call_id, name, arguments, when)
+            return
+        refused = value_at(event, "error") is not None
+        failed = refused or any(bool_at(part, "success") is False for part in dicts_at(event, "output"))
+        self._steps.result(call_id, to_text(value_at(event, "error" if refused else "output")), failed)
+
+    def _summary(self, warnings: tuple[str, ...]) -> AgentReport:
+        steps, result = self._steps.steps(), self._result or {}
+        finished, model = self._result is not None, name_at(result, "model", "id")
+        return AgentReport(
+            version=None,
+            model=model,
+            session_id=self._session,
+            usage=self._usage,
+            usage_by_model={},
+            cost_usd=self._cost_usd,
+            duration_seconds=seconds_at(result, "durationMs"),
+            step_count=self._steps.agent_step_count,
+            tool_call_count=self._steps.tool_call_count,
+            request_count=self._request_count,
+            finished=finished,
+            failure=failure_or_unfinished(finished, self._failure(result)),
+            final_text=str_at(result, "text") or self._steps.last_words,
+            steps=steps,
+            loaded=setup_from_calls(steps),
+            warnings=(*warnings, *self._steps.warnings()),
+        )
+
+    def _failure(self, result: JsonObject) -> Failure | None:
+        reason = str_at(result, "finishReason")
+        if reason in (None, "completed"):
+            return None
+        words = self._last_error or str_at(result, "text") or f"it finished with the reason {reason!r}"
+        if reason in _BY_FINISH_REASON:
+            return make_failure(_BY_FINISH_REASON[reason], words)
+        return failure_from_text(words, otherwise=FailureKind.CRASH)
+
+
+def _usage(counts: JsonObject, given: str, said: str, cached: str, stored: str) -> Usage:
+    """Totals that leave out what was never written to a cache, and what was never read from one."""
+    read, written = count_at(counts, cached), count_at(counts, stored)
+    return usage_unless_empty(
+        Usage(
+            input_tokens=subtract_counts(count_at(counts, given), read, written or 0),
+            output_tokens=count_at(counts, said),
+            cache_read_tokens=read,
+            cache_write_tokens=written,
+        )
+    )

@@ -1,0 +1,287 @@
+"""What all agents that are command-line programs share: finding and starting them, and collecting what they leave.
+
+The program gets a home of its own that holds only what its adapter writes there, and an environment of only what it
+needs: the user's own configuration never reaches a trial.
+"""
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from outweigh.agents.installed_program import InstalledProgram, find_program
+from outweigh.agents.outcomes import build_outcome, explain_exit_code, outcome_from_report
+from outweigh.errors import UsageError
+from outweigh.model.arm import Arm
+from outweigh.model.base import Spec
+from outweigh.model.failure import FailureKind
+from outweigh.model.run_record import AgentIdentity, AgentKind, Status
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.sandboxes import CommandEnding, Sandbox
+from outweigh.transcript.agent_report import AgentReport
+
+HomeArtifacts = Mapping[str, bytes]
+"""What a program left behind, by the name of the artifact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """One start of an agent. Paths are below the home folder, which is empty before and private to the trial.
+
+    `listen` hears standard output as it comes; `report` is asked afterwards what all of it says, together with what
+    the program left behind. `defaults` are variables that the arm may set otherwise, `access` are those that lead to
+    the model and may not be. `leaves` are files to be kept, by the name of the artifact; `litter` is what the program
+    drops in the workspace for itself, to be taken away. `exit_codes` are those that say more than that it failed.
+    """
+
+    arguments: tuple[str, ...]
+    report: Callable[[HomeArtifacts], AgentReport]
+    listen: Callable[[bytes], None] | None = None
+    stdin: bytes = b""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    access: Mapping[str, str] = field(default_factory=dict)
+    leaves: Mapping[str, str] = field(default_factory=dict)
+    litter: tuple[str, ...] = ()
+    exit_codes: Mapping[int, FailureKind] = field(default_factory=dict)
+
+
+class OutputReader(Protocol):
+    """Makes a report of what an agent writes."""
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next piece."""
+
+    def report(self) -> AgentReport:
+        """What all of it says."""
+
+
+def read_whole(reader: OutputReader, content: bytes) -> AgentReport:
+    """What a whole file says; nothing where there is none."""
+    reader.feed(content)
+    return reader.report()
+
+
+def build_prompt(request: AttemptRequest) -> str:
+    """The task's words, and the arm's after them."""
+    extra = request.arm.extra_prompt
+    return request.task.instruction if extra is None else f"{request.task.instruction.rstrip()}\n\n{extra}"
+
+
+_ARTIFACT_SIZE_LIMIT = 64 * 2**20
+_CLEANUP_TIMEOUT_SECONDS = 60.0
+_CAT_FILES = 'cd && set -- $1 && for file; do [ -f "$file" ] && [ ! -L "$file" ] && cat -- "$file"; done; true'
+
+
+def _collect_artifacts(sandbox: Sandbox, leaves: Mapping[str, str]) -> dict[str, bytes]:
+    """The files by the name they are kept under; patterns of paths without blanks, several files one after another."""
+    found = {name: _read_artifact(sandbox, pattern) for name, pattern in leaves.items()}
+    return {name: content for name, content in found.items() if content}
+
+
+def _remove_litter(sandbox: Sandbox, litter: Sequence[str]) -> None:
+    """Take away what the program made for itself, so that it is not taken for work."""
+    if litter:
+        command = ["/bin/sh", "-c", "rm -rf -- " + " ".join(litter)]
+        sandbox.exec(command, environment={}, timeout_seconds=_CLEANUP_TIMEOUT_SECONDS)
+
+
+def _read_artifact(sandbox: Sandbox, pattern: str) -> bytes:
+    content = bytearray()
+
+    def take(chunk: bytes) -> None:
+        content.extend(chunk[: _ARTIFACT_SIZE_LIMIT - len(content)])
+
+    done = sandbox.exec(
+        ["/bin/sh", "-c", _CAT_FILES, "sh", pattern],
+        environment={"HOME": sandbox.home},
+        timeout_seconds=_CLEANUP_TIMEOUT_SECONDS,
+        listen=take,
+    )
+    return bytes(content) if done.ending is CommandEnding.EXITED else b""
+
+
+def describe_credentials(
+    keys: Sequence[str],
+    direct_keys: Sequence[str],
+    logins: Sequence[str],
+    environment: Mapping[str, str],
+    home: Path,
+) -> str:
+    """The variables that hold a key for the gateway; else what is there in vain, and what would be needed."""
+    held = [name for name in keys if environment.get(name)]
+    if held:
+        return f"key in {' and '.join(held)}"
+    wanted = " or ".join(keys)
+    passed_over = [name for name in direct_keys if environment.get(name)]
+    if passed_over:
+        return f'{passed_over[0]} serves mode = "direct" alone; export {wanted}'
+    stored = [path for path in logins if (home / path).is_file()]
+    if stored:
+        return f"login in ~/{stored[0]}, which trials do not see; export {wanted}"
+    return f"no {wanted}"
+
+
+class LocationOptions(Spec, frozen=True, kw_only=True):
+    """Options of every command-line agent. With `in_image` the program is looked for inside the sandbox only."""
+
+    in_image: bool = False
+
+
+class ProgramOptions(LocationOptions, frozen=True, kw_only=True):
+    """Options of agents with a program of their own; `program` is another name for it, or its full path."""
+
+    program: Annotated[str, Meta(min_length=1)] | None = None
+
+
+class TurnOptions(ProgramOptions, frozen=True, kw_only=True):
+    """Options of agents that can be told to stop after so many turns."""
+
+    max_turns: Annotated[int, Meta(ge=1)] | None = None
+
+
+class CommandLineAgent(ABC):
+    """A program that is started once per trial and ends by itself."""
+
+    name: ClassVar[str]
+    program: ClassVar[str]
+    install: ClassVar[str]
+    """How people get it, in a few words."""
+    options: ClassVar[type[LocationOptions]] = ProgramOptions
+    starts_servers: ClassVar[bool] = True
+    needs_model: ClassVar[bool] = False
+    version_question: ClassVar[str] = "--version"
+    own_ways: ClassVar[tuple[str, ...]] = ()
+    """Variables that would lead it past the gateway; they are left out where there is one."""
+    keys: ClassVar[tuple[str, ...]]
+    """Variables of the caller that the gateway takes the key for its model from, unless a suite names others."""
+    direct_keys: ClassVar[tuple[str, ...]] = ()
+    """Variables that it understands itself, and that the gateway does not look at."""
+    logins: ClassVar[tuple[str, ...]] = ()
+    """Files of the caller's home that a login leaves."""
+
+    @abstractmethod
+    def launch(self, request: AttemptRequest, home: str) -> Launch:
+        """How this request is put to the program; `home` is what its home folder is called inside."""
+
+    def missing(self, arm: Arm) -> str | None:
+        """Whether the program is there and can do what the arm asks for."""
+        try:
+            options = self.options_of(arm)
+        except UsageError as error:
+            return str(error)
+        if arm.mcp_servers and not self.starts_servers:
+            return f"arms.{arm.name}.mcp_servers: {self.name} starts no tool servers; leave them out."
+        if self.needs_model and arm.model is None:
+            return f"arms.{arm.name}: {self.name} has no model of its own; name one by `model`."
+        if not options.in_image and self.installed(arm) is None:
+            return (
+                f"arms.{arm.name}: there is no program {self.program_of(arm)!r} on your PATH, or no `node` for it. "
+                f"Install {self.name} ({self.install}), or name the program by its full path in the arm's options."
+            )
+        return None
+
+    def uses_model(self, arm: Arm) -> bool:  # noqa: ARG002 - the port's signature
+        """It always does."""
+        return True
+
+    def read_only(self, arm: Arm) -> tuple[str, ...]:
+        """Where it is installed."""
+        found = self.installed(arm)
+        return () if found is None else found.needs
+
+    def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
+        """Start the program, listen to it, and take over what it says about itself."""
+        complaint = self.missing(request.arm)
+        if complaint is not None:
+            return build_outcome(self._identity(request, None), Status.INFRA_ERROR, complaint)
+        launch = self.launch(request, sandbox.home)
+        _write_files(sandbox.host_home, launch.files)
+        done = sandbox.exec(
+            [*self.command(request.arm), *launch.arguments, *request.arm.flags],
+            environment=self._environment(request, launch, sandbox.home),
+            timeout_seconds=request.timeout_seconds,
+            stdin=launch.stdin,
+            listen=launch.listen,
+        )
+        left = _collect_artifacts(sandbox, launch.leaves)
+        _remove_litter(sandbox, launch.litter)
+        report = explain_exit_code(launch.report(left), done, launch.exit_codes)
+        return outcome_from_report(
+            self._identity(request, report.version, report.model), request.task, done, report, left
+        )
+
+    def version(self, arm: Arm) -> str | None:
+        """The version that is installed, where that can be told."""
+        found = self.installed(arm)
+        return None if found is None else found.version(self.version_question)
+
+    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - some go by the arm's model
+        """Whose API it speaks through the gateway, as `[gateway]` calls it; None where nobody knows beforehand."""
+        return None
+
+    def sign_in(self) -> str:
+        """Whether the caller has a key for its model, in words that give nothing away."""
+        return describe_credentials(self.keys, self.direct_keys, self.logins, os.environ, Path.home())
+
+    def options_of(self, arm: Arm) -> Any:
+        """The arm's options, checked."""
+        try:
+            return msgspec.convert(arm.options, self.options)
+        except msgspec.ValidationError as fault:
+            known = ", ".join(self.options.__struct_fields__)
+            raise UsageError(f"arms.{arm.name}.options of {self.name}: {fault}. It understands {known}.") from None
+
+    def program_of(self, arm: Arm) -> str:
+        """The name or path of its program."""
+        return str(self.options_of(arm).program or self.program)
+
+    def installed(self, arm: Arm) -> InstalledProgram | None:
+        """Its program on this machine; None where it is not there, or has no business there."""
+        if self.options_of(arm).in_image:
+            return None
+        path = os.pathsep.join(filter(None, (arm.environment.get("PATH"), os.environ.get("PATH"))))
+        return find_program(self.program_of(arm), path)
+
+    def command(self, arm: Arm) -> tuple[str, ...]:
+        """The words that start it inside."""
+        found = self.installed(arm)
+        return (self.program_of(arm),) if found is None else found.command
+
+    def _environment(self, request: AttemptRequest, launch: Launch, home: str) -> Mapping[str, str]:
+        metered = request.model_access is not None
+        arms = {name: value for name, value in request.environment.items() if not (metered and name in self.own_ways)}
+        return {**_home_environment(home), **launch.defaults, **arms, **launch.access}
+
+    def _identity(self, request: AttemptRequest, version: str | None, model: str | None = None) -> AgentIdentity:
+        return AgentIdentity(
+            kind=AgentKind.REAL,
+            name=self.name,
+            version=version or self.version(request.arm),
+            model=model or request.arm.model,
+        )
+
+
+def _home_environment(home: str) -> dict[str, str]:
+    """Where programs keep what they remember: all of it in the trial's own home."""
+    return {
+        "LANG": "C.UTF-8",
+        "HOME": home,
+        "XDG_CONFIG_HOME": f"{home}/.config",
+        "XDG_DATA_HOME": f"{home}/.local/share",
+        "XDG_STATE_HOME": f"{home}/.local/state",
+        "XDG_CACHE_HOME": f"{home}/.cache",
+    }
+
+
+def _write_files(home: Path, files: Mapping[str, bytes]) -> None:
+    for path, content in files.items():
+        place = home / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("xb") as file:  # never through something that is there already
+            file.write(content)

@@ -1,0 +1,266 @@
+"""goose, run by `goose run`: its adapter, and the reader of `--output-format stream-json` or `json`.
+
+The totals come with the end and count cached tokens within input; versions that do not say how many were cached
+leave the input unknown. goose exits with 0 although it failed, and reports errors as if the model had said them.
+"""
+
+from typing import Any
+
+import msgspec
+
+from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, build_prompt
+from outweigh.agents.model_provider import provider_of_model
+from outweigh.model.arm import Arm, McpServer
+from outweigh.model.failure import Failure, FailureKind, failure_from_text, make_failure
+from outweigh.model.json_text import JsonObject
+from outweigh.model.untrusted_json import (
+    bool_at,
+    count_at,
+    dict_at,
+    dicts_at,
+    name_at,
+    parse_arguments,
+    str_at,
+    timestamp_at,
+    to_text,
+    value_at,
+)
+from outweigh.model.usage import NO_USAGE, Usage
+from outweigh.ports.agents import AttemptRequest
+from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
+from outweigh.transcript.token_counts import subtract_counts, usage_unless_empty
+from outweigh.transcript.tool_calls import setup_from_calls
+from outweigh.transcript.trajectory_builder import TrajectoryBuilder
+
+UNCOUNTED_TITLE_REQUEST = (
+    "goose asks a model for a title of the session, and counts neither that request nor its tokens"
+)
+CACHE_NOT_REPORTED = (
+    "goose counts cached tokens as input and does not say how many there were: {sent:,} tokens were sent"
+)
+
+_TURN_LIMIT = "I've reached the maximum number of actions I can do without user input."
+# How goose begins and ends what it says in the model's place.
+_GOOSE_MESSAGES = (
+    ("Ran into this error", "transient or recoverable error."),
+    ("Ran into this error trying to compact", "create a new session"),
+    ("Network error", "try again."),
+    ("Credits exhausted", ""),
+    ("Unable to continue: Context limit still exceeded", ""),
+    ("The model returned an empty response", ""),
+    (_TURN_LIMIT, ""),
+)
+
+
+class GooseReader(EventReader):
+    """Reads the output of one `goose run`, in either format."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._usage = NO_USAGE
+        self._sent: int | None = None
+        self._finished = False
+        self._error: str | None = None
+        self._model: str | None = None
+        self._message_id: str | None = None
+        self._answers: set[str] = set()
+        self._steps = TrajectoryBuilder()
+
+    def _take(self, event: JsonObject) -> None:
+        match str_at(event, "type"):
+            case "message":
+                self._message(dict_at(event, "message"))
+            case "error":
+                self._finished, self._error = True, str_at(event, "error") or "an error without words"
+            case "complete":
+                self._finished = True
+                self._count(event)
+            case None if "messages" in event:
+                for message in dicts_at(event, "messages"):
+                    self._message(message)
+                self._finished = "metadata" in event
+                self._count(dict_at(event, "metadata"))
+
+    def _message(self, message: JsonObject) -> None:
+        """A message, or the next piece of one: pieces of an answer share its id."""
+        message_id, role = str_at(message, "id"), str_at(message, "role")
+        when = timestamp_at(message, "created")
+        if message_id != self._message_id or role != "assistant":
+            self._steps.close()
+        self._message_id = message_id
+        if value_at(message, "metadata", "inference") is not None:
+            self._answers.add(message_id or f"unnamed {len(self._answers)}")
+            self._model = name_at(message, "metadata", "inference", "requestedModel")
+        for block in dicts_at(message, "content"):
+            self._block(block, role == "assistant", when)
+        if role == "assistant":
+            self._steps.note(model=name_at(message, "metadata", "inference", "requestedModel"))
+
+    def _block(self, block: JsonObject, is_agent: bool, when: str | None) -> None:
+        match str_at(block, "type"):
+            case "text" if is_agent:
+                self._said(str_at(block, "text") or "", when)
+            case "text":
+                self._steps.add("user", str_at(block, "text") or "", when)
+            case "thinking":
+                self._steps.think(str_at(block, "thinking") or "", when)
+            case "toolRequest":
+                call = dict_at(block, "toolCall", "value")
+                name, arguments = name_at(call, "name") or "unknown", parse_arguments(value_at(call, "arguments"))
+                self._steps.call(str_at(block, "id") or "unknown", name, arguments, when)
+            case "toolResponse":
+                self._result(str_at(block, "id") or "unknown", dict_at(block, "toolResult"))
+            case "error":
+                self._error = str_at(block, "message") or "an error without words"
+
+    def _said(self, words: str, when: str | None) -> None:
+        """What the model says, or goose in its place; when the model speaks again, whatever happened was overcome."""
+        if _is_goose_message(words):
+            self._error = words
+            self._steps.add("system", words, when)
+        else:
+            self._error = None
+            self._steps.say(words, when)
+
+    def _result(self, call_id: str, result: JsonObject) -> None:
+        refused = str_at(result, "status") == "error"
+        content = value_at(result, "error") if refused else value_at(result, "value", "content")
+        self._steps.result(call_id, to_text(content), refused or bool_at(result, "value", "isError"))
+
+    def _count(self, totals: JsonObject) -> None:
+        read, written = count_at(totals, "cache_read_input_tokens"), count_at(totals, "cache_write_input_tokens")
+        self._sent = count_at(totals, "input_tokens")
+        self._usage = usage_unless_empty(
+            Usage(
+                input_tokens=subtract_counts(self._sent, read, written),
+                output_tokens=count_at(totals, "output_tokens"),
+                cache_read_tokens=read,
+                cache_write_tokens=written,
+            )
+        )
+
+    def _summary(self, warnings: tuple[str, ...]) -> AgentReport:
+        steps = self._steps.steps()
+        return AgentReport(
+            version=None,
+            model=self._model,
+            session_id=None,
+            usage=self._usage,
+            usage_by_model={},
+            cost_usd=None,
+            duration_seconds=None,
+            step_count=self._steps.agent_step_count,
+            tool_call_count=self._steps.tool_call_count,
+            request_count=len(self._answers) or None,
+            finished=self._finished,
+            failure=failure_or_unfinished(self._finished, self._failure()),
+            final_text=self._steps.last_words,
+            steps=steps,
+            loaded=setup_from_calls(steps),
+            warnings=(*warnings, *self._own_warnings(), *self._steps.warnings()),
+        )
+
+    def _failure(self) -> Failure | None:
+        if self._error is None:
+            return None
+        if self._error.startswith(_TURN_LIMIT):
+            return make_failure(FailureKind.TURN_LIMIT, self._error)
+        return failure_from_text(self._error, otherwise=FailureKind.CRASH)
+
+    def _own_warnings(self) -> tuple[str, ...]:
+        if self._usage == NO_USAGE:
+            return ()
+        if self._usage.input_tokens is None and self._sent:
+            return (UNCOUNTED_TITLE_REQUEST, CACHE_NOT_REPORTED.format(sent=self._sent))
+        return (UNCOUNTED_TITLE_REQUEST,)
+
+
+def _is_goose_message(words: str) -> bool:
+    return any(words.startswith(first) and last in words for first, last in _GOOSE_MESSAGES)
+
+
+_ACCESS_VARIABLES = {
+    "anthropic": ("ANTHROPIC_HOST", "ANTHROPIC_API_KEY"),
+    "google": ("GOOGLE_HOST", "GOOGLE_API_KEY"),
+    "openai": ("OPENAI_HOST", "OPENAI_API_KEY"),
+}
+_SERVER_TIMEOUT_SECONDS = 300
+
+
+class GooseAgent(CommandLineAgent):
+    """Reads skills from `.agents/skills`, words from `AGENTS.md` and `.goosehints`."""
+
+    name = "goose"
+    program = "goose"
+    install = "https://block.github.io/goose"
+    options = TurnOptions
+    needs_model = True
+    own_ways = tuple(variable for pair in _ACCESS_VARIABLES.values() for variable in pair)
+    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+    direct_keys = ("GOOGLE_API_KEY",)
+    logins = (".config/goose/secrets.yaml",)
+
+    def missing(self, arm: Arm) -> str | None:
+        """Its models are named with their provider."""
+        if arm.model is not None and "/" not in arm.model:
+            return f"arms.{arm.name}.model: {self.name} wants a provider before the name, as in openai/{arm.model}."
+        return super().missing(arm)
+
+    def provider(self, arm: Arm) -> str | None:
+        """That of the model, which is named with it."""
+        return provider_of_model(arm.model)
+
+    def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the driver's signature
+        """`goose run` with the prompt on standard input and events on standard output."""
+        provider, _, model = (request.arm.model or "").partition("/")
+        turns, reader = self.options_of(request.arm).max_turns, GooseReader()
+        return Launch(
+            arguments=(
+                *("run", "-i", "-", "--no-session", "--quiet", "--output-format", "stream-json"),
+                *(() if turns is None else ("--max-turns", str(turns))),
+            ),
+            stdin=build_prompt(request).encode(),
+            listen=reader.feed,
+            report=lambda _: reader.report(),
+            files={".config/goose/config.yaml": msgspec.json.encode(_settings(request.arm))},
+            defaults={
+                "GOOSE_PROVIDER": provider,
+                "GOOSE_MODEL": model,
+                "GOOSE_MODE": "auto",
+                "GOOSE_DISABLE_KEYRING": "1",
+                "GOOSE_TELEMETRY_ENABLED": "false",
+            },
+            access=_access(provider, request),
+        )
+
+
+def _access(provider: str, request: AttemptRequest) -> dict[str, str]:
+    """Through the gateway, every provider but Anthropic and Google is spoken to as OpenAI is."""
+    if request.model_access is None:
+        return {}
+    spoken = provider if provider in _ACCESS_VARIABLES else "openai"
+    host, key = _ACCESS_VARIABLES[spoken]
+    return {"GOOSE_PROVIDER": spoken, host: request.model_access.base_url, key: request.model_access.key}
+
+
+def _settings(arm: Arm) -> dict[str, Any]:
+    """In YAML's own subset, which is JSON."""
+    extensions: dict[str, Any] = {
+        "developer": {"enabled": True, "type": "platform", "name": "developer"},
+        "skills": {"enabled": True, "type": "platform", "name": "skills"},
+    }
+    for name, server in arm.mcp_servers.items():
+        extensions[name] = {
+            "enabled": True,
+            "name": name,
+            "timeout": _SERVER_TIMEOUT_SECONDS,
+            **_server_settings(server),
+        }
+    return {"extensions": extensions}
+
+
+def _server_settings(server: McpServer) -> dict[str, Any]:
+    if server.url is not None:
+        return {"type": "streamable_http", "uri": server.url}
+    program, *arguments = server.command
+    return {"type": "stdio", "cmd": program, "args": arguments, "envs": server.environment}

@@ -1,0 +1,124 @@
+"""Where a program is installed: how it is started from inside a sandbox, and what it must see there.
+
+A sandbox shows `/usr` and nothing else of the machine. A program elsewhere brings its own: a Node script its
+packages and Node itself, a binary among such packages these, a program of a virtual environment that environment
+and the Python below it, any other file just itself. Everything has the same path inside and outside.
+"""
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from shutil import which
+from subprocess import TimeoutExpired
+
+from outweigh.process import run_process
+
+SHOWN_BY_DEFAULT = ("/usr", "/bin", "/sbin", "/lib", "/lib64")
+_VERSION_TIMEOUT_SECONDS = 60.0
+_VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
+_NODE_MODULES = "node_modules"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstalledProgram:
+    """A program: the words that start it, and the folders and files of the host that it needs to see."""
+
+    command: tuple[str, ...]
+    needs: tuple[str, ...]
+
+    def version(self, question: str = "--version") -> str | None:
+        """What it says when asked, once per process; None where it does not say."""
+        return _version((*self.command, question))
+
+
+def find_program(program: str, path: str) -> InstalledProgram | None:
+    """The program of that name or path; None where it is not there, or not the Node that it needs."""
+    found = which(program, path=path)
+    if found is None:
+        return None
+    beside, real = Path(found).absolute().parent, Path(found).resolve()
+    interpreter = _interpreter(real)
+    if interpreter is not None and Path(interpreter[0]).name == "node":
+        node = which("node", path=f"{beside}:{path}")
+        if node is None:
+            return None
+        command = (str(Path(node).resolve()), *interpreter[1:], str(real))
+        return InstalledProgram(command=command, needs=_needed_paths([_packages(real), real, Path(node).resolve()]))
+    if any(folder.name == _NODE_MODULES for folder in real.parents):  # a binary of a package may want its neighbours
+        return InstalledProgram(command=(str(real),), needs=_needed_paths([_packages(real)]))
+    environment = real.parent.parent
+    if (environment / "pyvenv.cfg").is_file():
+        return InstalledProgram(
+            command=(str(real),), needs=_needed_paths([environment, real, *_base_pythons(environment)])
+        )
+    return InstalledProgram(command=(str(real),), needs=_needed_paths([real]))
+
+
+def current_python() -> InstalledProgram:
+    """The Python that runs the engine, without the engine."""
+    program = Path(sys.executable).resolve()
+    prefixes = (Path(sys.base_prefix), program.parent.parent)
+    return InstalledProgram(command=(str(program),), needs=_needed_paths(prefixes))
+
+
+def _interpreter(program: Path) -> list[str] | None:
+    """The words of a script's first line, without a leading `env`; None for what is no script."""
+    with program.open("rb") as file:
+        first = file.readline(500)
+    if not first.startswith(b"#!"):
+        return None
+    words = first[2:].decode(errors="replace").split()
+    if words and Path(words[0]).name == "env":
+        words = [word for word in words[1:] if word != "-S"]
+    return words or None
+
+
+def _packages(script: Path) -> Path:
+    """The outermost folder of packages that a script of Node lies in, for packages find each other by it."""
+    for folder in reversed(script.parents):
+        if folder.name == _NODE_MODULES:
+            return folder
+    return script.parent
+
+
+def _base_pythons(environment: Path) -> Iterator[Path]:
+    """The Python that a virtual environment was made from, under every name that leads to it."""
+    link = environment / "bin" / "python"
+    while link.is_symlink():
+        link = Path(os.path.normpath(link.parent / link.readlink()))
+        if link.parent != environment / "bin":
+            yield link.parent.parent
+            yield link.resolve().parent.parent
+
+
+def _needed_paths(paths: Sequence[Path]) -> tuple[str, ...]:
+    """What of these a sandbox does not show by itself, each once.
+
+    What was installed right into the user's home must not bring all of the home along.
+    """
+    apart = [path for path in dict.fromkeys(paths) if not Path.home().is_relative_to(path)]
+    shown = (*map(Path, SHOWN_BY_DEFAULT), *apart)
+    return tuple(
+        str(path) for path in apart if not any(path != other and path.is_relative_to(other) for other in shown)
+    )
+
+
+@cache
+def _version(command: tuple[str, ...]) -> str | None:
+    with tempfile.TemporaryDirectory(prefix="outweigh-version-") as home:
+        try:
+            done = run_process(
+                command,
+                environment={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": home, "LANG": "C.UTF-8"},
+                folder=Path(home),
+                timeout_seconds=_VERSION_TIMEOUT_SECONDS,
+            )
+        except (OSError, TimeoutExpired):
+            return None
+    said = _VERSION.search(done.stdout.decode(errors="replace"))
+    return said.group().rstrip(".") if said is not None and done.returncode == 0 else None

@@ -1,0 +1,1 @@
+"""mini-swe-agent: its adapter, and the reader of its trajectory file."""

@@ -1,0 +1,56 @@
+"""An agent that runs the task's own solution: what a suite scores when every task is solved."""
+
+from outweigh.agents.noop import ZERO_USAGE
+from outweigh.agents.outcomes import build_outcome, early_end
+from outweigh.agents.private_folder import SOLUTION_SCRIPT, has_solution, run_solution
+from outweigh.model.arm import Arm
+from outweigh.model.run_record import AgentIdentity, AgentKind, Status
+from outweigh.model.usage import reported_cost
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.sandboxes import CompletedCommand, Sandbox
+
+# Scripted, so that knowing the answer can never earn a promotion.
+ORACLE_IDENTITY = AgentIdentity(kind=AgentKind.SCRIPTED, name="oracle", version=None, model=None)
+
+
+class OracleAgent:
+    """Solves what can be solved. A task that fails then is broken, or its checks are."""
+
+    name = "oracle"
+
+    def missing(self, arm: Arm) -> str | None:  # noqa: ARG002 - what may be missing belongs to the task, not the arm
+        """Nothing of the arm's."""
+        return None
+
+    def uses_model(self, arm: Arm) -> bool:  # noqa: ARG002 - the port's signature
+        """It never does."""
+        return False
+
+    def read_only(self, arm: Arm) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
+        """Nothing beyond what every sandbox shows."""
+        return ()
+
+    def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
+        """Run the solution; a task without one was not attempted, which is no failure."""
+        if not has_solution(request.task):
+            return build_outcome(
+                ORACLE_IDENTITY, Status.NOT_RUN, f"task {request.task.id!r} has no solution/{SOLUTION_SCRIPT} to run"
+            )
+        done = run_solution(request.task, sandbox, request.timeout_seconds)
+        status, detail = early_end(done) or _ending(done)
+        return build_outcome(
+            ORACLE_IDENTITY,
+            status,
+            detail,
+            duration_seconds=done.duration_seconds,
+            usage=ZERO_USAGE,
+            cost=reported_cost(0.0),
+            reached_steps=frozenset(step.name for step in request.task.expected_steps),
+            artifacts={"stdout.txt": done.stdout, "stderr.txt": done.stderr},
+        )
+
+
+def _ending(done: CompletedCommand) -> tuple[Status, str | None]:
+    if done.exit_code == 0:
+        return Status.COMPLETED, None
+    return Status.AGENT_ERROR, f"solution/{SOLUTION_SCRIPT} ended with exit code {done.exit_code}"

@@ -1,0 +1,142 @@
+"""Outcomes of attempts: from the fields that an agent knows, or from how its program exited and what it reported."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from outweigh.model.failure import Failure, FailureKind, make_failure
+from outweigh.model.run_record import AgentIdentity, Status
+from outweigh.model.task import Task
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, reported_cost
+from outweigh.ports.agents import AttemptOutcome
+from outweigh.ports.sandboxes import CommandEnding, CompletedCommand
+from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.goal_progress import aligned_actions, reached_steps, shown_steps
+from outweigh.transcript.record_steps import record_steps
+from outweigh.transcript.trajectory_file import trajectory_json
+
+
+def build_outcome(
+    identity: AgentIdentity, status: Status = Status.COMPLETED, detail: str | None = None, **known: Any
+) -> AttemptOutcome:
+    """An outcome of which only the given fields are known."""
+    blank = AttemptOutcome(
+        status=status,
+        status_detail=detail,
+        agent=identity,
+        duration_seconds=None,
+        usage=NO_USAGE,
+        cost=UNKNOWN_COST,
+        step_count=None,
+        tool_call_count=None,
+        steps=None,
+        components=None,
+        actions=None,
+        reached_steps=None,
+        failure=None,
+        retry_after_seconds=None,
+        request_count=None,
+        loaded=None,
+        warnings=(),
+        artifacts={},
+    )
+    return replace(blank, **known)
+
+
+def early_end(done: CompletedCommand) -> tuple[Status, str] | None:
+    """How a command was ended from outside, or None when it ended by itself."""
+    if done.ending is CommandEnding.TIMED_OUT:
+        return Status.TIMEOUT, f"stopped after {done.duration_seconds:.1f} s"
+    if done.ending is CommandEnding.CANCELLED:
+        return Status.NOT_RUN, "cancelled before it had ended"
+    return None
+
+
+_NOT_STARTED = {126: "cannot be executed in the sandbox", 127: "was not found in the sandbox"}
+TRANSCRIPT, STDERR, TRAJECTORY = "transcript.txt", "stderr.txt", "trajectory.json"
+_STDERR_TAIL_LENGTH = 300
+
+
+def outcome_from_report(
+    identity: AgentIdentity, task: Task, done: CompletedCommand, report: AgentReport, left: Mapping[str, bytes]
+) -> AttemptOutcome:
+    """What became of an attempt. Its end outranks its words, and no word at all is a failure."""
+    status, detail, reason = _ending(done, report)
+    shown = shown_steps(report)
+    return build_outcome(
+        identity,
+        status,
+        detail,
+        duration_seconds=done.duration_seconds,
+        usage=report.usage,
+        cost=reported_cost(report.cost_usd),
+        step_count=report.step_count,
+        tool_call_count=report.tool_call_count,
+        steps=record_steps(report.steps) if report.steps else None,
+        reached_steps=reached_steps(task.expected_steps, shown),
+        actions=aligned_actions(task.goal_actions, task.expected_steps, shown),
+        failure=reason,
+        retry_after_seconds=None if reason is None else reason.retry_after_seconds,
+        request_count=report.request_count,
+        loaded=report.loaded,
+        warnings=(*report.warnings, *_truncation_warning(done)),
+        artifacts={TRANSCRIPT: done.stdout, STDERR: done.stderr, TRAJECTORY: _trajectory(identity, report), **left},
+    )
+
+
+def explain_exit_code(
+    report: AgentReport, done: CompletedCommand, exit_codes: Mapping[int, FailureKind]
+) -> AgentReport:
+    """The report with the reason that an exit code stands for, where the program's output names none."""
+    kind = None if done.exit_code is None else exit_codes.get(done.exit_code)
+    is_told = report.failure is not None and report.failure.kind is not FailureKind.NO_RESULT
+    if kind is None or is_told:
+        return report
+    return replace(report, failure=make_failure(kind, f"exit code {done.exit_code}{_stderr_tail(done.stderr)}"))
+
+
+def _trajectory(identity: AgentIdentity, report: AgentReport) -> bytes:
+    """With what is known of the agent from elsewhere, where its own output does not name itself."""
+    if not report.steps:
+        return b""
+    named = replace(report, version=report.version or identity.version, model=report.model or identity.model)
+    return trajectory_json(named, identity.name or "")
+
+
+def _ending(done: CompletedCommand, report: AgentReport) -> tuple[Status, str | None, Failure | None]:
+    ended = early_end(done)
+    if ended is not None:
+        status, detail = ended
+        return (
+            status,
+            detail,
+            make_failure(FailureKind.TIMEOUT, detail) if done.ending is CommandEnding.TIMED_OUT else None,
+        )
+    if done.exit_code in _NOT_STARTED and not report.steps:
+        return Status.INFRA_ERROR, f"exit code {done.exit_code}: the agent {_NOT_STARTED[done.exit_code]}", None
+    reason = _failure(done, report)
+    return (Status.COMPLETED, None, None) if reason is None else (reason.kind.status, reason.detail, reason)
+
+
+def _failure(done: CompletedCommand, report: AgentReport) -> Failure | None:
+    known = report.failure
+    if known is not None and known.kind is not FailureKind.NO_RESULT:
+        return known
+    # Standard error names the cause and excuses nothing: a tool server that an arm brings can be unreachable or refuse
+    # a key in the very words in which a model does, and that is the arm's own failure.
+    last_words = _stderr_tail(done.stderr)
+    if done.exit_code != 0:
+        return make_failure(FailureKind.CRASH, f"exit code {done.exit_code}{last_words}")
+    if known is not None or not report.finished:
+        words = "it ended without a result" if known is None else known.detail
+        return make_failure(FailureKind.NO_RESULT, f"{words}{last_words}")
+    return None
+
+
+def _stderr_tail(stderr: bytes) -> str:
+    said = stderr.decode(errors="replace").strip()
+    return f": {said[-_STDERR_TAIL_LENGTH:]}" if said else ""
+
+
+def _truncation_warning(done: CompletedCommand) -> tuple[str, ...]:
+    return ("only the beginning of what the agent printed was kept",) if done.truncated else ()

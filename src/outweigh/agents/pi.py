@@ -1,0 +1,145 @@
+"""Reads what `pi --mode json` writes: one event per line.
+
+Every answer is written in full when it ends, with its own tokens and dollars: these are summed. Input is without
+the cache, output with reasoning. Dollars come from the prices in pi's model list, so 0 means that it has none.
+"""
+
+from outweigh.model.failure import Failure, FailureKind, failure_from_text, make_failure
+from outweigh.model.json_text import JsonObject
+from outweigh.model.untrusted_json import (
+    amount_at,
+    bool_at,
+    count_at,
+    dict_at,
+    dicts_at,
+    name_at,
+    parse_arguments,
+    str_at,
+    sum_usage,
+    timestamp_at,
+    to_text,
+    value_at,
+)
+from outweigh.model.usage import Usage
+from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
+from outweigh.transcript.atif import AtifMetrics
+from outweigh.transcript.token_counts import add_counts, is_empty_usage, usage_unless_empty
+from outweigh.transcript.tool_calls import setup_from_calls
+from outweigh.transcript.trajectory_builder import TrajectoryBuilder
+
+
+class PiReader(EventReader):
+    """Reads the stream of one `pi -p`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._session: str | None = None
+        self._model: str | None = None
+        self._usages: list[tuple[str | None, Usage]] = []
+        self._costs_usd: list[float | None] = []
+        self._finished = False
+        self._failure: Failure | None = None
+        self._steps = TrajectoryBuilder()
+
+    def _take(self, event: JsonObject) -> None:
+        match str_at(event, "type"):
+            case "session":
+                self._session = name_at(event, "id")
+            case "agent_start":
+                self._finished = False
+            case "message_end":
+                self._message(dict_at(event, "message"))
+            case "agent_end":
+                self._finished = True
+
+    def _message(self, message: JsonObject) -> None:
+        when = timestamp_at(message, "timestamp", units_per_second=1000)
+        match str_at(message, "role"):
+            case "assistant":
+                self._answer(message, when)
+            case "toolResult":
+                call_id, output = str_at(message, "toolCallId") or "unknown", to_text(value_at(message, "content"))
+                self._steps.result(call_id, output, bool_at(message, "isError"))
+            case _:
+                self._steps.add("user", to_text(value_at(message, "content")), when)
+
+    def _answer(self, message: JsonObject, when: str | None) -> None:
+        self._steps.close()
+        for block in dicts_at(message, "content"):
+            match str_at(block, "type"):
+                case "text":
+                    self._steps.say(str_at(block, "text") or "", when)
+                case "thinking":
+                    self._steps.think(str_at(block, "thinking") or "", when)
+                case "toolCall":
+                    call_id, tool = str_at(block, "id") or "unknown", name_at(block, "name") or "unknown"
+                    self._steps.call(call_id, tool, parse_arguments(value_at(block, "arguments")), when)
+        self._failure = _failure(message)
+        self._count(message)
+
+    def _count(self, message: JsonObject) -> None:
+        """A request that failed is told as an answer without tokens, which is no answer."""
+        usage, model = _usage(dict_at(message, "usage")), name_at(message, "model")
+        self._model = model or self._model
+        cost_usd = amount_at(message, "usage", "cost", "total")
+        if self._failure is None or not is_empty_usage(usage):
+            self._usages.append((model, usage_unless_empty(usage)))
+            self._costs_usd.append(cost_usd)
+        self._steps.note(model=model, metrics=_metrics(usage, cost_usd))
+
+    def _summary(self, warnings: tuple[str, ...]) -> AgentReport:
+        steps = self._steps.steps()
+        models = dict.fromkeys(model for model, _ in self._usages if model is not None)
+        return AgentReport(
+            version=None,
+            model=self._model,
+            session_id=self._session,
+            usage=sum_usage([usage for _, usage in self._usages]),
+            usage_by_model={m: sum_usage([usage for model, usage in self._usages if model == m]) for m in models},
+            cost_usd=self._cost_usd(),
+            duration_seconds=None,
+            step_count=self._steps.agent_step_count,
+            tool_call_count=self._steps.tool_call_count,
+            request_count=len(self._usages),
+            finished=self._finished,
+            failure=failure_or_unfinished(self._finished, self._failure if self._finished else None),
+            final_text=self._steps.last_words,
+            steps=steps,
+            loaded=setup_from_calls(steps),
+            warnings=(*warnings, *self._steps.warnings()),
+        )
+
+    def _cost_usd(self) -> float | None:
+        known = [cost_usd for cost_usd in self._costs_usd if cost_usd is not None]
+        return (sum(known) or None) if len(known) == len(self._costs_usd) else None
+
+
+def _usage(counts: JsonObject) -> Usage:
+    return Usage(
+        input_tokens=count_at(counts, "input"),
+        output_tokens=count_at(counts, "output"),
+        cache_read_tokens=count_at(counts, "cacheRead"),
+        cache_write_tokens=count_at(counts, "cacheWrite"),
+    )
+
+
+def _metrics(usage: Usage, cost_usd: float | None) -> AtifMetrics:
+    return AtifMetrics(
+        prompt_tokens=add_counts(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens),
+        completion_tokens=usage.output_tokens,
+        cached_tokens=usage.cache_read_tokens,
+        cost_usd=cost_usd or None,
+    )
+
+
+def _failure(message: JsonObject) -> Failure | None:
+    match str_at(message, "stopReason"):
+        case "error":
+            words = str_at(message, "errorMessage") or "an error without words"
+            return failure_from_text(words, otherwise=FailureKind.CRASH)
+        case "aborted":
+            return make_failure(FailureKind.NO_RESULT, "the answer was aborted")
+        case "length":
+            return make_failure(FailureKind.CONTEXT_OVERFLOW, "the last answer reached the limit of its length")
+        case _:
+            return None

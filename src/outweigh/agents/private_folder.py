@@ -1,0 +1,64 @@
+"""The folder `.outweigh` in the workspace: what an agent needs beside the task, removed before anything is checked.
+
+The task's own solution is copied there to be run.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from shutil import rmtree
+
+from outweigh.model.task import Task
+from outweigh.ports.sandboxes import CompletedCommand, Sandbox
+
+PRIVATE_FOLDER = ".outweigh"
+"""A reserved name: sandboxes read and write the workspace only, so what does not belong to the task lives here."""
+
+
+@contextmanager
+def private_folder(sandbox: Sandbox) -> Iterator[str]:
+    """The folder as seen from inside; leaving the context removes it from the workspace, whatever became of it."""
+    try:
+        yield f"{sandbox.workspace}/{PRIVATE_FOLDER}"
+    finally:
+        _remove(sandbox)
+
+
+def _remove(sandbox: Sandbox) -> None:
+    """From outside, for a process that was stopped cannot tidy up; a link is removed and never followed."""
+    folder = sandbox.host_workspace / PRIVATE_FOLDER
+    if folder.is_dir() and not folder.is_symlink():
+        rmtree(folder, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            folder.unlink()
+
+
+SOLUTION_SCRIPT = "solve.sh"
+
+
+def has_solution(task: Task) -> bool:
+    """Whether the task comes with a solution that can be run."""
+    return task.solution_folder is not None and Path(task.solution_folder, SOLUTION_SCRIPT).is_file()
+
+
+def run_solution(task: Task, sandbox: Sandbox, timeout_seconds: float) -> CompletedCommand:
+    """Bring the solution's files in, run `solve.sh` in the workspace, and take them out again.
+
+    The script finds its own files in the folder that OUTWEIGH_SOLUTION names.
+    """
+    with private_folder(sandbox) as private:
+        _copy_solution(Path(task.solution_folder or ""), sandbox)
+        return sandbox.exec(
+            ["sh", "-c", f"exec ./{PRIVATE_FOLDER}/solution/{SOLUTION_SCRIPT}"],
+            environment={"OUTWEIGH_SOLUTION": f"{private}/solution"},
+            timeout_seconds=timeout_seconds,
+        )
+
+
+def _copy_solution(folder: Path, sandbox: Sandbox) -> None:
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            inside = f"{PRIVATE_FOLDER}/solution/{file.relative_to(folder).as_posix()}"
+            executable = file.name == SOLUTION_SCRIPT or bool(file.stat().st_mode & 0o100)
+            sandbox.write(inside, file.read_bytes(), executable=executable)

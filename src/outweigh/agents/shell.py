@@ -1,0 +1,225 @@
+"""Any command line as an agent.
+
+The program gets the instruction on standard input and in the file that OUTWEIGH_INSTRUCTION names, works in the
+current folder, and may write a usage report (`UsageReport`) to the file that OUTWEIGH_USAGE names. Both files are
+in the workspace's private folder, which is removed before anything is compared or checked. OUTWEIGH_MODEL,
+OUTWEIGH_TIMEOUT_SECONDS and OUTWEIGH_BUDGET_USD are set where the arm or the suite states them; with the option
+`model_access`, OUTWEIGH_MODEL_URL and OUTWEIGH_MODEL_KEY lead to the model through the gateway.
+
+A usage report is a small JSON object. All keys are optional and an absent one is unknown. `input_tokens` excludes
+what was read from or written to the prompt cache. `status` is `completed` unless stated; `infra_error` asks for
+another attempt, after `retry_after_seconds` where that is given. Any other key makes the whole report unusable,
+with the reason.
+"""
+
+from collections.abc import Mapping, Sequence
+from shutil import which
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from outweigh.agents.command_line import build_prompt
+from outweigh.agents.outcomes import build_outcome, early_end
+from outweigh.agents.private_folder import PRIVATE_FOLDER, private_folder
+from outweigh.errors import UsageError
+from outweigh.model.arm import Arm
+from outweigh.model.base import Amount, Count, Name, Seconds, Spec
+from outweigh.model.redact import redact_secrets
+from outweigh.model.run_record import AgentIdentity, AgentKind, Status
+from outweigh.model.usage import Cost, Usage, reported_cost
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.sandboxes import CompletedCommand, Sandbox, SandboxError
+
+_USAGE_REPORT_LIMIT = 1_000_000
+
+
+class UsageReport(Spec, frozen=True, kw_only=True):
+    """The protocol's keys."""
+
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
+    cost_usd: Amount | None = None
+    steps: Count | None = None
+    tool_calls: Count | None = None
+    status: Literal["completed", "agent_error", "budget_exceeded", "infra_error"] | None = None
+    detail: Annotated[str, Meta(max_length=2000)] | None = None
+    retry_after_seconds: Seconds | None = None
+    version: str | None = None
+    model: str | None = None
+    reached_steps: list[Name] | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens."""
+        return Usage(
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cache_read_tokens=self.cache_read_tokens,
+            cache_write_tokens=self.cache_write_tokens,
+        )
+
+    @property
+    def cost(self) -> Cost:
+        """The dollars, as reported by the program itself."""
+        return reported_cost(self.cost_usd)
+
+
+_EMPTY_REPORT = UsageReport()
+
+
+def _read_usage_report(content: bytes | None) -> tuple[UsageReport, str | None]:
+    """The report, or an empty one and the reason why it cannot be used; no file at all needs no reason."""
+    if content is None:
+        return _EMPTY_REPORT, None
+    if len(content) >= _USAGE_REPORT_LIMIT:
+        return _EMPTY_REPORT, f"usage is unknown: its file has {_USAGE_REPORT_LIMIT:,} bytes or more"
+    try:
+        return msgspec.json.decode(content, type=UsageReport), None
+    except (msgspec.MsgspecError, ValueError, RecursionError) as fault:
+        return _EMPTY_REPORT, f"usage is unknown: {str(fault) or 'nested too deeply'}"
+
+
+_NOT_STARTED = {126: "cannot be executed", 127: "was not found"}
+DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Where programs are looked for before the first run, unless the arm says otherwise; a sandbox has its own."""
+_INSTRUCTION, _USAGE = "instruction.md", "usage.json"
+
+
+class ShellOptions(Spec, frozen=True, kw_only=True):
+    """A command as a list of words, or as a line for `sh -c`; the arm's flags follow, in a line as `"$@"`.
+
+    With `model_access` it is metered: the gateway's address and the run's key are in its environment.
+    """
+
+    command: Annotated[str, Meta(min_length=1)] | Annotated[list[str], Meta(min_length=1)]
+    model_access: bool = False
+
+
+class ShellAgent:
+    """Runs the command of the arm's options."""
+
+    name = "shell"
+
+    def missing(self, arm: Arm) -> str | None:
+        """Whether the program of a list of words is there; what a line for `sh` needs, only the run can tell."""
+        try:
+            program = _command(arm)[0]
+        except UsageError as error:
+            return str(error)
+        # A relative path lies in the workspace, which does not exist yet.
+        if ("/" in program and not program.startswith("/")) or which(
+            program, path=arm.environment.get("PATH", DEFAULT_PATH)
+        ):
+            return None
+        return (
+            f"arms.{arm.name}.options.command: there is no program {program!r} on the PATH of the arm. Install it, "
+            f"name it by its full path, or set environment.PATH; if it is only in the sandbox's image, write the "
+            f"command as one line."
+        )
+
+    def uses_model(self, arm: Arm) -> bool:
+        """Whatever its command sends to a model is its own affair, unless the options ask for access."""
+        return bool(arm.options.get("model_access"))
+
+    def read_only(self, arm: Arm) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
+        """Nothing beyond what every sandbox shows."""
+        return ()
+
+    def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
+        """Run the command and take over what it says about itself."""
+        try:
+            command = _command(request.arm)
+        except UsageError as error:
+            return build_outcome(_identity(request, None), Status.INFRA_ERROR, str(error))
+        with private_folder(sandbox) as private:
+            words = build_prompt(request).encode()
+            sandbox.write(f"{PRIVATE_FOLDER}/{_INSTRUCTION}", words)
+            done = sandbox.exec(
+                command,
+                environment=_environment(request, private),
+                timeout_seconds=request.timeout_seconds,
+                stdin=words,
+            )
+            report, complaint = _read_usage(sandbox)
+        return _outcome(request, done, report, complaint)
+
+
+def _read_usage(sandbox: Sandbox) -> tuple[UsageReport, str | None]:
+    """What the program reported. A link in its place is the program's doing and must not excuse the run."""
+    try:
+        return _read_usage_report(sandbox.read(f"{PRIVATE_FOLDER}/{_USAGE}", _USAGE_REPORT_LIMIT))
+    except SandboxError as refusal:
+        return _EMPTY_REPORT, f"usage is unknown: {refusal}"
+
+
+def _command(arm: Arm) -> Sequence[str]:
+    try:
+        command = msgspec.convert(arm.options, ShellOptions).command
+    except msgspec.ValidationError as fault:
+        raise UsageError(
+            f"arms.{arm.name}.options of the shell agent: {fault}. "
+            'Give it a command: ["program", "argument"], or one line for sh.'
+        ) from None
+    return ["sh", "-c", command, "sh", *arm.flags] if isinstance(command, str) else [*command, *arm.flags]
+
+
+def _environment(request: AttemptRequest, private: str) -> Mapping[str, str]:
+    stated = {
+        "OUTWEIGH_MODEL": request.arm.model,
+        "OUTWEIGH_BUDGET_USD": None if request.budget_usd is None else f"{request.budget_usd:g}",
+        "OUTWEIGH_TIMEOUT_SECONDS": f"{request.timeout_seconds:g}",
+        "OUTWEIGH_INSTRUCTION": f"{private}/{_INSTRUCTION}",
+        "OUTWEIGH_USAGE": f"{private}/{_USAGE}",
+        "OUTWEIGH_MODEL_URL": None if request.model_access is None else request.model_access.base_url,
+        "OUTWEIGH_MODEL_KEY": None if request.model_access is None else request.model_access.key,
+    }
+    known = {name: value for name, value in stated.items() if value is not None}
+    return {**request.arm.environment, **request.environment, **known}
+
+
+def _outcome(
+    request: AttemptRequest, done: CompletedCommand, report: UsageReport, complaint: str | None
+) -> AttemptOutcome:
+    status, reason = early_end(done) or _ended(request, done, report)
+    detail = "; ".join(part for part in (reason, complaint) if part) or None
+    secrets = [request.environment.get(name, "") for name in request.arm.secrets]
+    outputs = {"stdout.txt": done.stdout, "stderr.txt": done.stderr}
+    return build_outcome(
+        _identity(request, report),
+        status,
+        None if detail is None else redact_secrets(detail.encode(), secrets).decode(errors="replace"),
+        duration_seconds=done.duration_seconds,
+        usage=report.usage,
+        cost=report.cost,
+        step_count=report.steps,
+        tool_call_count=report.tool_calls,
+        reached_steps=None if report.reached_steps is None else frozenset(report.reached_steps),
+        retry_after_seconds=report.retry_after_seconds,
+        artifacts={name: redact_secrets(text, secrets) for name, text in outputs.items()},
+    )
+
+
+def _ended(request: AttemptRequest, done: CompletedCommand, report: UsageReport) -> tuple[Status, str | None]:
+    """A command that could not start says nothing about the arm; else the program's word, unless its exit is worse."""
+    if done.exit_code in _NOT_STARTED and report.status is None:
+        return Status.INFRA_ERROR, f"exit code {done.exit_code}: the command {_NOT_STARTED[done.exit_code]}"
+    cap, spent = request.budget_usd, report.cost_usd
+    if report.status == "infra_error":
+        return Status.INFRA_ERROR, report.detail or "the program reported an infrastructure error"
+    if report.status == "budget_exceeded" or (cap is not None and spent is not None and spent > cap):
+        return Status.BUDGET_EXCEEDED, report.detail or _overspent(spent, cap)
+    if done.exit_code != 0:
+        return Status.AGENT_ERROR, report.detail or f"exit code {done.exit_code}"
+    return Status(report.status or Status.COMPLETED), report.detail
+
+
+def _overspent(spent: float | None, cap: float | None) -> str | None:
+    return None if spent is None or cap is None else f"spent ${spent:.4f}, which is more than ${cap:.4f}"
+
+
+def _identity(request: AttemptRequest, report: UsageReport | None) -> AgentIdentity:
+    version, model = (None, None) if report is None else (report.version, report.model)
+    return AgentIdentity(kind=AgentKind.REAL, name=ShellAgent.name, version=version, model=model or request.arm.model)

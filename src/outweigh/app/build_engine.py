@@ -1,0 +1,198 @@
+"""Build the engine's dependencies: agents, sandboxes, secrets, workspaces, scratch folder, model gateway and store.
+
+Trials are laid out in a temporary folder outside of the store, because agents read settings from the folders above
+their workspace. The store notes where it is, so that the next engine can remove it after a crash.
+"""
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+from tempfile import gettempdir
+from threading import Event
+
+from outweigh.app.suite_sandbox import choose_sandbox
+from outweigh.cli.arguments import price_tables
+from outweigh.engine.attempt import EngineDeps
+from outweigh.engine.load_suite import LoadedSuite
+from outweigh.engine.setup_check import expected_setup
+from outweigh.errors import UsageError
+from outweigh.gateway.host_allowlist import AllowedHosts
+from outweigh.gateway.model_gateway import ModelGateway
+from outweigh.gateway.upstream import ModelUpstream, read_upstreams
+from outweigh.model.suite import GatewaySpec
+from outweigh.plugins import load_adapter
+from outweigh.ports.agents import Agent
+from outweigh.ports.gateways import Gateway, HostAccess
+from outweigh.ports.sandboxes import SandboxProvider
+from outweigh.store.experiment_file import read_rules_sha256
+from outweigh.store.run_store import FolderRunStore
+from outweigh.workspace.cache import WorkspaceCache
+from outweigh.workspace.overlay_mount import overlay_mounts_below, unmount
+from outweigh.workspace.patch import workspace_patch
+from outweigh.workspace.trash import remove_tree
+
+SCRATCH_NOTE = "scratch"
+"""The file of a store that says where its engine lays out trials. Read and written under the store's lock."""
+
+_SCRATCH_NAME = re.compile(r"outweigh-[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scratch:
+    """Where an engine works, and how it gets rid of what it no longer needs there."""
+
+    folder: Path
+    remove: Callable[[Path], None] = remove_tree
+
+
+@contextmanager
+def scratch_folder(store: Path) -> Iterator[Path]:
+    """A new folder for this engine alone, noted in the store before it is made."""
+    folder = Path(gettempdir()).resolve() / f"outweigh-{token_hex(8)}"
+    note = store / SCRATCH_NOTE
+    try:
+        note.write_text(f"{folder}\n")
+        folder.mkdir(mode=0o700)
+    except OSError as fault:
+        raise UsageError(f"{fault.filename} cannot be made: {fault.strerror}. Make room, or set TMPDIR.") from None
+    try:
+        yield folder
+    finally:
+        _remove_scratch(folder)
+        note.unlink(missing_ok=True)
+
+
+def sweep_scratch(store: Path) -> str | None:
+    """Remove the folder of an engine that could not do it itself; says which one it was."""
+    note = store / SCRATCH_NOTE
+    try:
+        folder = Path(note.read_text().strip())
+    except (OSError, ValueError):
+        return None
+    # A store can come from anywhere; nothing is removed but what one of our engines made.
+    found = bool(_SCRATCH_NAME.fullmatch(folder.name)) and folder.is_dir() and not folder.is_symlink()
+    if found:
+        _remove_scratch(folder)
+    note.unlink()
+    return str(folder) if found else None
+
+
+def _remove_scratch(folder: Path) -> None:
+    for mount in overlay_mounts_below(folder):
+        unmount(mount)
+    with suppress(OSError):
+        remove_tree(folder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteAdapters:
+    """What a suite needs from this machine."""
+
+    sandboxes: SandboxProvider
+    agents: dict[str, Agent]
+    secrets: dict[str, str]
+
+
+def load_suite_adapters(suite: LoadedSuite) -> SuiteAdapters:
+    """Find everything the suite names; what is missing is refused before anything is written or paid for."""
+    AllowedHosts(suite.spec.sandbox.allow_hosts)
+    return SuiteAdapters(
+        sandboxes=choose_sandbox(suite.spec.sandbox.kind), agents=_agents(suite), secrets=_secrets(suite)
+    )
+
+
+def engine_label(store: Path) -> str:
+    """The mark on all that an engine of this store starts; other stores, also of the same suite, have another."""
+    return f"outweigh:{sha256(os.fsencode(store.resolve())).hexdigest()[:16]}"
+
+
+def build_engine_deps(
+    suite: LoadedSuite,
+    equipment: SuiteAdapters,
+    store: FolderRunStore,
+    label: str,
+    scratch: Scratch,
+    cancel: Event,
+    gateway: Gateway | None = None,
+    hosts: Callable[[], HostAccess | None] = lambda: None,
+) -> EngineDeps:
+    """The engine's workshop; without a gateway agents go to their models directly."""
+    return EngineDeps(
+        tasks={task.id: task for task in suite.tasks},
+        arms=suite.arms,
+        overlays=suite.overlays,
+        agents=equipment.agents,
+        sandboxes=equipment.sandboxes,
+        workspaces=WorkspaceCache(scratch.folder / "pristine", remove=_leave_in_place),
+        store=store,
+        sandbox=suite.spec.sandbox,
+        limits=suite.spec.limits,
+        secrets=equipment.secrets,
+        scratch=scratch.folder / "trials",
+        label=label,
+        cancel=cancel,
+        now=lambda: datetime.now(UTC),
+        diff=partial(workspace_patch, scratch=scratch.folder),
+        remove=scratch.remove,
+        gateway=gateway,
+        hosts=hosts,
+        watch=expected_setup(suite.arms, suite.overlays),
+        keep_bodies=suite.spec.gateway.keep_bodies,
+        rules_sha256=read_rules_sha256(store.folder),
+    )
+
+
+def _leave_in_place(layout: Path) -> None:
+    """Leave a layout where it is: it lies in its trial's folder, which is removed as a whole."""
+
+
+def _agents(suite: LoadedSuite) -> dict[str, Agent]:
+    agents: dict[str, Agent] = {
+        name: load_adapter("agent", name) for name in {arm.agent for arm in suite.arms.values()}
+    }
+    for arm in suite.arms.values():
+        if (missing := agents[arm.agent].missing(arm)) is not None:
+            raise UsageError(f"arm {arm.name!r} cannot run here: {missing}")
+    return agents
+
+
+def _secrets(suite: LoadedSuite) -> dict[str, str]:
+    wanted = {name for arm in suite.arms.values() for name in arm.secrets}
+    missing = sorted(name for name in wanted if name not in os.environ)
+    if missing:
+        raise UsageError(f"the suite names the secret {missing[0]}, which is not in the environment; export it first.")
+    return {name: os.environ[name] for name in wanted}
+
+
+@contextmanager
+def open_model_gateway(suite: LoadedSuite, equipment: SuiteAdapters) -> Iterator[Gateway | None]:
+    """The way to the models as long as the experiment runs; None where no arm needs one, or goes directly."""
+    spec = suite.spec.gateway
+    if spec.mode == "direct" or not any(equipment.agents[arm.agent].uses_model(arm) for arm in suite.arms.values()):
+        yield None
+        return
+    ways = read_upstreams(spec, os.environ)
+    _refuse_keyless(ways.values())
+    with ModelGateway(ways, price_tables(_price_file(suite, spec))) as gateway:
+        yield gateway
+
+
+def _price_file(suite: LoadedSuite, spec: GatewaySpec) -> str | None:
+    return None if spec.prices is None else str(suite.folder / spec.prices)
+
+
+def _refuse_keyless(ways: Collection[ModelUpstream]) -> None:
+    """Which provider an arm will ask, only its agent knows; but with no key at all none can be asked."""
+    if all(way.key is None for way in ways):
+        raise UsageError(
+            f"the suite's arms ask models, and none of {', '.join(way.variable for way in ways)} is set. "
+            'Export the key of your provider, name another variable under [gateway], or set mode = "direct" there for '
+            "agents with a login of their own."
+        )

@@ -1,0 +1,154 @@
+"""Calibrate judges: compare recorded judgments with people's labels (a CSV or JSON Lines file). No judge is called."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from outweigh.cli.arguments import print_report
+from outweigh.cli.exit_codes import ExitCode
+from outweigh.compare.calibrate import calibrate
+from outweigh.errors import EvidenceError, UsageError
+from outweigh.model.codec import refuse_invalid
+from outweigh.model.judgment import Calibration, Judgment
+from outweigh.report.judge_agreement import calibration_report
+from outweigh.score.judge_scores import HumanLabel, JudgeRule
+from outweigh.store.judging_file import write_calibration
+from outweigh.store.records import RecordReader
+from outweigh.store.store import judge_rules_of_stores
+
+LABEL_WORDS = {
+    **dict.fromkeys(("pass", "passed", "yes", "true", "good"), True),
+    **dict.fromkeys(("fail", "failed", "no", "false", "bad"), False),
+}
+LABEL_COLUMNS = frozenset({"run_id", "criterion", "score", "label"})
+
+
+class LabelFile(NamedTuple):
+    """The labels, and the hash of the file they came from."""
+
+    labels: tuple[HumanLabel, ...]
+    sha256: str
+
+
+def read_labels(path: str) -> LabelFile:
+    """Read a file by the end of its name; whatever cannot be a label is refused with its line."""
+    try:
+        content = Path(path).read_bytes()
+        text = content.decode("utf-8-sig")
+    except OSError as fault:
+        raise UsageError(f"--calibrate {path} cannot be read: {fault.strerror}.") from fault
+    except UnicodeDecodeError:
+        raise UsageError(f"--calibrate {path} is not UTF-8 text.") from None
+    rows = _json_rows(text, path) if path.endswith(".jsonl") else _csv_rows(text, path)
+    labels = tuple(_label(row, place) for place, row in rows)
+    if not labels:
+        raise UsageError(f"--calibrate {path} holds no label; a label has a run_id, and a score or a label.")
+    if len({(label.run_id, label.criterion) for label in labels}) < len(labels):
+        raise UsageError(f"--calibrate {path} labels a run, or a criterion of it, twice; settle on one label each.")
+    return LabelFile(labels, sha256(content).hexdigest())
+
+
+def _csv_rows(text: str, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    try:
+        for row in reader:
+            yield f"{path}:{reader.line_num}", row
+    except csv.Error as fault:
+        raise UsageError(f"{path}:{reader.line_num} is not CSV: {fault}.") from None
+
+
+def _json_rows(text: str, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as fault:
+            raise UsageError(f"{path}:{number} is not JSON: {fault}.") from None
+        if not isinstance(row, dict):
+            raise UsageError(f"{path}:{number} is not a JSON object with a run_id, and a score or a label.")
+        yield f"{path}:{number}", row
+
+
+def _label(row: Mapping[str, Any], place: str) -> HumanLabel:
+    if unknown := [str(name) for name in row if name not in LABEL_COLUMNS]:
+        raise UsageError(f"{place}: there is no column {unknown[0]!r}; there are {', '.join(sorted(LABEL_COLUMNS))}.")
+    run_id = row.get("run_id")
+    if not isinstance(run_id, str) or not run_id:
+        raise UsageError(f"{place}: run_id is missing.")
+    score, word = _empty_as_none(row.get("score")), _empty_as_none(row.get("label"))
+    if (score is None) == (word is None):
+        raise UsageError(f"{place}: a label has either a score from 0 to 1 or a label such as pass or fail.")
+    criterion = _empty_as_none(row.get("criterion"))
+    return HumanLabel(
+        run_id=run_id,
+        criterion=None if criterion is None else str(criterion),
+        score=None if score is None else _parse_score(score, place),
+        passed=None if word is None else _parse_passed(word, place),
+    )
+
+
+def _empty_as_none(value: object) -> object:
+    return None if value is None or (isinstance(value, str) and not value.strip()) else value
+
+
+def _parse_score(value: object, place: str) -> float:
+    try:
+        score = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else float("nan")
+    except (ValueError, OverflowError):
+        score = float("nan")
+    if not (isfinite(score) and 0 <= score <= 1):
+        raise UsageError(f"{place}: the score {value!r} is not a number from 0 to 1; bring your scale to that range.")
+    return score
+
+
+def _parse_passed(value: object, place: str) -> bool:
+    word = str(value).strip().lower()
+    if word not in LABEL_WORDS:
+        raise UsageError(f"{place}: the label {value!r} is not one of {', '.join(LABEL_WORDS)}.")
+    return LABEL_WORDS[word]
+
+
+CALIBRATION_SEED = 0
+"""Of the resamples behind the intervals; it is in the stored calibration."""
+
+
+def calibrate_store(runs: str, labels_path: str, names: Sequence[str] | None, style: str) -> ExitCode:
+    """Compare, keep the result beside the runs, and say whether every judge agrees as far as the suite demands.
+
+    Of a file without a store, the agreement is shown and kept nowhere.
+    """
+    labels, jury = read_labels(labels_path), judge_rules_of_stores([runs])
+    records = (located.record for located in RecordReader(runs).records(refuse_invalid))
+    judgments = [
+        record for record in records if isinstance(record, Judgment) and (not names or record.judge.name in names)
+    ]
+    calibrations = calibrate(judgments, labels.labels, labels.sha256, seed=CALIBRATION_SEED, jury=jury)
+    if not calibrations:
+        raise EvidenceError(
+            f"no label of {labels_path} is about a run that has a usable judgment in {runs}. Labels name runs by their "
+            "run_id; `outweigh export RUNS -o runs.csv` lists them."
+        )
+    if Path(runs).is_dir():
+        for calibration in calibrations:
+            write_calibration(Path(runs), calibration)
+    demands = [_required_alpha(calibration, jury.rules) for calibration in calibrations]
+    print_report(calibration_report(calibrations, demands), style)
+    met = all(
+        _meets_requirement(calibration, demand) for calibration, demand in zip(calibrations, demands, strict=True)
+    )
+    return ExitCode.SATISFIED if met else ExitCode.NOT_SATISFIED
+
+
+def _required_alpha(calibration: Calibration, rules: Mapping[str, JudgeRule]) -> float | None:
+    return rules[calibration.judge.name].minimum_alpha if calibration.judge.name in rules else None
+
+
+def _meets_requirement(calibration: Calibration, demand: float | None) -> bool:
+    alpha = calibration.overall.alpha.value
+    return demand is None or (alpha is not None and alpha >= demand)

@@ -1,0 +1,204 @@
+"""Which importer reads a path: the named one, or the only one that recognises it; otherwise suggest a command that
+works.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from itertools import chain
+from pathlib import Path
+from shlex import quote
+
+from outweigh.errors import OutweighError, UsageError
+from outweigh.plugins import adapter_names, load_adapter
+from outweigh.ports.importers import Importer
+from outweigh.store.parquet import is_own_parquet
+from outweigh.store.records import PARQUET_SUFFIX, RECORDS_SUFFIX
+
+_HEAD_BYTES = 4096
+_RECORD_START = re.compile(rb'^\s*\{\s*"schema"\s*:\s*"outweigh\.')
+
+
+def holds_own_records(path: Path) -> bool:
+    """By how its lines begin, or by the columns of a Parquet file; a folder by any file in it."""
+    if path.is_dir():
+        return any(map(_has_own_lines, path.glob(f"*{RECORDS_SUFFIX}")))
+    return is_own_parquet(path) if path.suffix == PARQUET_SUFFIX else _has_own_lines(path)
+
+
+def _has_own_lines(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return _RECORD_START.match(stream.read(_HEAD_BYTES)) is not None
+    except OSError:
+        return False
+
+
+TABLE = "table"
+TABLES = frozenset({".csv", ".tsv", ".parquet"})
+"""Files that are a table whatever they hold."""
+
+_ROW_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
+_FIRST_STEPS = {
+    **dict.fromkeys((".gz", ".bz2", ".xz", ".zst", ".zip", ".tar", ".tgz", ".7z"), "Unpack it first."),
+    **dict.fromkeys(
+        (".xlsx", ".xls", ".ods", ".numbers"), "Save the sheet with a row per run as CSV, and import that."
+    ),
+}
+"""What has to be done before anything can be read, by the ending of a file's name."""
+
+_MAX_FILES = 200
+_MAX_FOLDERS = 20
+"""To tell what a folder is, importers look through all of it."""
+
+_MAX_DEPTH = 3
+_SHOWN_PATHS = 5
+
+
+def installed_importers() -> list[Importer]:
+    """All that are installed; to look for them takes longer than to ask one."""
+    return [load_adapter("importer", name) for name in adapter_names("importer")]
+
+
+def matching_importers(path: Path, importers: Sequence[Importer]) -> list[Importer]:
+    """Those that recognise the path."""
+    return [each for each in importers if each.recognises(path)]
+
+
+def is_other_table(path: Path) -> bool:
+    """Whether a file is a table of somebody's, by its name, and none that we wrote."""
+    return path.is_file() and path.suffix.lower() in TABLES and not holds_own_records(path)
+
+
+def suggest_import(path: Path) -> str:
+    """The rest of a message that says nobody recognises the path."""
+    if holds_own_records(path):
+        return (
+            "holds run records, which need no import: every verb takes them as they are, such as "
+            f"`outweigh verdict {quote(str(path))} --baseline ARM --candidate ARM`."
+        )
+    unknown = "is of no format that is known here."
+    if path.is_dir() and (inside := _formats_below(path)):
+        return "\n".join(
+            [f"{unknown} What is in it can be read:", *(f"  {_command(*each)}" for each in inside.items())]
+        )
+    if (first := _FIRST_STEPS.get(path.suffix.lower())) and path.is_file():
+        return f"{unknown} {first}"
+    if path.is_file() and path.suffix.lower() in _ROW_SUFFIXES:
+        unknown += f" Where a row or line of it is a run: `{_command(TABLE, [path])}`."
+    elif any(entry.suffix.lower() == ".json" for entry in _entries(path)):
+        unknown += f" Where each JSON file in it is a run: `{_command(TABLE, [path])}`."
+    ways = ", ".join(adapter_names("importer"))
+    return f"{unknown} Name it: `outweigh import FORMAT {quote(str(path))} -o RUNS`, FORMAT being one of {ways}."
+
+
+def describe_unread_formats(folder: Path, importer: Importer) -> str | None:
+    """Words about results of other formats that lie in a folder which is read as one; None where there are none."""
+    expected = {TABLE, importer.name, *getattr(importer, "reads_also", ())}
+    others = {name: paths for name, paths in _formats_below(folder).items() if name not in expected}
+    if not others:
+        return None
+    lines = [f"{folder} was read as {importer.name}, and holds more that was not read:"]
+    return "\n".join([*lines, *(f"  {_command(*each)}" for each in others.items())])
+
+
+def _command(name: str, paths: list[Path]) -> str:
+    shown = " ".join(quote(str(each)) for each in paths[:_SHOWN_PATHS])
+    more = f" (and {len(paths) - _SHOWN_PATHS:,} more)" if len(paths) > _SHOWN_PATHS else ""
+    return f"outweigh import {name} {shown} -o RUNS{more}"
+
+
+def _formats_below(folder: Path) -> dict[str, list[Path]]:
+    """What is recognised below a folder, by the names of formats."""
+    found: dict[str, list[Path]] = {}
+    for name, path in _walk_formats(folder):
+        if name is not None:
+            found.setdefault(name, []).append(path)
+    return found
+
+
+def _walk_formats(folder: Path) -> Iterator[tuple[str | None, Path]]:
+    """What is near first, and its format where it has one; a folder that has one is not looked into."""
+    importers = installed_importers()
+    left = {True: _MAX_FOLDERS, False: _MAX_FILES}
+    level = [folder]
+    for _ in range(_MAX_DEPTH):
+        below = []
+        for path in chain.from_iterable(map(_entries, level)):
+            is_folder = path.is_dir()
+            if not left[is_folder]:
+                continue
+            left[is_folder] -= 1
+            name = _format_of(path, importers)
+            yield name, path
+            if name is None and is_folder and not path.is_symlink():
+                below.append(path)
+        level = below
+
+
+def _format_of(path: Path, importers: Sequence[Importer]) -> str | None:
+    try:
+        found = matching_importers(path, importers)
+    except OutweighError:
+        return None
+    if len(found) == 1:
+        return found[0].name
+    return TABLE if not found and is_other_table(path) else None
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError:
+        return []
+
+
+def split_format(what: Sequence[str]) -> tuple[str | None, list[Path]]:
+    """The format, where the first argument is one, and the paths."""
+    known = adapter_names("importer")
+    first, *rest = what
+    if first in known and (rest or not Path(first).exists()):
+        if not rest:
+            raise UsageError(f"`outweigh import {first}` needs a PATH to read.")
+        return first, [_existing_path(path) for path in rest]
+    if rest and not Path(first).exists():
+        near = get_close_matches(first, known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"{first!r} is neither a file nor a format; formats are {', '.join(known)}.{hint}")
+    return None, [_existing_path(path) for path in what]
+
+
+def choose_importer(named: str | None, path: Path, *, mapped: bool) -> Importer:
+    """The importer to use; what more than one recognises is for the user to say, and so is most of what nobody does.
+
+    A file that is a table by its name, or whose columns were `mapped`, needs no other word.
+    """
+    if named is not None:
+        chosen: Importer = load_adapter("importer", named)
+        return chosen
+    found = matching_importers(path, installed_importers())
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ways = ", ".join(each.name for each in found)
+        raise UsageError(
+            f"{path} could be of more than one format. Name it: `outweigh import FORMAT {quote(str(path))} -o RUNS`, "
+            f"FORMAT being one of {ways}."
+        )
+    if is_other_table(path) or (mapped and not holds_own_records(path)):
+        table: Importer = load_adapter("importer", TABLE)
+        return table
+    raise UsageError(f"{path} {suggest_import(path)}")
+
+
+def _existing_path(text: str) -> Path:
+    path = Path(text)
+    try:
+        there = path.exists()
+    except (OSError, ValueError):
+        there = False
+    if not there:
+        raise UsageError(f"there is no {text}; name the file or folder that the harness left.")
+    if not path.is_file() and not path.is_dir():
+        raise UsageError(f"{text} is neither a file nor a folder, and it is read more than once: write it into a file.")
+    return path

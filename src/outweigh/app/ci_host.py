@@ -1,0 +1,97 @@
+"""The CI system that the process runs on, according to its environment: GitHub Actions, GitLab CI, or an unknown one."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from outweigh.cli.progress import write_notice
+from outweigh.errors import UsageError
+
+_DEPENDABOT = "dependabot[bot]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CiHost:
+    """What a job knows about itself. `withholds_secrets` says why it gets none, where that is known."""
+
+    environment: Mapping[str, str]
+
+    @property
+    def run(self) -> int | None:
+        """The number of this run; later ones have larger ones."""
+        number = self.environment.get("GITHUB_RUN_ID") or self.environment.get("CI_PIPELINE_ID") or ""
+        return int(number) if number.isdecimal() and len(number) <= 18 else None
+
+    @property
+    def link(self) -> str | None:
+        """Where people find this run."""
+        given = self.environment
+        if "GITHUB_RUN_ID" in given:
+            return f"{given.get('GITHUB_SERVER_URL')}/{given.get('GITHUB_REPOSITORY')}/actions/runs/{self.run}"
+        return given.get("CI_JOB_URL")
+
+    @property
+    def pull_request(self) -> int | None:
+        """The number of the pull or merge request that the job is about."""
+        number = (self._event().get("pull_request") or {}).get("number") or self._event().get("number")
+        text = str(number or self.environment.get("CI_MERGE_REQUEST_IID") or "")
+        return int(text) if text.isdecimal() else None
+
+    @property
+    def withholds_secrets(self) -> str | None:
+        """Forks and dependency bots get no secrets, and that is as it should be."""
+        request = self._event().get("pull_request") or {}
+        ours, theirs = ((request.get(side) or {}).get("repo") or {} for side in ("base", "head"))
+        if request and theirs.get("full_name") != ours.get("full_name"):
+            return "the pull request comes from a fork"
+        if self.environment.get("GITHUB_ACTOR") == _DEPENDABOT:
+            return "the pull request was opened by Dependabot"
+        source, target = (self.environment.get(f"CI_MERGE_REQUEST_{side}PROJECT_ID") for side in ("SOURCE_", ""))
+        return "the merge request comes from a fork" if source and source != target else None
+
+    def set_outputs(self, values: Mapping[str, str]) -> None:
+        """For later steps, where somebody listens. No value can begin a line of its own."""
+        lines = (f"{name}={''.join(filter(str.isprintable, value))}\n" for name, value in values.items())
+        self._append("GITHUB_OUTPUT", "".join(lines))
+
+    def add_summary(self, markdown: str) -> None:
+        """On the page of the job, where there is one."""
+        self._append("GITHUB_STEP_SUMMARY", markdown)
+
+    def warn(self, text: str) -> None:
+        """Where nobody overlooks it."""
+        if self.environment.get("GITHUB_ACTIONS") == "true":
+            escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+            write_notice(f"::warning title=outweigh::{escaped}\n", sys.stdout)
+        else:
+            write_notice(f"outweigh: {text}\n", sys.stderr)
+
+    def _append(self, variable: str, text: str) -> None:
+        path = self.environment.get(variable)
+        if not path:
+            return
+        try:
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as fault:
+            raise UsageError(f"{variable} names {path}, which cannot be written: {fault.strerror}.") from fault
+
+    def _event(self) -> dict[str, Any]:
+        path = self.environment.get("GITHUB_EVENT_PATH")
+        if not path:
+            return {}
+        try:
+            found = msgspec.json.decode(Path(path).read_bytes())
+        except (OSError, msgspec.MsgspecError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+def current_host() -> CiHost:
+    """The one we run on."""
+    return CiHost(environment=os.environ)

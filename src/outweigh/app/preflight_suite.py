@@ -1,0 +1,106 @@
+"""Preflight of a whole suite: every task is tried before any run is paid for, and the results are stored."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+import msgspec
+
+from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
+from outweigh.engine.load_suite import LoadedSuite
+from outweigh.engine.preflight import PreflightContext, preflight
+from outweigh.engine.sandbox_request import RunEgress
+from outweigh.errors import EvidenceError, UsageError
+from outweigh.model.preflight_result import Preflight, PreflightResult
+from outweigh.plugins import load_adapter
+from outweigh.store.durable_files import write_atomic
+from outweigh.workspace.cache import WorkspaceCache
+
+PREFLIGHT_JOBS = 2
+SHOWN_FAULTS = 3
+PREFLIGHT_FILE = "preflight.json"
+
+
+def preflight_tasks(suite: LoadedSuite) -> list[PreflightResult]:
+    """Untouched, noop and oracle for every task. Needs the sandbox and git, but no agent and no secret."""
+    with tempfile.TemporaryDirectory(prefix="outweigh-", ignore_cleanup_errors=True) as scratch:
+        # Not an engine's label: a run that clears up after a killed engine must leave this alone.
+        return _preflight_all(suite, Path(scratch), f"outweigh-doctor:{os.getpid()}")
+
+
+def store_preflight(folder: Path, suite: LoadedSuite, results: Sequence[PreflightResult]) -> None:
+    """Write the results beside the records."""
+    evidence = Preflight(suite=suite.spec.name, tasks=tuple(results))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise UsageError(f"{folder} cannot be made: {fault.strerror}. Name a folder to write to by -o.") from fault
+    write_atomic(folder / PREFLIGHT_FILE, [msgspec.json.format(msgspec.json.encode(evidence), indent=2), b"\n"])
+
+
+def require_preflight(folder: Path, suite: LoadedSuite, *, scratch: Path, label: str, go_on: bool) -> None:
+    """Before the first paid run: a task that cannot show anything stops the experiment, unless the user insists.
+
+    With the scratch folder and the label of the engine, what is left by a kill is found like everything else.
+    """
+    results = _stored_results(folder, suite)
+    # What stood in the way may be mended without a change to any task: a tool was installed, the disk has room again.
+    if results is None or not (go_on or all(result.fit for result in results)):
+        results = _preflight_all(suite, scratch, label)
+        store_preflight(folder, suite, results)
+    faults = [
+        f"{result.task_id}: {finding.message}" for result in results for finding in result.findings if finding.blocking
+    ]
+    if faults and not go_on:
+        more = f" (and {len(faults) - SHOWN_FAULTS} more)" if len(faults) > SHOWN_FAULTS else ""
+        raise EvidenceError(
+            f"tried before the first run, tasks were found that would show nothing: {' '.join(faults[:SHOWN_FAULTS])}"
+            f"{more} `outweigh doctor -c` shows all; mend them, or go on all the same with -y."
+        )
+
+
+def _stored_results(folder: Path, suite: LoadedSuite) -> Sequence[PreflightResult] | None:
+    """Earlier results, where they are about just these tasks in this kind of sandbox."""
+    try:
+        kept = msgspec.json.decode((folder / PREFLIGHT_FILE).read_bytes(), type=Preflight)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    kind = sandbox_name(suite.spec.sandbox.kind)
+    tried = {result.task_id: (result.task_checksum, result.sandbox) for result in kept.tasks}
+    return kept.tasks if tried == {task.id: (task.checksum, kind) for task in suite.tasks} else None
+
+
+def _preflight_all(suite: LoadedSuite, scratch: Path, label: str) -> list[PreflightResult]:
+    with open_allowed_hosts(suite.spec.sandbox) as hosts:
+        premises = _preflight_setting(suite, scratch, label, RunEgress(hosts()))
+        premises.scratch.mkdir()
+        with ThreadPoolExecutor(PREFLIGHT_JOBS) as threads, _cancel_on_error(premises.cancel):
+            return list(threads.map(lambda task: preflight(task, premises), suite.tasks))
+
+
+def _preflight_setting(suite: LoadedSuite, scratch: Path, label: str, way_out: RunEgress) -> PreflightContext:
+    return PreflightContext(
+        sandboxes=load_adapter("sandbox", sandbox_name(suite.spec.sandbox.kind)),
+        workspaces=WorkspaceCache(scratch / "pristine"),
+        scratch=scratch / "preflight",
+        sandbox=suite.spec.sandbox,
+        label=label,
+        solution_timeout_seconds=suite.spec.limits.timeout_seconds,
+        cancel=Event(),
+        way_out=way_out,
+        judged=bool(suite.spec.judges),
+    )
+
+
+@contextmanager
+def _cancel_on_error(cancel: Event) -> Iterator[None]:
+    """Ctrl-C must not wait for a test suite to end."""
+    try:
+        yield
+    except BaseException:
+        cancel.set()
+        raise

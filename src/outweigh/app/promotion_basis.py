@@ -1,0 +1,230 @@
+"""What a promotion rests on, gathered from a store, its repository and the remote."""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from outweigh.app.policy_choice import ChosenPolicy, choose_policy
+from outweigh.app.promote import (
+    FilesByPath,
+    ReadArtifact,
+    changed_in_base,
+    differing_paths,
+    files_by_path,
+    remaining_changes,
+    stored_arm_identity,
+    stored_arm_state,
+    tested_changes,
+)
+from outweigh.cli.arguments import arms_to_compare, gather_evidence, read_records
+from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.model.agent_files import configuration_kind
+from outweigh.model.arm import ArmIdentity, ArmOrigin, OverlayChange, differing_settings, overlay_changes
+from outweigh.model.run_record import RunRecord
+from outweigh.ports.forges import FileChange
+from outweigh.score.composite import PROFILES
+from outweigh.store.artifact_folder import ArtifactFolder
+from outweigh.store.experiment_file import ExperimentFile, read_experiment
+from outweigh.store.store import choose_profile, single_experiment
+from outweigh.verdict.decision import Verdict
+from outweigh.verdict.promotion import PromotionState
+from outweigh.workspace.remote_git import GitUpstream
+from outweigh.workspace.revisions import GitRevisions
+
+SHOWN_MOVED_FILES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionCandidate:
+    """A candidate's verdict over the records as they are now, decided together with the suite's other candidates."""
+
+    store: Path
+    experiment: ExperimentFile
+    policy: ChosenPolicy
+    comparison: Comparison
+    verdict: Verdict
+
+    @property
+    def baseline(self) -> str:
+        """The arm that would be replaced."""
+        return self.comparison.baseline.name
+
+    @property
+    def candidate(self) -> str:
+        """The arm that would replace it."""
+        return self.comparison.candidate.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionBasis:
+    """What would be proposed where, and whether it still may be."""
+
+    standing: PromotionState
+    folder: str
+    onto: str
+    into: str
+    changes: tuple[FileChange, ...]
+    overlay_changes: tuple[OverlayChange, ...]
+    notes: tuple[str, ...]
+
+
+def decide_promotion(options: argparse.Namespace) -> PromotionCandidate:
+    """Decide as `outweigh verdict` does without options: by the suite's own rules, about all of its candidates."""
+    experiment = single_experiment(options.runs)
+    stores = [Path(path) for path in dict.fromkeys(options.runs)]
+    if experiment is None or len(stores) != 1 or read_experiment(stores[0]) is None:
+        raise UsageError(
+            "a promotion rests on one store that `outweigh run` wrote, with what its arms laid; name that folder alone."
+        )
+    policy, evidence = choose_policy(options), gather_evidence(options)
+    baseline, (candidate, *_) = arms_to_compare(options, evidence)
+    profile = PROFILES[choose_profile(None, options.runs)]
+    rivals = dict.fromkeys((candidate, *(name for name in experiment.arms if name != baseline)))
+    comparisons = [compare_arms(evidence, baseline, name, profile) for name in rivals]
+    return PromotionCandidate(
+        store=stores[0],
+        experiment=experiment,
+        policy=policy,
+        comparison=comparisons[0],
+        verdict=policy.decide(comparisons)[0],
+    )
+
+
+def gather_basis(case: PromotionCandidate, options: argparse.Namespace, upstream: GitUpstream) -> PromotionBasis:
+    """Everything else that must be as it was tested."""
+    artifact = ArtifactFolder(case.store / "artifacts").read
+    fingerprints = {name: _fingerprint(case, name) for name in (case.baseline, case.candidate)}
+    before, after = (_identity(case, name, artifact) for name in fingerprints)
+    runs = _runs_by_arm(options)
+    changes = tested_changes(before, after, artifact)
+    into = options.into or upstream.default_branch()
+    onto = upstream.tip(into)
+    if onto is None:
+        raise UsageError(f"the remote has no branch {into!r}; name the one to promote into by --into.")
+    ground = _ArmFiles(case, Path(options.repo), options.folder)
+    old, new = _overlay_by_path(before), _overlay_by_path(after)
+    was = ground.tested_files(case.baseline, before, {*old, *new})
+    now = files_by_path(upstream.files(onto, ground.folder, ground.wanted(before, {*old, *new})))
+    standing = PromotionState(
+        verdict=case.verdict,
+        evidence_sha256=case.comparison.evidence_sha256,
+        shown_sha256=options.evidence,
+        arms=(
+            stored_arm_state(case.baseline, fingerprints[case.baseline], runs[case.baseline], artifact),
+            stored_arm_state(case.candidate, fingerprints[case.candidate], runs[case.candidate], artifact),
+        ),
+        never_run=_never_run(case, runs),
+        changed_files=len(changes),
+        besides_files=differing_settings(before, after),
+        moved_candidate=ground.moved(case.candidate, after, set(new)),
+        moved_base=tuple(changed_in_base(old, new, was, now)),
+    )
+    return PromotionBasis(
+        standing=standing,
+        folder=ground.folder,
+        onto=onto,
+        into=into,
+        changes=remaining_changes(changes, now),
+        overlay_changes=overlay_changes(before.overlay, after.overlay),
+        notes=(*case.experiment.notes, *_notes(old, new, was, now)),
+    )
+
+
+class _ArmFiles:
+    """Where in which repository the files of the arms belong, and what its revisions say about them."""
+
+    def __init__(self, case: PromotionCandidate, repository: Path, folder: str | None) -> None:
+        self._origins = case.experiment.origins
+        self._revisions = GitRevisions(repository)
+        self.folder = self._folder(case, folder)
+
+    def wanted(self, arm: ArmIdentity, laid: set[str]) -> "_Wanted":
+        """The files to look at: those that arms lay and, in a repository that they come from, the agent's others."""
+        return _Wanted(laid, arm.agent if self._origins else None)
+
+    def tested_files(self, name: str, arm: ArmIdentity, laid: set[str]) -> FilesByPath | None:
+        """What the commit of an arm holds; None where it comes from no commit."""
+        origin = self._origins.get(name)
+        return None if origin is None else self._at(origin.commit, arm, laid)
+
+    def moved(self, name: str, arm: ArmIdentity, laid: set[str]) -> tuple[str, ...]:
+        """What the ref of an arm has otherwise than its tested commit; a ref that is gone has nothing any more."""
+        origin = self._origins.get(name)
+        if origin is None:
+            return ()
+        commit = self._revisions.commit(origin.ref)
+        if commit == origin.commit:
+            return ()
+        return tuple(differing_paths(self._at(origin.commit, arm, laid), self._at(commit, arm, laid)))
+
+    def _at(self, commit: str, arm: ArmIdentity, laid: set[str]) -> FilesByPath:
+        return files_by_path(self._revisions.files(commit, self.folder, self.wanted(arm, laid)))
+
+    def _folder(self, case: PromotionCandidate, named: str | None) -> str:
+        origins: list[ArmOrigin | None] = [self._origins.get(name) for name in (case.baseline, case.candidate)]
+        known = {None if origin is None else origin.folder for origin in origins}
+        if len(known) > 1:
+            raise UsageError(
+                "the arms do not come from the same folder of a repository, so no change leads between them."
+            )
+        (folder,) = known
+        if folder is not None and named not in (None, folder):
+            raise UsageError(f"--folder {named}: the arms come from {folder!r}, and belong there.")
+        if named is not None and (named.startswith("/") or ".." in PurePosixPath(named).parts):
+            raise UsageError(f"--folder {named} leads out of the repository; write a path within it.")
+        return folder if folder is not None else str(PurePosixPath(named or "."))
+
+
+class _Wanted:
+    """Which paths are looked at."""
+
+    def __init__(self, laid: set[str], agent: str | None) -> None:
+        self._laid, self._agent = laid, agent
+
+    def __call__(self, path: str) -> bool:
+        return path in self._laid or (self._agent is not None and configuration_kind(path, self._agent) is not None)
+
+
+def _fingerprint(case: PromotionCandidate, name: str) -> str:
+    try:
+        return case.experiment.arms[name]
+    except KeyError:
+        raise UsageError(f"the suite of {case.store} has no arm {name!r}.") from None
+
+
+def _identity(case: PromotionCandidate, name: str, artifact: ReadArtifact) -> ArmIdentity:
+    """By its manifest; what else the store says about its files must say the same."""
+    identity = stored_arm_identity(name, _fingerprint(case, name), artifact)
+    if case.experiment.overlays.get(name) != identity.overlay:
+        raise EvidenceError(f"{case.store} was edited: it names other files of {name!r} than were laid. Run it again.")
+    return identity
+
+
+def _overlay_by_path(arm: ArmIdentity) -> FilesByPath:
+    return {file.path: file for file in arm.overlay}
+
+
+def _runs_by_arm(options: argparse.Namespace) -> dict[str, list[RunRecord]]:
+    found: dict[str, list[RunRecord]] = defaultdict(list)
+    for located in read_records(options, []):
+        if isinstance(located.record, RunRecord):
+            found[located.record.trial.arm].append(located.record)
+    return found
+
+
+def _never_run(case: PromotionCandidate, runs: dict[str, list[RunRecord]]) -> tuple[str, ...]:
+    """Tasks of the suite without a run of both arms; an experiment that ends at a decision may leave some out."""
+    if case.experiment.looked_at is not None:
+        return ()
+    done = [{run.trial.task_id for run in runs[name]} for name in (case.baseline, case.candidate)]
+    return tuple(task for task in case.experiment.tasks if not all(task in arm for arm in done))
+
+
+def _notes(old: FilesByPath, new: FilesByPath, was: FilesByPath | None, now: FilesByPath) -> Iterator[str]:
+    if was is not None and (others := [path for path in differing_paths(was, now) if path not in {*old, *new}]):
+        yield f"the base has changed in other files of the set-up since the test: {quote_names(others, SHOWN_MOVED_FILES)}."
+    if was is None and (absent := [path for path in old if old[path] == new.get(path) and path not in now]):
+        yield f"the arms were tested with files that the base does not have: {quote_names(absent, SHOWN_MOVED_FILES)}."

@@ -1,0 +1,43 @@
+"""The sandbox provider that a suite asks for, and the egress proxy for the hosts it allows.
+
+A provider that does not work is reported, never replaced by a weaker one.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from outweigh.errors import UsageError
+from outweigh.gateway.egress_proxy import EgressProxy
+from outweigh.gateway.event_loop_thread import EventLoopThread
+from outweigh.model.suite import SandboxSpec
+from outweigh.plugins import load_adapter
+from outweigh.ports.gateways import HostAccess
+from outweigh.ports.sandboxes import SandboxProvider
+
+
+def sandbox_name(kind: str) -> str:
+    """The name of the provider that a suite asks for; `auto` means bubblewrap."""
+    return "bubblewrap" if kind == "auto" else kind
+
+
+def choose_sandbox(kind: str) -> SandboxProvider:
+    """The provider of that kind; one that does not work is not quietly replaced by no walls at all."""
+    wanted = sandbox_name(kind)
+    provider: SandboxProvider = load_adapter("sandbox", wanted)
+    missing = provider.missing()
+    if missing is not None:
+        raise UsageError(
+            f"the {wanted} sandbox does not work here: {missing} For agents that you trust with your own account, say "
+            'kind = "local" under [sandbox].'
+        )
+    return provider
+
+
+@contextmanager
+def open_allowed_hosts(spec: SandboxSpec) -> Iterator[Callable[[], HostAccess | None]]:
+    """What gives every run a way of its own, so that refusals are the run's; none where no host is allowed."""
+    if not spec.allow_hosts:
+        yield lambda: None
+        return
+    with EventLoopThread() as background:
+        yield lambda: EgressProxy(spec.allow_hosts, background)

@@ -1,0 +1,145 @@
+"""The suite to run: from disk, or one arm of it as two revisions of a repository configure it.
+
+A suite that lies in the repository is taken from the base revision, so that a change is not judged by rules it
+brings itself.
+"""
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from outweigh.cli.arguments import Parser
+from outweigh.engine.load_suite import LoadedSuite, load_baseline_at_refs, load_suite, suite_path
+from outweigh.engine.load_task import task_folders
+from outweigh.errors import UsageError, quote_names
+from outweigh.model.agent_files import configuration_kind
+from outweigh.model.suite import Executor
+from outweigh.workspace.revisions import GitRevisions
+
+BASE, HEAD = "base", "head"
+SHOWN_PATHS = 5
+
+
+def add_suite_options(parser: Parser) -> None:
+    """The suite, and the revisions of the agent's configuration that it is to try."""
+    parser.add_argument("-c", "--suite", required=True, metavar="SUITE", help="a suite.toml, or the folder it is in")
+    parser.add_argument("--base", metavar="REF", help="the suite's baseline arm, configured as in this commit")
+    parser.add_argument("--head", metavar="REF", help="against the same arm, configured as in this one")
+    parser.add_argument(
+        "--repo", metavar="DIR", help="the repository of refs and from_git (default: the one the suite is in)"
+    )
+
+
+def read_suite(path: str, repository: str | None = None) -> LoadedSuite:
+    """A suite as the disk has it; its arms may come from git."""
+    file = suite_path(Path(path))
+    return load_suite(file, GitRevisions(Path(repository or file.parent)))
+
+
+@contextmanager
+def choose_suite(options: argparse.Namespace) -> Iterator[LoadedSuite]:
+    """The suite that the options mean, with everything it needs as long as the context lasts."""
+    if options.base is None:
+        if options.head is not None:
+            raise UsageError("--head needs a --base to be compared with.")
+        yield _with_executor(read_suite(options.suite, options.repo), options)
+        return
+    with load_two_revisions(Path(options.suite), options.base, options.head, options.repo) as suite:
+        yield _with_executor(suite, options)
+
+
+@contextmanager
+def load_two_revisions(path: Path, base: str, head: str | None, repository: str | None) -> Iterator[LoadedSuite]:
+    """Base, and head if there is one. A suite that lies in the repository is taken from the base's commit.
+
+    So nobody is judged by rules of their own making: what the head does to the suite is noted, and not obeyed.
+    """
+    revisions = GitRevisions(_repository(path, repository))
+    refs = {BASE: base} if head is None else {BASE: base, HEAD: head}
+    commits = {name: revisions.commit(ref) for name, ref in refs.items()}
+    inside = _path_in_repository(revisions, path)
+    if inside is None:
+        yield load_baseline_at_refs(path, revisions, refs)
+        return
+    with TemporaryDirectory(prefix="outweigh-base-", ignore_cleanup_errors=True) as scratch:
+        root = Path(scratch).resolve()
+        revisions.check_out(commits[BASE], root)
+        place = suite_path(root / inside)
+        if not place.is_file():
+            raise UsageError(
+                f"{base} has no suite at {inside}, and a change cannot be judged by a suite that it brings itself. "
+                "Merge the suite first, or name one outside of the repository."
+            )
+        suite = load_baseline_at_refs(place, revisions, refs)
+        edited = _edited_suite_files(suite, root, revisions, commits) if head is not None else []
+        yield replace(suite, notes=_note_edits(edited, head or ""))
+
+
+def _with_executor(suite: LoadedSuite, options: argparse.Namespace) -> LoadedSuite:
+    """The suite with the executor that the command line names, if it names one."""
+    named = getattr(options, "executor", None)
+    if named is None:
+        return suite
+    return replace(suite, spec=msgspec.structs.replace(suite.spec, executor=Executor(named)))
+
+
+def nothing_to_compare(suite: LoadedSuite, options: argparse.Namespace) -> str | None:
+    """Why two sides are one and the same, in words; None where they differ, or there are no two sides."""
+    if options.head is None or suite.arms[BASE].fingerprint != suite.arms[HEAD].fingerprint:
+        return None
+    said = f"nothing to compare: {options.base} and {options.head} configure {suite.arms[BASE].agent} alike."
+    unread = _unread_changes(suite, _repository(Path(options.suite), options.repo))
+    if unread:
+        said += f" What differs is for other agents: {quote_names(unread, SHOWN_PATHS)}."
+    return " ".join((said, "Nothing was run.", *suite.notes))
+
+
+def _unread_changes(suite: LoadedSuite, repository: Path) -> list[str]:
+    """What of the configuration differs between the sides, where the suite's agent does not look."""
+    before, after = (suite.origins[name] for name in (BASE, HEAD))
+    changed = GitRevisions(repository).changed(before.commit, after.commit)
+    prefix = _prefix(before.folder)
+    inside = [path.removeprefix(prefix) for path in changed if path.startswith(prefix)]
+    return [path for path in inside if configuration_kind(path) is not None]
+
+
+def _repository(path: Path, named: str | None) -> Path:
+    """Where to ask git: in the folder that is named, or in the nearest there is; a head may have removed the suite."""
+    whole = path.resolve()
+    return Path(named) if named else next(place for place in (whole, *whole.parents) if place.is_dir())
+
+
+def _path_in_repository(revisions: GitRevisions, path: Path) -> Path | None:
+    """Where in the repository the suite lies; None where it lies elsewhere."""
+    try:
+        top = revisions.top.resolve()
+    except UsageError:  # a repository without a working copy holds no suite that a path could name
+        return None
+    return path.resolve().relative_to(top) if path.resolve().is_relative_to(top) else None
+
+
+def _edited_suite_files(suite: LoadedSuite, root: Path, revisions: GitRevisions, commits: dict[str, str]) -> list[str]:
+    """What the head changes of the suite, its tasks and its rules; the files under test are none of these."""
+    folders = [suite.folder, *task_folders(suite.spec.tasks, suite.folder, str(suite.folder))]
+    ours = tuple(_prefix(str(folder.relative_to(root))) for folder in folders if folder.is_relative_to(root))
+    prefix = _prefix(suite.origins[BASE].folder)
+    brought = {f"{prefix}{file.path}" for arm in suite.arms.values() for file in arm.overlay}
+    return [path for path in revisions.changed(*commits.values()) if path.startswith(ours) and path not in brought]
+
+
+def _note_edits(edited: list[str], head: str) -> tuple[str, ...]:
+    if not edited:
+        return ()
+    return (
+        f"{head} changes the suite that it is judged by ({quote_names(edited, SHOWN_PATHS)}). The suite of the base was used; "
+        "look at that change by itself.",
+    )
+
+
+def _prefix(folder: str) -> str:
+    return "" if folder in ("", ".") else f"{folder}/"

@@ -1,0 +1,208 @@
+"""How far the judges of two arms can be trusted: agreement with themselves and each other, their arithmetic, and
+warnings where a judge or a rubric changed.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from outweigh.compare.judge_calls import JudgeCallFact, match_anonymous_failures
+from outweigh.errors import quote_names
+from outweigh.model.judgment import JudgeVersion, judge_version_of
+from outweigh.score.judge_scores import NOTABLE_GAP, JudgeRules
+from outweigh.score.run_score import Score
+from outweigh.stats.agreement import MeasurementScale, krippendorff_alpha
+from outweigh.stats.estimate import Estimate, Quantity, known, unknown
+
+_PARTS = {"model": "model", "version": "version", "prompt_sha256": "prompt"}
+
+
+def judge_drift_warnings(
+    arms: Iterable[Sequence[Score]], asked: Iterable[JudgeCallFact], jury: JudgeRules
+) -> tuple[str, ...]:
+    """Judges that changed while they judged, and judges that are shown but may not decide.
+
+    `asked` is all that judges were asked, unusable answers included: who fails by a new rubric has changed, too.
+    """
+    runs = [score for scores in arms for score in scores if score.counted]
+    tasks = {run.run_id: run.task_id for run in runs}
+    facts = [fact for fact in asked if fact.run_id in tasks]
+    return (*_drifted(facts), *_rubrics(facts, tasks), *_objections(runs, jury))
+
+
+def unusable_judge_warnings(asked: Iterable[JudgeCallFact]) -> Iterator[str]:
+    """Judges none of whose answers can be used: their rows in a table look like opinions, and there is none."""
+    usable: dict[str, list[bool]] = defaultdict(list)
+    for fact in asked:
+        if not fact.replaced:
+            usable[fact.judge.name].append(not fact.invalid)
+    for name, answers in sorted(usable.items()):
+        if not any(answers):
+            count = "its only answer" if len(answers) == 1 else f"none of its {len(answers)} answers"
+            can = "cannot" if len(answers) == 1 else "can"
+            yield (
+                f"judge {name!r} says nothing: {count} {can} be used. `outweigh judge RUNS` tells why, and with "
+                "--retry-invalid it asks again."
+            )
+
+
+def _drifted(facts: Sequence[JudgeCallFact]) -> Iterator[str]:
+    seen: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    for fact in facts:
+        for field in _PARTS:
+            value = getattr(fact.judge, field)
+            if value is not None or not fact.invalid:  # who did not answer did not say its version
+                seen[fact.judge.name, field].add(value)
+    changed: dict[str, list[str]] = defaultdict(list)
+    for (name, field), values in sorted(seen.items()):
+        if len(values) > 1:
+            changed[name].append(f"{len(values)} {_PARTS[field]}s")
+    for name, parts in changed.items():
+        yield (
+            f"judge {name!r} answered with {' and '.join(parts)}: these count as different judges, and only runs that "
+            "have the same ones are compared."
+        )
+
+
+def _rubrics(facts: Sequence[JudgeCallFact], tasks: Mapping[str, str]) -> Iterator[str]:
+    seen: dict[tuple[str, str], set[str | None]] = defaultdict(set)
+    for fact in facts:
+        seen[tasks[fact.run_id], fact.judge.name].add(fact.judge.rubric_sha256)
+    changed = dict.fromkeys(task for (task, _), rubrics in seen.items() if len(rubrics) > 1)
+    if changed:
+        yield (
+            f"runs of task {quote_names(list(changed))} were judged by different rubrics, which makes different judges; "
+            "usable answers by older ones still count."
+        )
+
+
+def _objections(runs: Sequence[Score], jury: JudgeRules) -> Iterator[str]:
+    tasks: dict[str, set[str]] = defaultdict(set)
+    silenced: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for task, judge in {(run.task_id, seat.judge) for run in runs for seat in run.seats}:
+        tasks[judge.name].add(task)
+        if (why := jury.objection(judge)) is not None:
+            silenced[judge.name, why].add(task)
+    for (name, why), where in sorted(silenced.items()):
+        about = "" if where == tasks[name] else f" about {quote_names(sorted(where))}"
+        yield (
+            f"judge {name!r} is shown but decides nothing{about}: {why}. `outweigh judge RUNS --calibrate LABELS` "
+            "compares it with people."
+        )
+
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSummary:
+    """One voice: how many answers it gave for each arm, how many could not be used, and how it adds up.
+
+    Tries that another one replaced are in its cost and in nothing else.
+    `notable_gaps` of `stated_totals` are further than .02 from the sum of their parts. `retest` is the agreement
+    between its own passes over the same runs.
+    """
+
+    voice: JudgeVersion
+    answers: Mapping[str, int]
+    invalid: Mapping[str, int]
+    flagged: int
+    stated_totals: int
+    notable_gaps: int
+    mean_gap: float | None
+    retest: Estimate
+    cost_usd: Mapping[str, Quantity]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelAgreement:
+    """All voices, and the agreement between them over the runs that they share."""
+
+    judges: tuple[JudgeSummary, ...]
+    agreement: Estimate
+    cost_usd: Mapping[str, Quantity]
+
+
+def summarise_judges(arms: Mapping[str, Sequence[JudgeCallFact]], seed: int) -> PanelAgreement | None:
+    """Look at the judges of some arms; None where nobody judged."""
+    voices: dict[JudgeVersion, dict[str, list[JudgeCallFact]]] = defaultdict(lambda: {arm: [] for arm in arms})
+    for arm, facts in arms.items():
+        for fact in facts:
+            voices[judge_version_of(fact.judge)][arm].append(fact)
+    if not voices:
+        return None
+    has_answered = {voice: any(not fact.invalid for fact in _flat(by_arm)) for voice, by_arm in voices.items()}
+    for silent, voice in match_anonymous_failures(has_answered).items():
+        for arm, facts in voices.pop(silent).items():
+            voices[voice][arm].extend(facts)
+    ordered = sorted(voices.items(), key=lambda item: (item[0].name, item[0].sha256))
+    return PanelAgreement(
+        judges=tuple(_summary(voice, by_arm, seed) for voice, by_arm in ordered),
+        agreement=_agreement([_flat(by_arm) for _, by_arm in ordered], seed),
+        cost_usd={arm: _cost(facts) for arm, facts in arms.items()},
+    )
+
+
+def _summary(voice: JudgeVersion, by_arm: Mapping[str, Sequence[JudgeCallFact]], seed: int) -> JudgeSummary:
+    standing = {arm: [fact for fact in of_arm if not fact.replaced] for arm, of_arm in by_arm.items()}
+    facts = _flat(standing)
+    gaps = [abs(fact.gap) for fact in facts if fact.gap is not None]
+    return JudgeSummary(
+        voice=voice,
+        answers={arm: len(of_arm) for arm, of_arm in standing.items()},
+        invalid={arm: sum(fact.invalid for fact in of_arm) for arm, of_arm in standing.items()},
+        flagged=sum(fact.flagged for fact in facts),
+        stated_totals=len(gaps),
+        notable_gaps=sum(round(gap, 9) > NOTABLE_GAP for gap in gaps),
+        mean_gap=sum(gaps) / len(gaps) if gaps else None,
+        retest=retest(facts, seed),
+        cost_usd={arm: _cost(of_arm) for arm, of_arm in by_arm.items()},
+    )
+
+
+def retest(facts: Iterable[JudgeCallFact], seed: int) -> Estimate:
+    """The agreement of a judge with itself: its passes as raters of the same runs."""
+    passes: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for fact in facts:
+        if fact.score is not None:
+            passes[fact.pass_index][fact.run_id].append(fact.score)
+    return _alpha([_means(rated) for _, rated in sorted(passes.items())], seed)
+
+
+def _agreement(voices: Iterable[Iterable[JudgeCallFact]], seed: int) -> Estimate:
+    """Voices as raters of the same runs, each with the mean of its passes."""
+    raters = []
+    for facts in voices:
+        rated: dict[str, list[float]] = defaultdict(list)
+        for fact in facts:
+            if fact.score is not None:
+                rated[fact.run_id].append(fact.score)
+        raters.append(_means(rated))
+    return _alpha(raters, seed)
+
+
+def _means(rated: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    return {run_id: sum(scores) / len(scores) for run_id, scores in rated.items()}
+
+
+def _alpha(raters: Sequence[Mapping[str, float]], seed: int) -> Estimate:
+    runs = sorted({run_id for rated in raters for run_id in rated})
+    matrix = np.array([[rated.get(run_id, np.nan) for run_id in runs] for rated in raters] or [[]], dtype=np.float64)
+    return krippendorff_alpha(matrix, scale=MeasurementScale.ORDINAL, level=LEVEL, rng=np.random.default_rng(seed))
+
+
+def total_cost(costs: Sequence[float | None]) -> Quantity:
+    """What all answers cost; unknown as soon as one is."""
+    priced = [cost for cost in costs if cost is not None]
+    missing = len(costs) - len(priced)
+    return unknown(f"{missing} of {len(costs)} answers have no known cost") if missing else known(sum(priced))
+
+
+def _cost(facts: Sequence[JudgeCallFact]) -> Quantity:
+    return total_cost([fact.cost_usd for fact in facts])
+
+
+def _flat(by_arm: Mapping[str, Sequence[JudgeCallFact]]) -> list[JudgeCallFact]:
+    return [fact for facts in by_arm.values() for fact in facts]

@@ -1,0 +1,182 @@
+"""Runs many attempts at once, within budget.
+
+Concurrency is bounded, attempts are retried when infrastructure failed, and the batch stops when asked to.
+"""
+
+import random
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from enum import StrEnum
+from threading import Event as Signal
+from time import monotonic
+
+from outweigh.engine.attempt import FinishedAttempt
+from outweigh.engine.budget import Budget
+from outweigh.engine.events import EventKind, EventListener, finished_event, note_event, trial_event
+from outweigh.engine.trial_plan import PlannedRun
+from outweigh.model.run_record import EXCLUDED_STATUSES, Status, amount_paid
+
+POLL_SECONDS = 0.2
+"""How long the engine waits before it looks at signals and clocks again."""
+
+IsDecided = Callable[[Collection[str]], bool]
+"""Whether the evidence decides, without the tasks of which some trials are still to come."""
+
+
+class EndReason(StrEnum):
+    """Why a batch ended. `incomplete`: all was tried, and for some trials infrastructure failed to the last."""
+
+    DONE = "done"
+    INCOMPLETE = "incomplete"
+    BUDGET = "budget"
+    INTERRUPTED = "interrupted"
+    DECIDED = "decided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSettings:
+    """How many at once, and how patient with infrastructure."""
+
+    jobs: int
+    retries: int
+    first_backoff_seconds: float
+    longest_backoff_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedAttempt:
+    """A run that is waiting for its turn."""
+
+    planned: PlannedRun
+    attempt: int
+    tries: int
+    not_before: float
+
+
+class Batch:
+    """Runs a plan. `drain` lets what is running finish and starts nothing more."""
+
+    def __init__(
+        self,
+        *,
+        make: Callable[[PlannedRun, int], FinishedAttempt],
+        pace: BatchSettings,
+        budget: Budget,
+        drain: Signal,
+        listen: EventListener,
+        decided: IsDecided | None,
+    ) -> None:
+        self._make = make
+        self._pace = pace
+        self._budget = budget
+        self._drain = drain
+        self._listen = listen
+        self._decided = decided
+        self._waiting: deque[QueuedAttempt] = deque()
+        self._retries: list[QueuedAttempt] = []
+        self._running: dict[Future[FinishedAttempt], QueuedAttempt] = {}
+        self._left_of_task: Counter[str] = Counter()
+        self._paused_until = 0.0
+        self._without_result = 0
+        self._stop: EndReason | None = None
+
+    def run(self, plan: Iterable[tuple[PlannedRun, int]]) -> EndReason:
+        """Attempt every planned run, given with the number its next attempt has."""
+        self._waiting.extend(
+            QueuedAttempt(planned=run, attempt=attempt, tries=0, not_before=0.0) for run, attempt in plan
+        )
+        self._left_of_task.update(due.planned.trial.task_id for due in self._waiting)
+        # Leaving the pool waits for what is running, also when something went wrong: its records are kept.
+        with ThreadPoolExecutor(self._pace.jobs, thread_name_prefix="trial") as threads:
+            try:
+                while self._running or (self._stop is None and (self._waiting or self._retries)):
+                    self._fill(threads)
+                    self._collect()
+            except Exception as fault:
+                self._listen(note_event(f"{fault}{self._what_still_runs()}", EventKind.STOPPED))
+                raise
+        return self._stop or (EndReason.INCOMPLETE if self._without_result else EndReason.DONE)
+
+    def _fill(self, threads: ThreadPoolExecutor) -> None:
+        while len(self._running) < self._pace.jobs and self._may_start():
+            queue = self._next_queue()
+            if not queue:
+                return
+            if not self._budget.reserve():
+                if not self._running:  # otherwise wait: what is running may come out cheaper than its worst
+                    self._halt(EndReason.BUDGET)
+                return
+            due = queue[0]
+            del queue[0]
+            self._running[threads.submit(self._make, due.planned, due.attempt)] = due
+            self._listen(trial_event(due.planned.trial, EventKind.STARTED, f"attempt {due.attempt}"))
+
+    def _may_start(self) -> bool:
+        return self._stop is None and not self._drain.is_set() and monotonic() >= self._paused_until
+
+    def _next_queue(self) -> deque[QueuedAttempt] | list[QueuedAttempt]:
+        """Where the next run comes from: a retry whose time has come, so that blocks stay together; else the plan."""
+        return self._retries if self._retries and self._retries[0].not_before <= monotonic() else self._waiting
+
+    def _collect(self) -> None:
+        if self._drain.is_set():
+            self._halt(EndReason.INTERRUPTED)
+        if not self._running:
+            self._drain.wait(POLL_SECONDS)
+            return
+        done, _ = wait(self._running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+        for future in done:
+            self._finish(self._running.pop(future), future.result())
+
+    def _finish(self, due: QueuedAttempt, made: FinishedAttempt) -> None:
+        record = made.record
+        self._budget.settle(amount_paid(record))
+        self._listen(finished_event(record))
+        if made.retry_after_seconds is not None:
+            self._pause(made.retry_after_seconds)
+        if record.status in EXCLUDED_STATUSES and self._drain.is_set():
+            self._halt(EndReason.INTERRUPTED)
+        elif record.status is Status.INFRA_ERROR and made.may_retry and self._may_try_again(due):
+            self._retry(due, record.status_detail)
+        else:
+            self._close(due, has_result=record.status not in EXCLUDED_STATUSES)
+
+    def _may_try_again(self, due: QueuedAttempt) -> bool:
+        return due.tries < self._pace.retries and self._stop is None
+
+    def _close(self, due: QueuedAttempt, *, has_result: bool) -> None:
+        self._without_result += not has_result
+        task = due.planned.trial.task_id
+        self._left_of_task[task] -= 1
+        if self._decided is not None and self._stop is None and not self._left_of_task[task]:
+            still_open = {name for name, left in self._left_of_task.items() if left}
+            if self._decided(still_open):
+                self._halt(EndReason.DECIDED)
+
+    def _retry(self, due: QueuedAttempt, why: str | None) -> None:
+        pause = min(self._pace.first_backoff_seconds * 2**due.tries, self._pace.longest_backoff_seconds)
+        # Jitter, so that many runs that failed together do not come back together.
+        pause *= random.uniform(0.5, 1.0)
+        again = QueuedAttempt(
+            planned=due.planned, attempt=due.attempt + 1, tries=due.tries + 1, not_before=monotonic() + pause
+        )
+        self._retries = sorted([*self._retries, again], key=lambda waiting: waiting.not_before)
+        detail = f"again in {pause:.1f} s: {why or 'infrastructure failed'}"
+        self._listen(trial_event(due.planned.trial, EventKind.RETRYING, detail))
+
+    def _pause(self, seconds: float) -> None:
+        self._paused_until = max(self._paused_until, monotonic() + seconds)
+        detail = f"the model asks for a pause of {seconds:.0f} s; nothing new starts before"
+        self._listen(note_event(detail, EventKind.PAUSED))
+
+    def _halt(self, reason: EndReason) -> None:
+        if self._stop is None:
+            self._stop = reason
+            self._listen(
+                note_event(f"nothing more is started: {reason.value}{self._what_still_runs()}", EventKind.STOPPED)
+            )
+
+    def _what_still_runs(self) -> str:
+        return f"; {len(self._running)} running will be finished" if self._running else ""

@@ -1,0 +1,99 @@
+"""Budgets: a run or a judge call starts only when the worst it could cost is still affordable.
+
+`JudgeBudget` holds one budget per judge and one for all of them.
+"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+_ROUNDING = 1e-9
+"""Sums of cents are not exact; a difference this small is nobody's money."""
+
+
+class Budget:
+    """Counts what was spent and what running trials may still spend. Without a cap everything is affordable.
+
+    A run whose cost nobody knows counts at its cap or, where there is none, at the dearest run so far: an unknown is
+    not free. Where not even that is known, a first run may try; once its cost is unknown too, nothing is affordable.
+    """
+
+    def __init__(self, cap_usd: float | None, run_cap_usd: float | None, earlier: Iterable[float | None] = ()) -> None:
+        self._cap = cap_usd
+        self._run_cap = run_cap_usd
+        self._known = 0.0
+        self._unknown = 0
+        self._dearest: float | None = None
+        self._reserved = 0
+        for cost_usd in earlier:
+            self._count(cost_usd)
+
+    @property
+    def worst_run_usd(self) -> float | None:
+        """The cap of a single run, or the dearest seen where there is none."""
+        return self._dearest if self._run_cap is None else self._run_cap
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether runs were paid for and nothing tells how much they can have cost."""
+        return self._unknown > 0 and self.worst_run_usd is None
+
+    def reserve(self) -> bool:
+        """Set the worst cost of one run aside; False when it is not there."""
+        if self._cap is not None and not self._affords_one_more(self._cap):
+            return False
+        self._reserved += 1
+        return True
+
+    def settle(self, cost_usd: float | None) -> None:
+        """Replace what was set aside by what it came to."""
+        self._reserved -= 1
+        self._count(cost_usd)
+
+    def _affords_one_more(self, cap_usd: float) -> bool:
+        worst = self.worst_run_usd
+        if worst is None:
+            return not self._unknown
+        return self._known + worst * (self._unknown + self._reserved + 1) <= cap_usd + _ROUNDING
+
+    def _count(self, cost_usd: float | None) -> None:
+        if cost_usd is None:
+            self._unknown += 1
+            return
+        self._known += cost_usd
+        self._dearest = max(self._dearest or 0.0, cost_usd) or None
+
+
+class Affordability(StrEnum):
+    """Whether one more question can be paid for, and whose money is gone if not."""
+
+    YES = "yes"
+    JUDGE_IS_OUT = "judge_is_out"
+    ALL_ARE_OUT = "all_are_out"
+
+
+class JudgeBudget:
+    """A question is asked only when the worst that it could cost is still there, for the judge and for all.
+
+    `caps` are the judges' own, by name; `earlier` is what their judgments so far came to, None where nobody knows.
+    """
+
+    def __init__(
+        self, cap_usd: float | None, caps: Mapping[str, float | None], earlier: Mapping[str, Iterable[float | None]]
+    ) -> None:
+        paid = {name: list(costs) for name, costs in earlier.items()}
+        self._all = Budget(cap_usd, None, [cost for costs in paid.values() for cost in costs])
+        self._own = {name: Budget(cap, None, paid.get(name, ())) for name, cap in caps.items()}
+
+    def reserve(self, judge: str) -> Affordability:
+        """Set the worst cost of one question aside."""
+        if not self._own[judge].reserve():
+            return Affordability.JUDGE_IS_OUT
+        if not self._all.reserve():
+            self._own[judge].settle(0.0)
+            return Affordability.ALL_ARE_OUT
+        return Affordability.YES
+
+    def settle(self, judge: str, cost_usd: float | None) -> None:
+        """Replace what was set aside by what it came to."""
+        self._own[judge].settle(cost_usd)
+        self._all.settle(cost_usd)

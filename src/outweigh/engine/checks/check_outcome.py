@@ -1,0 +1,153 @@
+"""What one check came to, and the case counts read from test reports (JUnit XML, CTRF JSON).
+
+A report was written by a process that ran the agent's code, so it is read as hostile: bounded, without document
+types or entities, without building a tree.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+import msgspec
+
+from outweigh.model.run_record import CheckResult
+from outweigh.model.task import Check
+
+REPORT_LIMIT = 16 * 1024 * 1024
+_FAULTS = frozenset({"failure", "error"})
+_NOT_RUN = frozenset({"skipped", "disabled"})
+_CTRF_NOT_RUN = frozenset({"skipped", "pending"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseCounts:
+    """What a report says. Skipped cases are in neither of the other counts: they asserted nothing."""
+
+    passed: int
+    total: int
+    skipped: int
+
+
+class UnreadableReportError(ValueError):
+    """The content is no report that can be read."""
+
+
+def read_test_report(content: bytes) -> CaseCounts:
+    """Count the cases; the format is told by the first character."""
+    if len(content) > REPORT_LIMIT:
+        raise UnreadableReportError(f"the report is larger than {REPORT_LIMIT} bytes")
+    bare = content.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return _ctrf(bare) if bare.startswith(b"{") else _junit(content)
+
+
+class _JUnitCounter:
+    """Counts as elements go by: a case is faulty or skipped by what stands directly in it."""
+
+    def __init__(self) -> None:
+        self.path: list[str] = []
+        self.passed = self.total = self.skipped = 0
+        self.faulty = self.left_out = False
+
+    def start(self, name: str, _attributes: object) -> None:
+        tag = name.rpartition(":")[2]
+        if not self.path and tag not in ("testsuites", "testsuite"):
+            raise UnreadableReportError(f"the report starts with <{tag[:40]}>, not with <testsuites> or <testsuite>")
+        if tag == "testcase":
+            if "testcase" in self.path:
+                raise UnreadableReportError("the report has a <testcase> within a <testcase>")
+            self.faulty = self.left_out = False
+        elif self.path and self.path[-1] == "testcase":
+            self.faulty |= tag in _FAULTS
+            self.left_out |= tag in _NOT_RUN
+        self.path.append(tag)
+
+    def end(self, _name: str) -> None:
+        if self.path.pop() != "testcase":
+            return
+        # A case that is skipped and faulty at once broke while it was being skipped or cleared up.
+        if self.left_out and not self.faulty:
+            self.skipped += 1
+            return
+        self.total += 1
+        self.passed += not self.faulty
+
+
+def _junit(content: bytes) -> CaseCounts:
+    counter = _JUnitCounter()
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = counter.start
+    parser.EndElementHandler = counter.end
+    parser.StartDoctypeDeclHandler = _refuse_doctype
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as fault:
+        raise UnreadableReportError(f"the report is not XML: {fault}") from None
+    return CaseCounts(passed=counter.passed, total=counter.total, skipped=counter.skipped)
+
+
+def _refuse_doctype(*_declaration: object) -> None:
+    raise UnreadableReportError("the report declares a document type, which could pull in entities")
+
+
+class _CtrfTest(msgspec.Struct):
+    status: str
+
+
+class _CtrfResults(msgspec.Struct):
+    tests: list[_CtrfTest]
+
+
+class _Ctrf(msgspec.Struct):
+    results: _CtrfResults
+
+
+def _ctrf(content: bytes) -> CaseCounts:
+    """Cases are counted one by one; a summary that says something else is not believed."""
+    try:
+        report = msgspec.json.decode(content, type=_Ctrf)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        raise UnreadableReportError(f"the report is not CTRF: {fault}") from None
+    statuses = [test.status for test in report.results.tests]
+    skipped = sum(status in _CTRF_NOT_RUN for status in statuses)
+    return CaseCounts(passed=statuses.count("passed"), total=len(statuses) - skipped, skipped=skipped)
+
+
+CHECK_DETAIL_LIMIT = 500
+CHECK_OUTPUT_LIMIT = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOutcome:
+    """`passed` is None when nobody can tell; `output` is what is worth keeping beside the record, by suffix."""
+
+    passed: bool | None
+    detail: str | None = None
+    exit_code: int | None = None
+    cases: CaseCounts | None = None
+    output: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def to_check_result(check: Check, outcome: CheckOutcome) -> CheckResult:
+    """The stored form. Counts that do not decide the outcome are left out, as the record demands."""
+    cases = outcome.cases
+    if cases is not None and not _counts_agree(cases, outcome.passed):
+        cases = None
+    return CheckResult(
+        name=check.name,
+        required=check.required,
+        passed=outcome.passed,
+        cases_passed=None if cases is None else cases.passed,
+        cases_total=None if cases is None else cases.total,
+        exit_code=outcome.exit_code,
+        detail=None if outcome.detail is None else outcome.detail[:CHECK_DETAIL_LIMIT],
+    )
+
+
+def bound_output(content: bytes) -> bytes:
+    """The end of an output: that is where failures are explained."""
+    left_out = len(content) - CHECK_OUTPUT_LIMIT
+    return content if left_out <= 0 else b"[%d bytes left out]\n" % left_out + content[-CHECK_OUTPUT_LIMIT:]
+
+
+def _counts_agree(cases: CaseCounts, passed: bool | None) -> bool:
+    return cases.total > 0 and passed is (cases.passed == cases.total)

@@ -1,0 +1,181 @@
+"""Checks that look at content: a file the agent left, a JSON value in it, or the agent's final answer.
+
+Regular expressions over an agent's text run in a process of their own: a search cannot be interrupted from within,
+and blocks all other threads.
+"""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from subprocess import TimeoutExpired
+from typing import Any
+
+import msgspec
+
+from outweigh.engine.checks import untrusted_files
+from outweigh.engine.checks.check_outcome import CheckOutcome
+from outweigh.errors import EvidenceError
+from outweigh.judging.material import TRAJECTORY_ARTIFACT
+from outweigh.model.task import AnswerContainsCheck, FileContainsCheck, FileExistsCheck, JsonValueCheck
+from outweigh.process import run_process
+from outweigh.transcript.atif import content_text
+from outweigh.transcript.trajectory_file import read_trajectory
+
+SEARCH_SECONDS = 10.0
+_FOUND, _NOT_FOUND = 10, 11
+_SEARCH_PROGRAM = f"""
+import re, sys
+data = sys.stdin.buffer.read()
+length = int.from_bytes(data[:8], "big")
+pattern, text = data[8 : 8 + length].decode(), data[8 + length :].decode("utf-8", "replace")
+sys.exit({_FOUND} if re.search(pattern, text) else {_NOT_FOUND})
+"""
+
+
+class UnfinishedSearchError(Exception):
+    """Nobody can tell whether the text matches."""
+
+
+def bounded_search(pattern: str, content: bytes, seconds: float = SEARCH_SECONDS) -> bool:
+    """Whether the pattern matches anywhere."""
+    encoded = pattern.encode()
+    try:
+        done = run_process(
+            [sys.executable, "-I", "-S", "-c", _SEARCH_PROGRAM],
+            environment={},
+            stdin=len(encoded).to_bytes(8, "big") + encoded + content,
+            timeout_seconds=seconds,
+        )
+    except TimeoutExpired:
+        raise UnfinishedSearchError(f"the search for {pattern!r} was not done after {seconds:g} s") from None
+    if done.returncode not in (_FOUND, _NOT_FOUND):
+        raise UnfinishedSearchError(f"the search for {pattern!r} broke; is it a regular expression of Python?")
+    return done.returncode == _FOUND
+
+
+SEARCHED_BYTES = 1024 * 1024
+JSON_LIMIT = 16 * 1024 * 1024
+
+
+def check_file_exists(check: FileExistsCheck, root: Path) -> CheckOutcome:
+    """Passed when there is a plain file."""
+    return (
+        CheckOutcome(passed=True) if untrusted_files.read_file(root, check.path, 0) is not None else _absent(check.path)
+    )
+
+
+def check_file_contains(check: FileContainsCheck, root: Path) -> CheckOutcome:
+    """Passed when the text, or a match, is in the file's first mebibyte; further nobody looks."""
+    content = untrusted_files.read_file(root, check.path, SEARCHED_BYTES)
+    if content is None:
+        return _absent(check.path)
+    try:
+        found = (check.text is None or check.text.encode() in content) and (
+            check.regex is None or bounded_search(check.regex, content)
+        )
+    except UnfinishedSearchError as fault:
+        return CheckOutcome(passed=None, detail=f"{check.path!r}: {fault}")
+    return CheckOutcome(passed=found, detail=None if found else _not_found(check, content))
+
+
+def check_json_value(check: JsonValueCheck, root: Path) -> CheckOutcome:
+    """Passed when the value at the dotted path is the expected one; 1 and 1.0 are equal, 1 and true are not."""
+    content = untrusted_files.read_file(root, check.path, JSON_LIMIT + 1)
+    if content is None:
+        return _absent(check.path)
+    if len(content) > JSON_LIMIT:
+        return CheckOutcome(passed=False, detail=f"{check.path!r} is larger than {JSON_LIMIT} bytes")
+    try:
+        value = _value_at(msgspec.json.decode(content), check.at)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        return CheckOutcome(passed=False, detail=f"{check.path!r} is not JSON: {fault}")
+    except LookupError as fault:
+        return CheckOutcome(passed=False, detail=f"{check.path!r}: {fault.args[0]}")
+    expected = msgspec.to_builtins(check.equals)
+    if _equal(value, expected):
+        return CheckOutcome(passed=True)
+    return CheckOutcome(
+        passed=False, detail=f"{check.path!r}: {check.at} is {_short(value)}, expected {_short(expected)}"
+    )
+
+
+def _absent(path: str) -> CheckOutcome:
+    return CheckOutcome(passed=False, detail=f"there is no file {path!r}")
+
+
+def _not_found(check: FileContainsCheck, content: bytes) -> str:
+    place = f"the first {SEARCHED_BYTES} bytes of " if len(content) == SEARCHED_BYTES else ""
+    wanted = f"the text {check.text!r}" if check.regex is None else f"a match of {check.regex!r}"
+    return f"{place}{check.path!r} does not contain {wanted}"
+
+
+def _value_at(value: Any, path: str) -> Any:
+    for part in path.split(".") if path else ():
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isascii() and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            raise LookupError(f"there is no {part!r} on the way to {path}")
+    return value
+
+
+def _equal(found: Any, expected: Any) -> bool:
+    if isinstance(found, bool) or isinstance(expected, bool):
+        return found is expected
+    if isinstance(found, dict) and isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(_equal(found[key], expected[key]) for key in found)
+    if isinstance(found, list) and isinstance(expected, list):
+        return len(found) == len(expected) and all(map(_equal, found, expected))
+    return bool(found == expected)
+
+
+def _short(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 100 else f"{text[:100]}…"
+
+
+STDOUT_ARTIFACT = "stdout.txt"
+"""All that a command line says, which keeps no trajectory."""
+SEARCHED_CHARACTERS = 1024 * 1024
+"""How much of the end of an answer is searched; what may stand before it, nobody knows."""
+
+
+def final_answer(artifacts: Mapping[str, bytes]) -> str | None:
+    """The last words of the agent in its trajectory, or what it printed; None where neither was kept."""
+    if artifacts.get(TRAJECTORY_ARTIFACT):
+        return _last_message(artifacts[TRAJECTORY_ARTIFACT])
+    printed = artifacts.get(STDOUT_ARTIFACT)
+    return None if printed is None else printed.decode(errors="replace")
+
+
+def check_answer_contains(check: AnswerContainsCheck, answer: str | None) -> CheckOutcome:
+    """Passed when the text, or a match, is in the answer; with `absent`, when it is not."""
+    if answer is None:
+        return CheckOutcome(passed=None, detail="nobody kept what the agent said")
+    said = answer[-SEARCHED_CHARACTERS:]
+    try:
+        found = (check.text is None or check.text in said) and (
+            check.regex is None or bounded_search(check.regex, said.encode("utf-8", "replace"))
+        )
+    except UnfinishedSearchError as fault:
+        return CheckOutcome(passed=None, detail=f"the answer: {fault}")
+    if not found and len(said) < len(answer):
+        return CheckOutcome(
+            passed=None, detail=f"nobody looked further than the last {SEARCHED_CHARACTERS:,} letters of the answer"
+        )
+    if found is not check.absent:
+        return CheckOutcome(passed=True)
+    wanted = repr(check.text) if check.regex is None else f"a match of {check.regex!r}"
+    return CheckOutcome(passed=False, detail=f"{wanted} is {'in' if found else 'not in'} what the agent said last")
+
+
+def _last_message(trajectory: bytes) -> str | None:
+    """None where it cannot be read; empty where the agent never said a word. A sub-agent's word is not the agent's."""
+    try:
+        steps = read_trajectory(trajectory).steps
+    except EvidenceError:
+        return None
+    own = (step for step in reversed(steps) if step.source == "agent" and step.sub_agent is None)
+    words = (content_text(step.message).strip() for step in own)
+    return next(filter(None, words), "")

@@ -1,0 +1,141 @@
+"""A whole experiment.
+
+What is done, what is left, and running it until it is complete, out of budget, interrupted or decided.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Event as Signal
+
+from outweigh.compare.comparison import compare_arms
+from outweigh.compare.evidence import Evidence, gather
+from outweigh.engine.attempt import EngineDeps, close_abandoned_attempt, run_attempt
+from outweigh.engine.batch import Batch, BatchSettings, EndReason, IsDecided
+from outweigh.engine.budget import Budget
+from outweigh.engine.events import EventListener, note_event
+from outweigh.engine.trial_plan import PlannedRun
+from outweigh.model.codec import Attempt, LocatedRecord
+from outweigh.model.pricing import PriceTables
+from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord, amount_paid
+from outweigh.model.suite import SuiteSpec
+from outweigh.ports.stores import RunStore
+from outweigh.score.objective import passed
+from outweigh.verdict.decision import Decision
+from outweigh.verdict.evidence_policy import weigh_evidence
+from outweigh.verdict.evidence_settings import MINIMUM_TASKS, evidence_settings
+
+FIRST_BACKOFF_SECONDS = 1.0
+LONGEST_BACKOFF_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentProgress:
+    """Where an experiment stands: planned trials that count already, and those that are still to do.
+
+    `left` has the number of each trial's next attempt; `paid` is what every attempt came to, None where nobody knows.
+    `lost` counts the arms and reasons of trials that were attempted and have no result.
+    """
+
+    done: Mapping[str, int]
+    passed: Mapping[str, int]
+    left: tuple[tuple[PlannedRun, int], ...]
+    paid: tuple[float | None, ...]
+    lost: Mapping[tuple[str, str], int]
+
+    @property
+    def spent_usd(self) -> float:
+        """Dollars of all attempts whose cost is known."""
+        return sum(cost for cost in self.paid if cost is not None)
+
+
+def close_abandoned_attempts(
+    shop: EngineDeps, plan: Sequence[PlannedRun], abandoned: Sequence[Attempt], listen: EventListener
+) -> None:
+    """Close what a killed engine left open, so that every attempt has its record."""
+    planned = {_trial_key(run): run for run in plan}
+    for attempt in abandoned:
+        run = planned.get((attempt.trial.task_id, attempt.trial.arm, attempt.trial.repeat))
+        if run is not None:
+            close_abandoned_attempt(shop, run, attempt.attempt)
+            listen(note_event(f"{attempt.run_id} was cut short by the end of an earlier engine"))
+
+
+def experiment_progress(plan: Sequence[PlannedRun], store: RunStore) -> ExperimentProgress:
+    """What is there, and what is left: trials without a record that counts."""
+    finished = store.finished()
+    done, passes = Counter[str](), Counter[str]()
+    lost = Counter[tuple[str, str]]()
+    left: list[tuple[PlannedRun, int]] = []
+    for run in plan:
+        attempts = finished.get(_trial_key(run), ())
+        counted = next((record for record in attempts if record.status not in EXCLUDED_STATUSES), None)
+        if counted is None:
+            left.append((run, max((record.attempt for record in attempts), default=0) + 1))
+            lost.update((run.trial.arm, _status_text(record)) for record in attempts[-1:])
+        else:
+            done[run.trial.arm] += 1
+            passes[run.trial.arm] += passed(counted).value == 1
+    paid = tuple(amount_paid(record) for attempts in finished.values() for record in attempts)
+    return ExperimentProgress(done=done, passed=passes, left=tuple(left), paid=paid, lost=lost)
+
+
+def _status_text(record: RunRecord) -> str:
+    return record.status.value if record.status_detail is None else f"{record.status.value}, {record.status_detail}"
+
+
+def run_experiment(
+    shop: EngineDeps,
+    spec: SuiteSpec,
+    progress: ExperimentProgress,
+    *,
+    jobs: int,
+    budget: Budget,
+    decided: IsDecided | None,
+    drain: Signal,
+    listen: EventListener,
+) -> EndReason:
+    """Run what is left."""
+    batch = Batch(
+        make=lambda planned, number: run_attempt(shop, planned, number),
+        pace=BatchSettings(
+            jobs=jobs,
+            retries=spec.limits.retries,
+            first_backoff_seconds=FIRST_BACKOFF_SECONDS,
+            longest_backoff_seconds=LONGEST_BACKOFF_SECONDS,
+        ),
+        budget=budget,
+        drain=drain,
+        listen=listen,
+        decided=decided,
+    )
+    return batch.run(progress.left)
+
+
+def sequential_decision(spec: SuiteSpec, store: RunStore, tasks: Collection[str], prices: PriceTables) -> IsDecided:
+    """Whether every candidate is decided at the sequential boundary; tasks count whole, and come in random order."""
+    settings = evidence_settings(gates=spec.policy.gates, margins=spec.policy.margins, planned_tasks=max(2, len(tasks)))
+    candidates = [name for name in spec.arms if name != spec.baseline]
+
+    def decided(still_open: Collection[str]) -> bool:
+        whole = set(tasks) - set(still_open)
+        if len(whole) < MINIMUM_TASKS:
+            return False
+        evidence = evidence_of_tasks(store, whole, prices)
+        if not evidence.arms.keys() >= spec.arms.keys():
+            return False
+        comparisons = [compare_arms(evidence, spec.baseline, name) for name in candidates]
+        return all(weighed.decision is not Decision.INCONCLUSIVE for weighed in weigh_evidence(comparisons, settings))
+
+    return decided
+
+
+def evidence_of_tasks(store: RunStore, tasks: Collection[str], prices: PriceTables) -> Evidence:
+    """The store's records of these tasks as evidence, as `outweigh verdict` would read them."""
+    records = (record for (task, _, _), attempts in store.finished().items() if task in tasks for record in attempts)
+    located = (LocatedRecord(record, "store", number) for number, record in enumerate(records, start=1))
+    return gather(located, prices=prices)
+
+
+def _trial_key(run: PlannedRun) -> tuple[str, str, int]:
+    return run.trial.task_id, run.trial.arm, run.trial.repeat

@@ -1,0 +1,201 @@
+"""What happens to an attempt after the agent has ended.
+
+Metered figures replace reported ones, and a run that did not have its arm's set-up is excluded.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from outweigh.engine.run_draft import RunDraft, unknown_outcome
+from outweigh.engine.setup_check import ExpectedSetup, check_setup
+from outweigh.errors import quote_names
+from outweigh.model.failure import Failure, FailureKind
+from outweigh.model.run_record import EXCLUDED_STATUSES, Status
+from outweigh.model.usage import (
+    NO_USAGE,
+    UNKNOWN_COST,
+    Component,
+    ComponentTokens,
+    Cost,
+    CostProvenance,
+    Metering,
+    ReportedUsage,
+    Usage,
+    unmetered_use,
+)
+from outweigh.ports.agents import AttemptOutcome
+from outweigh.ports.gateways import MeteredCalls, ModelCall
+
+_FIRST_ERROR_STATUS = 400
+"""An answer with this status or a higher one is an error, and providers do not charge for those."""
+
+USAGE_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeteredOutcome:
+    """An outcome with measured figures, how they were measured, and what the agent itself said."""
+
+    outcome: AttemptOutcome
+    metering: Metering
+    reported: ReportedUsage
+
+
+def apply_metering(said: AttemptOutcome, account: MeteredCalls) -> MeteredOutcome:
+    """Put the account of a run in the place of what its agent said about tokens, dollars and failures."""
+    metering = _metering(account.calls)
+    reported = ReportedUsage(usage=said.usage, cost_usd=said.cost.usd, requests=said.request_count)
+    beyond = unmetered_use(metering, reported)
+    usage = _usage(account.calls) if beyond is None else NO_USAGE
+    status, detail, failure = _final_status(said, account.calls)
+    went_around = beyond and f"the agent reports {beyond}; tokens and cost are unknown"
+    doubts = (
+        went_around,
+        _disagreement(said, usage, len(account.calls)),
+        _cut_streams(account.calls),
+        _unserved(status, account.unserved),
+    )
+    outcome = replace(
+        said,
+        status=status,
+        status_detail=detail,
+        failure=failure,
+        retry_after_seconds=said.retry_after_seconds if failure is None else failure.retry_after_seconds,
+        usage=usage,
+        cost=_cost(account) if beyond is None else UNKNOWN_COST,
+        components=_components(account.calls) or said.components,
+        warnings=(*said.warnings, *filter(None, doubts)),
+    )
+    return MeteredOutcome(outcome=outcome, metering=metering, reported=reported)
+
+
+def _usage(calls: Sequence[ModelCall]) -> Usage:
+    """The sum over requests; a part that one answer left unknown is unknown."""
+    return Usage(**{part: _sum(getattr(_charged(call), part) for call in calls) for part in USAGE_FIELDS})
+
+
+def _charged(call: ModelCall) -> Usage:
+    nothing = Usage(input_tokens=0, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0)
+    return nothing if _is_free(call) else call.usage
+
+
+def _is_free(call: ModelCall) -> bool:
+    """Whether nothing can have been charged: an error instead of an answer, or nobody who answered."""
+    if call.http_status is not None and call.http_status >= _FIRST_ERROR_STATUS:
+        return True
+    return call.failure is not None and call.failure.kind is FailureKind.CONNECTION_REFUSED
+
+
+def _sum(amounts: Iterable[int | None]) -> int | None:
+    total = 0
+    for amount in amounts:
+        if amount is None:
+            return None
+        total += amount
+    return total
+
+
+def _cost(account: MeteredCalls) -> Cost:
+    """Metered tokens at list prices. Under the gateway's address an agent's own dollars are a guess: never taken."""
+    charged = [call.cost_usd for call in account.calls if not _is_free(call)]
+    if any(usd is None for usd in charged):
+        return UNKNOWN_COST
+    usd = sum(usd or 0.0 for usd in charged)
+    return Cost(usd=usd, provenance=CostProvenance.METERED, price_table=account.price_table)
+
+
+def _metering(calls: Sequence[ModelCall]) -> Metering:
+    by_model: dict[str, list[ModelCall]] = defaultdict(list)
+    for call in calls:
+        if not _is_free(call):
+            by_model[call.model or call.requested_model or "unknown"].append(call)
+    waits = [wait for call in calls if (wait := call.time_to_first_token_seconds) is not None]
+    return Metering(
+        requests=len(calls),
+        failed_requests=sum(call.failure is not None for call in calls),
+        models={name: _usage(group) for name, group in by_model.items()},
+        time_to_first_token_seconds=median(waits) if waits else None,
+        model_seconds=sum(call.duration_seconds for call in calls),
+    )
+
+
+def _components(calls: Sequence[ModelCall]) -> tuple[ComponentTokens, ...]:
+    sent: dict[Component, int] = defaultdict(int)
+    got: dict[Component, int] = defaultdict(int)
+    for line in (line for call in calls for line in call.components):
+        sent[line.component] += line.input_tokens
+        got[line.component] += line.output_tokens
+    return tuple(
+        ComponentTokens(component=component, input_tokens=sent[component], output_tokens=got[component])
+        for component in Component
+        if component in sent
+    )
+
+
+def _final_status(said: AttemptOutcome, calls: Sequence[ModelCall]) -> tuple[Status, str | None, Failure | None]:
+    """Agents misread and hide what a model answered; the answers themselves settle how a run ended."""
+    as_said = said.status, said.status_detail, said.failure
+    if (capped := _first_failure(calls, FailureKind.BUDGET_REACHED)) is not None:
+        return Status.BUDGET_EXCEEDED, capped.detail, capped
+    if (fault := _last_failure(calls)) is None or fault.kind.status is not Status.INFRA_ERROR:
+        return as_said
+    # A run out of time is excused only if no model ever answered it: else slow arms would lose their timeouts.
+    excused = said.status in (Status.AGENT_ERROR, Status.COMPLETED, Status.INFRA_ERROR) or (
+        said.status is Status.TIMEOUT and all(call.failure is not None for call in calls)
+    )
+    return (Status.INFRA_ERROR, f"{fault.kind.value}: {fault.detail}", fault) if excused else as_said
+
+
+def _first_failure(calls: Sequence[ModelCall], kind: FailureKind) -> Failure | None:
+    return next((call.failure for call in calls if call.failure is not None and call.failure.kind is kind), None)
+
+
+def _last_failure(calls: Sequence[ModelCall]) -> Failure | None:
+    """The failure of the last request that did the work; small requests on the side offer no tools."""
+    working = [call for call in calls if call.tools] or calls
+    return max(working, key=lambda call: call.started_at_seconds).failure if working else None
+
+
+def _disagreement(said: AttemptOutcome, usage: Usage, requests: int) -> str | None:
+    """What the agent says otherwise than was measured."""
+    pairs = [(part, getattr(said.usage, part), getattr(usage, part)) for part in USAGE_FIELDS]
+    wrong = [
+        f"{theirs:,} {part.replace('_', ' ')} against {ours:,}"
+        for part, theirs, ours in pairs
+        if theirs is not None and ours is not None and theirs != ours
+    ]
+    if not wrong:
+        return None
+    counted = (
+        "" if said.request_count in (None, requests) else f" (it counts {said.request_count} of {requests} requests)"
+    )
+    return f"the agent reports {' and '.join(wrong)} metered{counted}; the metered figures are used"
+
+
+def _cut_streams(calls: Sequence[ModelCall]) -> str | None:
+    cut = sum(call.failure is not None and call.failure.kind is FailureKind.CUT_STREAM for call in calls)
+    return f"{cut} answers broke off before their usage was told, so the run's tokens are unknown" if cut else None
+
+
+def _unserved(status: Status, unserved: Sequence[str]) -> str | None:
+    """What may explain a failure. Agents that got on without it have asked in passing, as most do."""
+    if status is Status.COMPLETED or not unserved:
+        return None
+    return f"the agent asked for what the gateway does not serve: {quote_names(unserved)}"
+
+
+def finish_attempt(draft: RunDraft, watch: ExpectedSetup) -> None:
+    """Put measured figures in the place of reported ones, and throw out a run that was not its arm's."""
+    outcome = draft.outcome or unknown_outcome(draft.arm)
+    if draft.account is not None:
+        found = apply_metering(outcome, draft.account)
+        outcome, draft.metering, draft.reported = found.outcome, found.metering, found.reported
+        if draft.account.bodies:
+            draft.artifacts["model-traffic.jsonl"] = draft.account.bodies
+    proof = check_setup(draft.arm, watch, outcome.loaded, draft.account)
+    outcome = replace(outcome, loaded=proof.loaded)
+    if proof.faults and outcome.status not in EXCLUDED_STATUSES:
+        outcome = replace(outcome, status=Status.ARM_NOT_APPLIED, status_detail="; ".join(proof.faults))
+    draft.outcome = outcome

@@ -1,0 +1,201 @@
+"""Loads arms from what a suite says about them.
+
+Inherited settings, and every file they lay into a workspace, from the suite's folder or from a git revision.
+"""
+
+import stat
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from outweigh.engine.tree_digest import paths_below, refuse_link_out
+from outweigh.errors import UsageError
+from outweigh.model.agent_files import (
+    AgentFileLocations,
+    ConfigurationKind,
+    configuration_kind,
+    file_locations_of,
+    imported_paths,
+)
+from outweigh.model.arm import Arm, ArmOrigin, ArmSpec, OverlayFile
+from outweigh.model.parse import inherit
+from outweigh.ports.workspaces import RevisionFile, Revisions
+
+_IMPORT_STEPS = 5
+"""How far agents follow files that bring in files."""
+
+
+def revision_origin(spec: ArmSpec, revisions: Revisions, where: str) -> ArmOrigin | None:
+    """Where an arm's files come from; None where they do not come from git."""
+    if spec.from_git is None:
+        if spec.git_folder is not None or spec.git_paths:
+            raise UsageError(f"{where}: git_folder and git_paths go with from_git; name a branch, a tag or a commit.")
+        return None
+    for path in (spec.git_folder or ".", *spec.git_paths):
+        if ".." in PurePosixPath(path).parts or path.startswith("/"):
+            raise UsageError(f"{where}: {path!r} leads out of the repository; write a path within it.")
+    folder = str(PurePosixPath(spec.git_folder or "."))
+    return ArmOrigin(ref=spec.from_git, commit=revisions.commit(spec.from_git), folder=folder)
+
+
+def revision_files(
+    origin: ArmOrigin, agent: str, more: Iterable[str], revisions: Revisions
+) -> tuple[RevisionFile, ...]:
+    """What this agent reads: the files in its own places, those named besides, and those that its words bring in."""
+    named = tuple(str(PurePosixPath(path)) for path in more)
+    found: dict[str, RevisionFile] = {}
+    brought_in: set[str] = set()
+
+    def wanted(path: str) -> bool:
+        besides = any(path == place or path.startswith(f"{place}/") for place in named)
+        return path in brought_in or besides or configuration_kind(path, agent) is not None
+
+    for _ in range(_IMPORT_STEPS):
+        found = {file.path: file for file in revisions.files(origin.commit, origin.folder, wanted)}
+        brought = {path for file in found.values() if _has_imports(file, agent, brought_in) for path in _imported(file)}
+        if brought <= brought_in | found.keys():
+            break
+        brought_in |= brought
+    return tuple(found.values())
+
+
+def _has_imports(file: RevisionFile, agent: str, imported: set[str]) -> bool:
+    return file.path in imported or configuration_kind(file.path, agent) is ConfigurationKind.INSTRUCTIONS
+
+
+def _imported(file: RevisionFile) -> Iterable[str]:
+    folder = PurePosixPath(file.path).parent
+    for path in imported_paths(file.content.decode(errors="replace")):
+        place = folder / path
+        if ".." not in place.parts:
+            yield str(place)
+
+
+SKILL_FILE = "SKILL.md"
+FILE_OPTIONS = ("script", "runs")
+"""Options of agents that name a file of the suite's folder."""
+
+
+class ArmFiles:
+    """Reads files of a suite's folder and keeps what it read, so that what is laid is what was hashed."""
+
+    def __init__(self, folder: Path, revisions: Revisions | None = None) -> None:
+        self._folder = folder
+        self._revisions = revisions
+        self.contents: dict[str, bytes] = {}
+        self.origins: dict[str, ArmOrigin] = {}
+
+    def keep(self, path: str, content: bytes, *, executable: bool = False) -> OverlayFile:
+        """Remember a content and name the place where it is to be laid."""
+        digest = sha256(content).hexdigest()
+        self.contents[digest] = content
+        return OverlayFile(path=path, sha256=digest, executable=executable)
+
+    def folder(self, path: str, where: str) -> Path:
+        """A folder that the suite names."""
+        place = (self._folder / path).resolve()
+        if not place.is_dir():
+            raise UsageError(f"{where}: there is no folder {place}.")
+        return place
+
+    def file(self, path: object, where: str) -> Path:
+        """A file that the suite names."""
+        place = (self._folder / str(path)).resolve()
+        if not place.is_file():
+            raise UsageError(f"{where}: there is no file {place}.")
+        return place
+
+    def of_revision(self, name: str, spec: ArmSpec, where: str) -> Iterable[OverlayFile]:
+        """The files that an arm takes from a revision; where they come from is remembered under the arm's name."""
+        if self._revisions is None:
+            if spec.from_git is not None:
+                raise UsageError(f"{where}.from_git: nobody said which repository; arms from git cannot be read here.")
+            return
+        origin = revision_origin(spec, self._revisions, where)
+        if origin is not None:
+            self.origins[name] = origin
+            for file in revision_files(origin, spec.agent or "", spec.git_paths, self._revisions):
+                yield self.keep(file.path, file.content, executable=file.executable)
+
+    def below(self, root: Path, target: str) -> Iterable[OverlayFile]:
+        """Every file of a folder, to be laid under a path."""
+        for path in paths_below(root):
+            if path.is_symlink():
+                refuse_link_out(root, path)
+            if path.is_dir() and not path.is_symlink():
+                continue
+            if not path.is_file():
+                raise UsageError(f"{path} is not a file, so it cannot be laid into a workspace; remove it.")
+            place = PurePosixPath(target, path.relative_to(root).as_posix())
+            yield self.keep(str(place), path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
+
+
+def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: str) -> Arm:
+    """Resolve an arm; two of its parts that want different files in one place are refused."""
+    spec = inherit(name, specs)
+    if spec.agent is None:
+        raise UsageError(f"{source}: arms.{name} has no agent; name one, or extend an arm that has.")
+    where, places = f"{source}: arms.{name}", file_locations_of(spec.agent)
+    _refuse_unsupported(spec, places, where)
+    option_paths = {
+        key: files.file(spec.options[key], f"{where}.options.{key}") for key in FILE_OPTIONS if key in spec.options
+    }
+    skills = {path: files.folder(path, f"{where}.skills") for path in spec.skills}
+    laid = (*_overlay(spec, skills, files, places, where), *files.of_revision(name, spec, where))
+    overlay = _without_conflict(laid, where)
+    return Arm(
+        name=name,
+        agent=spec.agent,
+        model=spec.model,
+        tier=spec.tier,
+        overlay=overlay,
+        skills=_skill_names(skills.values(), overlay),
+        mcp_servers=spec.mcp_servers,
+        extra_prompt=spec.extra_prompt,
+        environment=spec.environment,
+        secrets=tuple(spec.secrets),
+        flags=tuple(spec.flags),
+        options={**spec.options, **{key: str(path) for key, path in option_paths.items()}},
+        option_files={key: sha256(path.read_bytes()).hexdigest() for key, path in option_paths.items()},
+    )
+
+
+def _refuse_unsupported(spec: ArmSpec, places: AgentFileLocations, where: str) -> None:
+    """What an agent would never look at makes no difference, and an arm that claims one would mislead."""
+    if spec.skills and not places.skills:
+        raise UsageError(f"{where}.skills: {spec.agent} knows no skills; leave them out, or take another agent.")
+    if spec.instructions is not None and not places.instructions:
+        raise UsageError(f"{where}.instructions: {spec.agent} reads no instruction file; say it by extra_prompt.")
+
+
+def _overlay(
+    spec: ArmSpec, skills: Mapping[str, Path], files: ArmFiles, places: AgentFileLocations, where: str
+) -> Iterable[OverlayFile]:
+    if spec.files is not None:
+        yield from files.below(files.folder(spec.files, f"{where}.files"), "")
+    for path, folder in skills.items():
+        if not (folder / SKILL_FILE).is_file():
+            raise UsageError(
+                f"{where}.skills: {path!r} has no {SKILL_FILE}, so no agent would see it; name each skill's own folder."
+            )
+        for target in places.skills:
+            yield from files.below(folder, f"{target}/{folder.name}")
+    if spec.instructions is not None:
+        yield from (files.keep(file, spec.instructions.encode()) for file in places.instructions)
+
+
+def _skill_names(folders: Iterable[Path], overlay: Iterable[OverlayFile]) -> tuple[str, ...]:
+    """Of the folders that the arm names, and of those that it brings from elsewhere."""
+    brought = (PurePosixPath(file.path).parent for file in overlay if PurePosixPath(file.path).name == SKILL_FILE)
+    places = (place.name for place in brought if place.parent.name == "skills")
+    return tuple(dict.fromkeys((*(folder.name for folder in folders), *places)))
+
+
+def _without_conflict(overlay: Iterable[OverlayFile], where: str) -> tuple[OverlayFile, ...]:
+    placed: dict[str, OverlayFile] = {}
+    for file in overlay:
+        if placed.setdefault(file.path, file) != file:
+            raise UsageError(
+                f"{where} lays two different files at {file.path!r} (files, skills, instructions, from_git); keep one."
+            )
+    return tuple(placed[path] for path in sorted(placed))

@@ -1,0 +1,193 @@
+"""Loads a suite with everything it names: tasks, arms and overlay files, and what it tells judges.
+
+Refuses arms that are identical without saying so. Reads files; runs nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import msgspec
+
+from outweigh.engine.load_arms import ArmFiles, load_arm
+from outweigh.engine.load_task import load_task, task_folders
+from outweigh.engine.tree_digest import paths_below
+from outweigh.errors import UsageError
+from outweigh.model.arm import Arm, ArmOrigin, ArmSpec
+from outweigh.model.parse import inherit, parse_suite
+from outweigh.model.suite import DEFAULT_REPEATS, LADDER_REPEATS, PolicySpec, SuiteSpec
+from outweigh.model.task import Task
+from outweigh.ports.workspaces import Revisions
+from outweigh.verdict.policy import check_policy_options
+
+
+def refuse_duplicate_arms(arms: Mapping[str, Arm], specs: Mapping[str, ArmSpec], source: str) -> None:
+    """Arms with one fingerprint must be linked by `same_as`; arms that are so linked must have one fingerprint."""
+    for name, spec in specs.items():
+        if spec.same_as is not None:
+            _refuse_false_same_as(name, spec.same_as, arms, source)
+    for one, other in combinations(arms, 2):
+        twins = arms[one].fingerprint == arms[other].fingerprint
+        if twins and _control_root(one, specs) != _control_root(other, specs):
+            raise UsageError(
+                f"{source}: arms {one!r} and {other!r} are the same in everything but their names, so comparing them "
+                f"says nothing. If that is meant as a control, write same_as = {one!r} in arms.{other}."
+            )
+
+
+def _refuse_false_same_as(name: str, model: str, arms: Mapping[str, Arm], source: str) -> None:
+    if name == model:
+        raise UsageError(f"{source}: arms.{name}.same_as names the arm itself; name another arm, or leave it out.")
+    if arms[name].fingerprint != arms[model].fingerprint:
+        differing = [field for field in Arm.__struct_fields__ if _differ(arms[name], arms[model], field)]
+        raise UsageError(
+            f"{source}: arms.{name} says it is the same as {model!r}, but they differ in {', '.join(differing)}. "
+            "Make them equal, or leave same_as out."
+        )
+
+
+def _differ(one: Arm, other: Arm, field: str) -> bool:
+    return field not in ("name", "tier") and bool(getattr(one, field) != getattr(other, field))
+
+
+def _control_root(name: str, specs: Mapping[str, ArmSpec]) -> str:
+    """The arm at the end of the chain of claims; arms that name each other in a circle share one."""
+    seen = [name]
+    while (following := specs[seen[-1]].same_as) is not None:
+        if following in seen:
+            return min(seen[seen.index(following) :])
+        seen.append(following)
+    return seen[-1]
+
+
+SUITE_FILE = "suite.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedSuite:
+    """Everything an experiment is made of. `overlays` holds the content of every file that an arm lays, by its hash.
+
+    `origins` says of every arm from git where it comes from; `notes` is what whoever reads a result must know.
+    """
+
+    spec: SuiteSpec
+    folder: Path
+    tasks: tuple[Task, ...]
+    arms: Mapping[str, Arm]
+    overlays: Mapping[str, bytes]
+    origins: Mapping[str, ArmOrigin]
+    notes: tuple[str, ...] = ()
+
+
+def load_suite(path: Path, revisions: Revisions | None = None) -> LoadedSuite:
+    """Read a suite file, or the `suite.toml` of a folder. Whatever is wrong in it is found here, before any run."""
+    file = suite_path(path)
+    spec = parse_suite(_read(file), str(file))
+    suite = _load(spec, file, revisions)
+    refuse_duplicate_arms(suite.arms, spec.arms, str(file))
+    return suite
+
+
+def load_baseline_at_refs(path: Path, revisions: Revisions, refs: Mapping[str, str]) -> LoadedSuite:
+    """The suite's baseline arm with the configuration of each of these refs; its other arms take no part.
+
+    The sides may turn out to be the same: whether there is anything to compare is for the caller to see.
+    """
+    file = suite_path(path)
+    spec = parse_suite(_read(file), str(file), fewest_arms=1)
+    model = msgspec.structs.replace(inherit(spec.baseline, spec.arms), tier=None, same_as=None)
+    arms = {name: msgspec.structs.replace(model, from_git=ref) for name, ref in refs.items()}
+    return _load(msgspec.structs.replace(spec, arms=arms, baseline=next(iter(refs))), file, revisions)
+
+
+def suite_path(path: Path) -> Path:
+    """The suite file that a path means."""
+    return path / SUITE_FILE if path.is_dir() else path
+
+
+def _load(spec: SuiteSpec, file: Path, revisions: Revisions | None) -> LoadedSuite:
+    _check_policy(spec.policy, str(file))
+    folder = file.parent.resolve()
+    files = ArmFiles(folder, revisions)
+    arms = {name: load_arm(name, spec.arms, files, str(file)) for name in spec.arms}
+    tasks = _tasks(spec, folder, str(file))
+    return LoadedSuite(spec=spec, folder=folder, tasks=tasks, arms=arms, overlays=files.contents, origins=files.origins)
+
+
+def _check_policy(policy: PolicySpec, source: str) -> None:
+    try:
+        check_policy_options(policy.name, policy.gates, policy.margins)
+    except UsageError as error:
+        raise UsageError(f"{source}: [policy] {error}") from None
+
+
+def _tasks(spec: SuiteSpec, folder: Path, source: str) -> tuple[Task, ...]:
+    found: dict[str, Path] = {}
+    tasks: list[Task] = []
+    for place in task_folders(spec.tasks, folder, source):
+        task = load_task(place)
+        if task.id in found:
+            raise UsageError(
+                f"{place} and {found[task.id]} are both called {task.id!r}. "
+                "Records are told apart by the task's name; give one of them another, under [task] in its task.toml."
+            )
+        found[task.id] = place
+        tasks.append(task)
+    return tuple(tasks)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        raise UsageError(f"There is no suite at {file}. Name a suite file, or a folder with a {SUITE_FILE}.") from None
+    except OSError as fault:
+        raise UsageError(f"{file} cannot be read: {fault.strerror}.") from None
+
+
+def effective_repeats(suite: LoadedSuite) -> int:
+    """The repeats of a suite that does not name them, or those it names: more for a ladder, whose steps are small."""
+    if suite.spec.repeats is not None:
+        return suite.spec.repeats
+    return LADDER_REPEATS if any(arm.tier is not None for arm in suite.arms.values()) else DEFAULT_REPEATS
+
+
+SOLUTION_FILE_LIMIT = 200_000
+
+
+def tasks_with_rubric(suite: LoadedSuite) -> tuple[Task, ...]:
+    """The tasks that have a rubric; a suite with judges must have one."""
+    tasks = tuple(task for task in suite.tasks if task.rubric is not None)
+    if suite.spec.judges and not tasks:
+        raise UsageError(
+            f"{suite.spec.name} has [[judges]], and none of its tasks has a rubric for them. Write one under "
+            "[metadata.outweigh.rubric] of a task.toml, or leave the judges out."
+        )
+    return tasks
+
+
+def solution_text(task: Task) -> str | None:
+    """The files of the task's own solution, where judges may see them; None where they may not or there are none."""
+    if not task.reveal_solution or task.solution_folder is None:
+        return None
+    root = Path(task.solution_folder)
+    files = (path for path in paths_below(root) if path.is_file() and not path.is_symlink())
+    return "\n\n".join(f"{path.relative_to(root).as_posix()}:\n{_file_text(path)}" for path in files)
+
+
+def identifying_names(arms: Iterable[Arm]) -> tuple[str, ...]:
+    """Names of arms, models, skills and tool servers, and the places where set-ups are laid."""
+    return tuple(sorted({name for arm in arms for name in _arm_names(arm) if name}))
+
+
+def _arm_names(arm: Arm) -> Iterator[str]:
+    yield from (arm.name, arm.model or "")
+    yield from arm.skills
+    yield from arm.mcp_servers
+    yield from (file.path for file in arm.overlay)
+
+
+def _file_text(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(SOLUTION_FILE_LIMIT).decode(errors="backslashreplace")

@@ -1,0 +1,331 @@
+"""Loads tasks from folders in Harbor's layout (task.toml, instruction.md, environment/, tests/, solution/).
+
+Which folders a suite's patterns mean, and which mistakes in checks are refused before anything runs.
+"""
+
+import os
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from glob import glob, has_magic
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from outweigh.engine.checks import untrusted_files
+from outweigh.engine.checks.unchanged_check import BadPatternError, compile_patterns
+from outweigh.engine.tree_digest import file_sha256, tree_digest
+from outweigh.errors import UsageError
+from outweigh.model.base import SafeName, Seconds
+from outweigh.model.parse import parse_rubric, parse_task_settings
+from outweigh.model.rubric import Rubric
+from outweigh.model.task import (
+    CHECK_TIMEOUT,
+    AnswerContainsCheck,
+    Check,
+    FileContainsCheck,
+    FolderSource,
+    GitSource,
+    RewardCheck,
+    TarballSource,
+    Task,
+    TaskSettings,
+    TestSuiteCheck,
+    UnchangedCheck,
+    WorkspaceSource,
+)
+
+TASK_FILE = "task.toml"
+
+
+def task_folders(patterns: Sequence[str], folder: Path, source: str) -> list[Path]:
+    """Every task folder once, pattern by pattern, by name within a pattern."""
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        matches = sorted({match for path in _matches(pattern, folder) if (match := _task_folder(path)) is not None})
+        if not matches:
+            raise UsageError(_nothing_found(pattern, folder, source))
+        found.update(dict.fromkeys(matches))
+    return list(found)
+
+
+def _matches(pattern: str, folder: Path) -> list[Path]:
+    # Path.glob refuses absolute patterns, and looks into hidden folders.
+    found = glob(pattern, root_dir=folder, recursive=True)  # noqa: PTH207
+    return [Path(os.path.normpath(folder / match)) for match in found]
+
+
+def _task_folder(path: Path) -> Path | None:
+    """The task folder a match stands for; a folder that is half a task is a mistake, anything else is not meant."""
+    if path.name == TASK_FILE and path.is_file():
+        return path.parent
+    if (path / TASK_FILE).is_file():
+        return path
+    if (path / "instruction.md").is_file():
+        raise UsageError(
+            f"{path} has an instruction.md but no {TASK_FILE}; add one (it may be empty), or move it away."
+        )
+    return None
+
+
+def _nothing_found(pattern: str, folder: Path, source: str) -> str:
+    place, missing = _deepest_folder(pattern, folder)
+    said = f"{source}: tasks: {pattern!r} matches no task (a folder with a {TASK_FILE})."
+    names = [path.name for path in place.iterdir() if path.is_dir()]
+    near = get_close_matches(missing, names, n=1) if missing else []
+    if near:
+        return f"{said} There is no {missing!r} in {place}; did you mean {near[0]!r}?"
+    return f"{said} The nearest folder that exists is {place}."
+
+
+def _deepest_folder(pattern: str, folder: Path) -> tuple[Path, str | None]:
+    """How far the pattern's plain part leads, and the first name that is not there."""
+    place = folder
+    for part in Path(pattern).parts:
+        if has_magic(part):
+            return place, None
+        if not (place / part).is_dir():
+            return place, part
+        place = Path(os.path.normpath(place / part))
+    return place, None
+
+
+def refuse_impossible_checks(checks: Sequence[Check], source: str) -> None:
+    """Refuse what could never be evaluated, or never pass, whatever an agent does."""
+    for name, count in Counter(check.name for check in checks).items():
+        if count > 1:
+            raise UsageError(
+                f"{source}: {count} checks are called {name!r}; results are told apart by name, so give each its own."
+            )
+    for check in checks:
+        fault = _check_fault(check)
+        if fault is not None:
+            raise UsageError(f"{source}: check {check.name!r}: {fault}.")
+
+
+def _check_fault(check: Check) -> str | None:
+    match check:
+        case UnchangedCheck(paths=paths):
+            return _pattern_fault(paths)
+        case TestSuiteCheck(run=run, report=report):
+            return _command_fault(run) or (_path_fault(report) if report is not None else None)
+        case FileContainsCheck():
+            return _path_fault(check.path) or _content_fault(check)
+        case AnswerContainsCheck():
+            return _content_fault(check)
+        case RewardCheck(run=run):
+            return _command_fault(run)
+        case _:
+            return _command_fault(check.run) if hasattr(check, "run") else _path_fault(check.path)
+
+
+def _command_fault(command: str | list[str]) -> str | None:
+    return None if command else "run is empty"
+
+
+def _path_fault(path: str) -> str | None:
+    try:
+        untrusted_files.path_parts(path)
+    except untrusted_files.UnsafePathError as refusal:
+        return f"{refusal}; write a path within it"
+    return None
+
+
+def _content_fault(check: FileContainsCheck | AnswerContainsCheck) -> str | None:
+    if (check.text is None) == (check.regex is None):
+        return "state either text or regex"
+    try:
+        re.compile(check.regex or "")
+    except re.error as fault:
+        return f"{check.regex!r} is not a regular expression: {fault}"
+    return None
+
+
+def _pattern_fault(patterns: Sequence[str]) -> str | None:
+    try:
+        compile_patterns(patterns)
+    except BadPatternError as fault:
+        return str(fault)
+    return None
+
+
+_FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+IMPLICIT_CHECK = "reward"
+BUILD_FILES = frozenset({"Dockerfile", "docker-compose.yaml"})
+"""Files of environment/ that build a container; they are not part of the workspace."""
+# The script's own first line says who reads it; archives and clones may have lost its executable bit.
+_RUN_SCRIPT = 'chmod +x "$OUTWEIGH_TESTS/test.sh" && exec "$OUTWEIGH_TESTS/test.sh"'
+
+
+def load_task(folder: Path) -> Task:
+    """Read a task. Foreign keys in `task.toml` are Harbor's and let be; `[metadata.outweigh]` is ours and strict."""
+    source = folder / TASK_FILE
+    document = _document(source)
+    settings = parse_task_settings(
+        _table(document, source, "metadata").get("outweigh", {}), f"{source}: metadata.outweigh"
+    )
+    instruction = _instruction(folder)
+    workspace = _workspace(folder, settings, source)
+    checks = tuple(settings.checks) or _implicit_checks(folder, document, source)
+    refuse_impossible_checks(checks, str(source))
+    timeout = settings.timeout_seconds or _seconds(document, source, "agent", "timeout_sec")
+    return Task(
+        id=_task_name(folder, document, source),
+        instruction=instruction,
+        checks=checks,
+        family=settings.family,
+        expected_steps=tuple(settings.expected_steps),
+        goal_actions=tuple(settings.goal_actions),
+        workspace=workspace,
+        timeout_seconds=timeout,
+        tests_folder=_folder(folder / "tests"),
+        solution_folder=_folder(folder / "solution"),
+        checksum=_checksum(folder, document, instruction, checks, settings, workspace, timeout),
+        rubric=_rubric(folder, settings, source),
+        reveal_solution=settings.reveal_solution,
+    )
+
+
+def scored_by_script(task: Task) -> bool:
+    """Whether tests/test.sh is the task's one and only check, as it is in Harbor."""
+    return len(task.checks) == 1 and isinstance(task.checks[0], RewardCheck) and task.checks[0].run == _RUN_SCRIPT
+
+
+def _rubric(folder: Path, settings: TaskSettings, source: Path) -> Rubric | None:
+    if settings.rubric_file is None:
+        return settings.rubric
+    path = folder / settings.rubric_file
+    try:
+        content = path.read_bytes()
+    except OSError as fault:
+        raise UsageError(f"{source}: metadata.outweigh.rubric_file: {path} cannot be read: {fault.strerror}.") from None
+    return parse_rubric(content, str(path))
+
+
+def _checksum(
+    folder: Path,
+    document: Mapping[str, Any],
+    instruction: str,
+    checks: tuple[Check, ...],
+    settings: TaskSettings,
+    workspace: WorkspaceSource | None,
+    timeout: float | None,
+) -> str:
+    """Weight and family are left out: they change what a run counts for, not what happens in it."""
+    identity = {
+        "instruction": instruction,
+        "checks": checks,
+        "expected_steps": settings.expected_steps,
+        "goal_actions": settings.goal_actions,
+        "workspace": _workspace_identity(workspace),
+        "timeout_seconds": timeout,
+        "harbor": {table: document.get(table) for table in ("environment", "verifier", "agent")},
+        "folders": {name: _digest(folder / name) for name in ("environment", "tests", "solution")},
+    }
+    return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
+
+
+def _workspace_identity(workspace: WorkspaceSource | None) -> list[str]:
+    """What is in it, not where it lies: the same task in another place is the same task."""
+    match workspace:
+        case None:
+            return ["empty"]
+        case FolderSource(path=path):
+            return ["folder", tree_digest(Path(path))]
+        case TarballSource(path=path):
+            return ["tarball", file_sha256(Path(path))]
+        case GitSource(repository=repository, commit=commit):
+            # A full hash says what is in it; a branch or a tag means something only within its repository.
+            return ["git", commit] if _FULL_HASH.fullmatch(commit) else ["git", repository, commit]
+
+
+def _workspace(folder: Path, settings: TaskSettings, source: Path) -> WorkspaceSource | None:
+    match settings.workspace:
+        case None:
+            return _environment(folder / "environment")
+        case FolderSource(path=path):
+            return FolderSource(path=_existing(folder / path, (folder / path).is_dir(), "folder", source))
+        case TarballSource(path=path):
+            return TarballSource(path=_existing(folder / path, (folder / path).is_file(), "archive", source))
+        case GitSource(repository=repository, commit=commit):
+            local = folder / repository
+            return GitSource(repository=str(local.resolve()) if local.exists() else repository, commit=commit)
+
+
+def _existing(path: Path, there: bool, kind: str, source: Path) -> str:
+    if not there:
+        raise UsageError(f"{source}: metadata.outweigh.workspace: there is no {kind} {path}.")
+    return str(path.resolve())
+
+
+def _environment(folder: Path) -> WorkspaceSource | None:
+    if not folder.is_dir() or not any(entry.name not in BUILD_FILES for entry in folder.iterdir()):
+        return None
+    return FolderSource(path=str(folder.resolve()), without=sorted(BUILD_FILES))
+
+
+def _implicit_checks(folder: Path, document: Mapping[str, Any], source: Path) -> tuple[Check, ...]:
+    if not (folder / "tests" / "test.sh").is_file():
+        return ()
+    timeout = _seconds(document, source, "verifier", "timeout_sec") or CHECK_TIMEOUT
+    return (RewardCheck(name=IMPLICIT_CHECK, run=_RUN_SCRIPT, timeout_seconds=timeout),)
+
+
+def _task_name(folder: Path, document: Mapping[str, Any], source: Path) -> str:
+    """The name under [task] without its organisation (`org/name`), or the folder's."""
+    stated = _table(document, source, "task").get("name", folder.resolve().name)
+    short = stated.rpartition("/")[2] if isinstance(stated, str) else stated
+    name: str = _converted(short, SafeName, f"{source}: task.name")
+    return name
+
+
+def _seconds(document: Mapping[str, Any], source: Path, table: str, key: str) -> float | None:
+    stated = _table(document, source, table).get(key)
+    seconds: float | None = None if stated is None else _converted(stated, Seconds, f"{source}: {table}.{key}")
+    return seconds
+
+
+def _converted(value: object, kind: Any, where: str) -> Any:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as fault:
+        raise UsageError(f"{where} is {value!r}: {fault}.") from None
+
+
+def _table(document: Mapping[str, Any], source: Path, name: str) -> Mapping[str, Any]:
+    table = document.get(name, {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{source}: {name} is {table!r}, where a table [{name}] belongs.")
+    return table
+
+
+def _document(source: Path) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(source.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise UsageError(f"{source} is not valid TOML: {fault}.") from None
+
+
+def _instruction(folder: Path) -> str:
+    path = folder / "instruction.md"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"{folder} has no instruction.md; write down there what the agent is asked to do.") from None
+    except UnicodeDecodeError as fault:
+        raise UsageError(f"{path} is not UTF-8 text: {fault}.") from None
+    if not text.strip():
+        raise UsageError(f"{path} is empty; write down there what the agent is asked to do.")
+    return text
+
+
+def _folder(path: Path) -> str | None:
+    return str(path.resolve()) if path.is_dir() else None
+
+
+def _digest(path: Path) -> str | None:
+    return tree_digest(path.resolve()) if path.is_dir() else None

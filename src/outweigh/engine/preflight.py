@@ -1,0 +1,176 @@
+"""Preflight: whether a task is worth paying for.
+
+Its checks must fail before any work and pass once the work is done.
+
+Three tries, each with its own workspace and sandbox: the untouched workspace, the same again (the checks must give
+the same result twice), and the task's own solution. None of them costs money.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event
+
+from outweigh.engine.checks import untrusted_files
+from outweigh.engine.checks.evaluate import CHECK_ENVIRONMENT, evaluate_checks
+from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request, watch_disk_quota
+from outweigh.model.preflight_result import (
+    CheckResults,
+    FindingKind,
+    PreflightResult,
+    findings_after_solution,
+    findings_before_work,
+    make_finding,
+)
+from outweigh.model.suite import SandboxSpec
+from outweigh.model.task import Task
+from outweigh.ports.sandboxes import (
+    CommandEnding,
+    CompletedCommand,
+    Sandbox,
+    SandboxError,
+    SandboxProvider,
+    SandboxRequest,
+)
+from outweigh.ports.workspaces import Workspaces
+
+SOLUTION_FOLDER = ".outweigh-solution"
+SOLUTION_SCRIPT = "solve.sh"
+_SHOWN_OUTPUT = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreflightContext:
+    """Where preflight happens: sandboxes, workspaces, a folder to work in, and what suite and engine set.
+
+    `judged` says that the suite has judges, to whom a task may leave it all.
+    """
+
+    sandboxes: SandboxProvider
+    workspaces: Workspaces
+    scratch: Path
+    sandbox: SandboxSpec
+    label: str
+    solution_timeout_seconds: float
+    cancel: Event
+    environment: Mapping[str, str] = field(default_factory=lambda: CHECK_ENVIRONMENT)
+    way_out: RunEgress = field(default_factory=lambda: RunEgress(None))
+    judged: bool = False
+
+    def environment_in(self, sandbox: Sandbox) -> dict[str, str]:
+        """What solution and checks are given, in a sandbox with this way out."""
+        return {**self.environment, **self.way_out.variables(sandbox)}
+
+
+def preflight(task: Task, premises: PreflightContext) -> PreflightResult:
+    """Try a task without any agent. A sandbox that breaks is a finding, not an exception."""
+    try:
+        pristine = premises.workspaces.prepare(task)
+        untouched = _try_task(task, premises, pristine, "untouched")
+        noop = _try_task(task, premises, pristine, "noop")
+        oracle, trouble = _try_solution(task, premises, pristine)
+    except (SandboxError, untrusted_files.UnsafePathError, OSError) as fault:
+        return _broken_sandbox_result(task, premises, fault)
+    return PreflightResult(
+        task_id=task.id,
+        task_checksum=task.checksum,
+        sandbox=premises.sandboxes.name,
+        untouched=untouched,
+        noop=noop,
+        oracle=oracle,
+        findings=(
+            *findings_before_work(task, untouched, noop, judged=premises.judged),
+            *findings_after_solution(oracle, trouble),
+        ),
+    )
+
+
+def _broken_sandbox_result(task: Task, premises: PreflightContext, fault: Exception) -> PreflightResult:
+    return PreflightResult(
+        task_id=task.id,
+        task_checksum=task.checksum,
+        sandbox=premises.sandboxes.name,
+        untouched=None,
+        noop=None,
+        oracle=None,
+        findings=(make_finding(FindingKind.SANDBOX_FAILED, f"The task could not be tried: {fault}"),),
+    )
+
+
+def _try_task(task: Task, premises: PreflightContext, pristine: Path, name: str) -> CheckResults:
+    with (
+        _private_sandbox_request(task, premises, pristine, name) as request,
+        premises.sandboxes.open(request) as sandbox,
+    ):
+        return evaluate_checks(task, sandbox, pristine, answer="", environment=premises.environment_in(sandbox)).results
+
+
+def _try_solution(task: Task, premises: PreflightContext, pristine: Path) -> tuple[CheckResults | None, str | None]:
+    """The checks after the solution, and how its script failed if it did."""
+    if task.solution_folder is None or not Path(task.solution_folder, SOLUTION_SCRIPT).is_file():
+        return None, None
+    with _private_sandbox_request(task, premises, pristine, "oracle") as request:
+        with premises.sandboxes.open(request) as sandbox:
+            done = _solve(task, Path(task.solution_folder), sandbox, premises)
+        # As in a trial, the checks come in when whoever did the work is gone.
+        with premises.sandboxes.open(_fresh_home(request)) as sandbox:
+            said, environment = done.stdout.decode(errors="replace"), premises.environment_in(sandbox)
+            results = evaluate_checks(task, sandbox, pristine, answer=said, environment=environment).results
+    return results, _failure_text(done)
+
+
+def _solve(task: Task, solution: Path, sandbox: Sandbox, premises: PreflightContext) -> CompletedCommand:
+    root, inside = sandbox.host_workspace, f"{sandbox.workspace}/{SOLUTION_FOLDER}"
+    script = f'chmod +x "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}" && exec "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}"'
+    try:
+        untrusted_files.replace_folder(root, SOLUTION_FOLDER, solution)
+        return sandbox.exec(
+            ["sh", "-c", script],
+            environment={**premises.environment_in(sandbox), "OUTWEIGH_SOLUTION": inside},
+            timeout_seconds=task.timeout_seconds or premises.solution_timeout_seconds,
+        )
+    finally:
+        untrusted_files.remove_path(root, SOLUTION_FOLDER)
+
+
+def _failure_text(done: CompletedCommand) -> str | None:
+    if done.ending is CommandEnding.EXITED and done.exit_code == 0:
+        return None
+    ended = (
+        f"ended with exit code {done.exit_code}" if done.ending is CommandEnding.EXITED else f"was {done.ending.value}"
+    )
+    said = (done.stderr or done.stdout)[-_SHOWN_OUTPUT:].decode("utf-8", "replace").strip()
+    return f"{ended.replace('_', ' ')} and said: {said}" if said else ended.replace("_", " ")
+
+
+@contextmanager
+def _private_sandbox_request(
+    task: Task, premises: PreflightContext, pristine: Path, name: str
+) -> Iterator[SandboxRequest]:
+    """A private copy of the workspace and an empty home, gone afterwards."""
+    with (
+        TemporaryDirectory(prefix="preflight-", dir=premises.scratch, ignore_cleanup_errors=True) as folder,
+        premises.workspaces.lay(pristine, Path(folder, "workspace")) as workspace,
+        watch_disk_quota(Path(folder), premises.sandbox.disk_mb, premises.cancel) as quota,
+    ):
+        home = Path(folder, "home")
+        home.mkdir()
+        label = f"{premises.label}:preflight/{task.id}/{name}"
+        yield build_sandbox_request(
+            premises.sandbox,
+            workspace=workspace,
+            home=home,
+            label=label,
+            cancel=quota.cancel,
+            doors=premises.way_out.doors,
+        )
+        if (too_much := quota.exceeded()) is not None:
+            raise SandboxError(too_much)
+
+
+def _fresh_home(request: SandboxRequest) -> SandboxRequest:
+    home = request.home.with_name("checks-home")
+    home.mkdir()
+    return replace(request, home=home)

@@ -1,0 +1,133 @@
+"""What is known about an attempt so far, and the `RunRecord` it becomes wherever it breaks off.
+
+Stored text is bounded and free of secrets.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from outweigh.engine.trial_plan import PlannedRun
+from outweigh.model.arm import Arm
+from outweigh.model.redact import redact_secrets
+from outweigh.model.run_record import RULES_LABEL, AgentIdentity, AgentKind, CheckResult, Milestone, RunRecord, Status
+from outweigh.model.task import Task
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Metering, ReportedUsage
+from outweigh.ports.agents import AttemptOutcome
+from outweigh.ports.gateways import MeteredCalls
+
+STORED_TEXT_LIMIT = 2000
+
+
+def storable_text(text: str | None, secrets: Collection[str]) -> str | None:
+    """A remark as it goes into a record; names of files need not be text."""
+    if text is None:
+        return None
+    clean = redact_secrets(text.encode(errors="backslashreplace"), secrets).decode()
+    return clean if len(clean) <= STORED_TEXT_LIMIT else f"{clean[:STORED_TEXT_LIMIT]} …"
+
+
+def storable_check(result: CheckResult, secrets: Collection[str]) -> CheckResult:
+    """A check whose remark can be stored."""
+    return replace(result, detail=storable_text(result.detail, secrets))
+
+
+@dataclass(slots=True, kw_only=True)
+class RunDraft:
+    """An attempt under way. `failure` outranks what the agent said: it went wrong around it."""
+
+    planned: PlannedRun
+    number: int
+    task: Task
+    arm: Arm
+    started_at: datetime | None
+    setup_seconds: float | None = None
+    checks_seconds: float | None = None
+    outcome: AttemptOutcome | None = None
+    account: MeteredCalls | None = None
+    metering: Metering | None = None
+    reported: ReportedUsage | None = None
+    failure: tuple[Status, str] | None = None
+    checks: tuple[CheckResult, ...] | None = None
+    artifacts: dict[str, bytes] = field(default_factory=dict)
+    rules_sha256: str | None = None
+
+    @property
+    def run_id(self) -> str:
+        """The name of an attempt: readable, and unique within a store."""
+        trial = self.planned.trial
+        return f"{trial.task_id}/{trial.arm}/{trial.repeat}#{self.number}"
+
+
+def build_record(draft: RunDraft, kept: dict[str, str], secrets: Collection[str]) -> RunRecord:
+    """The draft as evidence; `kept` are the hashes of its artifacts."""
+    said = draft.outcome or unknown_outcome(draft.arm)
+    status, detail = draft.failure or (said.status, said.status_detail)
+    checks = None if draft.checks is None else tuple(storable_check(check, secrets) for check in draft.checks)
+    return RunRecord(
+        run_id=draft.run_id,
+        trial=draft.planned.trial,
+        attempt=draft.number,
+        status=status,
+        status_detail=storable_text(detail, secrets),
+        agent=said.agent,
+        arm_fingerprint=draft.arm.fingerprint,
+        task_checksum=draft.task.checksum,
+        family=draft.task.family,
+        position=draft.planned.position,
+        started_at=draft.started_at,
+        duration_seconds=said.duration_seconds,
+        setup_seconds=draft.setup_seconds,
+        checks_seconds=draft.checks_seconds,
+        usage=said.usage,
+        cost=said.cost,
+        step_count=said.step_count,
+        tool_call_count=said.tool_call_count,
+        check_command_count=None if checks is None else len(checks),
+        checks=checks,
+        steps=said.steps,
+        components=said.components,
+        milestones=_milestones(draft.task, draft.outcome),
+        actions=said.actions,
+        metering=draft.metering,
+        reported=draft.reported,
+        loaded=said.loaded,
+        warnings=tuple(storable_text(warning, secrets) or "" for warning in said.warnings),
+        artifacts=kept,
+        extra={} if draft.rules_sha256 is None else {RULES_LABEL: draft.rules_sha256},
+    )
+
+
+def unknown_outcome(arm: Arm) -> AttemptOutcome:
+    """The attempt broke before the agent could say anything, not even who it is."""
+    return AttemptOutcome(
+        status=Status.INFRA_ERROR,
+        status_detail=None,
+        agent=AgentIdentity(kind=AgentKind.REAL, name=arm.agent, version=None, model=arm.model),
+        duration_seconds=None,
+        usage=NO_USAGE,
+        cost=UNKNOWN_COST,
+        step_count=None,
+        tool_call_count=None,
+        steps=None,
+        components=None,
+        actions=None,
+        reached_steps=None,
+        failure=None,
+        retry_after_seconds=None,
+        request_count=None,
+        loaded=None,
+        warnings=(),
+        artifacts={},
+    )
+
+
+def _milestones(task: Task, outcome: AttemptOutcome | None) -> tuple[Milestone, ...] | None:
+    if not task.expected_steps or outcome is None or outcome.reached_steps is None:
+        return None  # an agent that tells nothing about its steps has not missed them
+    reached = outcome.reached_steps
+    return tuple(
+        Milestone(name=step.name, weight=step.weight, achieved=step.name in reached) for step in task.expected_steps
+    )

@@ -1,0 +1,165 @@
+"""What a run asks of its sandbox and is held to.
+
+The request built from the suite's settings, egress to allowed hosts (ports and proxy variables), and the disk
+quota.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+
+from outweigh.model.suite import SandboxSpec
+from outweigh.ports.gateways import HostAccess
+from outweigh.ports.sandboxes import ForwardedPort, Sandbox, SandboxRequest
+
+
+def build_sandbox_request(
+    spec: SandboxSpec, *, workspace: Path, home: Path, label: str, cancel: Event, doors: tuple[ForwardedPort, ...]
+) -> SandboxRequest:
+    """A request for a sandbox over folders that are there already."""
+    return SandboxRequest(
+        workspace=workspace,
+        home=home,
+        label=label,
+        read_only=tuple(spec.read_only),
+        doors=doors,
+        image=spec.image,
+        memory_mb=spec.memory_mb,
+        processes=spec.processes,
+        cancel=cancel,
+    )
+
+
+_LOCALHOST = "127.0.0.1"
+_PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+
+
+@dataclass(frozen=True, slots=True)
+class RunEgress:
+    """The way of one run; there is none where the suite allows no hosts."""
+
+    hosts: HostAccess | None
+
+    @property
+    def doors(self) -> tuple[ForwardedPort, ...]:
+        """What a sandbox must open."""
+        return () if self.hosts is None else (self.hosts.door(),)
+
+    def variables(self, sandbox: Sandbox) -> dict[str, str]:
+        """What programs go by; some read small letters only, some capitals only."""
+        if self.hosts is None:
+            return {}
+        proxy = f"http://{_LOCALHOST}:{sandbox.port(self.hosts.door().name)}"
+        # Other doors, and what a program starts itself, are reached directly.
+        told = {**dict.fromkeys(_PROXY_VARIABLES, proxy), "NO_PROXY": f"{_LOCALHOST},localhost"}
+        return told | {name.lower(): value for name, value in told.items()}
+
+    def refused(self) -> bytes:
+        """The hosts that were asked for in vain, one on each line."""
+        return b"" if self.hosts is None else "".join(f"{host}\n" for host in self.hosts.refused()).encode()
+
+
+_MEBIBYTE = 2**20
+_BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system's own is
+_TICK_SECONDS = 0.05
+# Looking at a large tree takes a while; this share of the time is spent on it at most.
+_SHARE_OF_TIME = 0.05
+
+
+class DiskQuota:
+    """Watches a folder from a thread of its own. `cancel` ends what runs, be it for this or for the engine's reasons.
+
+    What the folder held at the start does not count, nor does what is mounted in it: of an overlay only the changes do.
+    """
+
+    def __init__(self, folder: Path, limit_mb: int, engine_cancel: Event) -> None:
+        self.cancel = Event()
+        self._engine_cancel = engine_cancel
+        self._folder = folder
+        self._limit_mb = limit_mb
+        self._before = occupied_bytes(folder)
+        self._most = 0
+        self._next_look = 0.0
+        self._left = Event()
+
+    def exceeded(self) -> str | None:
+        """How much too much was taken, in words, after one more look: what came and stayed is never overlooked."""
+        self._look()
+        if self._most <= self._limit_mb * _MEBIBYTE:
+            return None
+        taken = f"{self._most / _MEBIBYTE:,.0f} MiB in workspace and home"
+        return f"disk quota: it took {taken}, and {self._limit_mb:,} MiB is the limit"
+
+    @contextmanager
+    def watching(self) -> Iterator["DiskQuota"]:
+        """Look until it is left."""
+        watcher = Thread(target=self._watch, name="disk-quota")
+        watcher.start()
+        try:
+            yield self
+        finally:
+            self._left.set()
+            watcher.join()
+
+    def _watch(self) -> None:
+        while not self._left.wait(_TICK_SECONDS):
+            if monotonic() >= self._next_look:
+                self._look()
+            if self._engine_cancel.is_set() or self._most > self._limit_mb * _MEBIBYTE:
+                self.cancel.set()
+                return
+
+    def _look(self) -> None:
+        began = monotonic()
+        self._most = max(self._most, occupied_bytes(self._folder) - self._before)
+        self._next_look = monotonic() + (monotonic() - began) / _SHARE_OF_TIME
+
+
+class NoDiskQuota:
+    """As much as there is."""
+
+    def __init__(self, engine_cancel: Event) -> None:
+        self.cancel = engine_cancel
+
+    def exceeded(self) -> None:
+        """Never."""
+
+
+@contextmanager
+def watch_disk_quota(folder: Path, limit_mb: int | None, engine_cancel: Event) -> Iterator[DiskQuota | NoDiskQuota]:
+    """Hold what runs in a trial's folder to a limit, where there is one."""
+    if limit_mb is None:
+        yield NoDiskQuota(engine_cancel)
+        return
+    with DiskQuota(folder, limit_mb, engine_cancel).watching() as quota:
+        yield quota
+
+
+def occupied_bytes(folder: Path) -> int:
+    """What a tree takes on its own file system: holes in files take nothing, and a file with two names counts once."""
+    total, several_names = 0, set[int]()
+    device = folder.stat().st_dev
+    waiting = [os.fsencode(folder)]
+    while waiting:
+        for status, path in _entries(waiting.pop()):
+            if status.st_dev != device or status.st_ino in several_names:
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                waiting.append(path)
+            elif status.st_nlink > 1:
+                several_names.add(status.st_ino)
+            total += status.st_blocks * _BLOCK_BYTES
+    return total
+
+
+def _entries(folder: bytes) -> Iterator[tuple[os.stat_result, bytes]]:
+    """What is there, as far as it can be seen; it may be gone the moment it is looked at."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                yield entry.stat(follow_symlinks=False), entry.path

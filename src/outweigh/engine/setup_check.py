@@ -1,0 +1,264 @@
+"""The set-up check: whether a run had what its arm declares, and nothing of another arm.
+
+`ExpectedSetup` says what every arm is to load (skills, instructions, MCP servers, model) and which markers show it
+in requests.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import PurePosixPath
+
+from outweigh.model.agent_files import SkillText, read_skill
+from outweigh.model.arm import Arm
+from outweigh.model.run_record import ObservedServer, ObservedSetup
+from outweigh.model.usage import Component
+from outweigh.ports.gateways import ArmMarker, MeteredCalls
+
+SKILL_FILE = "SKILL.md"
+INSTRUCTION_FILES = frozenset(
+    {"CLAUDE.md", "AGENTS.md", "GEMINI.md", "QWEN.md", "CONVENTIONS.md", ".goosehints", "CLAUDE.local.md"}
+)
+LONGEST_DESCRIPTION = 200
+"""Agents cut long descriptions short; the beginning is enough to know one by."""
+LONGEST_MARKER_TEXT = 20_000
+SHORTEST_MARKER_TEXT = 12
+"""A shorter text would be found in requests by chance, and proves nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedItem:
+    """One thing an arm lays before its agent, and the markers that show it; a skill may go by its folder's name too."""
+
+    name: str
+    folder: str | None
+    shown_by: str | None
+    used_by: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedSetup:
+    """What every arm declares, and all markers of the experiment: what one arm has, another must not show."""
+
+    skills: Mapping[str, tuple[ExpectedItem, ...]]
+    instructions: Mapping[str, tuple[ExpectedItem, ...]]
+    markers: Mapping[str, ArmMarker]
+
+    def of_others(self, arm: str) -> tuple[tuple[ExpectedItem, ...], tuple[ExpectedItem, ...]]:
+        """Skills and instructions that only other arms have. What lies within this arm's own texts shows nothing."""
+        own = [*self.skills.get(arm, ()), *self.instructions.get(arm, ())]
+        own_texts = [_collapse_spaces(self.markers[name].text) for thing in own for name in _marker_names(thing)]
+        skills, instructions = (
+            tuple(
+                {
+                    (thing.name, thing.shown_by): thing
+                    for name, things in table.items()
+                    if name != arm
+                    for thing in things
+                    if thing.shown_by is None or not _is_within(self.markers[thing.shown_by].text, own_texts)
+                }.values()
+            )
+            for table in (self.skills, self.instructions)
+        )
+        own_names = {thing.name for thing in self.skills.get(arm, ())}
+        return tuple(skill for skill in skills if skill.name not in own_names or skill.shown_by), instructions
+
+
+def expected_setup(arms: Mapping[str, Arm], overlays: Mapping[str, bytes]) -> ExpectedSetup:
+    """Read the skills and instructions of every arm."""
+    markers: dict[str, ArmMarker] = {}
+    return ExpectedSetup(
+        skills={name: _expected_skills(arm, overlays, markers) for name, arm in arms.items()},
+        instructions={name: _expected_instructions(arm, overlays, markers) for name, arm in arms.items()},
+        markers=markers,
+    )
+
+
+def _expected_skills(
+    arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, ArmMarker]
+) -> tuple[ExpectedItem, ...]:
+    found: dict[str, SkillText] = {}
+    for file in arm.overlay:
+        path = PurePosixPath(file.path)
+        if path.name == SKILL_FILE and path.parent.parent.name == "skills":
+            found.setdefault(path.parent.name, read_skill(overlays[file.sha256], path.parent.name))
+    return tuple(
+        ExpectedItem(
+            name=skill.name,
+            folder=folder,
+            shown_by=_add_marker(
+                markers, f"skill {skill.name}", Component.SKILL_PROMPT, skill.description[:LONGEST_DESCRIPTION]
+            ),
+            used_by=_add_marker(markers, f"text of skill {skill.name}", Component.SKILL_PROMPT, skill.body),
+        )
+        for folder, skill in found.items()
+    )
+
+
+def _expected_instructions(
+    arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, ArmMarker]
+) -> tuple[ExpectedItem, ...]:
+    texts: dict[str, tuple[str, str]] = {}
+    for file in arm.overlay:  # one text under two names, for two families of agents, is one thing
+        if file.path in INSTRUCTION_FILES:
+            texts.setdefault(file.sha256, (file.path, overlays[file.sha256].decode(errors="replace")))
+    return tuple(
+        ExpectedItem(
+            name=path, folder=None, shown_by=_add_marker(markers, path, Component.DOMAIN_EXPERTISE, text), used_by=None
+        )
+        for path, text in texts.values()
+    )
+
+
+def _add_marker(markers: dict[str, ArmMarker], what: str, component: Component, text: str) -> str | None:
+    text = text.strip()[:LONGEST_MARKER_TEXT]
+    if len(text) < SHORTEST_MARKER_TEXT:
+        return None
+    name = f"{what}@{sha256(text.encode()).hexdigest()[:8]}"
+    markers[name] = ArmMarker(name=name, component=component, text=text)
+    return name
+
+
+def _marker_names(thing: ExpectedItem) -> list[str]:
+    return [name for name in (thing.shown_by, thing.used_by) if name is not None]
+
+
+def _is_within(text: str, others: list[str]) -> bool:
+    return any(_collapse_spaces(text) in other for other in others)
+
+
+def _collapse_spaces(text: str) -> str:
+    return " ".join(text.split())
+
+
+BROKEN_SERVER_STATES = frozenset({"failed", "error", "disabled", "needs-auth"})
+REQUESTS_SOURCE = "requests"
+"""The source that the gateway is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupCheck:
+    """What was loaded, and every way in which that is not what the arm declares."""
+
+    loaded: ObservedSetup | None
+    faults: tuple[str, ...]
+
+
+def check_setup(arm: Arm, watch: ExpectedSetup, said: ObservedSetup | None, account: MeteredCalls | None) -> SetupCheck:
+    """Hold what the agent says and what was sent to the model against the arm; without either, nothing is proven."""
+    answered = account is not None and any(call.failure is None for call in account.calls)
+    if said is None and not answered:
+        return SetupCheck(loaded=None, faults=())
+    sight = _Observations(said, account if answered else None)
+    return SetupCheck(loaded=_observed_setup(arm, watch, sight), faults=tuple(_setup_faults(arm, watch, sight)))
+
+
+class _Observations:
+    """All that could be seen of a run."""
+
+    def __init__(self, said: ObservedSetup | None, account: MeteredCalls | None) -> None:
+        self.said = said
+        self.seen = None if account is None else account.seen
+        self.tools = None if account is None else tuple(dict.fromkeys(t for call in account.calls for t in call.tools))
+        self.models = [] if account is None else [c.requested_model for c in account.calls if c.requested_model]
+
+    def shows(self, thing: ExpectedItem, listed: tuple[str, ...] | None) -> bool | None:
+        """Whether a thing was at hand; None where nobody could have seen it."""
+        if self.seen is not None and {thing.shown_by, thing.used_by} & self.seen:
+            return True
+        if listed is not None:
+            return thing.name in listed or thing.folder in listed
+        return None if self.seen is None or thing.shown_by is None else False
+
+
+def _setup_faults(arm: Arm, watch: ExpectedSetup, sight: _Observations) -> Iterator[str]:
+    yield from _skill_faults(arm, watch, sight)
+    yield from _instruction_faults(arm, watch, sight)
+    yield from _server_faults(arm, sight)
+    yield from _model_faults(arm, sight)
+
+
+def _skill_faults(arm: Arm, watch: ExpectedSetup, sight: _Observations) -> Iterator[str]:
+    listed = None if sight.said is None else sight.said.skills
+    for skill in watch.skills.get(arm.name, ()):
+        if sight.shows(skill, listed) is False:
+            yield f"the skill {skill.name!r} is declared and was not loaded"
+    own = {skill.name for skill in watch.skills.get(arm.name, ())}
+    for skill in watch.of_others(arm.name)[0]:
+        # Another arm's version of a skill that this arm has too is known by its text alone.
+        if sight.shows(skill, None if skill.name in own else listed):
+            yield f"the skill {skill.name!r} of another arm was loaded"
+
+
+def _instruction_faults(arm: Arm, watch: ExpectedSetup, sight: _Observations) -> Iterator[str]:
+    """By what was sent alone: that a file was found does not say which text it had."""
+    for text in watch.instructions.get(arm.name, ()):
+        if sight.shows(text, None) is False:
+            yield f"the instructions in {text.name} are declared and were not sent to the model"
+    for text in watch.of_others(arm.name)[1]:
+        if sight.shows(text, None):
+            yield f"the instructions in {text.name} of another arm were sent to the model"
+
+
+def _server_faults(arm: Arm, sight: _Observations) -> Iterator[str]:
+    states = {server.name: server.state for server in _reported_servers(sight) or ()}
+    for name in arm.mcp_servers:
+        if _offers_tools_of(sight, name):
+            continue
+        if states.get(name) in BROKEN_SERVER_STATES:
+            yield f"the MCP server {name!r} is declared and its state was {states[name]!r}"
+        elif _reported_servers(sight) is not None and name not in states:
+            yield f"the MCP server {name!r} is declared and was not loaded"
+
+
+def _reported_servers(sight: _Observations) -> tuple[ObservedServer, ...] | None:
+    return None if sight.said is None else sight.said.mcp_servers
+
+
+def _offers_tools_of(sight: _Observations, server: str) -> bool:
+    """Tools of a server carry its name: mcp__server__tool, mcp_server_tool or server_tool, as agents differ."""
+    return any(tool.removeprefix("mcp__").removeprefix("mcp_").startswith(f"{server}_") for tool in sight.tools or ())
+
+
+def _model_faults(arm: Arm, sight: _Observations) -> Iterator[str]:
+    if arm.model is None or not sight.models:
+        return
+    wanted = _bare_model_name(arm.model)
+    if not any(wanted in _bare_model_name(model) or _bare_model_name(model) in wanted for model in sight.models):
+        yield f"the model {arm.model!r} is declared and {sight.models[0]!r} was asked"
+
+
+def _bare_model_name(model: str) -> str:
+    """A model's name without the provider that some agents put before it, or the version that aliases leave out."""
+    return model.rpartition("/")[2].lower().replace(".", "-")
+
+
+def _observed_setup(arm: Arm, watch: ExpectedSetup, sight: _Observations) -> ObservedSetup:
+    said = sight.said
+    listed = None if said is None else said.skills
+    known = {skill for skills in watch.skills.values() for skill in skills}
+    seen = sight.seen or frozenset()
+    shown = sorted({skill.name for skill in known if {skill.shown_by, skill.used_by} & seen})
+    read = sorted({skill.name for skill in known if skill.used_by in seen})
+    told_used = None if said is None else said.skills_used
+    texts = [text.name for texts in watch.instructions.values() for text in texts if text.shown_by in seen]
+    memory = None if said is None else said.memory_files
+    unseen = sight.seen is None
+    return ObservedSetup(
+        skills=listed if listed is not None else (None if unseen else tuple(shown)),
+        skills_used=(
+            None if told_used is None and (unseen or not known) else tuple(dict.fromkeys((*(told_used or ()), *read)))
+        ),
+        mcp_servers=_reported_servers(sight) or _offered_servers(arm, sight),
+        tools=said.tools if said is not None and said.tools is not None else sight.tools,
+        memory_files=memory if memory is not None else (None if unseen else tuple(dict.fromkeys(texts))),
+        seen_by=(*(() if said is None else said.seen_by), *(() if unseen else (REQUESTS_SOURCE,))),
+    )
+
+
+def _offered_servers(arm: Arm, sight: _Observations) -> tuple[ObservedServer, ...] | None:
+    if sight.tools is None:
+        return None
+    return tuple(
+        ObservedServer(name=name, state="offered") for name in arm.mcp_servers if _offers_tools_of(sight, name)
+    )

@@ -1,0 +1,238 @@
+"""How each API reports an error.
+
+Reads a provider's errors (status, message, how long to wait, what kind of failure it is for the run) and writes the
+gateway's own refusals in the form that each API's clients understand, so that agents give up instead of retrying.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+
+import msgspec
+
+from outweigh.gateway.dialects.json_path import JsonMapping, count_at, decode_leniently, dict_at, dicts_at, str_at
+from outweigh.model.failure import Failure, FailureKind, failure_from_http, make_failure
+from outweigh.ports.gateways import Dialect
+
+_STATUS_OF_CODE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "unsupported_country_region_territory": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "context_length_exceeded": 400,
+    "invalid_prompt": 400,
+    "model_not_found": 404,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+    "server_is_overloaded": 529,
+    "slow_down": 529,
+}
+_MAX_MESSAGE_LENGTH = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedError:
+    """What an API said went wrong; `status` is what it would have answered with, had it not begun to answer already."""
+
+    status: int
+    message: str
+
+
+def read_reported_error(error: JsonMapping) -> ReportedError:
+    """The object under `error`, in any of the shapes in use."""
+    word = str_at(error, "code") or str_at(error, "type") or str_at(error, "status") or ""
+    status = (
+        count_at(error, "code") or _STATUS_OF_CODE.get(word) or _STATUS_OF_CODE.get(str_at(error, "type") or "", 500)
+    )
+    message = str_at(error, "message") or "no message"
+    return ReportedError(status, f"{word}: {message}"[:_MAX_MESSAGE_LENGTH] if word else message[:_MAX_MESSAGE_LENGTH])
+
+
+def read_error_message(body: bytes) -> str:
+    """What the body of a failed answer says, whatever its shape."""
+    said = decode_leniently(body)
+    if isinstance(said, list) and said:  # Gemini answers a stream that is no stream of events with an array
+        said = said[0]
+    if error := dict_at(said, "error"):
+        return read_reported_error(error).message
+    plainly = str_at(said, "error") or str_at(said, "message") or str_at(said, "detail")
+    return (plainly or " ".join(body.decode(errors="replace").split()) or "no message")[:_MAX_MESSAGE_LENGTH]
+
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_RESETS = re.compile(r"^(?P<before>anthropic-ratelimit-[\w-]+-|x-ratelimit-)reset(?P<after>-\w+)?$")
+
+
+def read_retry_after(headers: Mapping[str, str], body: bytes, now: datetime) -> float | None:
+    """The wait that was asked for; None where nobody asked. A plain request to wait goes before any other sign."""
+    lowered = {name.lower(): value.strip() for name, value in headers.items()}
+    plain = _parse_milliseconds(lowered.get("retry-after-ms")) or _parse_time_or_seconds(
+        lowered.get("retry-after"), now
+    )
+    if plain is not None:
+        return plain
+    return _delay_in_body(body) or max(_until_resets(lowered, now), default=None)
+
+
+def _until_resets(headers: Mapping[str, str], now: datetime) -> Iterator[float]:
+    """Seconds until the limits that are used up are filled again, or until all are where nothing tells them apart."""
+    resets = [(found, value) for name, value in headers.items() if (found := _RESETS.match(name))]
+    left = [headers.get(f"{found['before']}remaining{found['after'] or ''}") for found, _ in resets]
+    is_any_used_up = "0" in left
+    for (_, value), remaining in zip(resets, left, strict=True):
+        if remaining == "0" or not is_any_used_up:
+            wait = _parse_duration(value) if _parse_duration(value) is not None else _parse_time_or_seconds(value, now)
+            if wait is not None:
+                yield wait
+
+
+def _parse_milliseconds(value: str | None) -> float | None:
+    try:
+        return None if value is None else max(0.0, float(value) / 1000)
+    except ValueError:
+        return None
+
+
+def _parse_duration(value: str) -> float | None:
+    """Durations such as `1s`, `6m0s` and `12ms`."""
+    found = _DURATION.findall(value)
+    if not found or "".join(number + unit for number, unit in found) != value:
+        return None
+    return sum(float(number) * _SECONDS_PER_UNIT[unit] for number, unit in found)
+
+
+def _parse_time_or_seconds(value: str | None, now: datetime) -> float | None:
+    """A number of seconds, or a moment in any of the ways that headers have: HTTP's, RFC 3339, seconds since 1970."""
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        moment = _parse_time(value)
+        return None if moment is None else max(0.0, (moment - now).total_seconds())
+    seconds = number - now.timestamp() if number > 1e9 else number
+    return max(0.0, seconds) if seconds < float("inf") else None
+
+
+def _parse_time(value: str) -> datetime | None:
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            moment = read(value)
+        except ValueError:
+            continue
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return None
+
+
+def _delay_in_body(body: bytes) -> float | None:
+    """Gemini says it among the details of its errors."""
+    said = decode_leniently(body)
+    for whole in said if isinstance(said, list) else [said]:
+        for detail in dicts_at(whole, "error", "details"):
+            if (str_at(detail, "@type") or "").endswith("RetryInfo"):
+                return _parse_duration(str_at(detail, "retryDelay") or "")
+    return None
+
+
+_OUT_OF_CREDIT = ("insufficient_quota", "credit balance is too low", "billing_error")
+
+
+def classify_provider_error(said: ReportedError, retry_after_seconds: float | None) -> Failure:
+    """An account without credit is no run's fault, and waiting does not fill it: somebody must, as with a wrong key.
+
+    A run that spent its own budget is another matter: that refusal is ours, and never comes from a provider.
+    """
+    if said.status < 400:
+        sentence = f"HTTP {said.status}: the provider sends to another address, and keys are not sent there"
+        return make_failure(
+            FailureKind.SERVER_ERROR, f"{sentence}; name the address itself under [gateway] in the suite"
+        )
+    meant = failure_from_http(said.status, said.message, retry_after_seconds)
+    if said.status == 402 or any(words in said.message.lower() for words in _OUT_OF_CREDIT):
+        return replace(meant, kind=FailureKind.UNAUTHORIZED, retry_after_seconds=None)
+    return meant
+
+
+class RefusalReason(StrEnum):
+    """Why the gateway itself answers."""
+
+    UNKNOWN_KEY = "unknown_key"
+    NOT_SERVED = "not_served"
+    UNREADABLE = "unreadable"
+    TOO_LARGE = "too_large"
+    UNKNOWN_MODEL = "unknown_model"
+    CAP_REACHED = "cap_reached"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRefusal:
+    """An answer that says no. `may_help_again` is whether asking once more could end otherwise."""
+
+    status: int
+    body: bytes
+    may_help_again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _ErrorCodes:
+    status: int
+    anthropic: str
+    openai: str
+    gemini: str
+
+
+_ERROR_CODES = {
+    RefusalReason.UNKNOWN_KEY: _ErrorCodes(401, "authentication_error", "invalid_api_key", "UNAUTHENTICATED"),
+    RefusalReason.NOT_SERVED: _ErrorCodes(404, "not_found_error", "invalid_request_error", "NOT_FOUND"),
+    RefusalReason.UNREADABLE: _ErrorCodes(400, "invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"),
+    RefusalReason.TOO_LARGE: _ErrorCodes(413, "request_too_large", "invalid_request_error", "INVALID_ARGUMENT"),
+    RefusalReason.UNKNOWN_MODEL: _ErrorCodes(400, "invalid_request_error", "model_not_found", "INVALID_ARGUMENT"),
+    RefusalReason.CAP_REACHED: _ErrorCodes(402, "billing_error", "insufficient_quota", "PERMISSION_DENIED"),
+    RefusalReason.UNREACHABLE: _ErrorCodes(502, "api_error", "server_error", "UNAVAILABLE"),
+}
+
+
+_LIMIT_REACHED_STATUS = {
+    Dialect.ANTHROPIC_MESSAGES: 403,
+    Dialect.OPENAI_RESPONSES: 400,
+    Dialect.OPENAI_CHAT: 401,
+    Dialect.GEMINI: 403,
+}
+"""What a spent budget is answered with. A 402 would be the word for it, but what is built on LiteLLM (mini-swe-agent,
+aider) tries again for minutes after it, and Codex five times. After these, every agent that was tried gives up at once:
+Codex tries again after 401 and 403, goose after 400 and 404, mini-swe-agent after 400.
+"""
+
+
+def make_refusal(dialect: Dialect | None, reason: RefusalReason, message: str) -> GatewayRefusal:
+    """What to answer; a plain sentence where nobody knows which API was meant."""
+    words = _ERROR_CODES[reason]
+    status = (
+        words.status if reason is not RefusalReason.CAP_REACHED or dialect is None else _LIMIT_REACHED_STATUS[dialect]
+    )
+    body = msgspec.json.encode(_error_body(dialect, status, words, message))
+    return GatewayRefusal(status, body, may_help_again=reason is RefusalReason.UNREACHABLE)
+
+
+def _error_body(dialect: Dialect | None, status: int, words: _ErrorCodes, message: str) -> dict[str, object]:
+    match dialect:
+        case None:
+            return {"error": message}
+        case Dialect.ANTHROPIC_MESSAGES:
+            return {"type": "error", "error": {"type": words.anthropic, "message": message}}
+        case Dialect.GEMINI:
+            return {"error": {"code": status, "message": message, "status": words.gemini}}
+        case _:
+            return {"error": {"message": message, "type": words.openai, "param": None, "code": words.openai}}

@@ -1,0 +1,215 @@
+"""Importer of the A/B harness's results (format `collected`): `collected.jsonl`, or the folders of its runs."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from outweigh.errors import EvidenceError
+from outweigh.interop.field_values import parse_time
+from outweigh.interop.imported_run import extra_fields, field_origins
+from outweigh.interop.result_files import (
+    LINE_LIMIT,
+    open_source,
+    read_head,
+    read_json,
+    read_json_lines,
+    to_utf8,
+    walk_files,
+)
+from outweigh.model.collected import from_collected, looks_collected
+from outweigh.model.json_text import RepeatedKeyError, decode_unique_keys
+from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.untrusted_json import amount_at, as_count, as_dict, as_list, as_str, count_at, dict_at, str_at
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
+
+_EVENTS, _SESSION = "opencode.events.jsonl", "session.export.json"
+
+
+def read_run_folder(folder: Path, meta: dict[str, Any], notes: ImportNotes) -> dict[str, Any]:
+    """The harness's own fields, with tokens and dollars of the session and counts of the events."""
+    return {
+        **_read_session(folder / _SESSION, notes),
+        **_read_events(folder / _EVENTS, meta.get("acceptance_command"), notes),
+        **meta,
+    }
+
+
+def _read_session(path: Path, notes: ImportNotes) -> dict[str, Any]:
+    """Sums over what the model answered. OpenCode counts reasoning beside the output; here it is a part of it."""
+    if not path.is_file() or not path.stat().st_size:
+        return {}
+    try:
+        messages = as_list(as_dict(read_json(path, notes)).get("messages"))
+    except EvidenceError as fault:
+        notes.warn(f"a session was not read, so its tokens are unknown: {fault}")
+        return {}
+    infos = [info for message in messages if _is_answer(info := dict_at(as_dict(message), "info"))]
+    output = _known_sum(count_at(info, "tokens", "output") for info in infos)
+    thought = any("reasoning" in dict_at(info, "tokens") for info in infos)
+    reasoning = _known_sum(count_at(info, "tokens", "reasoning") for info in infos) if thought else 0
+    return {
+        "total_cost_usd": _known_sum(amount_at(info, "cost") for info in infos),
+        "input_tokens": _known_sum(count_at(info, "tokens", "input") for info in infos),
+        "output_tokens": None if output is None or reasoning is None else output + reasoning,
+        "cache_read_tokens": _known_sum(count_at(info, "tokens", "cache", "read") for info in infos),
+        "cache_write_tokens": _known_sum(count_at(info, "tokens", "cache", "write") for info in infos),
+    }
+
+
+def _is_answer(info: dict[str, Any]) -> bool:
+    """Only the model's messages have tokens and a price."""
+    return info.get("role") == "assistant" or "tokens" in info or "cost" in info
+
+
+def _read_events(path: Path, command: object, notes: ImportNotes) -> dict[str, Any]:
+    """Steps, tools, and how often the agent itself ran the check; unknown where a line cannot be read."""
+    if not path.is_file() or not path.stat().st_size:
+        return {}
+    steps = tools = checks = 0
+    trouble = ImportNotes()
+    for line in read_json_lines(path, trouble):
+        kind = str_at(line.value, "type")
+        steps += kind == "step_finish"
+        if kind == "tool_use":
+            tools += 1
+            typed = str_at(line.value, "part", "state", "input", "command")
+            checks += isinstance(command, str) and typed is not None and f"{typed} ".startswith(f"{command} ")
+    if trouble.unreadable:
+        notes.warn(f"steps and tool calls are unknown, because not every line of {path} can be read.")
+        return {}
+    known = {"step_count": steps, "tool_call_count": tools}
+    return known | {"acceptance_cmd_count": checks} if isinstance(command, str) and command else known
+
+
+def _known_sum(values: Iterator[Any]) -> Any:
+    """The sum; unknown with any of its parts, and of nothing."""
+    found = list(values)
+    return None if not found or None in found else sum(found)
+
+
+_RECORDS, _META, _ANALYSIS = "collected.jsonl", "run_meta.json", "analysis.json"
+_REQUIRED = (b'"task_id"', b'"arm"', b'"repeat"')
+
+
+class CollectedRow(NamedTuple):
+    """A record before it is read, and where it stands."""
+
+    file: Path
+    line: int
+    raw: dict[str, Any]
+
+
+class CollectedImporter:
+    """Where a folder has `collected.jsonl`, that is what was analysed; else every `run_meta.json` below is a run."""
+
+    name = "collected"
+    fields: Mapping[str, FieldOrigin] = field_origins(
+        reported="duration_seconds usage cost checks started_at",
+        derived="status step_count tool_call_count check_command_count extra",
+    )
+
+    def recognises(self, path: Path) -> bool:
+        """By the coordinates of its first record; records of outweigh itself have a schema."""
+        if path.is_dir():
+            return _looks_collected(path / _RECORDS) or any(
+                _looks_collected(meta) for meta in sorted((path / "runs").glob(f"*/{_META}"))[:1]
+            )
+        return path.suffix == ".jsonl" and _looks_collected(path)
+
+    def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+        """Record by record; what the harness found out about them is kept as facts and aggregates."""
+        path = request.path
+        records = path / _RECORDS if path.is_dir() else path
+        unchecked = 0
+        for row in _read_records(records, notes) if records.is_file() else _read_folders(path, notes):
+            try:
+                run = _run(row.raw)
+            except (ValueError, msgspec.MsgspecError) as fault:
+                notes.unread(row.file, row.line, str(fault))
+                continue
+            unchecked += run.status is Status.AGENT_ERROR
+            yield run
+        if unchecked:
+            notes.warn(
+                f"in {unchecked:,} runs the agent's program failed, and they were not checked. The harness's analysis "
+                "leaves them out; here they are errors of the agent, and no passes."
+            )
+        _read_analysis(records.parent / _ANALYSIS, notes)
+
+
+def _run(raw: dict[str, Any]) -> RunRecord:
+    if "schema" in raw or not looks_collected(raw):
+        raise ValueError("no task_id, arm and repeat")
+    run = from_collected(raw)
+    return msgspec.structs.replace(
+        run, started_at=parse_time(run.extra.get("started_at_utc")), extra=extra_fields(run.extra)
+    )
+
+
+def _read_records(path: Path, notes: ImportNotes) -> Iterator[CollectedRow]:
+    """Objects one a line, or spread over lines as `jq` prints them: from a bracket alone to its counterpart."""
+    spread: list[bytes] = []
+    size = 0
+    with open_source(path) as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(LINE_LIMIT), b""), start=1):
+            bare = line.removeprefix(b"\xef\xbb\xbf").rstrip()
+            if spread or bare == b"{":
+                spread.append(line)
+                size += len(line)
+                if bare == b"}" or size >= LINE_LIMIT:
+                    yield from _decode_record(path, number - len(spread) + 1, b"".join(spread), notes)
+                    spread, size = [], 0
+            elif bare:
+                yield from _decode_record(path, number, line, notes)
+        if spread:
+            notes.unread(path, number - len(spread) + 1, "the file ends in the middle of a record")
+
+
+def _decode_record(path: Path, line: int, content: bytes, notes: ImportNotes) -> Iterator[CollectedRow]:
+    try:
+        value = decode_unique_keys(to_utf8(content, path, notes))
+    except ValueError as fault:
+        notes.unread(path, line, str(fault) if isinstance(fault, RepeatedKeyError) else "not valid JSON")
+        return
+    if isinstance(value, dict):
+        yield CollectedRow(path, line, value)
+    else:
+        notes.unread(path, line, "not a JSON object")
+
+
+def _read_folders(path: Path, notes: ImportNotes) -> Iterator[CollectedRow]:
+    found = False
+    for meta in walk_files(path, lambda name: name == _META, passed_by=frozenset({"workspaces"})):
+        found = True
+        try:
+            raw = read_json(meta, notes)
+        except EvidenceError as fault:
+            notes.unread(meta, 0, str(fault))
+            continue
+        yield CollectedRow(meta, 0, read_run_folder(meta.parent, as_dict(raw), notes))
+    if not found:
+        raise EvidenceError(f"{path} has neither {_RECORDS} nor a {_META} below it; is it the folder of the results?")
+
+
+def _read_analysis(path: Path, notes: ImportNotes) -> None:
+    """What the harness concluded, for whoever wants to compare."""
+    if not path.is_file():
+        return
+    try:
+        stated = as_dict(read_json(path, notes))
+    except EvidenceError as fault:
+        notes.warn(f"the analysis was not read: {fault}")
+        return
+    for name in ("run_count", "effective_run_count", "excluded_infra_failures", "task_count"):
+        if (figure := as_count(stated.get(name))) is not None:
+            notes.facts[name] = figure
+    if (decision := as_str(stated.get("decision"))) is not None:
+        notes.facts["decision"] = decision[:200]
+    notes.aggregates.extend(extra_fields(as_dict(arm)) for arm in as_list(stated.get("arm_summaries"))[:100])
+
+
+def _looks_collected(path: Path) -> bool:
+    start = read_head(path).partition(b"}")[0]
+    return all(field in start for field in _REQUIRED) and b'"schema"' not in start

@@ -1,0 +1,202 @@
+"""Values as people and other programs write them: times, durations, numbers, amounts of money, truth values, statuses.
+
+The functions for times and durations return None for what they cannot read. Those for table cells raise a
+ValueError for a doubtful value, because a guess would change a result.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from math import isfinite, isnan
+from operator import attrgetter
+from typing import Any, cast
+
+from outweigh.model.run_record import Status
+from outweigh.model.untrusted_json import as_amount, as_count
+
+_FIRST_MILLISECONDS = 1e11
+"""As seconds this is the year 5138, as milliseconds 1973: no moment of an agent's run is in doubt."""
+
+_time_zone = attrgetter("tzinfo")
+
+
+def parse_time(value: object) -> datetime | None:
+    """A moment with its zone; a text without one is taken as UTC. None for anything else."""
+    if isinstance(value, datetime):
+        found = value
+    elif isinstance(value, str):
+        try:
+            found = datetime.fromisoformat(value.strip())
+        except ValueError:
+            return None
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        return _from_epoch(value)
+    else:
+        return None
+    try:
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (OverflowError, ValueError):
+        return None
+
+
+def parse_times(values: Sequence[object]) -> list[datetime | None]:
+    """Many moments; texts in UTC, as programs write them, are read without looking at each."""
+    with suppress(TypeError, ValueError):
+        found: list[datetime | None] = [*map(datetime.fromisoformat, cast("Sequence[str]", values))]
+        if {*map(_time_zone, found)} == {UTC}:
+            return found
+    return [*map(parse_time, values)]
+
+
+def seconds_between(start: object, end: object) -> float | None:
+    """How long something took; None where an end is unknown or comes first."""
+    first, last = parse_time(start), parse_time(end)
+    return None if first is None or last is None else as_amount((last - first).total_seconds())
+
+
+def milliseconds_to_seconds(value: object) -> float | None:
+    """A duration that the source states in milliseconds."""
+    found = as_amount(value)
+    return None if found is None else found / 1000
+
+
+def _from_epoch(value: float) -> datetime | None:
+    if not isfinite(value) or value <= 0:
+        return None
+    try:
+        return datetime.fromtimestamp(value / 1000 if value >= _FIRST_MILLISECONDS else value, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+_UNKNOWN_WORDS = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
+_TRUE_WORDS = frozenset(
+    {"true", "yes", "y", "1", "1.0", "pass", "passed", "success", "succeeded", "resolved", "solved", "correct"}
+    | {"wahr", "vrai", "verdadero", "vero", "waar"}
+)
+_FALSE_WORDS = frozenset(
+    {"false", "no", "n", "0", "0.0", "fail", "failed", "failure", "unresolved", "unsolved", "incorrect"}
+    | {"falsch", "faux", "falso", "onwaar"}
+)
+"""As people and programs say it; spreadsheets say it in the language of their user."""
+
+_DECIMAL_COMMA = re.compile(r"(0|[1-9]\d*),\d+")
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}([.,]\d{3})+")
+_CURRENCY = re.compile(r"\$ ?(?P<before>.+)|(?P<after>.+?) ?(\$|USD)")
+_STATUS = {
+    **{status.value: status for status in Status},
+    **dict.fromkeys(
+        ("complete", "done", "finished", "ok", "success", "succeeded", "passed", "failed"), Status.COMPLETED
+    ),
+    **dict.fromkeys(("timed_out", "timedout"), Status.TIMEOUT),
+}
+
+CellReader = Callable[[Any], Any]
+
+
+def read_label(value: Any) -> str | None:
+    """A part of a name; numbers are written as people write them. None for an empty one."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and isnan(value):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str | int | float):
+        return str(value).strip() or None
+    if value is None:
+        return None
+    raise ValueError("which is no name")
+
+
+def unless_unknown(reading: CellReader) -> CellReader:
+    """A reading of what is not a word for unknown."""
+
+    def read(value: Any) -> Any:
+        if value is None or (isinstance(value, str) and value.strip().lower() in _UNKNOWN_WORDS):
+            return None
+        if isinstance(value, float) and isnan(value):
+            return None
+        return reading(value)
+
+    return read
+
+
+def read_count(value: Any) -> int:
+    """How many; of a list, how many it holds."""
+    if isinstance(value, list):
+        return len(value)
+    _refuse_thousands(value)
+    found = as_count(_parse_number(value))
+    if found is None:
+        raise ValueError("which is no count")
+    return found
+
+
+def read_amount(value: Any) -> float:
+    """How much. A decimal comma is one where it cannot part thousands."""
+    return _read_amount_as(value, "amount; write a number without its unit")
+
+
+def read_dollars(value: Any) -> float:
+    """How much in US dollars, with or without a sign that says so."""
+    signed = _CURRENCY.fullmatch(value.strip()) if isinstance(value, str) else None
+    return _read_amount_as(value if signed is None else signed["before"] or signed["after"], "amount of US dollars")
+
+
+def read_bool(value: Any) -> bool:
+    """Whether; a score between 0 and 1 is neither."""
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower() if isinstance(value, str | int | float) else ""
+    if word in _TRUE_WORDS:
+        return True
+    if word in _FALSE_WORDS:
+        return False
+    raise ValueError("which is neither a pass nor a failure; say 1 or 0, true or false, yes or no")
+
+
+def read_time(value: Any) -> datetime:
+    """When: an ISO text, or seconds or milliseconds since 1970."""
+    found = parse_time(value)
+    if found is None and isinstance(value, str):
+        found = parse_time(_parse_number(value))
+    if found is None:
+        raise ValueError("which is no moment; write it as 2026-11-15T09:30:00Z, or in seconds since 1970")
+    return found
+
+
+def read_status(value: Any) -> Status:
+    """How a run ended. `error` alone does not say whose error it was, so it is none of these."""
+    found = _STATUS.get(str(value).strip().lower().replace("-", "_").replace(" ", "_"))
+    if found is None:
+        raise ValueError(f"which is none of {', '.join(each.value for each in Status)}")
+    return found
+
+
+def _read_amount_as(value: Any, noun: str) -> float:
+    if isinstance(value, str) and "," in value:
+        _refuse_thousands(value)
+        if _DECIMAL_COMMA.fullmatch(value.strip()):
+            value = value.replace(",", ".")
+    found = as_amount(_parse_number(value))
+    if found is None:
+        raise ValueError(f"which is no {noun}")
+    return found
+
+
+def _refuse_thousands(value: Any) -> None:
+    if isinstance(value, str) and _THOUSANDS.fullmatch(value.strip()):
+        raise ValueError(
+            "which may mean thousands or decimals; write thousands without a mark and decimals with a point"
+        )
+
+
+def _parse_number(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return int(value) if value.strip().isdecimal() and len(value) < 20 else float(value)
+    except ValueError:
+        return None

@@ -1,0 +1,232 @@
+"""Importer of Harbor's job folders, folders of jobs, and single results: every finished trial is a run."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.interop.harbor.trial_result import HarborTrial
+from outweigh.interop.imported_run import (
+    RepeatNumber,
+    UnnumberedRun,
+    field_origins,
+    fingerprint,
+    imported_run,
+    number_repeats,
+)
+from outweigh.interop.result_files import read_bytes, read_head, read_json, walk_files
+from outweigh.interop.transcripts import TRAJECTORY_ARTIFACT, trajectory_fields
+from outweigh.model.run_record import RunRecord
+from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_str
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.transcript.atif import AtifTrajectory
+from outweigh.transcript.trajectory_file import read_trajectory
+
+RESULT_FILE = "result.json"
+_SAMPLED_CHILDREN = 50
+_MOST_PARTS = 1000
+_TRIAL_SUBFOLDERS = frozenset({"agent", "user-agent", "artifacts", "verifier", "steps"})
+_MARKS = (b'"trial_name"', b'"n_total_trials"', b'"task_checksum"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TrialLocation:
+    """Where a trial is: a file of its own, or the number of its entry in the job's file."""
+
+    file: Path
+    entry: int | None
+    sighting: UnnumberedRun
+
+
+class HarborImporter:
+    """Reads each trial twice, first who and when, then everything, so that a large job is never held whole."""
+
+    name = "harbor"
+    reads_also = frozenset({"atif", "claude-code", "codex", "mini-swe-agent"})
+
+    @property
+    def fields(self) -> Mapping[str, FieldOrigin]:
+        """What Harbor says itself, and what follows from it."""
+        return field_origins(
+            reported="agent status_detail task_checksum started_at cost checks steps artifacts extra",
+            derived="arm_fingerprint status duration_seconds setup_seconds checks_seconds usage step_count "
+            "tool_call_count warnings",
+        )
+
+    def recognises(self, path: Path) -> bool:
+        """A job, a folder of jobs, or a result of either kind."""
+        try:
+            if path.is_file():
+                return path.name == RESULT_FILE and _is_result(path)
+            children = (
+                child / RESULT_FILE for child, _ in zip(sorted(path.iterdir()), range(_SAMPLED_CHILDREN), strict=False)
+            )
+            return _is_result(path / RESULT_FILE) or any(_is_result(child) for child in children)
+        except OSError:
+            return False
+
+    def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+        """Every trial with a result; the same trial in two places counts once."""
+        survey = _TrialSurvey(request.arm, notes)
+        for file in _result_files(request.path):
+            survey.look_at(file)
+        survey.conclude(request.path)
+        numbers = number_repeats(place.sighting for place in survey.places)
+        for place in survey.places:
+            yield _run(place, numbers[place.sighting.run_id], request, notes, survey.retries > 0)
+
+
+class _TrialSurvey:
+    """The first look: which trials there are, and what the jobs say about themselves."""
+
+    def __init__(self, arm: str | None, notes: ImportNotes) -> None:
+        self.places: list[_TrialLocation] = []
+        self.retries = 0
+        self._arm = arm
+        self._notes = notes
+        self._contents: dict[str, list[str]] = {}
+        self._fingerprints: dict[str, set[str | None]] = {}
+        self._checksums: dict[str, set[str | None]] = {}
+        self._unclassified: Counter[str] = Counter()
+        self._doubled = 0
+        self._unfinished = 0
+
+    def look_at(self, file: Path) -> None:
+        try:
+            raw = as_dict(read_json(file, self._notes))
+        except EvidenceError as fault:
+            self._notes.unread(file, 0, str(fault))
+            return
+        if "trial_name" in raw or "task_name" in raw:
+            self._trial(file, None, raw)
+        elif "stats" in raw or "n_total_trials" in raw:
+            self._job(file, raw)
+
+    def conclude(self, path: Path) -> None:
+        notes = self._notes
+        if self._arm is not None and any(len(found) > 1 for found in self._fingerprints.values()):
+            raise UsageError(f"{path} holds several agents, so --arm cannot name them all; leave it out.")
+        if not self.places and not notes.unreadable:
+            running = " Its trials have not finished." if self._unfinished else ""
+            raise EvidenceError(f"{path} holds no result of a trial.{running} Import it when there is one.")
+        if self._doubled:
+            notes.warn(f"{self._doubled:,} results are there twice, in copied folders; each counts once.")
+        if self.retries:
+            notes.warn(
+                f"Harbor tried again {self.retries:,} times and keeps nothing of the attempts before, so the real cost "
+                "is higher than what is recorded."
+            )
+        if self._unfinished:
+            notes.warn(
+                f"the job is still running, or was ended: {self._unfinished:,} trials have no result. Import it again, "
+                "into a new folder, when it has finished."
+            )
+        changed = sorted(task for task, found in self._checksums.items() if len(found) > 1)
+        if changed:
+            notes.warn(f"the task changed between trials of {quote_names(changed)}: those runs cannot be compared.")
+        for kind, times in sorted(self._unclassified.items()):
+            notes.warn(
+                f"{times:,} trials ended by {kind}, and Harbor does not say whose fault that is; like there, their "
+                "reward does not count."
+            )
+
+    def _job(self, file: Path, raw: Mapping[str, Any]) -> None:
+        stats = as_dict(raw.get("stats"))
+        self.retries += as_count(stats.get("n_retries")) or 0
+        waiting = (as_count(stats.get("n_running_trials")) or 0) + (as_count(stats.get("n_pending_trials")) or 0)
+        self._unfinished += waiting
+        for entry, trial in enumerate(as_list(raw.get("trial_results"))):
+            self._trial(file, entry, as_dict(trial))
+
+    def _trial(self, file: Path, entry: int | None, raw: Mapping[str, Any]) -> None:
+        trial = HarborTrial(raw)
+        where = 0 if entry is None else entry + 1
+        if trial.trial_id is None or trial.task is None:
+            self._notes.unread(file, where, "the trial has no id or no task_name")
+            return
+        if self._is_copy(trial, raw):
+            return
+        arm = self._arm or trial.arm_name()
+        self._fingerprints.setdefault(arm, set()).add(trial.arm_fingerprint())
+        self._checksums.setdefault(trial.task, set()).add(as_str(raw.get("task_checksum")))
+        self._unclassified.update(trial.unclassified())
+        run_id = f"harbor/{trial.trial_id}"
+        sighting = UnnumberedRun(run_id, trial.task, arm, trial.started_at)
+        self.places.append(_TrialLocation(file=file, entry=entry, sighting=sighting))
+
+    def _is_copy(self, trial: HarborTrial, raw: Mapping[str, Any]) -> bool:
+        """Whether this very result was seen before: in a copied folder, or in the job's file as well as its own."""
+        told = fingerprint([trial.task, raw.get("verifier_result"), raw.get("exception_info"), raw.get("finished_at")])
+        known = self._contents.setdefault(trial.trial_id or "", [])
+        if told in known:
+            self._doubled += 1
+            return True
+        known.append(told)
+        return False
+
+
+def _run(
+    place: _TrialLocation, number: RepeatNumber, request: ImportRequest, notes: ImportNotes, retried: bool
+) -> RunRecord:
+    raw = as_dict(read_json(place.file, notes))
+    if place.entry is not None:
+        raw = as_dict(as_list(raw.get("trial_results"))[place.entry])
+    told, artifacts = ({}, {}) if place.entry is not None else _trajectory_fields(place.file.parent, request, notes)
+    usage = told.get("usage")
+    fields = HarborTrial(raw).fields(None if usage is None else usage.cache_write_tokens)
+    if usage is not None and fields["usage"].output_tokens is None:
+        fields["usage"] = usage
+    if "unreadable" in told:
+        # It would have said what was written to the cache, which Harbor counts as input.
+        fields["usage"] = msgspec.structs.replace(fields["usage"], input_tokens=None)
+    if "cost" in told and fields["cost"].usd is None:
+        fields["cost"] = told["cost"]
+    fields["extra"] |= number.extra()
+    warnings = ("attempts that Harbor made before and gave up are not in the cost",) if retried else ()
+    return imported_run(
+        run_id=place.sighting.run_id,
+        task_id=place.sighting.task_id,
+        arm=place.sighting.arm,
+        repeat=number.repeat,
+        **fields,
+        **{name: told[name] for name in ("steps", "step_count", "tool_call_count") if name in told},
+        warnings=warnings,
+        artifacts=artifacts,
+    )
+
+
+def _trajectory_fields(
+    trial: Path, request: ImportRequest, notes: ImportNotes
+) -> tuple[Mapping[str, Any], dict[str, str]]:
+    """What the agent's trajectory adds, where it left one that can be read."""
+    file = trial / "agent" / TRAJECTORY_ARTIFACT
+    if not file.is_file():
+        return {}, {}
+    try:
+        content = read_bytes(file)
+        chain = [read_trajectory(content, str(file)), *_continuations(file.parent)]
+    except EvidenceError as fault:
+        notes.warn(str(fault))
+        return {"unreadable": True}, {}
+    return trajectory_fields(chain), {TRAJECTORY_ARTIFACT: request.keep(content)}
+
+
+def _continuations(folder: Path) -> list[AtifTrajectory]:
+    """The parts that follow, `trajectory.cont-1.json` and on."""
+    files = (folder / f"trajectory.cont-{number}.json" for number in range(1, _MOST_PARTS))
+    return [read_trajectory(read_bytes(file), str(file)) for file in takewhile(Path.is_file, files)]
+
+
+def _result_files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        return iter([path])
+    return walk_files(path, lambda name: name == RESULT_FILE, passed_by=_TRIAL_SUBFOLDERS)
+
+
+def _is_result(path: Path) -> bool:
+    return any(mark in read_head(path) for mark in _MARKS)

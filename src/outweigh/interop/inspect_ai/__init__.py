@@ -1,0 +1,1 @@
+"""Inspect (inspect_ai): reading and writing its logs."""

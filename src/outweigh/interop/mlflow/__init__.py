@@ -1,0 +1,1 @@
+"""MLflow: results of its evaluations, from databases, run folders and tables."""

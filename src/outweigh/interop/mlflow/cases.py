@@ -1,0 +1,198 @@
+"""One evaluated input of MLflow, wherever it is stored: the input, the scorers' assessments, tokens, cost and time.
+
+Traces from files, databases and tables are brought into one form and become a case for each evaluation that scored
+them.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from outweigh.interop.field_values import milliseconds_to_seconds, parse_time, read_bool, unless_unknown
+from outweigh.interop.imported_run import fingerprint
+from outweigh.model.json_text import decode_json
+from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, Usage, reported_cost
+
+PASS_RATINGS = {"yes": True, "no": False}
+"""What MLflow's own scorers say instead of true and false."""
+
+_FINISHED = "FINISHED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationRun:
+    """A run of MLflow: what it was called, with which parameters, and how it ended."""
+
+    run_id: str
+    name: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    status: str = _FINISHED
+    deleted: bool = False
+    started_at: datetime | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether it says that it came to its end."""
+        return self.status == _FINISHED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """What one scorer said, or why it could not."""
+
+    value: Any
+    rationale: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatedCase:
+    """A row of a table or a trace, in the words of neither. `place` tells it from others of its run."""
+
+    run_id: str
+    place: str
+    inputs: Any
+    expectations: Any = None
+    assessments: Mapping[str, Assessment]
+    cells: Mapping[str, Any] = field(default_factory=dict)
+    trace_id: str | None = None
+    failure: str | None = None
+    started_at: datetime | None = None
+    duration_seconds: float | None = None
+    usage: Usage = NO_USAGE
+    cost: Cost = UNKNOWN_COST
+    kept: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def checksum(self) -> str:
+        """What makes a task the same one in another run: what was asked, and what was expected of it."""
+        return fingerprint({"inputs": self.inputs, "expectations": self.expectations})
+
+
+def stated_pass(value: Any) -> bool | None:
+    """Whether a score says by itself that it passed, as MLflow's own assertions take it; a number never does."""
+    if isinstance(value, bool):
+        return value
+    return PASS_RATINGS.get(value.strip().lower()) if isinstance(value, str) else None
+
+
+def pass_by_user(value: Any) -> bool | None:
+    """Likewise for a score that the user calls a success: 0, 1, `pass` and `fail` will do. None for all others."""
+    try:
+        found: bool | None = unless_unknown(read_bool)(value)
+    except ValueError:
+        return None
+    return found
+
+
+_SOURCE_RUN = "mlflow.sourceRun"
+_SCORED_BY = "mlflow.assessment.sourceRunId"
+TRACE_TOKENS, TRACE_COST = "mlflow.trace.tokenUsage", "mlflow.trace.cost"
+_INPUTS = "mlflow.traceInputs"
+
+
+def trace_cases(trace: Mapping[str, Any], *, inputs: Any = None, failure: str | None = None) -> list[EvaluatedCase]:
+    """The cases of a trace, in the shape of `TraceInfo`. One that nobody scored is no evaluation and has none.
+
+    A scorer says for which run it scored; what a person added later belongs to the run that made the trace.
+    """
+    metadata, trace_id = as_dict(trace.get("trace_metadata")), as_name(trace.get("trace_id"))
+    said = [as_dict(each) for each in as_list(trace.get("assessments"))]
+    valid = [each for each in said if each.get("valid") is not False]
+    by_run: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for each in valid:
+        run = as_name(as_dict(each.get("metadata")).get(_SCORED_BY)) or as_name(metadata.get(_SOURCE_RUN))
+        if run is not None and "feedback" in each:
+            by_run[run].append(each)
+    tokens, cost = (
+        as_dict(_decode_metadata(metadata.get(TRACE_TOKENS))),
+        as_dict(_decode_metadata(metadata.get(TRACE_COST))),
+    )
+    return [
+        EvaluatedCase(
+            run_id=run,
+            place=trace_id,
+            inputs=_decode_metadata(metadata.get(_INPUTS)) if inputs is None else inputs,
+            expectations=_expectations(valid),
+            assessments=_assessments(feedback),
+            trace_id=trace_id,
+            failure=_failure(trace, failure),
+            started_at=parse_time(trace.get("request_time")),
+            duration_seconds=milliseconds_to_seconds(trace.get("execution_duration_ms")),
+            usage=_usage(tokens),
+            cost=reported_cost(as_amount(cost.get("total_cost"))),
+            kept={"token_usage": tokens or None, "state": as_name(trace.get("state"))},
+        )
+        for run, feedback in by_run.items()
+        if trace_id is not None
+    ]
+
+
+def root_inputs(spans: list[Any]) -> tuple[Any, str | None]:
+    """What the outermost span was given, in full, and what it failed of; a trace itself keeps a short form only."""
+    for span in map(as_dict, spans):
+        if not span.get("parent_span_id"):
+            status = as_dict(span.get("status"))
+            broken = "ERROR" in str(status.get("code"))
+            given = _decode_metadata(as_dict(span.get("attributes")).get("mlflow.spanInputs"))
+            return given, as_str(status.get("message")) if broken else None
+    return None, None
+
+
+def _assessments(feedback: list[dict[str, Any]]) -> dict[str, Assessment]:
+    """By the scorers' names. One that said different things about the same trace has not said anything."""
+    found: dict[str, Assessment] = {}
+    for each in feedback:
+        said, scorer = as_dict(each.get("feedback")), as_name(each.get("assessment_name"))
+        if scorer is None:
+            continue
+        error = as_dict(said.get("error"))
+        told = as_str(error.get("error_message")) or as_name(error.get("error_code"))
+        new = Assessment(value=said.get("value"), rationale=as_str(each.get("rationale")), error=told)
+        old = found.setdefault(scorer, new)
+        if old.value != new.value:
+            found[scorer] = Assessment(value=None, error="assessed more than once, with different values")
+    return found
+
+
+def _expectations(assessments: list[dict[str, Any]]) -> dict[str, Any] | None:
+    found = {
+        str(each.get("assessment_name")): as_dict(each.get("expectation")).get("value")
+        for each in assessments
+        if "expectation" in each
+    }
+    return found or None
+
+
+def _failure(trace: Mapping[str, Any], told: str | None) -> str | None:
+    if trace.get("state") != "ERROR":
+        return None
+    return told or "the trace ended in an error"
+
+
+def _usage(raw: Mapping[str, Any]) -> Usage:
+    """MLflow counts cached tokens as input, too; where it does not say how many, input without them is unknown."""
+    read, written = as_count(raw.get("cache_read_input_tokens")), as_count(raw.get("cache_creation_input_tokens"))
+    given = as_count(raw.get("input_tokens"))
+    cached = (read or 0) + (written or 0)
+    fresh = given - cached if given is not None and read is not None and given >= cached else None
+    return Usage(
+        input_tokens=fresh,
+        output_tokens=as_count(raw.get("output_tokens")),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )
+
+
+def _decode_metadata(value: Any) -> Any:
+    """Metadata are JSON in a text; what is none stays a text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return decode_json(value.encode("utf-8", "replace"))
+    except ValueError:
+        return value

@@ -1,0 +1,301 @@
+"""Importer of promptfoo's results: the JSON of `promptfoo eval -o`, versions 1 to 4, and of `promptfoo share`."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from outweigh.errors import EvidenceError
+from outweigh.interop.field_values import milliseconds_to_seconds
+from outweigh.interop.imported_run import (
+    extra_fields,
+    field_origins,
+    fingerprint,
+    imported_run,
+    outcome_check,
+    real_agent,
+    stable_id,
+    with_repeat_numbers,
+)
+from outweigh.interop.result_files import read_head, read_json
+from outweigh.model.run_record import CheckResult, RunRecord, Status
+from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
+from outweigh.model.usage import NO_USAGE, Usage, reported_cost
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
+
+_ERROR = 2
+_UNSTABLE_VARIABLES = frozenset({"sessionId"})
+_SHOWN_CHARACTERS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class PromptfooRow:
+    """A result as promptfoo wrote it, in any version."""
+
+    raw: Mapping[str, Any]
+
+    @property
+    def provider(self) -> str:
+        """The label that the user gave to the provider, else its id; the first version left both out."""
+        given = self.raw.get("provider")
+        known = as_dict(given)
+        return as_name(known.get("label")) or as_name(known.get("id")) or as_name(given) or "provider"
+
+    @property
+    def prompt(self) -> str:
+        """The prompt before variables were put into it."""
+        prompt = as_dict(self.raw.get("prompt"))
+        found = as_str(prompt.get("label")) or as_str(prompt.get("display")) or as_str(prompt.get("raw"))
+        return found or as_str(self.raw.get("prompt")) or ""
+
+    @property
+    def test(self) -> dict[str, Any]:
+        """What makes a test the same one in another file: its number changes with the file's other tests."""
+        case = as_dict(self.raw.get("testCase"))
+        variables = as_dict(case.get("vars")) or as_dict(self.raw.get("vars"))
+        return {
+            "description": as_name(case.get("description")) or as_name(self.raw.get("description")),
+            "vars": {key: value for key, value in variables.items() if key not in _UNSTABLE_VARIABLES},
+            "assert": as_list(case.get("assert")),
+        }
+
+    @property
+    def title(self) -> str:
+        """A test by its description, else by its variables."""
+        test = self.test
+        shown = ", ".join(f"{key}={str(value)[:_SHOWN_CHARACTERS]}" for key, value in sorted(test["vars"].items()))
+        return test["description"] or stable_id(shown) or "test"
+
+    @property
+    def response(self) -> dict[str, Any]:
+        """What the provider answered."""
+        return as_dict(self.raw.get("response")) or as_dict(self.raw.get("providerResponse"))
+
+    @property
+    def cached(self) -> bool:
+        """Whether promptfoo had the answer already and asked nobody."""
+        return self.response.get("cached") is True
+
+    @property
+    def asserted(self) -> bool:
+        """Whether anything could have failed; promptfoo calls a result without assertions a success."""
+        return as_dict(self.raw.get("gradingResult")).get("reason") != "No assertions"
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Rows stand in the order in which they ended; their numbers tell how they were begun."""
+        return (as_count(self.raw.get("testIdx")) or 0, as_count(self.raw.get("repeatIndex")) or 0)
+
+
+def _row_run(row: PromptfooRow, *, run_id: str, task_id: str, arm: str) -> RunRecord | None:
+    """The run of a result; None for one that does not say whether it succeeded."""
+    success = row.raw.get("success")
+    if not isinstance(success, bool):
+        return None
+    status, detail = _status(row)
+    return imported_run(
+        run_id=run_id,
+        task_id=task_id,
+        arm=arm,
+        repeat=1,
+        status=status,
+        status_detail=detail,
+        agent=real_agent(row.provider),
+        arm_fingerprint=fingerprint({"provider": row.raw.get("provider"), "prompt": row.prompt}),
+        task_checksum=fingerprint(row.test),
+        duration_seconds=None if row.cached else milliseconds_to_seconds(row.raw.get("latencyMs")),
+        usage=NO_USAGE if row.cached else _usage(row),
+        cost=reported_cost(as_amount(row.raw.get("cost")) or None),
+        checks=None if status is not Status.COMPLETED else _checks(row, success),
+        extra=extra_fields(
+            {
+                "success": success,
+                "score": as_amount(row.raw.get("score")),
+                "named_scores": as_dict(row.raw.get("namedScores")) or None,
+                "cached": row.cached or None,
+                "latency_ms": as_amount(row.raw.get("latencyMs")),
+                "token_usage": as_dict(row.raw.get("tokenUsage")) or as_dict(row.response.get("tokenUsage")) or None,
+                "prompt": row.prompt,
+                "test_index": as_count(row.raw.get("testIdx")),
+            }
+        ),
+    )
+
+
+def _status(row: PromptfooRow) -> tuple[Status, str | None]:
+    """Older versions write a failed assertion into `error`, too; only without a grade is it one."""
+    error = as_str(row.raw.get("error")) or as_str(row.response.get("error"))
+    reason = row.raw.get("failureReason")
+    failed = reason == _ERROR if reason is not None else error is not None and not as_dict(row.raw.get("gradingResult"))
+    if not failed:
+        return Status.COMPLETED, None
+    shown = (error or "the provider failed")[:500]
+    timed_out = "timed out" in shown.lower() or "timeout" in shown.lower()
+    return (Status.TIMEOUT if timed_out else Status.INFRA_ERROR), shown
+
+
+def _checks(row: PromptfooRow, success: bool) -> tuple[CheckResult, ...]:
+    if not row.asserted:
+        return ()
+    grading = as_dict(row.raw.get("gradingResult"))
+    detail = as_str(grading.get("reason"))
+    parts = [as_dict(each) for each in as_list(grading.get("componentResults"))]
+    return (
+        outcome_check("success", success, None if detail is None else detail[:500]),
+        *(_component_check(number, part) for number, part in enumerate(parts, start=1)),
+    )
+
+
+def _component_check(number: int, part: Mapping[str, Any]) -> CheckResult:
+    assertion = as_dict(part.get("assertion"))
+    kind = as_name(assertion.get("metric")) or as_name(assertion.get("type")) or "assertion"
+    passed = part.get("pass")
+    detail = as_str(part.get("reason"))
+    return outcome_check(
+        f"{number} {kind}"[:500],
+        passed if isinstance(passed, bool) else None,
+        None if detail is None else detail[:500],
+        required=False,
+    )
+
+
+def _usage(row: PromptfooRow) -> Usage:
+    """`cached` are tokens of answers that promptfoo kept, not of the provider's prompt cache; a 0 is no count."""
+    raw = as_dict(row.response.get("tokenUsage")) or as_dict(row.raw.get("tokenUsage"))
+    details = as_dict(raw.get("completionDetails"))
+    read, written = as_count(details.get("cacheReadInputTokens")), as_count(details.get("cacheCreationInputTokens"))
+    given, output = as_count(raw.get("prompt")) or None, as_count(raw.get("completion")) or None
+    cached = (read or 0) + (written or 0)
+    if given is not None and cached and as_count(raw.get("total")) == given + (output or 0) and given >= cached:
+        given -= cached
+    return Usage(input_tokens=given, output_tokens=output, cache_read_tokens=read, cache_write_tokens=written)
+
+
+_SNIFFED_BYTES = 2**18
+_OBJECT = re.compile(rb"^(\xef\xbb\xbf)?\s*\{")
+_SHORT_NAME = re.compile(r"[\w .:/-]{1,40}")
+
+
+class PromptfooImporter:
+    """A test is a task; an arm is a provider, with a prompt where there are several; equal tests are repeats."""
+
+    name = "promptfoo"
+    fields: Mapping[str, FieldOrigin] = field_origins(
+        reported="status_detail duration_seconds usage cost checks",
+        derived="arm_fingerprint task_checksum extra",
+    )
+
+    def recognises(self, path: Path) -> bool:
+        """By the names of fields that only promptfoo uses together."""
+        if path.suffix != ".json":
+            return False
+        start = read_head(path, _SNIFFED_BYTES)
+        if _OBJECT.match(start) is None:
+            return False
+        return all(field in start for field in (b'"promptIdx"', b'"testIdx"')) or all(
+            field in start for field in (b'"tokenUsage"', b'"vars"', b'"success"', b'"results"')
+        )
+
+    def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+        """The whole document; rows are ordered by the numbers of their tests, not by when they ended."""
+        document = as_dict(read_json(request.path, notes))
+        document = as_dict(document.get("data")) or document
+        inner = document["results"] if isinstance(document.get("results"), dict) else document
+        if not isinstance(inner.get("results"), list):
+            raise EvidenceError(f"{request.path} has no results of promptfoo; was it written by `promptfoo eval -o`?")
+        _state_facts(inner, notes)
+        rows = list(_rows(inner["results"], request.path, notes))
+        evaluation = (
+            as_name(document.get("evalId"))
+            or as_name(document.get("id"))
+            or fingerprint([row.raw for row in rows])[:16]
+        )
+        yield from with_repeat_numbers(_runs(rows, evaluation, request, notes))
+
+
+def _rows(results: list[Any], path: Path, notes: ImportNotes) -> Iterator[PromptfooRow]:
+    for number, result in enumerate(results, start=1):
+        if isinstance(result, dict) and isinstance(result.get("success"), bool):
+            yield PromptfooRow(result)
+        else:
+            notes.unread(path, 0, f"result {number} does not say whether it succeeded")
+
+
+def _runs(rows: list[PromptfooRow], evaluation: str, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+    arms, tasks = _arms(rows, notes), _tasks(rows)
+    seen: dict[tuple[str, str], int] = defaultdict(int)
+    for row in sorted(rows, key=lambda each: each.order):
+        arm, task = request.arm or arms[row.provider, row.prompt], tasks[fingerprint(row.test)]
+        key = (arms[row.provider, row.prompt], task)
+        seen[key] += 1
+        place = stable_id("promptfoo", evaluation, fingerprint(key)[:16], f"{seen[key]:06}")
+        run = _row_run(row, run_id=place, task_id=task, arm=arm)
+        if run is not None:
+            yield run
+    _warn(rows, notes)
+
+
+def _arms(rows: list[PromptfooRow], notes: ImportNotes) -> dict[tuple[str, str], str]:
+    """Providers alone where there is one prompt; else prompts by a short name of their own, or by a number."""
+    prompts = list(dict.fromkeys(row.prompt for row in sorted(rows, key=lambda row: (_prompt_index(row), row.prompt))))
+    called = {
+        prompt: prompt if _SHORT_NAME.fullmatch(prompt) else f"prompt {number}"
+        for number, prompt in enumerate(prompts, start=1)
+    }
+    if len(prompts) > 1:
+        for prompt, shown in called.items():
+            if shown != prompt:
+                notes.warn(f"{shown} is {prompt[:200]!r}.")
+    return {
+        (row.provider, row.prompt): row.provider
+        if len(prompts) == 1
+        else stable_id(f"{row.provider[:440]}, {called[row.prompt]}")
+        for row in rows
+    }
+
+
+def _prompt_index(row: PromptfooRow) -> int:
+    return as_count(row.raw.get("promptIdx")) or 0
+
+
+def _tasks(rows: list[PromptfooRow]) -> dict[str, str]:
+    """A title for every test; tests that share one get a piece of their hash."""
+    sharing: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        sharing[row.title].add(fingerprint(row.test))
+    return {
+        test: title if len(tests) == 1 else stable_id(f"{title[:480]}#{test[:8]}")
+        for title, tests in sharing.items()
+        for test in tests
+    }
+
+
+def _warn(rows: list[PromptfooRow], notes: ImportNotes) -> None:
+    if cached := sum(row.cached for row in rows):
+        notes.warn(
+            f"{cached:,} of {len(rows):,} results came from promptfoo's cache: their time and tokens are unknown, and "
+            "repeats of them are copies. Evaluate with --no-cache."
+        )
+    if empty := sum(not row.asserted for row in rows):
+        notes.warn(
+            f"{empty:,} of {len(rows):,} results had no assertion; promptfoo calls them successes, here nothing was "
+            "shown and their success is unknown."
+        )
+
+
+def _state_facts(inner: Mapping[str, Any], notes: ImportNotes) -> None:
+    """The sums as the file has them; what is shared has them per prompt only."""
+    stats = as_dict(inner.get("stats"))
+    for kind in ("successes", "failures", "errors"):
+        if (figure := as_count(stats.get(kind))) is not None:
+            notes.facts[kind] = figure
+    if stats:
+        return
+    metrics = [as_dict(as_dict(prompt).get("metrics")) for prompt in as_list(inner.get("prompts"))]
+    for kind, field in (("successes", "testPassCount"), ("failures", "testFailCount"), ("errors", "testErrorCount")):
+        figures = [as_count(each.get(field)) for each in metrics]
+        known = [figure for figure in figures if figure is not None]
+        if known and len(known) == len(figures):
+            notes.facts[kind] = sum(known)

@@ -1,0 +1,228 @@
+"""Reading files that other programs wrote: folders, bytes, text, JSON, JSON Lines, YAML, and the hash of a source.
+
+Every reader has a limit, refuses what it cannot read with an EvidenceError that says why, and notes what it had to
+guess. Folders are walked in a fixed order, without following links to folders, to a limited depth.
+"""
+
+import os
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from outweigh.errors import EvidenceError, quote_names
+from outweigh.model.json_text import RepeatedKeyError, decode_unique_keys
+from outweigh.model.plain_yaml import decode_yaml
+from outweigh.ports.importers import ImportNotes
+
+FOLDER_DEPTH_LIMIT = 12
+FOLDER_ENTRY_LIMIT = 1_000_000
+
+
+def walk_files(
+    folder: Path, wanted: Callable[[str], bool] = lambda _: True, *, passed_by: frozenset[str] = frozenset()
+) -> Iterator[Path]:
+    """Every wanted file by its name, in order of paths. Links to folders are not followed, nor are those passed by."""
+    yield from _FolderWalk(wanted, passed_by).below(folder, FOLDER_DEPTH_LIMIT)
+
+
+class _FolderWalk:
+    """What is looked for, and how much may still be looked at."""
+
+    def __init__(self, wanted: Callable[[str], bool], passed_by: frozenset[str]) -> None:
+        self._wanted = wanted
+        self._passed_by = passed_by
+        self._room = FOLDER_ENTRY_LIMIT
+
+    def below(self, folder: Path, depth: int) -> Iterator[Path]:
+        if depth == 0:
+            raise EvidenceError(
+                f"{folder} is {FOLDER_DEPTH_LIMIT} folders deep; name the folder with the results itself."
+            )
+        for entry in self._entries(folder):
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in self._passed_by:
+                    yield from self.below(Path(entry.path), depth - 1)
+            elif self._wanted(entry.name) and _is_file(entry):
+                yield Path(entry.path)
+
+    def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as fault:
+            raise EvidenceError(f"{fault.filename or folder} cannot be read: {fault.strerror}.") from fault
+        self._room -= len(entries)
+        if self._room < 0:
+            raise EvidenceError(
+                f"there are more than {FOLDER_ENTRY_LIMIT:,} files; name the folder with the results itself."
+            )
+        return entries
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """A link that leads nowhere, or in a circle, is none."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+WHOLE_LIMIT = 512 * 2**20
+"""A JSON document has to be held whole; a larger one is refused. Lines are read one by one from files of any size."""
+
+LINE_LIMIT = 64 * 2**20
+HEAD_BYTES = 65_536
+
+
+class JsonLine(NamedTuple):
+    """A JSON object and the number of its line."""
+
+    number: int
+    value: dict[str, Any]
+
+
+def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
+    """The beginning of a file, for a short look; nothing where there is no file that can be read."""
+    try:
+        if not path.is_file():
+            return b""
+        with path.open("rb") as stream:
+            return stream.read(size)
+    except (OSError, ValueError):
+        return b""
+
+
+@contextmanager
+def open_source(path: Path) -> Iterator[BinaryIO]:
+    """A file to read; what the system refuses is an EvidenceError."""
+    try:
+        with path.open("rb") as stream:
+            yield stream
+    except IsADirectoryError as fault:
+        raise EvidenceError(f"{path} is a folder; name the file in it that holds the results.") from fault
+    except OSError as fault:
+        raise EvidenceError(f"{fault.filename or path} cannot be read: {fault.strerror}.") from fault
+
+
+def read_bytes(path: Path, limit: int = WHOLE_LIMIT) -> bytes:
+    """A file as a whole; one that does not fit is refused, and not read to find that out."""
+    with open_source(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if size <= limit:
+            return stream.read(size)
+    raise EvidenceError(
+        f"{path} has more than {limit // 2**20:,} MiB and would have to be held whole. Split it, or write its runs as "
+        "JSON Lines."
+    )
+
+
+def read_json(path: Path, notes: ImportNotes) -> Any:
+    """A JSON document in UTF-8, with or without a mark, or in Windows' Latin; anything else is an EvidenceError."""
+    return decode_json_document(read_bytes(path), path, notes)
+
+
+def decode_json_document(content: bytes, path: Path, notes: ImportNotes) -> Any:
+    """The same for what was read already."""
+    try:
+        return decode_unique_keys(to_utf8(content, path, notes))
+    except RepeatedKeyError as fault:
+        raise EvidenceError(f"{path}: {fault}.") from None
+    except ValueError as fault:
+        raise EvidenceError(f"{path} is not valid JSON: {fault}.") from None
+
+
+def read_text(path: Path, notes: ImportNotes) -> str:
+    """A text file, likewise."""
+    return to_utf8(read_bytes(path), path, notes).decode()
+
+
+def read_json_lines(path: Path, notes: ImportNotes) -> Iterator[JsonLine]:
+    """The objects of a JSON Lines file, one by one; a line that holds none becomes a note with its place."""
+    with open_source(path) as stream:
+        for number, line in enumerate(read_bounded_lines(stream), start=1):
+            found = decode_json_line(line, number, path, notes)
+            if found is not None:
+                yield found
+
+
+def decode_json_line(line: bytes, number: int, path: Path, notes: ImportNotes) -> JsonLine | None:
+    """The object in a line; nothing in an empty one, and a note for one that holds something else."""
+    text = line.strip()
+    if not text:
+        return None
+    if len(line) >= LINE_LIMIT:
+        notes.unread(path, number, f"the line is {LINE_LIMIT:,} bytes or longer")
+        return None
+    try:
+        value = decode_unique_keys(to_utf8(text, path, notes))
+    except RepeatedKeyError as fault:
+        notes.unread(path, number, str(fault))
+        return None
+    except ValueError:
+        torn = not line.endswith(b"\n")
+        notes.unread(path, number, "the file ends in the middle of a line" if torn else "not valid JSON")
+        return None
+    if isinstance(value, dict):
+        return JsonLine(number, value)
+    notes.unread(path, number, "not a JSON object")
+    return None
+
+
+def to_utf8(content: bytes, path: Path, notes: ImportNotes) -> bytes:
+    """The same text in UTF-8 without a mark. Older programs on Windows wrote cp1252; that is noted, not refused."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise EvidenceError(f"{path} is UTF-16, as Excel's Unicode text and old PowerShell write it; save it as UTF-8.")
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        notes.warn(f"{path} is not UTF-8; it was read as Windows' Latin text (cp1252).")
+        return content.decode("cp1252", "replace").encode()
+    return content
+
+
+def read_bounded_lines(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; of an endless line only as much is kept as it takes to refuse it."""
+    while line := stream.readline(LINE_LIMIT):
+        yield line
+        while len(line) == LINE_LIMIT and not line.endswith(b"\n"):
+            line = stream.readline(LINE_LIMIT)
+
+
+def read_yaml(path: Path, notes: ImportNotes, limit: int) -> Any:
+    """The value in a YAML file of at most `limit` bytes; anything else is an EvidenceError."""
+    content = to_utf8(read_bytes(path, limit), path, notes)
+    try:
+        found = decode_yaml(content)
+    except ValueError as fault:
+        raise EvidenceError(f"{path} is not valid YAML: {fault}.") from fault
+    if found.doubtful:
+        notes.warn(
+            f"{path}: {quote_names(found.doubtful)} stands for two values in one place; which is meant is unknown."
+        )
+    return found.value
+
+
+_CHUNK_BYTES = 2**20
+
+
+def source_sha256(path: Path) -> str:
+    """Reads each file once, in memory that does not grow with it. Where the folder stands does not matter."""
+    whole = sha256()
+    if path.is_dir():
+        for file in walk_files(path):
+            whole.update(file.relative_to(path).as_posix().encode("utf-8", "surrogateescape") + b"\0")
+            whole.update(_file_digest(file))
+    else:
+        whole.update(_file_digest(path))
+    return whole.hexdigest()
+
+
+def _file_digest(path: Path) -> bytes:
+    found = sha256()
+    with open_source(path) as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            found.update(chunk)
+    return found.digest()

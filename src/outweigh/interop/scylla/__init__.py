@@ -1,0 +1,1 @@
+"""ProjectScylla: results and judgments from its folders and tables, and its tests as a suite."""

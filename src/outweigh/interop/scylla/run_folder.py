@@ -1,0 +1,250 @@
+"""One run of ProjectScylla from its folder: which run it is, how it ended, and what it took."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Self
+
+from outweigh.agents.claude_code.stream import read_claude_code
+from outweigh.errors import EvidenceError
+from outweigh.interop.field_values import parse_time
+from outweigh.interop.imported_run import extra_fields, fingerprint, imported_run, outcome_check, real_agent, stable_id
+from outweigh.interop.result_files import read_json, read_text
+from outweigh.model.failure import FailureKind, failure_from_text
+from outweigh.model.run_record import EXCLUDED_STATUSES, AgentIdentity, CheckResult, RunRecord, Status
+from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
+from outweigh.model.usage import NO_USAGE, Usage, reported_cost
+from outweigh.ports.importers import ImportNotes
+from outweigh.transcript.agent_report import AgentReport
+
+_TIME_PREFIX = re.compile(r"^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(?=.)")
+_CLAUDE_MODEL = re.compile(r"claude-(opus|sonnet|haiku)-(\d+)-(\d{1,2})(?!\d)")
+
+
+def test_of_experiment(experiment: str) -> str:
+    """The test that an experiment was an execution of."""
+    return stable_id(_TIME_PREFIX.sub("", experiment))
+
+
+def display_model(model: str) -> str:
+    """A model as the project's own tables have it, so that their runs and those of folders are the same arms."""
+    found = _CLAUDE_MODEL.search(model)
+    return model if found is None else f"{found[1].title()} {found[2]}.{found[3]}"
+
+
+_BOLD_KEY = re.compile(r"^\*\*(?P<key>[^*]+)\*\*:\s*(?P<value>.+?)\s*$", re.MULTILINE)
+
+
+def read_document(path: Path, notes: ImportNotes) -> dict[str, Any]:
+    """A JSON object; an empty one where there is no file."""
+    return as_dict(read_json(path, notes)) if path.is_file() else {}
+
+
+def read_model_page(path: Path, notes: ImportNotes) -> dict[str, str]:
+    """What a `MODEL.md` says, by its bold words: who answered, in which version, when."""
+    if not path.is_file():
+        return {}
+    return {found["key"]: found["value"] for found in _BOLD_KEY.finditer(read_text(path, notes))}
+
+
+_NOT_RUN_EXIT_CODE = -1
+_TIMED_OUT = "timed out after"
+_DETAIL_CHARACTERS = 500
+
+
+def run_ending(
+    result: Mapping[str, Any],
+    told: Mapping[str, Any],
+    report: AgentReport | None,
+    *,
+    timeout_seconds: float | None,
+) -> tuple[Status, str | None]:
+    """A status, and why. The project writes -1 where its own call of the agent failed, and runs such a run again."""
+    code = result.get("exit_code")
+    complaint = _error_output(told)
+    if report is not None and report.failure is not None:
+        return report.failure.kind.status, report.failure.detail[:_DETAIL_CHARACTERS]
+    if code in (0, None):
+        return Status.COMPLETED, None
+    if code == _NOT_RUN_EXIT_CODE and not _used_anything(result):
+        return _call_failed(complaint, result, timeout_seconds)
+    found = failure_from_text(complaint, FailureKind.CRASH)
+    shown = f"exit code {code}" + (f": {complaint}" if complaint else "")
+    return found.kind.status, shown[:_DETAIL_CHARACTERS]
+
+
+def _call_failed(complaint: str, result: Mapping[str, Any], timeout_seconds: float | None) -> tuple[Status, str | None]:
+    """Out of time is the agent's fault; whatever else kept it from running is not."""
+    took = as_amount(result.get("agent_duration_seconds"))
+    at_limit = took is not None and timeout_seconds is not None and took >= timeout_seconds > 0
+    if at_limit or _TIMED_OUT in complaint:
+        return Status.TIMEOUT, (complaint or f"ran out of {timeout_seconds:g} seconds")[:_DETAIL_CHARACTERS]
+    known = failure_from_text(complaint, FailureKind.CONNECTION_REFUSED).kind.status
+    detail = f"the agent could not be run: {complaint or 'nobody says why'}"[:_DETAIL_CHARACTERS]
+    return known if known in EXCLUDED_STATUSES else Status.INFRA_ERROR, detail
+
+
+def _used_anything(result: Mapping[str, Any]) -> bool:
+    return any(as_count(each) for each in as_dict(result.get("token_stats")).values())
+
+
+def _error_output(told: Mapping[str, Any]) -> str:
+    """What the program wrote to its errors, without the commands that the project's script repeats there."""
+    lines = (as_str(told.get("stderr")) or "").splitlines()
+    return " ".join(line.strip() for line in lines if not line.startswith("+ ")).strip()
+
+
+_ALL_FAILED = "All judges failed to produce valid results"
+_VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
+_TASK_KEYS = ("experiment_id", "task_repo", "task_commit", "task_prompt_file", "language")
+_EXTRA_FIELDS = (
+    "judge_score",
+    "judge_grade",
+    "duration_seconds",
+    "judge_duration_seconds",
+    "token_stats",
+    "process_metrics",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScyllaExperiment:
+    """What an experiment was told to do, and how far it has come; empty where it does not say."""
+
+    config: Mapping[str, Any]
+    checkpoint: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, folder: Path, notes: ImportNotes) -> Self:
+        """From the folder that its tiers are in."""
+        config = read_document(folder / "config" / "experiment.json", notes)
+        try:
+            checkpoint = read_document(folder / "checkpoint.json", notes)
+        except EvidenceError as fault:  # it is written while the experiment runs, and tells no more than how far it is
+            notes.warn(f"{fault} How far its runs are is unknown.")
+            checkpoint = {}
+        return cls(config=config, checkpoint=checkpoint)
+
+    @property
+    def model(self) -> str | None:
+        """The model of its agents; it has one."""
+        return as_name(next(iter(as_list(self.config.get("models"))), None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFolder:
+    """Where a run lies, and which one it is."""
+
+    path: Path
+    experiment: ScyllaExperiment
+    experiment_name: str
+    tier: str
+    subtest: str
+    number: int
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells it from every other run."""
+        return (self.experiment_name, self.experiment.model or "", self.tier, self.subtest, str(self.number))
+
+    def called(self, experiment: str, tier: str, subtest: str, number: int) -> "RunFolder":
+        """The same folder, of another run than its place says."""
+        return replace(self, experiment_name=experiment, tier=tier, subtest=subtest, number=number)
+
+
+def make_folder_run(folder: RunFolder, result: Mapping[str, Any], notes: ImportNotes) -> RunRecord:
+    """The run. Tokens are those of all models where the agent told them; the project adds up the main one's alone."""
+    if folder.number < 1 or not isinstance(result.get("exit_code"), int):
+        raise EvidenceError("its result has no number of a run, or does not say how the agent ended")
+    told = read_document(folder.path / "agent" / "result.json", notes)
+    timing = read_document(folder.path / "agent" / "timing.json", notes)
+    about = read_model_page(folder.path / "agent" / "MODEL.md", notes)
+    model = folder.experiment.model or about.get("Model")
+    report = _agent_report(told)
+    duration = as_amount(result.get("agent_duration_seconds"))
+    usage = report.usage if report is not None and report.usage != NO_USAGE else _usage(result)
+    status, detail = run_ending(
+        result, told, report, timeout_seconds=as_amount(folder.experiment.config.get("timeout_seconds"))
+    )
+    shown = [display_model(model)] if model else []
+    return imported_run(
+        run_id=stable_id(folder.experiment_name, *shown, folder.tier, folder.subtest, folder.number),
+        task_id=stable_id(folder.experiment_name),
+        arm=stable_id(*shown, folder.tier, folder.subtest),
+        repeat=folder.number,
+        status=status,
+        status_detail=detail,
+        agent=_agent(about, model),
+        task_checksum=_checksum(folder.experiment.config),
+        family=test_of_experiment(folder.experiment_name),
+        started_at=_started(timing, duration),
+        duration_seconds=duration,
+        usage=usage,
+        cost=reported_cost(_cost(result)),
+        step_count=None if report is None else report.step_count,
+        checks=(_passed(result),),
+        warnings=() if report is None else report.warnings[:20],
+        extra=extra_fields({key: result.get(key) for key in _EXTRA_FIELDS} | {"resources": _resources(folder, notes)}),
+    )
+
+
+def _passed(result: Mapping[str, Any]) -> CheckResult:
+    """What the judges agreed on. Where none of them gave an answer the project writes a score of 0; nobody knows."""
+    judges = [as_dict(each) for each in as_list(result.get("judges"))]
+    silent = judges and all(each.get("is_valid") is False for each in judges)
+    if silent or result.get("judge_reasoning") == _ALL_FAILED:
+        return outcome_check("passed", None, "no judge gave a valid answer")
+    said = result.get("judge_passed")
+    return outcome_check("passed", said if isinstance(said, bool) else None, "what its judges agreed on")
+
+
+def _agent_report(told: Mapping[str, Any]) -> AgentReport | None:
+    """The agent's own word, where it is Claude Code's; other agents' output is not kept in a known form."""
+    output = as_str(told.get("stdout")) or ""
+    if '"type":"result"' not in output.replace('"type": "result"', '"type":"result"'):
+        return None
+    return read_claude_code(output.encode("utf-8", "replace"))
+
+
+def _usage(result: Mapping[str, Any]) -> Usage:
+    """Zeros of all kinds are what the project writes where it has none."""
+    stats = as_dict(result.get("token_stats"))
+    found = Usage(
+        input_tokens=as_count(stats.get("input_tokens")),
+        output_tokens=as_count(stats.get("output_tokens")),
+        cache_read_tokens=as_count(stats.get("cache_read_tokens")),
+        cache_write_tokens=as_count(stats.get("cache_creation_tokens")),
+    )
+    return found if any(as_count(each) for each in stats.values()) else NO_USAGE
+
+
+def _cost(result: Mapping[str, Any]) -> float | None:
+    return as_amount(result.get("cost_usd")) or None
+
+
+def _agent(about: Mapping[str, str], model: str | None) -> AgentIdentity:
+    version = _VERSION.search(about.get("Claude Code Version", ""))
+    claude = version is not None and "Claude Code" in about.get("Claude Code Version", "")
+    return real_agent(
+        "claude-code" if claude else None, version[0] if version is not None and claude else None, as_name(model)
+    )
+
+
+def _started(timing: Mapping[str, Any], duration: float | None) -> datetime | None:
+    """The end is written down when the time is taken; the start is as much earlier."""
+    end = parse_time(timing.get("measured_at"))
+    if end is None or duration is None or as_amount(timing.get("agent_duration_seconds")) != duration:
+        return None
+    return end - timedelta(seconds=min(duration, 1e8))
+
+
+def _checksum(config: Mapping[str, Any]) -> str | None:
+    told = {key: config.get(key) for key in _TASK_KEYS}
+    return fingerprint(told) if told["task_repo"] or told["experiment_id"] else None
+
+
+def _resources(folder: RunFolder, notes: ImportNotes) -> Any:
+    manifest = read_document(folder.path.parent / "config_manifest.json", notes)
+    return as_dict(manifest.get("resources")) or None

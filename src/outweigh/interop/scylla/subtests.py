@@ -1,0 +1,268 @@
+"""Sub-tests of ProjectScylla: their tier, and the files, skills, tool servers and variables that they put into a
+workspace.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+from msgspec import Meta
+
+from outweigh.interop.suite_drafting import slug
+from outweigh.interop.suite_files import (
+    ForeignTable,
+    convert_table,
+    read_suite_file,
+    read_text,
+    read_tree,
+    read_yaml,
+    resolve_within,
+)
+from outweigh.model.agent_files import file_locations_of
+from outweigh.model.arm import McpServer
+from outweigh.model.base import SafeName
+from outweigh.ports.suites import DraftFile
+
+_NUMBERED = re.compile(r"\d\d")
+_TIERS = range(7)
+_CONFIG_FILE = "config.yaml"
+_Names = list[SafeName]
+
+
+class BlockChoice(ForeignTable, frozen=True, kw_only=True):
+    """Parts of an instruction file, by their ids."""
+
+    blocks: _Names = []  # noqa: RUF012 - msgspec copies defaults
+    preset: str | None = None
+
+
+class SkillChoice(ForeignTable, frozen=True, kw_only=True):
+    """Skills, by the folder that they lie in or by name."""
+
+    categories: _Names = []  # noqa: RUF012
+    names: _Names = []  # noqa: RUF012
+
+
+class AgentChoice(ForeignTable, frozen=True, kw_only=True):
+    """Sub-agents, by level or by the name of their file."""
+
+    levels: list[Annotated[int, Meta(ge=0, le=99)]] = []  # noqa: RUF012
+    names: _Names = []  # noqa: RUF012
+
+
+class ToolChoice(ForeignTable, frozen=True, kw_only=True):
+    """Tools of the agent itself."""
+
+    enabled: Literal["all"] | list[str] = []  # noqa: RUF012
+    names: list[str] = []  # noqa: RUF012
+
+
+class ToolServer(ForeignTable, frozen=True, kw_only=True):
+    """A tool server by the name of its package."""
+
+    name: SafeName
+    source: SafeName | None = None
+    config_path: str | None = None
+
+
+class ResourceTable(ForeignTable, frozen=True, kw_only=True):
+    """What is laid; the same keys may stand outside of it too."""
+
+    claude_md: BlockChoice = BlockChoice()
+    skills: SkillChoice | _Names = SkillChoice()
+    agents: AgentChoice = AgentChoice()
+    tools: ToolChoice = ToolChoice()
+    mcp_servers: list[ToolServer | SafeName] = []  # noqa: RUF012
+
+
+class SubtestFile(ResourceTable, frozen=True, kw_only=True):
+    """The whole file. `extends_previous` and `inherit_best_from` take over what won on a lower tier."""
+
+    name: str = ""
+    description: str = ""
+    extends_previous: bool = False
+    inherit_best_from: list[str] = []  # noqa: RUF012
+    system_prompt_mode: str = "custom"
+    agent_teams: bool = False
+    resources: ResourceTable = ResourceTable()
+    agent: str | None = None
+    agent_source: str | None = None
+    skills_source: str | None = None
+
+
+class Subtest(NamedTuple):
+    """A sub-test, where it stands, and the folder of its own files where it has one."""
+
+    tier: int
+    key: str
+    content: SubtestFile
+    source: Path
+    folder: Path | None
+
+    @property
+    def arm(self) -> str:
+        """What its arm is called."""
+        return f"t{self.tier}-{slug(self.key, 'subtest')}"
+
+
+def read_shared_subtests(shared: Path) -> Iterator[Subtest]:
+    """Those that all tests have in common: `subtests/t0/03-full.yaml`."""
+    for tier in _TIERS:
+        for source in sorted((shared / "subtests" / f"t{tier}").glob("*.yaml")):
+            if _NUMBERED.match(source.name):
+                yield _read_subtest(tier, source.stem, source, None)
+
+
+def read_own_subtests(test: Path) -> Iterator[Subtest]:
+    """Those of one test, as older versions have them: `t0/03-full/config.yaml`, and files beside it."""
+    for tier in _TIERS:
+        for source in sorted((test / f"t{tier}").glob(f"*/{_CONFIG_FILE}")):
+            if _NUMBERED.match(source.parent.name):
+                yield _read_subtest(tier, source.parent.name, source, source.parent)
+
+
+def _read_subtest(tier: int, key: str, source: Path, folder: Path | None) -> Subtest:
+    return Subtest(tier, key, convert_table(read_yaml(source) or {}, SubtestFile, source), source, folder)
+
+
+_SKILL_FILE = "SKILL.md"
+_OWN_FILES = (".claude", "CLAUDE.md")
+_SETTINGS_PATH = ".claude/settings.json"
+_SERVERS_SOURCE = "modelcontextprotocol/servers"
+_TEAM_VARIABLES = {"CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1"}
+_FileMap = Mapping[str, DraftFile]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubtestSetup:
+    """Files, skills by category and name, tool servers, variables; `missing` is what its file wants and nobody has."""
+
+    files: _FileMap
+    skills: Mapping[str, _FileMap]
+    servers: Mapping[str, McpServer]
+    environment: Mapping[str, str]
+    missing: tuple[str, ...]
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing is laid."""
+        return not (self.files or self.skills or self.servers or self.environment)
+
+    def same_as(self, other: "SubtestSetup") -> bool:
+        """Whether an agent would find the same."""
+        mine, theirs = ((each.files, each.skills, each.servers, each.environment) for each in (self, other))
+        return mine == theirs
+
+
+def collect_setup(subtest: Subtest, shared: Path, agent: str) -> SubtestSetup:
+    """Everything that is there. Names of things that are not become `missing`."""
+    resources = (subtest.content, subtest.content.resources)
+    wanted = [skill for each in resources for skill in _skills(each.skills, shared)]
+    agents = [file for each in resources for file in _agents(each.agents, shared)]
+    blocks = [(block, _block_file(block, shared)) for each in resources for block in each.claude_md.blocks]
+    own = read_own_files(subtest.folder)
+    words = "\n\n".join(read_text(place) for _, place in blocks if place is not None)
+    laid = {name: DraftFile(content=words.encode()) for name in file_locations_of(agent).instructions} if words else {}
+    laid |= {f".claude/agents/{place.name}": read_suite_file(place) for _, place in agents if place is not None}
+    laid |= _settings([tool for each in resources for tool in each.tools.enabled if each.tools.enabled != "all"])
+    return SubtestSetup(
+        files={**laid, **own},
+        skills=_first_of_each_name(place for _, place in wanted if place is not None),
+        servers=dict(_servers(server for each in resources for server in each.mcp_servers)),
+        environment=_TEAM_VARIABLES if subtest.content.agent_teams else {},
+        missing=(
+            *dict.fromkeys(name for name, place in (*wanted, *agents, *blocks) if place is None),
+            *_external_names(subtest),
+        ),
+    )
+
+
+def read_own_files(folder: Path | None) -> _FileMap:
+    """Files that lie beside a sub-test's own file and configure an agent."""
+    return {} if folder is None else read_tree(folder, without=lambda path: path.parts[0] not in _OWN_FILES)
+
+
+def _external_names(subtest: Subtest) -> Iterator[str]:
+    """What a file only names, with or without an address: nothing is fetched."""
+    content = subtest.content
+    if content.agent is not None:
+        yield f"agent {content.agent}"
+    for each in (content, content.resources):
+        if each.claude_md.preset is not None:
+            yield f"preset {each.claude_md.preset}"
+        servers = (server for server in each.mcp_servers if isinstance(server, ToolServer))
+        yield from (f"{server.config_path} of {server.name}" for server in servers if server.config_path is not None)
+
+
+def _block_file(block: str, shared: Path) -> Path | None:
+    """The file whose name begins with the id: `B02-critical-rules.md`."""
+    files = (place for place in _entries(shared / "blocks") if place.suffix == ".md" and place.is_file())
+    return next((_shared_path(shared, place) for place in files if place.name.startswith(f"{block}-")), None)
+
+
+def _skills(choice: SkillChoice | list[str], shared: Path) -> Iterator[tuple[str, Path | None]]:
+    named = choice if isinstance(choice, list) else choice.names
+    folders = [place for place in _entries(shared / "skills") if place.is_dir()]
+    for category in () if isinstance(choice, list) else choice.categories:
+        found = [
+            place for folder in folders if folder.name == category for place in _entries(folder) if _is_skill(place)
+        ]
+        yield from ((place.name, _shared_path(shared, place)) for place in found)
+        if not found:
+            yield f"skills {category}", None
+    for name in named:
+        found = [place for folder in folders for place in _entries(folder) if place.name == name and _is_skill(place)]
+        yield f"skill {name}", _shared_path(shared, found[0]) if found else None
+
+
+def _first_of_each_name(skills: Iterable[Path]) -> dict[str, _FileMap]:
+    """Of two skills with one name the first is laid, as the harness has it."""
+    by_name: dict[str, Path] = {}
+    for place in skills:
+        by_name.setdefault(place.name, place)
+    return {f"{place.parent.name}/{place.name}": read_tree(place) for place in by_name.values()}
+
+
+def _agents(choice: AgentChoice, shared: Path) -> Iterator[tuple[str, Path | None]]:
+    levels = [place for place in _entries(shared / "agents") if place.is_dir() and place.name.startswith("L")]
+    for level in choice.levels:
+        found = [place for folder in levels if folder.name == f"L{level}" for place in _pages(folder)]
+        yield from ((place.name, _shared_path(shared, place)) for place in found)
+        if not found:
+            yield f"agents L{level}", None
+    for name in choice.names:
+        found = [place for folder in levels for place in _pages(folder) if place.name == name]
+        yield f"agent {name}", _shared_path(shared, found[0]) if found else None
+
+
+def _settings(tools: Iterable[str]) -> dict[str, DraftFile]:
+    """The setting by which the harness limits tools."""
+    named = list(dict.fromkeys(tools))
+    return {_SETTINGS_PATH: DraftFile(content=json.dumps({"allowedTools": named}, indent=2).encode())} if named else {}
+
+
+def _servers(servers: Iterable[ToolServer | str]) -> Iterator[tuple[str, McpServer]]:
+    """Started as the harness starts them: as a package of npm that is called like its source and its name."""
+    for server in servers:
+        name, source = (server, None) if isinstance(server, str) else (server.name, server.source)
+        yield name, McpServer(command=["npx", "-y", f"@{source or _SERVERS_SOURCE}/{name}"])
+
+
+def _is_skill(place: Path) -> bool:
+    return (place / _SKILL_FILE).is_file()
+
+
+def _pages(folder: Path) -> list[Path]:
+    return [place for place in _entries(folder) if place.suffix == ".md" and place.is_file()]
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _shared_path(shared: Path, place: Path) -> Path:
+    """The same place, where no link leads out of the shared folder."""
+    return resolve_within(shared, str(place.relative_to(shared)), str(shared))

@@ -1,0 +1,1 @@
+"""skill-creator: results of a skill's evals, and the evals as a suite."""

@@ -1,0 +1,181 @@
+"""Suite reader of skill-creator: a skill with the evals that its author wrote, the same agent without it and with it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from outweigh.errors import UsageError, quote_names
+from outweigh.interop.skill_creator.eval_task import EvalTask, label_eval, read_eval_task, workspace_files
+from outweigh.interop.skill_files import (
+    CASE_LIST_KEYS,
+    SKILL_FILE,
+    SkillCopy,
+    SkillLocation,
+    eval_cases,
+    find_evals,
+    find_skill,
+    looks_like_evals,
+    read_skill_files,
+)
+from outweigh.interop.suite_drafting import draft_judging, make_unique, slug
+from outweigh.interop.suite_files import read_bytes, read_json
+from outweigh.model.agent_files import file_locations_of, read_skill
+from outweigh.model.arm import ArmSpec
+from outweigh.model.suite import DEFAULT_REPEATS, SuiteSpec
+from outweigh.ports.suites import DEFAULT_AGENT, SuiteDraft, SuiteOverrides, TaskDraft
+
+_READ_DOCUMENT_KEYS = frozenset((*CASE_LIST_KEYS, "skill_name", "skill", "$schema"))
+
+
+def notes_on_tasks(tasks: Mapping[str, EvalTask], skill: str, baseline: str) -> Iterator[str]:
+    """On the evals that became tasks, by the names that they have now."""
+    for name, task in tasks.items():
+        for raw in task.expected.unread:
+            yield f"{name}: nobody here can tell what this assertion means, so it was left out: {raw}"
+        if shared := task.inputs.shared:
+            yield f"{name}: {quote_names(shared)}, a part of the skill, is input, so {baseline} has it too."
+        if kept_back := task.inputs.kept_back:
+            yield f"{name}: {quote_names(kept_back)}, a part of the skill, comes with the skill only."
+    if told := [name for name, task in tasks.items() if task.inputs.unnamed]:
+        yield f"The prompts of {quote_names(told)} do not name their files; a last line of the instruction does."
+    if calling := [name for name, task in tasks.items() if _calls_skill(skill, task.instruction)]:
+        yield f"The prompts of {quote_names(calling)} call the skill by its name, which means nothing to {baseline}."
+    yield from _unused_keys_note("of its evals", Counter(key for task in tasks.values() for key in task.leftover_keys))
+
+
+def _calls_skill(skill: str, prompt: str) -> bool:
+    """As a command, or as a skill; the name alone may be an everyday word."""
+    name = re.escape(skill)
+    called = rf"(?:^|\s)[/$]{name}(?![\w-])|(?<![\w-]){name}[`'\"]?\s+skill\b|\bskill\s+[`'\"]?{name}(?![\w-])"
+    return re.search(called, prompt, re.IGNORECASE) is not None
+
+
+def notes_on_document(document: Any, place: SkillLocation, skill: str) -> Iterator[str]:
+    """On what stands around the evals."""
+    if not isinstance(document, dict):
+        return
+    stated = document.get("skill_name")
+    if isinstance(stated, str) and slug(stated, skill) != skill:
+        yield f"{place.evals.name} speaks of the skill {stated!r}, and {SKILL_FILE} of {skill!r}: its name here."
+    yield from _unused_keys_note(
+        "of the whole file", Counter(str(key) for key in document if key not in _READ_DOCUMENT_KEYS)
+    )
+
+
+def notes_on_copy(copy: SkillCopy) -> Iterator[str]:
+    """On what the agent does not get of the skill."""
+    if copy.left_out:
+        names = quote_names(copy.left_out, 10)
+        yield f"Not in the copy of the skill, because an agent could look up there what is expected: {names}."
+
+
+def _unused_keys_note(whose: str, keys: Mapping[str, int]) -> Iterator[str]:
+    for key, count in sorted(keys.items()):
+        times = "once" if count == 1 else f"{count} times"
+        yield f"`{key}` {whose} ({times}) has no counterpart in a suite."
+
+
+WITHOUT_SKILL_ARM, WITH_SKILL_ARM = "without_skill", "with_skill"
+SHOWN_SKIPPED_EVALS = 3
+
+
+class SkillCreatorSuiteReader:
+    """`evals/evals.json` as skill-creator and agentskills.io describe it, and as people have bent it since."""
+
+    name = "skill-creator"
+    looks_for = "a skill's folder with evals/evals.json, or that file"
+
+    def recognises(self, path: Path) -> bool:
+        """A list of prompts and what is expected of each."""
+        try:
+            evals = find_evals(path)
+        except (OSError, ValueError):
+            return False
+        return evals is not None and looks_like_evals(evals)
+
+    def read(self, path: Path, wishes: SuiteOverrides) -> SuiteDraft:
+        """Each eval is a task; what is expected of it becomes checks and a rubric."""
+        agent = wishes.agent or DEFAULT_AGENT
+        _refuse_without_skills(agent)
+        place = find_skill(path)
+        document = read_json(place.evals)
+        tasks, left_out = _tasks(document, place)
+        skill = _skill_name(place)
+        named = dict(zip(make_unique(task.wanted_name for task in tasks), tasks, strict=True))
+        drafts = tuple(
+            TaskDraft(
+                name=name, instruction=task.instruction, settings=task.settings, files=workspace_files(task.inputs)
+            )
+            for name, task in named.items()
+        )
+        rules, copy = draft_judging(drafts), read_skill_files(place.skill)
+        return SuiteDraft(
+            spec=SuiteSpec(
+                name=skill,
+                tasks=["tasks/*"],
+                arms={
+                    WITHOUT_SKILL_ARM: ArmSpec(agent=agent, model=wishes.model),
+                    WITH_SKILL_ARM: ArmSpec(extends=WITHOUT_SKILL_ARM, skills=[f"skills/{skill}"]),
+                },
+                baseline=WITHOUT_SKILL_ARM,
+                repeats=DEFAULT_REPEATS,
+                judges=rules.judges,
+                policy=rules.policy,
+            ),
+            tasks=rules.tasks,
+            files={f"skills/{skill}/{path}": file for path, file in copy.files.items()},
+            comments={**_comments(skill, len(drafts)), **rules.comments},
+            notes=(
+                *left_out,
+                *rules.notes,
+                *notes_on_tasks(named, skill, WITHOUT_SKILL_ARM),
+                *notes_on_document(document, place, skill),
+                *notes_on_copy(copy),
+            ),
+        )
+
+
+def _refuse_without_skills(agent: str) -> None:
+    if not file_locations_of(agent).skills:
+        raise UsageError(f"{agent} knows no skills, so with and without one it is the same. Name another agent by -a.")
+
+
+def _skill_name(place: SkillLocation) -> str:
+    """Agents know a skill by the name in its front matter, and expect its folder to be called so."""
+    stated = read_skill(read_bytes(place.skill / SKILL_FILE), place.skill.name).name
+    return slug(stated, slug(place.skill.name, "skill"))
+
+
+def _tasks(document: Any, place: SkillLocation) -> tuple[list[EvalTask], list[str]]:
+    """The evals that can be run, and of each other one why it cannot."""
+    cases = eval_cases(document)
+    if not cases:
+        raise UsageError(
+            f'{place.evals} has no evals: a list, or {{"evals": […]}}, of tables with `prompt` and `expected_output` '
+            "or `expectations`. Write some."
+        )
+    tasks: list[EvalTask] = []
+    left_out: list[str] = []
+    for number, case in enumerate(cases, start=1):
+        try:
+            tasks.append(read_eval_task(case, number, place))
+        except UsageError as reason:
+            left_out.append(f"{label_eval(case, number)} was left out: {str(reason).rstrip('.')}.")
+    if not tasks:
+        more = f" (and {len(left_out) - SHOWN_SKIPPED_EVALS} more)" if len(left_out) > SHOWN_SKIPPED_EVALS else ""
+        raise UsageError(
+            f"{place.evals}: none of its evals can be run. {' '.join(left_out[:SHOWN_SKIPPED_EVALS])}{more} Mend them there."
+        )
+    return tasks, left_out
+
+
+def _comments(skill: str, tasks: int) -> dict[str, str]:
+    return {
+        "": f"Does the skill {skill} make a difference? The same agent without it and with it, on {tasks} evals of its "
+        "author.",
+        "repeats": "Runs of every eval in every arm. A verdict takes 6 evals or more; `outweigh plan -c` says what can "
+        "be seen.",
+        f"arms.{WITH_SKILL_ARM}": "The only difference: a copy of the skill, without its evals, which say what is expected.",
+    }

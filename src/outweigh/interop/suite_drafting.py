@@ -1,0 +1,140 @@
+"""What suite readers share when they draft a suite: names for folders, arms where the source has none, judges and
+policy.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from outweigh.errors import quote_names
+from outweigh.model.arm import ArmSpec
+from outweigh.model.rubric import BinaryCriterion, Rubric
+from outweigh.model.suite import JudgeSpec, PolicySpec
+from outweigh.ports.suites import DraftFile, TaskDraft
+from outweigh.verdict.evidence_settings import JUDGE_SCORE
+
+_NOT_IN_SLUG = re.compile(r"[^\w.-]+")
+_LONGEST_SLUG = 60
+
+
+def slug(text: str, otherwise: str) -> str:
+    """The text in small letters, words joined by dashes; `otherwise` where nothing is left of it."""
+    name = _NOT_IN_SLUG.sub("-", text.strip().lower())[:_LONGEST_SLUG].strip("-._")
+    return name or otherwise
+
+
+def make_unique(names: Iterable[str]) -> list[str]:
+    """The same names, with a number behind each that was there before, told apart from names that end in one."""
+    taken: set[str] = set()
+    following: dict[str, int] = {}
+    found = []
+    for name in names:
+        candidate, number = name, following.get(name, 2)
+        while candidate in taken:
+            candidate, number = f"{name}-{number}", number + 1
+        following[name] = number
+        taken.add(candidate)
+        found.append(candidate)
+    return found
+
+
+BASELINE, CANDIDATE = "baseline", "candidate"
+_PLACEHOLDER_PROMPT = "Look at what you did once more before you say that it is done."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmsDraft:
+    """Arms, the files that they name, what stands above them in the suite, and what a person must know of them."""
+
+    arms: Mapping[str, ArmSpec]
+    baseline: str
+    files: Mapping[str, DraftFile] = field(default_factory=dict)
+    comments: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def placeholder_arms(agent: str, model: str | None) -> ArmsDraft:
+    """For tasks that come without arms: an agent as it comes, and the same with a sentence in the change's place."""
+    return ArmsDraft(
+        arms={
+            BASELINE: ArmSpec(agent=agent, model=model),
+            CANDIDATE: ArmSpec(extends=BASELINE, extra_prompt=_PLACEHOLDER_PROMPT),
+        },
+        baseline=BASELINE,
+        comments={
+            f"arms.{CANDIDATE}": "The change in question: files, skills, instructions, a tool server, another model.\n"
+            "The sentence below only holds its place."
+        },
+        notes=(
+            f"The tasks do not say what is compared. arms.{CANDIDATE} in suite.toml has one sentence that holds the "
+            "place of your change: put files, skills or instructions there instead.",
+        ),
+    )
+
+
+DEFAULT_JUDGE = JudgeSpec(name="reviewer", backend="claude-cli")
+_JUDGES_COMMENT = """\
+Who scores the runs by the tasks' rubrics. Any backend will do; a model of another family than the agent's is fairer.
+Name its model, so that it is the same judge next month. Before you trust it, label some runs yourself:
+`outweigh judge RUNS --calibrate LABELS`."""
+_POLICY_COMMENT = """\
+Some tasks have no check that a machine could run, so no pass rate: the score of the judges decides instead. What judges
+say never ships by itself. Once every task has a required check, take this out and the usual gates apply; add duration,
+non_cache_tokens or cost where these must not get worse."""
+
+
+_NOTE = (
+    "Judges decide, because some tasks have no checks. {} had nothing to be judged by: a criterion asks whether the "
+    "checks passed, so that one score holds for all tasks."
+)
+_CHECKS_RUBRIC = Rubric(
+    criteria=[BinaryCriterion(name="checks", description="Every required check passes after the run.")],
+    notes="This task is told by its checks alone. What they said stands with the run.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftJudging:
+    """Who judges, which rule decides, and what stands above both in the suite file; `tasks` as that rule needs them."""
+
+    tasks: tuple[TaskDraft, ...]
+    judges: list[JudgeSpec] = field(default_factory=list)
+    policy: PolicySpec = field(default_factory=PolicySpec)
+    comments: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def draft_judging(tasks: Sequence[TaskDraft]) -> DraftJudging:
+    """A judge where there is a rubric; the usual policy where every task has a required check, else that judge's.
+
+    Then every task must have something to be judged by: a score that only some tasks can have decides nothing.
+    """
+    if not any(map(_has_rubric, tasks)):
+        return DraftJudging(tasks=tuple(tasks))
+    if all(map(_has_required_check, tasks)):
+        return DraftJudging(tasks=tuple(tasks), judges=[DEFAULT_JUDGE], comments={"judges": _JUDGES_COMMENT})
+    checked = [task.name for task in tasks if _has_required_check(task) and not _has_rubric(task)]
+    return DraftJudging(
+        tasks=tuple(_with_checks_rubric(task) if task.name in checked else task for task in tasks),
+        judges=[DEFAULT_JUDGE],
+        policy=PolicySpec(gates=[JUDGE_SCORE]),
+        comments={"judges": _JUDGES_COMMENT, "policy": _POLICY_COMMENT},
+        notes=(_NOTE.format(quote_names(checked)),) if checked else (),
+    )
+
+
+def _with_checks_rubric(task: TaskDraft) -> TaskDraft:
+    return replace(task, settings=msgspec.structs.replace(task.settings, rubric=_CHECKS_RUBRIC))
+
+
+def _has_rubric(task: TaskDraft) -> bool:
+    return task.settings.rubric is not None or task.settings.rubric_file is not None
+
+
+def _has_required_check(task: TaskDraft) -> bool:
+    """Declared, or the script that is a check by itself where none is declared."""
+    if not task.settings.checks:
+        return "tests/test.sh" in task.files
+    return any(check.required for check in task.settings.checks)

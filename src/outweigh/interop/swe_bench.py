@@ -1,0 +1,249 @@
+"""Importer of SWE-bench: final reports, reports of single instances, predictions, lists of resolved ids, result lines."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from outweigh.errors import EvidenceError, UsageError
+from outweigh.interop.agent_sessions import is_mini_swe_trajectory, read_mini_swe_trajectory
+from outweigh.interop.imported_run import (
+    decode_file_name,
+    extra_fields,
+    field_origins,
+    imported_run,
+    outcome_check,
+    real_agent,
+    stable_id,
+)
+from outweigh.interop.result_files import read_bytes, read_head, read_json, read_json_lines, walk_files
+from outweigh.interop.swe_bench_reports import (
+    InstanceOutcome,
+    count_mismatches,
+    is_final_report,
+    is_result_line,
+    line_run,
+    missing_outcomes,
+    outcomes_of_list,
+    read_resolved_list,
+    report_outcomes,
+    single_outcomes,
+    unnamed_entries,
+)
+from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.untrusted_json import as_amount, as_dict, as_name
+from outweigh.model.usage import reported_cost
+from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
+from outweigh.transcript.token_counts import usage_unless_empty
+
+INSTANCE_REPORT_FILE = "report.json"
+_MARKS = (b'"resolved_ids"', b'"resolvedIds"', b'"model_patch"', b'"total_instances"')
+_FACTS = ("total_instances", "submitted_instances", "resolved_instances", "unresolved_instances", "score")
+_NO_SUITE = "says what was resolved, and nothing about the rest: name all instances of the suite by --tasks FILE."
+
+
+class SweBenchImporter:
+    """One run for each instance. What is missing of a fixed suite was failed; what the environment broke was not."""
+
+    name = "swe-bench"
+    reads_also = frozenset({"mini-swe-agent"})
+    takes = frozenset({"tasks"})
+
+    @property
+    def fields(self) -> Mapping[str, FieldOrigin]:
+        """Reports know outcomes only; result lines and trajectories beside them know more."""
+        return field_origins(
+            reported="checks status_detail agent started_at usage cost step_count extra",
+            derived="status family duration_seconds tool_call_count",
+        )
+
+    def recognises(self, path: Path) -> bool:
+        """A file by its keys, a folder of logs by a report of a single instance."""
+        if path.is_dir():
+            return _has_logs(path)
+        start = read_head(path)
+        if b'"instanceId"' in start or b'"instance_id"' in start:
+            return b'"model_patch"' in start or b'"resolved"' in start
+        return b'"is_resolved"' not in start and any(mark in start for mark in _MARKS)
+
+    def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+        """Whichever of the shapes it is."""
+        if request.path.is_dir():
+            return _folder_runs(request, notes)
+        if request.path.suffix == ".jsonl":
+            return _line_runs(request, notes)
+        return _document_runs(request, read_json(request.path, notes), notes)
+
+
+def _document_runs(request: ImportRequest, document: object, notes: ImportNotes) -> Iterator[RunRecord]:
+    path, table = request.path, as_dict(document)
+    if is_final_report(document):
+        found = report_outcomes(table)
+        arm = _arm_of_report(path)
+        for fault in unnamed_entries(table):
+            notes.unread(path, 0, fault)
+        for doubt in count_mismatches(table):
+            notes.warn(f"{path.name} does not agree with itself: {doubt}. What it names is read.")
+    elif (resolved := read_resolved_list(document)) is not None:
+        if request.tasks is None:
+            raise UsageError(f"{path} {_NO_SUITE}")
+        found, arm = (
+            outcomes_of_list(resolved, request.tasks),
+            as_name(table.get("system")) or decode_file_name(path.stem),
+        )
+    elif predictions := _predictions(document):
+        found, arm = map(_prediction_outcome, predictions), _model(predictions[0]) or decode_file_name(path.stem)
+    else:
+        found, arm = single_outcomes(table), decode_file_name(path.resolve().parent.parent.name or path.stem)
+    notes.facts.update({key: table[key] for key in _FACTS if isinstance(table.get(key), int | float)})
+    yield from _runs(_select_suite(found, request.tasks), request.arm or arm, path.parent, notes)
+
+
+def _line_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+    """Predictions or results, line by line."""
+    seen: set[str] = set()
+    arm: str | None = None
+    for line in read_json_lines(request.path, notes):
+        if is_result_line(line.value):
+            run = line_run(line.value, request.arm)
+        elif "model_patch" in line.value and as_name(line.value.get("instance_id")):
+            told = _prediction_outcome(line.value)
+            run = _run(told, request.arm or _model(line.value) or decode_file_name(request.path.stem))
+        else:
+            notes.unread(request.path, line.number, "neither a prediction nor a result")
+            continue
+        if request.tasks is not None and run.trial.task_id not in request.tasks:
+            continue
+        arm = run.trial.arm
+        seen.add(run.trial.task_id)
+        yield run
+    if request.tasks is not None and arm is not None:
+        yield from (_run(each, arm) for each in missing_outcomes(frozenset(seen), request.tasks))
+
+
+def _folder_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+    """`logs/run_evaluation/<run>/<model>/<instance>/report.json`: a model is an arm."""
+    seen: dict[str, set[str]] = {}
+    for file in _reports(request.path, notes):
+        try:
+            found = list(single_outcomes(as_dict(read_json(file, notes))))
+        except EvidenceError as fault:
+            notes.unread(file, 0, str(fault))
+            continue
+        if not found:
+            notes.unread(file, 0, "not the report of an instance")
+        arm = request.arm or decode_file_name(file.resolve().parent.parent.name)
+        for each in found:
+            if request.tasks is None or each.instance in request.tasks:
+                seen.setdefault(arm, set()).add(each.instance)
+                yield _run(each, arm)
+    for arm, instances in seen.items():
+        if request.tasks is not None:
+            yield from (_run(each, arm) for each in missing_outcomes(frozenset(instances), request.tasks))
+
+
+def _reports(path: Path, notes: ImportNotes) -> Iterator[Path]:
+    """The reports of instances. One within the folder of another is of a copy, and its folders name no model."""
+    known: set[Path] = set()
+    found = walk_files(path, lambda each: each == INSTANCE_REPORT_FILE)
+    for file in sorted(found, key=lambda each: (len(each.parts), each)):
+        if known.isdisjoint(file.parent.parents):
+            known.add(file.parent)
+            yield file
+        else:
+            notes.warn(f"{file} lies within the folder of another instance, as a copy would; it is left out.")
+
+
+def _select_suite(found: Iterator[InstanceOutcome], tasks: frozenset[str] | None) -> Iterator[InstanceOutcome]:
+    """The outcomes of a fixed suite: all of it, and nothing else."""
+    seen = set()
+    for each in found:
+        if tasks is None or each.instance in tasks:
+            seen.add(each.instance)
+            yield each
+    if tasks is not None:
+        yield from missing_outcomes(frozenset(seen), tasks)
+
+
+def _runs(found: Iterator[InstanceOutcome], arm: str, folder: Path, notes: ImportNotes) -> Iterator[RunRecord]:
+    missing = 0
+    for each in found:
+        missing += each.detail == "no prediction"
+        yield _run(each, arm, _trajectory_fields(folder, each.instance, notes))
+    if missing:
+        notes.warn(
+            f"{missing:,} instances of the suite have no prediction and count as failed, as SWE-bench counts them; "
+            "--tasks names a smaller suite."
+        )
+
+
+def _run(told: InstanceOutcome, arm: str, beside: Mapping[str, Any] | None = None) -> RunRecord:
+    return imported_run(
+        run_id=stable_id("swe-bench", arm, told.instance),
+        task_id=told.instance,
+        arm=arm[:200],
+        repeat=1,
+        status=told.status,
+        status_detail=told.detail,
+        family=instance_repository(told.instance),
+        checks=(outcome_check("resolved", told.resolved, told.detail),),
+        **(beside or {}),
+    )
+
+
+def _trajectory_fields(folder: Path, instance: str, notes: ImportNotes) -> dict[str, Any]:
+    """What the trajectory of mini-swe-agent adds, where the batch that made the predictions left one."""
+    file = folder / instance / f"{instance}.traj.json"
+    if "/" in instance or not is_mini_swe_trajectory(file):
+        return {}
+    try:
+        report = read_mini_swe_trajectory(read_bytes(file), file, notes)
+    except EvidenceError as fault:
+        notes.warn(f"a trajectory was not read, so that its figures are unknown: {fault}")
+        return {}
+    return {
+        "agent": real_agent("mini-swe-agent", report.version, report.model),
+        "usage": usage_unless_empty(report.usage),
+        "cost": reported_cost(as_amount(report.cost_usd)),
+        "step_count": report.step_count,
+        "tool_call_count": report.tool_call_count,
+        "extra": extra_fields({"submitted": report.finished}),
+    }
+
+
+def instance_repository(instance: str) -> str | None:
+    """`astropy__astropy-14365` is about the repository `astropy/astropy`, a cluster of instances."""
+    owner, mark, rest = instance.partition("__")
+    repository, dash, number = rest.rpartition("-")
+    return f"{owner}/{repository}" if owner and mark and dash and repository and number.isdigit() else None
+
+
+def _predictions(document: object) -> list[Mapping[str, Any]]:
+    """A list of predictions, or a table of them by instance."""
+    rows = document if isinstance(document, list) else list(as_dict(document).values())
+    found: list[Mapping[str, Any]] = [as_dict(row) for row in rows]
+    return found if found and all("model_patch" in row and as_name(row.get("instance_id")) for row in found) else []
+
+
+def _prediction_outcome(raw: Mapping[str, Any]) -> InstanceOutcome:
+    """Nothing handed in is a failure; what was handed in is not known to be one or none."""
+    empty = not raw.get("model_patch")
+    detail = "empty patch" if empty else "not evaluated"
+    return InstanceOutcome(as_name(raw.get("instance_id")) or "", False if empty else None, Status.COMPLETED, detail)
+
+
+def _model(prediction: Mapping[str, Any]) -> str | None:
+    return as_name(prediction.get("model_name_or_path"))
+
+
+def _arm_of_report(path: Path) -> str:
+    """`<model>.<run id>.json`; SWE-bench writes two underscores for a slash."""
+    model, dot, _ = path.name.removesuffix(".json").rpartition(".")
+    return decode_file_name(model if dot else path.stem).replace("__", "/")
+
+
+def _has_logs(path: Path) -> bool:
+    try:
+        first = next(iter(walk_files(path, lambda each: each == INSTANCE_REPORT_FILE)), None)
+    except EvidenceError:
+        return False
+    return first is not None and b'"resolved"' in read_head(first) and b'"tests_status"' in read_head(first)

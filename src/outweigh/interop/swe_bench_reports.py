@@ -1,0 +1,165 @@
+"""What SWE-bench's files say about each instance: reports in all their versions, and lines with one result each."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from outweigh.interop.field_values import milliseconds_to_seconds, parse_time
+from outweigh.interop.imported_run import extra_fields, imported_run, outcome_check, real_agent, stable_id
+from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
+from outweigh.model.usage import Usage, reported_cost
+from outweigh.transcript.token_counts import usage_unless_empty
+
+_RawReport = Mapping[str, Any]
+
+
+class InstanceOutcome(NamedTuple):
+    """One instance. `resolved` is None where nobody can tell; `status` says whether the attempt was a fair one."""
+
+    instance: str
+    resolved: bool | None
+    status: Status
+    detail: str | None
+
+
+def report_outcomes(report: _RawReport) -> Iterator[InstanceOutcome]:
+    """The final report of a run, version 1 or 2. Every instance that it speaks of, once.
+
+    An instance of the suite without a prediction or with an empty one was failed. Version 2 says of some failures that
+    the environment was to blame: those say nothing about the agent. Of others it cannot tell, and neither can we.
+    """
+    lists = {key: _ids(report.get(key)) for key in _LISTS}
+    reasons = as_dict(report.get("failure_reasons"))
+    for instance in sorted(frozenset[str]().union(*lists.values())):
+        within = {key for key, ids in lists.items() if instance in ids}
+        reason = as_str(reasons.get(instance))
+        if "resolved_ids" in within and within & _FAILED:
+            yield InstanceOutcome(instance, None, Status.COMPLETED, "the report calls it resolved, and also failed")
+        elif "resolved_ids" in within:
+            yield InstanceOutcome(instance, True, Status.COMPLETED, None)
+        elif "infra_failure_ids" in within:
+            yield InstanceOutcome(instance, None, Status.INFRA_ERROR, reason or "infrastructure failure")
+        elif "ambiguous_failure_ids" in within:
+            yield InstanceOutcome(instance, None, Status.COMPLETED, reason or "ambiguous failure")
+        elif "empty_patch_ids" in within:
+            yield InstanceOutcome(instance, False, Status.COMPLETED, "empty patch")
+        elif "unresolved_ids" in within:
+            yield InstanceOutcome(instance, False, Status.COMPLETED, reason)
+        elif "error_ids" in within:
+            yield InstanceOutcome(instance, False, Status.COMPLETED, reason or "the evaluation ended in an error")
+        else:
+            yield InstanceOutcome(instance, False, Status.COMPLETED, NO_PREDICTION)
+
+
+def unnamed_entries(report: _RawReport) -> Iterator[str]:
+    """Lists of a final report in which something stands that names no instance."""
+    for key in _LISTS:
+        if unnamed := sum(as_name(each) is None for each in as_list(report.get(key))):
+            yield f"{unnamed:,} of the entries of {key} name no instance"
+
+
+def count_mismatches(report: _RawReport) -> Iterator[str]:
+    """Where a final report counts other instances than it names."""
+    for key in _LISTS:
+        named, stated = _ids(report.get(key)), as_count(report.get(key.replace("_ids", "_instances")))
+        if stated is not None and isinstance(report.get(key), list) and stated != len(named):
+            yield f"it counts {stated:,} and names {len(named):,} in {key}"
+
+
+def single_outcomes(report: _RawReport) -> Iterator[InstanceOutcome]:
+    """The report of a single instance, `{id: {resolved: …}}`."""
+    for key, each in report.items():
+        instance, resolved = as_name(key), as_dict(each).get("resolved")
+        if instance is not None and isinstance(resolved, bool):
+            yield InstanceOutcome(instance, resolved, Status.COMPLETED, None)
+
+
+def outcomes_of_list(resolved: frozenset[str], tasks: frozenset[str]) -> Iterator[InstanceOutcome]:
+    """A list of what was resolved: all other instances of the suite were not."""
+    for instance in sorted(tasks):
+        yield InstanceOutcome(instance, instance in resolved, Status.COMPLETED, None)
+
+
+def missing_outcomes(seen: frozenset[str], tasks: frozenset[str]) -> Iterator[InstanceOutcome]:
+    """Instances of a fixed suite that the source leaves out: nothing was handed in for them."""
+    for instance in sorted(tasks - seen):
+        yield InstanceOutcome(instance, False, Status.COMPLETED, NO_PREDICTION)
+
+
+def read_resolved_list(document: object) -> frozenset[str] | None:
+    """The ids of a list of resolved instances; None where the document is none."""
+    if isinstance(document, list):
+        return _ids(document) if document and all(isinstance(each, str) for each in document) else None
+    for key in ("resolvedIds", "resolved_ids", "resolved"):
+        found = as_dict(document).get(key)
+        if isinstance(found, list) and all(isinstance(each, str) for each in found):
+            return _ids(found)
+    return None
+
+
+def is_final_report(document: object) -> bool:
+    """Whether this is a run's final report."""
+    return isinstance(as_dict(document).get("resolved_ids"), list) and "total_instances" in as_dict(document)
+
+
+NO_PREDICTION = "no prediction"
+_FAILED = frozenset({"unresolved_ids", "error_ids", "empty_patch_ids"})
+_LISTS = (
+    "resolved_ids",
+    "infra_failure_ids",
+    "ambiguous_failure_ids",
+    "unresolved_ids",
+    "error_ids",
+    "empty_patch_ids",
+    "incomplete_ids",
+)
+
+
+def _ids(value: object) -> frozenset[str]:
+    return frozenset(found for each in as_list(value) if (found := as_name(each)) is not None)
+
+
+_RawLine = Mapping[str, Any]
+
+
+def is_result_line(raw: _RawLine) -> bool:
+    """Whether a line says of an instance that it was resolved, or not."""
+    return _instance(raw) is not None and isinstance(raw.get("resolved"), bool)
+
+
+def line_run(raw: _RawLine, arm: str | None) -> RunRecord:
+    """The run of a line; input tokens are without cache where the cache has fields of its own."""
+    instance, who, model = _instance(raw) or "", as_name(raw.get("agent")), as_name(raw.get("model"))
+    named = stable_id(arm or " ".join(part for part in (who, model) if part) or "agent")
+    calls = [as_count(times) for times in as_dict(raw.get("toolCalls")).values()]
+    known = [times for times in calls if times is not None]
+    return imported_run(
+        run_id=stable_id("swe-bench", named, instance),
+        task_id=instance,
+        arm=named,
+        repeat=1,
+        agent=real_agent(who, None, model),
+        family=as_name(raw.get("repo")),
+        started_at=parse_time(raw.get("timestamp")),
+        duration_seconds=milliseconds_to_seconds(raw.get("durationMs")),
+        usage=usage_unless_empty(_usage(raw)),
+        cost=reported_cost(as_amount(raw.get("costUsd"))),
+        step_count=as_count(raw.get("numTurns")),
+        tool_call_count=sum(known) if known and len(known) == len(calls) else None,
+        checks=(outcome_check("resolved", raw.get("resolved") is True),),
+        extra=extra_fields({key: raw.get(key) for key in ("commitHash", "toolCalls")}),
+    )
+
+
+def _usage(raw: _RawLine) -> Usage:
+    read, written = as_count(raw.get("cacheReadTokens")), as_count(raw.get("cacheCreationTokens"))
+    return Usage(
+        input_tokens=None if read is None else as_count(raw.get("inputTokens")),
+        output_tokens=as_count(raw.get("outputTokens")),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )
+
+
+def _instance(raw: _RawLine) -> str | None:
+    return as_name(raw.get("instanceId")) or as_name(raw.get("instance_id"))

@@ -1,0 +1,170 @@
+"""Which columns of a table are which fields of a run, as the user says; and one row as a run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from outweigh.errors import EvidenceError, quote_names
+from outweigh.interop import field_values as cell
+from outweigh.interop.field_values import seconds_between
+from outweigh.interop.imported_run import extra_fields, imported_run, outcome_check, real_agent, stable_id
+from outweigh.interop.table_rows import TableRow
+from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.usage import Usage, reported_cost
+
+COLUMN_JOINER = "+"
+"""Between columns that make up one name together, such as `task_id=suite+case`."""
+
+LABEL_FIELDS = ("task_id", "arm", "run_id", "model", "agent", "agent_version", "family")
+
+FIELD_READERS: Mapping[str, cell.CellReader] = {
+    **dict.fromkeys(LABEL_FIELDS, cell.read_label),
+    "repeat": cell.unless_unknown(cell.read_count),
+    "success": cell.unless_unknown(cell.read_bool),
+    "status": cell.unless_unknown(cell.read_status),
+    "started_at": cell.unless_unknown(cell.read_time),
+    "finished_at": cell.unless_unknown(cell.read_time),
+    "duration_seconds": cell.unless_unknown(cell.read_amount),
+    "duration_ms": cell.unless_unknown(cell.read_amount),
+    "cost_usd": cell.unless_unknown(cell.read_dollars),
+    "input_tokens": cell.unless_unknown(cell.read_count),
+    "input_tokens_with_cache": cell.unless_unknown(cell.read_count),
+    "output_tokens": cell.unless_unknown(cell.read_count),
+    "cache_read_tokens": cell.unless_unknown(cell.read_count),
+    "cache_write_tokens": cell.unless_unknown(cell.read_count),
+    "step_count": cell.unless_unknown(cell.read_count),
+    "tool_call_count": cell.unless_unknown(cell.read_count),
+}
+"""Every field that a column may be, and how its cells are read."""
+
+CellPaths = tuple[tuple[str, ...], ...]
+
+
+class MappedColumn(NamedTuple):
+    """A field, where a row has it, and how it is read there."""
+
+    field: str
+    shown: str
+    paths: CellPaths
+    reading: cell.CellReader
+
+    def read(self, cells: Mapping[str, Any]) -> Any:
+        """The cell's value; a ValueError names the column and says what is wrong."""
+        values = [_cell_at(cells, path) for path in self.paths]
+        try:
+            if self.field not in LABEL_FIELDS:
+                return self.reading(values[0])
+            parts = [self.reading(value) for value in values]
+        except ValueError as fault:
+            raise ValueError(f"{self.shown} is {str(values[0])[:60]!r}, {fault} ({self.field})") from None
+        return None if None in parts else stable_id(*parts)
+
+
+def map_columns(asked: Mapping[str, str], sample: Mapping[str, Any]) -> list[MappedColumn]:
+    """What the user says; beside that, columns that bear a field's own name and are not used for another."""
+    for field in asked:
+        if field not in FIELD_READERS:
+            raise EvidenceError(f"--map {field}=…: there is no such field; there is {', '.join(FIELD_READERS)}.")
+    used = {part for spec in asked.values() for part in (spec, *spec.split(COLUMN_JOINER))}
+    own = {field: field for field in FIELD_READERS if field in sample and field not in asked and field not in used}
+    return [_map_column(field, spec, sample) for field, spec in {**own, **asked}.items()]
+
+
+def looks_like_milliseconds(columns: Mapping[str, str], sample: Mapping[str, Any]) -> bool:
+    """Whether what is called seconds is a thousand times what lies between both ends of a run."""
+    took, start, end = (
+        sample.get(columns.get(field, "")) for field in ("duration_seconds", "started_at", "finished_at")
+    )
+    try:
+        stated, elapsed = cell.read_amount(took), cell.read_time(end) - cell.read_time(start)
+    except ValueError:
+        return False
+    seconds = elapsed.total_seconds()
+    return seconds > 0 and 500 < stated / seconds < 2000
+
+
+def _map_column(field: str, spec: str, sample: Mapping[str, Any]) -> MappedColumn:
+    names = [spec] if spec in sample or field not in LABEL_FIELDS else spec.split(COLUMN_JOINER)
+    for name in names:
+        if not any(each == name or each.startswith(f"{name}.") for each in sample):
+            raise EvidenceError(
+                f"--map {field}={spec}: there is no column {name!r}; there is {quote_names(sample, 30)}."
+            )
+    return MappedColumn(field, spec, tuple(tuple(name.split(".")) for name in names), FIELD_READERS[field])
+
+
+def _cell_at(cells: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    whole = ".".join(path)
+    if whole in cells:
+        return cells[whole]
+    value: Any = cells
+    for part in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(part)
+    return value
+
+
+def make_row_run(row: TableRow, columns: Sequence[MappedColumn], arm: str | None) -> RunRecord:
+    """What the row says; a ValueError where it says something that cannot be meant. A missing repeat is 0 for now."""
+    said = {column.field: column.read(row.cells) for column in columns}
+    task_id, arm = said.get("task_id"), said.get("arm") or arm
+    if task_id is None or arm is None:
+        raise ValueError(f"it does not say its {'task' if task_id is None else 'arm'}")
+    repeat = said.get("repeat")
+    if repeat is None and "repeat" in said:
+        raise ValueError("it does not say its repeat")
+    arm = stable_id(arm)
+    return imported_run(
+        run_id=said.get("run_id") or stable_id(task_id, arm, row.label if repeat is None else repeat),
+        task_id=task_id,
+        arm=arm,
+        repeat=repeat or 0,
+        status=said.get("status") or Status.COMPLETED,
+        agent=real_agent(name=said.get("agent"), version=said.get("agent_version"), model=said.get("model")),
+        family=said.get("family"),
+        started_at=said.get("started_at"),
+        duration_seconds=_row_duration(said),
+        usage=_row_usage(said),
+        cost=reported_cost(said.get("cost_usd")),
+        step_count=said.get("step_count"),
+        tool_call_count=said.get("tool_call_count"),
+        checks=(outcome_check("success", said["success"]),) if "success" in said else None,
+        extra=_unmapped_cells(row.cells, columns),
+    )
+
+
+def _row_duration(said: Mapping[str, Any]) -> float | None:
+    if (seconds := said.get("duration_seconds")) is not None:
+        found: float = seconds
+        return found
+    if (milliseconds := said.get("duration_ms")) is not None:
+        return float(milliseconds) / 1000
+    return seconds_between(said.get("started_at"), said.get("finished_at"))
+
+
+def _row_usage(said: Mapping[str, Any]) -> Usage:
+    return Usage(
+        input_tokens=_uncached_input(said) if "input_tokens_with_cache" in said else said.get("input_tokens"),
+        output_tokens=said.get("output_tokens"),
+        cache_read_tokens=said.get("cache_read_tokens"),
+        cache_write_tokens=said.get("cache_write_tokens"),
+    )
+
+
+def _uncached_input(said: Mapping[str, Any]) -> int | None:
+    """What was not in the cache; unknown where nobody says how much was read from it."""
+    whole, read = said["input_tokens_with_cache"], said.get("cache_read_tokens")
+    if whole is None or read is None:
+        return None
+    rest: int = whole - read - (said.get("cache_write_tokens") or 0)
+    if rest < 0:
+        raise ValueError(
+            "more tokens were cached than there were; map input_tokens instead of input_tokens_with_cache?"
+        )
+    return rest
+
+
+def _unmapped_cells(cells: Mapping[str, Any], columns: Sequence[MappedColumn]) -> dict[str, Any]:
+    """What no field has taken, as far as there is room."""
+    taken = {path[0] for column in columns for path in column.paths} | {column.shown for column in columns}
+    return extra_fields({name: value for name, value in cells.items() if name not in taken and value != ""})

@@ -1,0 +1,134 @@
+"""Claude through Anthropic's SDK: the rubric is cached, and the answer follows its JSON Schema."""
+
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from outweigh.errors import UsageError
+from outweigh.judges.backend import (
+    JudgeOptions,
+    KeyVariable,
+    answered,
+    failed_answer,
+    judge_options,
+    key_missing,
+    retry_after_seconds,
+    truncated_answer,
+)
+from outweigh.model.failure import Failure, FailureKind, failure_from_http, make_failure
+from outweigh.model.suite import JudgeSpec
+from outweigh.model.untrusted_json import as_count
+from outweigh.model.usage import NO_USAGE, Usage
+from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
+
+if TYPE_CHECKING:
+    import anthropic
+    from anthropic.types import Message
+
+JUDGMENT_TOOL = "submit_judgment"
+
+
+class AnthropicJudgeOptions(JudgeOptions, frozen=True, kw_only=True):
+    """`key` names the variable that holds the key. `structured` is how the answer gets its shape.
+
+    `tool` forces a call of a tool and works with every model, `schema` has the service hold the answer to the schema.
+    """
+
+    base_url: str | None = None
+    key: KeyVariable = "ANTHROPIC_API_KEY"
+    max_tokens: int = 8192
+    temperature: float | None = None
+    structured: Literal["tool", "schema", "none"] = "tool"
+
+
+class AnthropicJudge:
+    """Retries are the engine's, not the SDK's: the judge is to see what was wrong with its answer."""
+
+    name = "anthropic"
+
+    def missing(self, judge: JudgeSpec) -> str | None:
+        """The SDK, a model, a key."""
+        if find_spec("anthropic") is None:
+            return f"judge {judge.name!r}: the package anthropic is not installed; install outweigh[judge]."
+        if judge.model is None:
+            return f"judge {judge.name!r}: name its `model`."
+        try:
+            options = judge_options(judge, AnthropicJudgeOptions)
+        except UsageError as error:
+            return str(error)
+        return key_missing(judge, options.key)
+
+    def judge(self, question: JudgeQuestion) -> JudgeAnswer:
+        """One request."""
+        import anthropic  # noqa: PLC0415 - slow to load, and most runs need no judge
+
+        options = judge_options(question.judge, AnthropicJudgeOptions)
+        client = anthropic.Anthropic(
+            api_key=os.environ.get(options.key, "") if options.key else "none",
+            base_url=options.base_url,
+            max_retries=0,
+            timeout=question.timeout_seconds,
+        )
+        with client:
+            try:
+                message = client.messages.create(**_request(question, options))
+            except anthropic.APIError as fault:
+                return failed_answer(_failure(fault))
+        return _answer(message, options)
+
+
+def _request(question: JudgeQuestion, options: AnthropicJudgeOptions) -> dict[str, Any]:
+    request: dict[str, Any] = {
+        "model": question.judge.model,
+        "max_tokens": options.max_tokens,
+        "system": [{"type": "text", "text": question.system, "cache_control": {"type": "ephemeral"}}],
+        "messages": [{"role": "user", "content": question.prompt}],
+    }
+    if options.structured == "tool":
+        tool = {"name": JUDGMENT_TOOL, "description": "Hand in the judgment.", "input_schema": question.answer_schema}
+        request |= {"tools": [tool], "tool_choice": {"type": "tool", "name": JUDGMENT_TOOL}}
+    elif options.structured == "schema":
+        request["output_config"] = {"format": {"type": "json_schema", "schema": question.answer_schema}}
+    if options.temperature is not None:
+        request["extra_body"] = {"temperature": options.temperature}
+    return request
+
+
+def _answer(message: "Message", options: AnthropicJudgeOptions) -> JudgeAnswer:
+    usage, model = _usage(message), message.model
+    if message.stop_reason == "refusal":
+        return failed_answer(
+            make_failure(FailureKind.REFUSAL, "the judge declined to answer"), usage=usage, model=model
+        )
+    if message.stop_reason == "max_tokens":
+        return failed_answer(truncated_answer(options.max_tokens), usage=usage, model=model)
+    for block in message.content:
+        if block.type == "tool_use" and block.name == JUDGMENT_TOOL:
+            return answered(msgspec.json.encode(block.input).decode(), usage=usage, model=model)
+    return answered("".join(block.text for block in message.content if block.type == "text"), usage=usage, model=model)
+
+
+def _usage(message: "Message") -> Usage:
+    usage = message.usage
+    if usage is None:  # pyright and the SDK say that it is always there; servers that only resemble it differ
+        return NO_USAGE
+    return Usage(
+        input_tokens=as_count(usage.input_tokens),
+        output_tokens=as_count(usage.output_tokens),
+        cache_read_tokens=as_count(usage.cache_read_input_tokens or 0),
+        cache_write_tokens=as_count(usage.cache_creation_input_tokens or 0),
+    )
+
+
+def _failure(fault: "anthropic.APIError") -> Failure:
+    import anthropic  # noqa: PLC0415 - loaded already when there is a fault
+
+    if isinstance(fault, anthropic.APIStatusError):
+        return failure_from_http(fault.status_code, fault.message, retry_after_seconds(fault.response.headers))
+    if isinstance(fault, anthropic.APITimeoutError):
+        return make_failure(FailureKind.TIMEOUT, "no answer in time")
+    if isinstance(fault, anthropic.APIConnectionError):
+        return make_failure(FailureKind.CONNECTION_REFUSED, f"{fault.message} {fault.__cause__ or ''}".strip())
+    return make_failure(FailureKind.NO_RESULT, fault.message)

@@ -1,0 +1,76 @@
+"""What judge backends share: their options, missing keys, answers and failures, and the wait a service asks for."""
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from outweigh.errors import UsageError
+from outweigh.model.failure import Failure, FailureKind, make_failure
+from outweigh.model.suite import JudgeSpec
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, Usage
+from outweigh.ports.judges import JudgeAnswer
+
+
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """Seconds by `retry-after`; a moment there, or nothing, is no number of seconds."""
+    try:
+        wait = float(next((value for name, value in headers.items() if name.lower() == "retry-after"), ""))
+    except ValueError:
+        return None
+    return wait if 0 <= wait < float("inf") else None
+
+
+OptionsT = TypeVar("OptionsT")
+
+KeyVariable = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
+"""The name of the variable that holds a key, never the key itself: options are written down. Empty for no key."""
+
+
+class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of what a backend understands under `options`."""
+
+
+def judge_options(judge: JudgeSpec, kind: type[OptionsT]) -> OptionsT:
+    """The judge's options, checked."""
+    try:
+        return msgspec.convert(judge.options, kind)
+    except msgspec.ValidationError as fault:
+        known = ", ".join(getattr(kind, "__struct_fields__", ()))
+        raise UsageError(
+            f"judge {judge.name!r}: options of {judge.backend}: {fault}. It understands {known}."
+        ) from None
+
+
+def key_missing(judge: JudgeSpec, variable: str) -> str | None:
+    """Why a judge cannot sign in; a backend that needs no key names no variable."""
+    if not variable or os.environ.get(variable):
+        return None
+    return f"judge {judge.name!r}: {variable} is not in the environment; export it, or name another by options.key."
+
+
+def answered(
+    text: str, *, usage: Usage, model: str | None, version: str | None = None, cost: Cost = UNKNOWN_COST
+) -> JudgeAnswer:
+    """An answer with words in it."""
+    return JudgeAnswer(text=text, failure=None, model=model, version=version, usage=usage, cost=cost)
+
+
+def failed_answer(
+    reason: Failure,
+    *,
+    usage: Usage = NO_USAGE,
+    model: str | None = None,
+    version: str | None = None,
+    cost: Cost = UNKNOWN_COST,
+) -> JudgeAnswer:
+    """No words, and why."""
+    return JudgeAnswer(text=None, failure=reason, model=model, version=version, usage=usage, cost=cost)
+
+
+def truncated_answer(tokens: int | None) -> Failure:
+    """The answer ended at the limit of tokens, so that its end is missing."""
+    limit = "the limit of tokens" if tokens is None else f"the limit of {tokens:,} tokens (options.max_tokens)"
+    return make_failure(FailureKind.NO_RESULT, f"the answer broke off at {limit}")

@@ -1,0 +1,144 @@
+"""Any service that speaks OpenAI's chat completions: hosted ones, gateways, and models on your own machine."""
+
+import os
+from http.client import HTTPException
+from typing import Any, Literal
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import msgspec
+
+from outweigh.errors import UsageError
+from outweigh.judges.backend import (
+    JudgeOptions,
+    KeyVariable,
+    answered,
+    failed_answer,
+    judge_options,
+    key_missing,
+    retry_after_seconds,
+    truncated_answer,
+)
+from outweigh.model.failure import Failure, FailureKind, failure_from_http, make_failure
+from outweigh.model.json_text import decode_json
+from outweigh.model.suite import JudgeSpec
+from outweigh.model.untrusted_json import dict_at, dicts_at, str_at
+from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
+from outweigh.transcript.token_counts import read_provider_usage
+
+ANSWER_BYTES_LIMIT = 16 * 2**20
+_SHOWN = 500
+
+
+class OpenAiJudgeOptions(JudgeOptions, frozen=True, kw_only=True):
+    """`key` names the variable that holds the key, `""` for none. `structured` is how the answer gets its shape."""
+
+    base_url: str = "https://api.openai.com/v1"
+    key: KeyVariable = "OPENAI_API_KEY"
+    max_tokens: int | None = None
+    temperature: float | None = None
+    structured: Literal["schema", "object", "none"] = "schema"
+
+
+class OpenAiCompatibleJudge:
+    """A plain request per question, by nothing but Python's own library."""
+
+    name = "openai-compatible"
+
+    def missing(self, judge: JudgeSpec) -> str | None:
+        """A model, an address, a key."""
+        if judge.model is None:
+            return f"judge {judge.name!r}: name its `model`."
+        try:
+            options = judge_options(judge, OpenAiJudgeOptions)
+        except UsageError as error:
+            return str(error)
+        if urlsplit(options.base_url).scheme not in ("http", "https"):
+            return f"judge {judge.name!r}: options.base_url must begin with http:// or https://."
+        return key_missing(judge, options.key)
+
+    def judge(self, question: JudgeQuestion) -> JudgeAnswer:
+        """One request."""
+        options = judge_options(question.judge, OpenAiJudgeOptions)
+        request = Request(
+            f"{options.base_url.rstrip('/')}/chat/completions",
+            data=msgspec.json.encode(_body(question, options)),
+            headers=_headers(options),
+            method="POST",
+        )
+        try:
+            with urlopen(request, timeout=question.timeout_seconds) as response:
+                content: bytes = response.read(ANSWER_BYTES_LIMIT)
+        except HTTPError as fault:
+            return failed_answer(_refused(fault))
+        except (OSError, HTTPException) as fault:
+            return failed_answer(_broken(fault))
+        try:
+            return _answer(decode_json(content), options)
+        except ValueError:
+            return failed_answer(
+                make_failure(FailureKind.CUT_STREAM, f"the service's answer is no JSON: {content[:_SHOWN]!r}")
+            )
+
+
+def _headers(options: OpenAiJudgeOptions) -> dict[str, str]:
+    key = os.environ.get(options.key, "") if options.key else ""
+    headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "outweigh"}
+    return headers | ({"authorization": f"Bearer {key}"} if key else {})
+
+
+def _body(question: JudgeQuestion, options: OpenAiJudgeOptions) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": question.judge.model,
+        "messages": [
+            {"role": "system", "content": question.system},
+            {"role": "user", "content": question.prompt},
+        ],
+    }
+    if options.structured == "schema":
+        schema = {"name": "judgment", "strict": True, "schema": question.answer_schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif options.structured == "object":
+        body["response_format"] = {"type": "json_object"}
+    if options.max_tokens is not None:
+        body["max_tokens"] = options.max_tokens
+    if options.temperature is not None:
+        body["temperature"] = options.temperature
+    return body
+
+
+def _answer(content: object, options: OpenAiJudgeOptions) -> JudgeAnswer:
+    usage, model = read_provider_usage(dict_at(content, "usage")), str_at(content, "model")
+    choice = next(iter(dicts_at(content, "choices")), {})
+    finish, refusal = str_at(choice, "finish_reason"), str_at(choice, "message", "refusal")
+    if refusal or finish == "content_filter":
+        declined = make_failure(
+            FailureKind.REFUSAL, f"the judge declined to answer: {(refusal or finish or '')[:_SHOWN]}"
+        )
+        return failed_answer(declined, usage=usage, model=model)
+    if finish == "length":
+        return failed_answer(truncated_answer(options.max_tokens), usage=usage, model=model)
+    words = str_at(choice, "message", "content")
+    if words is None:
+        return failed_answer(
+            make_failure(FailureKind.NO_RESULT, "the service's answer has no words"), usage=usage, model=model
+        )
+    return answered(words, usage=usage, model=model)
+
+
+def _refused(fault: HTTPError) -> Failure:
+    try:
+        words = fault.read(ANSWER_BYTES_LIMIT).decode(errors="replace")
+    except (OSError, HTTPException):
+        words = ""
+    return failure_from_http(fault.code, words[:_SHOWN] or str(fault.reason), retry_after_seconds(dict(fault.headers)))
+
+
+def _broken(fault: OSError | HTTPException) -> Failure:
+    cause = fault.reason if isinstance(fault, URLError) else fault
+    if isinstance(cause, TimeoutError):
+        return make_failure(FailureKind.TIMEOUT, "no answer in time")
+    if isinstance(fault, URLError):
+        return make_failure(FailureKind.CONNECTION_REFUSED, f"the service cannot be reached: {cause}")
+    return make_failure(FailureKind.CUT_STREAM, f"the connection broke off: {fault}")

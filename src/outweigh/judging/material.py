@@ -1,0 +1,134 @@
+"""What a judge is told about a task (`TaskMaterial`) and about a run (`RunMaterial`).
+
+The material of a run is read from what a store has kept of it: diff, checks, trajectory or output.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+import msgspec
+
+from outweigh.errors import EvidenceError
+from outweigh.model.rubric import Rubric
+from outweigh.model.run_record import DIFF_ARTIFACT, CheckResult, RunRecord, Status, Step, StepSource, changed_nothing
+from outweigh.transcript.atif import AtifResult, AtifStep, AtifToolCall, content_text
+from outweigh.transcript.trajectory_file import read_trajectory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskMaterial:
+    """The task: what was asked, what to judge by, how its checks came out untouched, and a solution if it is shown.
+
+    `tell_tales` are names that would say whose run it is.
+    """
+
+    instruction: str
+    rubric: Rubric
+    checks_before: tuple[CheckResult, ...] | None
+    solution: str | None
+    tell_tales: tuple[str, ...]
+
+    @property
+    def rubric_sha256(self) -> str:
+        """The rubric's hash, with the solution where judges see one: it makes another question."""
+        if self.solution is None:
+            return self.rubric.sha256
+        return sha256(f"{self.rubric.sha256}\n{self.solution}".encode(errors="backslashreplace")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMaterial:
+    """The run: how it ended, what it changed, what its checks said, and what the agent said and did. None: not kept."""
+
+    status: Status
+    diff: str | None
+    checks: tuple[CheckResult, ...] | None
+    conversation: str | None
+
+
+_RESULT_LIMIT = 2_000
+_CALL_LIMIT = 2_000
+
+
+def conversation_of_trajectory(content: bytes) -> str | None:
+    """The agent's steps of a kept trajectory; None where it cannot be read.
+
+    System and user steps are left out: they hold the arm's own words, and would give it away.
+    """
+    try:
+        steps = read_trajectory(content).steps
+    except EvidenceError:
+        return None
+    return "\n\n".join("\n".join(_step(step)) for step in steps if step.source == "agent")
+
+
+def conversation_of_steps(steps: Iterable[Step]) -> str:
+    """The short steps of a record, where nothing longer was kept."""
+    own = (step for step in steps if step.source is StepSource.AGENT)
+    return "\n\n".join("\n".join(filter(None, (step.message, *_names(step)))) for step in own)
+
+
+def _step(step: AtifStep) -> Iterator[str]:
+    said = content_text(step.message).strip()
+    if said:
+        yield said
+    for call in step.tool_calls or ():
+        yield f"→ {call.function_name} {_shortened(_arguments(call), _CALL_LIMIT)}"
+    for result in () if step.observation is None else step.observation.results:
+        yield f"← {_shortened(_result(result), _RESULT_LIMIT)}"
+
+
+def _arguments(call: AtifToolCall) -> str:
+    return msgspec.json.encode(call.arguments, order="sorted").decode()
+
+
+def _result(result: AtifResult) -> str:
+    return "" if result.content is None else content_text(result.content).strip()
+
+
+def _names(step: Step) -> Iterator[str]:
+    yield from (f"→ {call.name}" for call in step.tool_calls)
+
+
+def _shortened(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]} [… {len(text) - limit:,} characters left out …]"
+
+
+TRAJECTORY_ARTIFACT = "trajectory.json"
+_OUTPUT_ARTIFACTS = ("transcript.txt", "stdout.txt")
+"""What agents print, where nothing better was kept."""
+
+ArtifactReader = Callable[[str], bytes]
+"""A kept content by its hash; EvidenceError where it is gone or damaged."""
+
+
+def load_run_material(run: RunRecord, artifact: ArtifactReader) -> RunMaterial:
+    """Its end, its diff, its checks, and what the agent said and did, from the best that was kept."""
+    return RunMaterial(
+        status=run.status,
+        diff=_diff(run, artifact),
+        checks=run.checks,
+        conversation=_conversation(run, artifact),
+    )
+
+
+def _diff(run: RunRecord, artifact: ArtifactReader) -> str | None:
+    if DIFF_ARTIFACT in run.artifacts:
+        return _text(artifact(run.artifacts[DIFF_ARTIFACT]))
+    return "" if changed_nothing(run) else None
+
+
+def _conversation(run: RunRecord, artifact: ArtifactReader) -> str | None:
+    if TRAJECTORY_ARTIFACT in run.artifacts and (
+        words := conversation_of_trajectory(artifact(run.artifacts[TRAJECTORY_ARTIFACT]))
+    ):
+        return words
+    for name in _OUTPUT_ARTIFACTS:
+        if name in run.artifacts:
+            return _text(artifact(run.artifacts[name]))
+    return conversation_of_steps(run.steps) if run.steps else None
+
+
+def _text(content: bytes) -> str:
+    return content.decode(errors="backslashreplace")

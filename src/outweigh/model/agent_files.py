@@ -1,0 +1,160 @@
+"""Which files configure a coding agent: where it looks for skills and instructions, and what each file is for."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFileLocations:
+    """Folders of skills and names of instruction files in a workspace; nothing where an agent knows no such thing."""
+
+    skills: tuple[str, ...]
+    instructions: tuple[str, ...]
+
+
+_LOCATIONS = {
+    "aider": AgentFileLocations(skills=(), instructions=("CONVENTIONS.md",)),
+    "claude-code": AgentFileLocations(skills=(".claude/skills",), instructions=("CLAUDE.md",)),
+    "codex": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
+    "gemini-cli": AgentFileLocations(skills=(".gemini/skills",), instructions=("GEMINI.md",)),
+    "goose": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
+    "mini-swe-agent": AgentFileLocations(skills=(), instructions=()),
+    "opencode": AgentFileLocations(skills=(".agents/skills",), instructions=("AGENTS.md",)),
+    "qwen-code": AgentFileLocations(skills=(".qwen/skills",), instructions=("QWEN.md",)),
+}
+_DEFAULT_LOCATIONS = AgentFileLocations(
+    skills=(".claude/skills", ".agents/skills"), instructions=("CLAUDE.md", "AGENTS.md")
+)
+"""For agents that nobody told us about: the two places that most of them know."""
+
+
+def file_locations_of(agent: str) -> AgentFileLocations:
+    """The places of one agent."""
+    return _LOCATIONS.get(agent, _DEFAULT_LOCATIONS)
+
+
+class ConfigurationKind(StrEnum):
+    """What a file of an agent's configuration is for."""
+
+    INSTRUCTIONS = "instructions"
+    SKILL = "skill"
+    COMMAND = "command"
+    AGENT = "agent"
+    HOOK = "hook"
+    RULE = "rule"
+    PROMPT = "prompt"
+    SETTINGS = "settings"
+    TOOL_SERVERS = "tool servers"
+    OTHER = "other"
+
+
+_KindByPath = Mapping[str, ConfigurationKind]
+
+
+def _usual_folders(folder: str) -> dict[str, ConfigurationKind]:
+    """What the folders of most agents hold, and under which names."""
+    return {
+        folder: ConfigurationKind.OTHER,
+        f"{folder}/skills": ConfigurationKind.SKILL,
+        f"{folder}/commands": ConfigurationKind.COMMAND,
+        f"{folder}/agents": ConfigurationKind.AGENT,
+        f"{folder}/hooks": ConfigurationKind.HOOK,
+        f"{folder}/rules": ConfigurationKind.RULE,
+        f"{folder}/prompts": ConfigurationKind.PROMPT,
+        f"{folder}/settings.json": ConfigurationKind.SETTINGS,
+    }
+
+
+_AGENTS_FOLDER: _KindByPath = {"AGENTS.md": ConfigurationKind.INSTRUCTIONS, **_usual_folders(".agents")}
+_KINDS_BY_AGENT: Mapping[str, _KindByPath] = {
+    "aider": {
+        "CONVENTIONS.md": ConfigurationKind.INSTRUCTIONS,
+        ".aider.conf.yml": ConfigurationKind.SETTINGS,
+        ".aider.model.settings.yml": ConfigurationKind.SETTINGS,
+    },
+    "claude-code": {
+        "CLAUDE.md": ConfigurationKind.INSTRUCTIONS,
+        **_usual_folders(".claude"),
+        ".claude/CLAUDE.md": ConfigurationKind.INSTRUCTIONS,
+        ".claude/output-styles": ConfigurationKind.PROMPT,
+        ".mcp.json": ConfigurationKind.TOOL_SERVERS,
+    },
+    "codex": {**_AGENTS_FOLDER, **_usual_folders(".codex"), ".codex/config.toml": ConfigurationKind.SETTINGS},
+    "gemini-cli": {"GEMINI.md": ConfigurationKind.INSTRUCTIONS, **_usual_folders(".gemini")},
+    "goose": {**_AGENTS_FOLDER, ".goosehints": ConfigurationKind.INSTRUCTIONS},
+    "mini-swe-agent": {},
+    "opencode": {
+        **_AGENTS_FOLDER,
+        **_usual_folders(".opencode"),
+        "opencode.json": ConfigurationKind.SETTINGS,
+        "opencode.jsonc": ConfigurationKind.SETTINGS,
+    },
+    "qwen-code": {"QWEN.md": ConfigurationKind.INSTRUCTIONS, **_usual_folders(".qwen")},
+}
+_ANY_AGENT: _KindByPath = {"prompts": ConfigurationKind.PROMPT}
+_ALL_AGENTS: _KindByPath = {place: kind for places in _KINDS_BY_AGENT.values() for place, kind in places.items()}
+"""For agents that nobody told us about: whatever any agent reads."""
+# As agents understand it: a path after an @ that begins a word, and no address of a person.
+_IMPORT = re.compile(r"(?<![^\s(\[])@((?:\./)?[\w.-]+(?:/[\w.-]+)*)")
+
+
+def configuration_kind(path: str, agent: str | None = None) -> ConfigurationKind | None:
+    """What a file, by its path below the configuration's folder, is to an agent; None where it is nothing to it.
+
+    Without an agent, what it is to any. Files in deeper folders that happen to have such names are not meant: they
+    belong to examples and tests as often as not.
+    """
+    places = {**_ANY_AGENT, **(_ALL_AGENTS if agent is None else _KINDS_BY_AGENT.get(agent, _ALL_AGENTS))}
+    fitting = [place for place in places if path == place or path.startswith(f"{place}/")]
+    return places[max(fitting, key=len)] if fitting else None
+
+
+def imported_paths(text: str) -> Iterator[str]:
+    """The files that instructions bring in by `@path`, as paths from the file that says so."""
+    for found in _IMPORT.finditer(text):
+        yield found[1].removeprefix("./").rstrip(".")
+
+
+_SKILL_KEY = re.compile(r"^(name|description):[ \t]*(.*)$")
+_BLOCK_VALUE = re.compile(r"^[|>][+-]?\d?$")
+
+
+class SkillText(NamedTuple):
+    """The parts of a skill; empty where the file has none."""
+
+    name: str
+    description: str
+    body: str
+
+
+def read_skill(content: bytes, folder: str) -> SkillText:
+    """Read the two keys of the front matter that agents show; the folder's name stands in for a missing name."""
+    lines = content.decode(errors="replace").lstrip("\ufeff").splitlines()
+    if not lines or lines[0].strip() != "---":
+        return SkillText(folder, "", "\n".join(lines))
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == "---"), len(lines))
+    found = dict(_entries(lines[1:end]))
+    return SkillText(found.get("name") or folder, found.get("description", ""), "\n".join(lines[end + 1 :]).strip())
+
+
+def _entries(lines: list[str]) -> list[tuple[str, str]]:
+    """Plain, quoted and block values, with the indented lines that continue them, as one line each."""
+    entries: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if (key := _SKILL_KEY.match(line)) is not None:
+            value = key[2].strip()
+            entries.append((key[1], [] if _BLOCK_VALUE.match(value) else [value]))
+        elif line[:1].isspace() and entries:
+            entries[-1][1].append(line.strip())
+        elif line.strip():
+            entries.append(("", []))  # some other key: its lines are not ours
+    return [(key, _unquoted(" ".join(part for part in parts if part))) for key, parts in entries if key]
+
+
+def _unquoted(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1].replace("''", "'") if value[0] == "'" else value[1:-1].replace('\\"', '"')
+    return value

@@ -1,0 +1,212 @@
+"""Records to bytes and back: JSON Lines with checksums, schema upgrades, and hashes of records.
+
+Every line that cannot be read is reported with its place and the reason.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha256
+from shlex import quote
+from typing import NamedTuple
+from zlib import crc32
+
+import msgspec
+
+from outweigh.errors import EvidenceError
+from outweigh.model.base import Json, Ordinal, RunId, Stored
+from outweigh.model.collected import from_collected, looks_collected
+from outweigh.model.judgment import Judgment, Preference
+from outweigh.model.run_record import Moment, RunRecord, Trial
+
+VERSIONS: Mapping[str, int] = {"outweigh.run": 1, "outweigh.judgment": 1, "outweigh.preference": 1}
+"""The version of each stored schema that this release writes."""
+
+UPGRADE_STEPS: Mapping[str, Callable[[Json], Json]] = {}
+"""From a full schema name such as "outweigh.run/1" to the function that returns the record one version newer."""
+
+
+class UnreadableSchemaError(ValueError):
+    """The record's schema is not one this release can read; the message says what to do."""
+
+
+def upgrade(raw: Json, steps: Mapping[str, Callable[[Json], Json]] = UPGRADE_STEPS) -> Json:
+    """Bring a decoded record to the current version of its schema."""
+    kind, version = _parse_schema(raw.get("schema"))
+    while version < VERSIONS[kind]:
+        step = steps.get(f"{kind}/{version}")
+        if step is None:
+            raise UnreadableSchemaError(f"no step leads from {kind}/{version} to the current {kind}/{VERSIONS[kind]}")
+        raw = step(raw)
+        kind, version = _parse_schema(raw.get("schema"))
+    if version > VERSIONS[kind]:
+        raise UnreadableSchemaError(
+            f"{kind}/{version} is newer than this outweigh, which reads up to {kind}/{VERSIONS[kind]}: upgrade it"
+        )
+    return raw
+
+
+def _parse_schema(schema: object) -> tuple[str, int]:
+    kind, _, version = schema.rpartition("/") if isinstance(schema, str) else ("", "", "")
+    if kind not in VERSIONS or not version.isdecimal():
+        known = ", ".join(f"{name}/{number}" for name, number in VERSIONS.items())
+        raise UnreadableSchemaError(f"schema {schema!r} is not one of {known}")
+    return kind, int(version)
+
+
+class Attempt(Stored, frozen=True, tag_field="schema", tag="outweigh.attempt/1"):
+    """Written before the attempt is dispatched; without a run record to answer it, the attempt was abandoned."""
+
+    run_id: RunId
+    trial: Trial
+    attempt: Ordinal
+    begun_at: Moment
+    pid: Ordinal
+
+
+_attempt_decoder = msgspec.json.Decoder(Attempt)
+_attempt_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+def encode_attempt(attempt: Attempt) -> bytes:
+    """One canonical line, without checksum and line feed."""
+    return _attempt_encoder.encode(attempt)
+
+
+def decode_attempt(line: bytes) -> Attempt:
+    """The inverse, for a line whose checksum has been taken off."""
+    return _attempt_decoder.decode(line)
+
+
+Record = RunRecord | Judgment | Preference
+
+RECORD_LINE_LIMIT = 1_000_000
+"""A record's line is shorter than this many bytes; transcripts and diffs are artifacts, not fields."""
+
+_CHECKSUM = b"\t#crc32:"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+class LocatedRecord(NamedTuple):
+    """A record and the line it was read from."""
+
+    record: Record
+    source: str
+    line: int
+
+
+class InvalidLine(NamedTuple):
+    """A line that holds no readable record, and why; line 0 is the source as a whole."""
+
+    source: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.source}{f':{self.line}' if self.line else ''}: {self.reason}"
+
+
+OnInvalid = Callable[[InvalidLine], None]
+
+
+def refuse_invalid(invalid: InvalidLine) -> None:
+    """Stop at the first unreadable line; the strict answer for `on_invalid`. A first line may be no record of ours."""
+    foreign = invalid.line == 1 and not invalid.source.startswith("<")
+    hint = (
+        f" If another harness wrote it, `outweigh import {quote(invalid.source)} -o RUNS` reads it." if foreign else ""
+    )
+    raise EvidenceError(
+        f"{invalid}.{hint} Mend or remove that line, or pass --skip-invalid to go on without it "
+        "(evidence with skipped lines never promotes)."
+    )
+
+
+def decode_lines(lines: Iterable[bytes], source: str, on_invalid: OnInvalid) -> Iterator[LocatedRecord]:
+    """Decode line after line. What cannot be read goes to `on_invalid`, which raises or takes note."""
+    for number, line in enumerate(lines, start=1):
+        text = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+        if text.isspace() or not text:
+            continue
+        try:
+            yield LocatedRecord(decode(text), source, number)
+        except (ValueError, msgspec.MsgspecError, RecursionError) as fault:
+            on_invalid(InvalidLine(source, number, _explain(fault, text)))
+
+
+def decode(line: bytes) -> Record:
+    """Decode one line: a native record of any version, or a seed 000 run."""
+    if len(line) >= RECORD_LINE_LIMIT:
+        raise ValueError(
+            f"the line is {RECORD_LINE_LIMIT:,} bytes or longer; keep long texts in artifacts, not in records"
+        )
+    line = _without_checksum(line)
+    try:
+        return _decoder.decode(line)
+    except msgspec.ValidationError:
+        raw = msgspec.json.decode(line)
+        if not isinstance(raw, dict):
+            raise ValueError("expected a JSON object with one run record") from None
+        if "schema" in raw:
+            current: Record = msgspec.convert(upgrade(raw), Record)
+            return current
+        if looks_collected(raw):
+            return from_collected(raw)
+        raise ValueError(
+            "not a run record: it has neither a 'schema' (outweigh's own) nor task_id, arm and repeat (collected.jsonl)"
+        ) from None
+
+
+def encode(record: Record) -> bytes:
+    """Write one record as one canonical line, without the line feed."""
+    return _encoder.encode(record)
+
+
+def _explain(fault: Exception, line: bytes) -> str:
+    if isinstance(fault, RecursionError):
+        return "the record is nested too deeply"
+    if not _is_utf8(line):
+        return "not UTF-8 text"
+    return _explain_syntax(fault, line) if _is_syntax(fault) else str(fault)
+
+
+def seal(line: bytes) -> bytes:
+    """A record's line with its checksum and line feed, so that a torn or damaged one is known for what it is."""
+    return b"%b%b%08x\n" % (line, _CHECKSUM, crc32(line))
+
+
+def _without_checksum(line: bytes) -> bytes:
+    """The record without its checksum, where it has one; JSON never holds a raw tab, so the mark is unmistakable."""
+    content, mark, checksum = line.rstrip(b"\r\n").rpartition(_CHECKSUM)
+    if not mark:
+        return line
+    if b"%08x" % crc32(content) != checksum:
+        raise ValueError("the line does not match its checksum: it was damaged or changed")
+    return content
+
+
+def _is_syntax(fault: Exception) -> bool:
+    return isinstance(fault, msgspec.DecodeError) and not isinstance(fault, msgspec.ValidationError)
+
+
+def _explain_syntax(fault: Exception, line: bytes) -> str:
+    if b"NaN" in line or b"Infinity" in line:
+        return "JSON has no NaN or Infinity; write null where a number is unknown"
+    return f"not valid JSON ({fault})" if line.endswith(b"\n") else "the file ends in the middle of a record"
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def record_digest(record: Record) -> bytes:
+    """Hash one record's canonical form."""
+    return sha256(encode(record)).digest()
+
+
+def evidence_sha256(digests: Iterable[bytes]) -> str:
+    """Combine record digests; sorting makes the order of reading irrelevant."""
+    return sha256(b"".join(sorted(digests))).hexdigest()

@@ -1,0 +1,206 @@
+"""Why a run or a request failed, whether that counts against the arm, and whether another attempt can help.
+
+A failure is read from an HTTP status, or from the sentence in which an agent or a provider reports it.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from outweigh.model.run_record import Status
+
+
+class Remedy(StrEnum):
+    """What the engine does about a failure."""
+
+    RETRY = "retry"
+    PAUSE = "pause"
+    FAIL = "fail"
+
+
+class FailureKind(StrEnum):
+    """Everything that is known to go wrong between an agent and its model."""
+
+    CONNECTION_REFUSED = "connection_refused"
+    UNAUTHORIZED = "unauthorized"
+    RATE_LIMITED = "rate_limited"
+    OVERLOADED = "overloaded"
+    SERVER_ERROR = "server_error"
+    CUT_STREAM = "cut_stream"
+    UNKNOWN_MODEL = "unknown_model"
+    BAD_REQUEST = "bad_request"
+    BUDGET_REACHED = "budget_reached"
+    TURN_LIMIT = "turn_limit"
+    PERMISSION_DENIED = "permission_denied"
+    CONTEXT_OVERFLOW = "context_overflow"
+    REFUSAL = "refusal"
+    CRASH = "crash"
+    NO_RESULT = "no_result"
+    TIMEOUT = "timeout"
+
+    @property
+    def status(self) -> Status:
+        """What a run that ended this way is recorded as."""
+        return _MEANING[self][0]
+
+    @property
+    def remedy(self) -> Remedy:
+        """Whether another attempt can help, and when."""
+        return _MEANING[self][1]
+
+
+_MEANING = {
+    # The model could not be reached or did not answer: that says nothing about the arm.
+    FailureKind.CONNECTION_REFUSED: (Status.INFRA_ERROR, Remedy.RETRY),
+    FailureKind.SERVER_ERROR: (Status.INFRA_ERROR, Remedy.RETRY),
+    FailureKind.CUT_STREAM: (Status.INFRA_ERROR, Remedy.RETRY),
+    FailureKind.RATE_LIMITED: (Status.INFRA_ERROR, Remedy.PAUSE),
+    FailureKind.OVERLOADED: (Status.INFRA_ERROR, Remedy.PAUSE),
+    # Somebody must mend the key or the name of the model first; the same answer would come every time.
+    FailureKind.UNAUTHORIZED: (Status.INFRA_ERROR, Remedy.FAIL),
+    FailureKind.UNKNOWN_MODEL: (Status.INFRA_ERROR, Remedy.FAIL),
+    # The rest is what the arm made of its chance.
+    FailureKind.BUDGET_REACHED: (Status.BUDGET_EXCEEDED, Remedy.FAIL),
+    FailureKind.TIMEOUT: (Status.TIMEOUT, Remedy.FAIL),
+    FailureKind.BAD_REQUEST: (Status.AGENT_ERROR, Remedy.FAIL),
+    FailureKind.TURN_LIMIT: (Status.AGENT_ERROR, Remedy.FAIL),
+    FailureKind.PERMISSION_DENIED: (Status.AGENT_ERROR, Remedy.FAIL),
+    FailureKind.CONTEXT_OVERFLOW: (Status.AGENT_ERROR, Remedy.FAIL),
+    FailureKind.REFUSAL: (Status.AGENT_ERROR, Remedy.FAIL),
+    FailureKind.CRASH: (Status.AGENT_ERROR, Remedy.FAIL),
+    FailureKind.NO_RESULT: (Status.AGENT_ERROR, Remedy.FAIL),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One failure as somebody told it; `retry_after_seconds` is known only where the model said when."""
+
+    kind: FailureKind
+    detail: str
+    retry_after_seconds: float | None
+
+
+def make_failure(kind: FailureKind, detail: str, retry_after_seconds: float | None = None) -> Failure:
+    """A failure in short."""
+    return Failure(kind=kind, detail=detail, retry_after_seconds=retry_after_seconds)
+
+
+_OVERFLOW_WORDS = (
+    "prompt is too long",
+    "context length",
+    "context window",
+    "maximum context",
+    "context_length",
+    "input token count",
+)
+_REFUSED_KEY_WORDS = ("api key not valid", "api_key_invalid", "invalid api key", "invalid_api_key")
+_UNKNOWN_MODEL_WORDS = ("model_not_found", "unknown model", "does not exist", "not_found_error", "no such model")
+
+
+def failure_from_http(status: int, message: str, retry_after_seconds: float | None = None) -> Failure:
+    """What an answer of a model's API means; `message` is what it said, whatever the shape."""
+    return make_failure(_kind_of_http(status, message.lower()), f"HTTP {status}: {message}", retry_after_seconds)
+
+
+def _kind_of_http(status: int, message: str) -> FailureKind:
+    by_status = {
+        401: FailureKind.UNAUTHORIZED,
+        403: FailureKind.UNAUTHORIZED,
+        402: FailureKind.BUDGET_REACHED,
+        404: FailureKind.UNKNOWN_MODEL,
+        413: FailureKind.CONTEXT_OVERFLOW,
+        429: FailureKind.RATE_LIMITED,
+        529: FailureKind.OVERLOADED,
+        503: FailureKind.OVERLOADED,
+    }
+    if status in by_status:
+        return by_status[status]
+    if status >= 500 or status == 408:
+        return FailureKind.SERVER_ERROR
+    if any(words in message for words in _OVERFLOW_WORDS):
+        return FailureKind.CONTEXT_OVERFLOW
+    if any(words in message for words in _REFUSED_KEY_WORDS):
+        return FailureKind.UNAUTHORIZED
+    if any(words in message for words in _UNKNOWN_MODEL_WORDS):
+        return FailureKind.UNKNOWN_MODEL
+    return FailureKind.BAD_REQUEST
+
+
+FAILURE_DETAIL_LIMIT = 2000
+
+# "unexpected status 401", "status: 429", "HTTP 500", "Error code: 400", "[API Error: 503", "429 Too Many Requests".
+_STATUS = re.compile(
+    r"""(?: \b (?: status (?:[ _]?code)? | http (?:/\d(?:\.\d)?)? | error (?:[ ]code)? | code )
+            ["']? [ ]* [:=]? [ ]* \(? ([45]\d\d) \b )
+      | (?: \b ([45]\d\d) [ ]+ (?: bad[ ]request | unauthorized | payment[ ]required | forbidden | not[ ]found
+            | request[ ]timeout | payload[ ]too[ ]large | too[ ]many[ ]requests | internal[ ]server[ ]error
+            | bad[ ]gateway | service[ ]unavailable | gateway[ ]timeout ) )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+# In this order, in lower case: the more telling words come first.
+_WORDS = (
+    (FailureKind.CONTEXT_OVERFLOW, r"context.?window|context.?length|maximum context|prompt is too long"),
+    (FailureKind.UNAUTHORIZED, r"authentication|unauthorized|permissiondenied|api key|not logged in"),
+    (FailureKind.RATE_LIMITED, r"rate.?limit|too many requests|usage limit|resource_exhausted|quota"),
+    (FailureKind.OVERLOADED, r"overloaded|at capacity|service.?unavailable"),
+    (FailureKind.UNKNOWN_MODEL, r"model_not_found|unknown model|no such model|notfounderror"),
+    (FailureKind.UNKNOWN_MODEL, r"model\b.{0,200}(?:does not exist|not found|is not supported)"),
+    (FailureKind.CONNECTION_REFUSED, r"connection refused|econnrefused|connection (?:error|failed)|apiconnectionerror"),
+    (FailureKind.CONNECTION_REFUSED, r"error sending request|fetch failed|(?:cannot|unable to|could not) connect"),
+    (FailureKind.CONNECTION_REFUSED, r"enotfound|name resolution"),
+    (
+        FailureKind.CUT_STREAM,
+        r"stream (?:disconnected|ended|closed|decode)|econnreset|connection reset|premature close",
+    ),
+    (FailureKind.CUT_STREAM, r"incomplete chunked|terminated unexpectedly|socket hang up|socket connection was closed"),
+    (FailureKind.SERVER_ERROR, r"internal.?server.?error|high demand|bad gateway|timed out|apitimeouterror|etimedout"),
+    (FailureKind.REFUSAL, r"content_filter|content.?policy|prohibited_content|safety"),
+    (FailureKind.BAD_REQUEST, r"bad.?request|invalid.?request"),
+)
+
+_SECONDS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
+_SECONDS["d"] = _SECONDS["day"] = 86_400
+_TIME_SPAN = r"\d{1,9}(?:\.\d{1,9})? ?(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)?\b"
+_RETRY = re.compile(
+    rf"(?:try again in|retry(?:ing)? (?:in|after)|retry[-_]after[\"']?[:=]?|resets? in) ?(?:about )?"
+    rf"((?:{_TIME_SPAN}(?:,? (?:and )?)?)+)",
+    re.IGNORECASE,
+)
+_EXIT_CODE = re.compile(
+    r"^(?:(?:Process|Command) exited with code:?|Exit code:|Exit Code:) (?P<code>-?\d{1,9})$", re.MULTILINE
+)
+_TIME_PART = re.compile(r"(\d+(?:\.\d+)?) ?([a-z]*)", re.IGNORECASE)
+
+
+def failure_from_text(message: str, otherwise: FailureKind) -> Failure:
+    """The failure a message tells; `otherwise` where it names nothing that is known."""
+    short = message[:FAILURE_DETAIL_LIMIT]
+    retry_after_seconds = parse_retry_after(short)
+    if (found := _STATUS.search(short)) is not None:
+        return failure_from_http(int(found[1] or found[2]), short, retry_after_seconds)
+    words = short.lower()
+    kind = next((kind for kind, pattern in _WORDS if re.search(pattern, words)), otherwise)
+    return make_failure(kind, short, retry_after_seconds)
+
+
+def parse_retry_after(message: str) -> float | None:
+    """The seconds after which to try again, where a message says so; a time of day says nothing without a clock."""
+    found = _RETRY.search(message)
+    if found is None:
+        return None
+    return sum(float(number) * _unit_seconds(unit) for number, unit in _TIME_PART.findall(found[1]))
+
+
+def parse_exit_code(output: str) -> int | None:
+    """The exit code that a shell tool wrote into a command's output, where it did."""
+    found = _EXIT_CODE.search(output)
+    return None if found is None else int(found["code"])
+
+
+def _unit_seconds(unit: str) -> float:
+    name = unit.lower()
+    if name.startswith("millisecond"):
+        return 0.001
+    return _SECONDS.get(name) or _SECONDS.get(name.removesuffix("s"), 1)

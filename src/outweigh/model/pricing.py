@@ -1,0 +1,94 @@
+"""Tokens times prices, for runs whose cost nobody metered or reported."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from outweigh.model.base import Amount, Stored
+from outweigh.model.usage import Cost, CostProvenance, Usage
+from outweigh.stats.estimate import Quantity, known, unknown
+
+PER_MILLION = 1e-6
+
+
+class ModelPrices(Stored, frozen=True):
+    """Dollars per million tokens of one model, as written in a price file. A missing cache price is unknown, not 0."""
+
+    input_usd_per_million: Amount
+    output_usd_per_million: Amount
+    cache_read_usd_per_million: Amount | None = None
+    cache_write_usd_per_million: Amount | None = None
+
+
+class PriceTable(Protocol):
+    """Knows what a model's tokens cost."""
+
+    @property
+    def name(self) -> str:
+        """Name and version of the table, stored with every cost it priced."""
+
+    def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
+        """The model's prices, at that moment where they changed over time; None when it is not listed."""
+
+
+class PriceFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The user's own prices; they win over the price data that comes with outweigh."""
+
+    name: str
+    models: dict[str, ModelPrices]
+
+
+class UserPriceTable:
+    """A price table that a user wrote down."""
+
+    def __init__(self, name: str, models: Mapping[str, ModelPrices]) -> None:
+        self.name = name
+        self._models = models
+
+    def prices(self, model: str, at: datetime | None) -> ModelPrices | None:  # noqa: ARG002 - a file has one date
+        """The listed figures."""
+        return self._models.get(model)
+
+
+class PriceTables:
+    """Asks several tables in order; the first that lists the model wins, even where its list is incomplete."""
+
+    def __init__(self, *tables: PriceTable) -> None:
+        self._tables = tables
+
+    def cost(self, model: str | None, usage: Usage, at: datetime | None) -> tuple[Cost | None, str]:
+        """The priced cost, or None with the reason why no table could say."""
+        if model is None:
+            return None, "no cost was reported and the model is not recorded, so it cannot be priced"
+        for table in self._tables:
+            if (prices := table.prices(model, at)) is not None:
+                usd, reason = price_usage(usage, prices)
+                priced = (
+                    None if usd is None else Cost(usd=usd, provenance=CostProvenance.PRICED, price_table=table.name)
+                )
+                return priced, reason or ""
+        return None, f"no price is known for model {model!r}; list it in a price file and pass --prices"
+
+    def prices(self, model: str) -> ModelPrices | None:
+        """The newest prices of a model in the first table that lists it."""
+        return next((found for table in self._tables if (found := table.prices(model, None)) is not None), None)
+
+
+def price_usage(usage: Usage, prices: ModelPrices) -> Quantity:
+    """input·p_in + output·p_out + cache_write·p_write + cache_read·p_read; any unknown part makes the sum unknown."""
+    parts = (
+        ("input", usage.input_tokens, prices.input_usd_per_million),
+        ("output", usage.output_tokens, prices.output_usd_per_million),
+        ("cache_read", usage.cache_read_tokens, prices.cache_read_usd_per_million),
+        ("cache_write", usage.cache_write_tokens, prices.cache_write_usd_per_million),
+    )
+    total = 0.0
+    for name, tokens, per_million in parts:
+        if tokens is None:
+            return unknown(f"{name} tokens are unknown")
+        if tokens and per_million is None:
+            return unknown(f"no {name} price is listed")
+        total += tokens * (per_million or 0.0) * PER_MILLION
+    return known(total)

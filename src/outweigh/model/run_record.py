@@ -1,0 +1,262 @@
+"""The stored evidence of one attempt at a trial: coordinates, status, checks, steps and the set-up that was observed.
+
+What nobody measured is None, never 0. The labels that the engine writes into `extra` are defined here too.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from math import isfinite
+from typing import Annotated
+
+from msgspec import Meta
+
+from outweigh.model.base import Amount, Count, Fraction, Json, Name, Ordinal, RunId, Stored, require_finite
+from outweigh.model.usage import ComponentTokens, Cost, Metering, ReportedUsage, Usage
+
+
+class Status(StrEnum):
+    """Completed, ended by the agent's fault, or never a fair attempt."""
+
+    COMPLETED = "completed"
+    TIMEOUT = "timeout"
+    BUDGET_EXCEEDED = "budget_exceeded"
+    AGENT_ERROR = "agent_error"
+    INFRA_ERROR = "infra_error"
+    NOT_RUN = "not_run"
+    ARM_NOT_APPLIED = "arm_not_applied"
+
+
+EXCLUDED_STATUSES = frozenset({Status.INFRA_ERROR, Status.NOT_RUN, Status.ARM_NOT_APPLIED})
+"""Statuses that say nothing about the arm; such runs are listed and left out, never counted as failures."""
+
+
+REPEAT_LABEL = "repeat_label"
+ARBITRARY_REPEAT = "arbitrary"
+"""What `extra` says of a run whose repeat was numbered by whoever read it: the number alone makes no pair."""
+
+
+class Trial(Stored, frozen=True):
+    """One task, one arm, one repeat. outweigh counts repeats from 1; foreign records may start at 0."""
+
+    task_id: Name
+    arm: Name
+    repeat: Count
+    seed: int | None
+
+
+class CheckResult(Stored, frozen=True):
+    """`passed` is None when the check itself could not be evaluated. A check that counts cases states both counts."""
+
+    name: Name
+    required: bool
+    passed: bool | None
+    cases_passed: Count | None
+    cases_total: Count | None
+    exit_code: int | None
+    detail: str | None
+
+    def __post_init__(self) -> None:
+        """Refuse counts that contradict each other or the outcome."""
+        if (self.cases_passed is None) != (self.cases_total is None):
+            raise ValueError("a check states both cases_passed and cases_total, or neither")
+        if self.cases_passed is None or self.cases_total is None:
+            return
+        if self.cases_passed > self.cases_total:
+            raise ValueError(f"{self.cases_passed} of {self.cases_total} cases passed is impossible")
+        if (
+            self.cases_total
+            and self.passed is not None
+            and self.cases_passed == (0 if self.passed else self.cases_total)
+        ):
+            raise ValueError(
+                f"passed is {str(self.passed).lower()}, yet {self.cases_passed} of {self.cases_total} cases passed; "
+                "leave the counts null where they do not decide"
+            )
+
+
+class ObservedServer(Stored, frozen=True):
+    """A tool server and what became of it, in the agent's own word: connected, failed, pending."""
+
+    name: Name
+    state: str
+
+
+class ObservedSetup(Stored, frozen=True):
+    """What was seen to be loaded; None where nobody could see. `seen_by` names the sources, such as "init event"."""
+
+    skills: tuple[Name, ...] | None
+    skills_used: tuple[Name, ...] | None
+    mcp_servers: tuple[ObservedServer, ...] | None
+    tools: tuple[Name, ...] | None
+    memory_files: tuple[str, ...] | None
+    seen_by: tuple[Name, ...]
+
+
+class StepSource(StrEnum):
+    """Who spoke in a step."""
+
+    SYSTEM = "system"
+    USER = "user"
+    AGENT = "agent"
+
+
+class ToolCall(Stored, frozen=True):
+    """One tool invocation; `succeeded` is None where the agent does not say."""
+
+    name: Name
+    succeeded: bool | None
+
+
+class Step(Stored, frozen=True):
+    """One turn of the trajectory. Long texts live in artifacts; `message` is a short excerpt."""
+
+    index: Count
+    source: StepSource
+    message: str | None
+    tool_calls: tuple[ToolCall, ...]
+    usage: Usage | None
+    cost_usd: Amount | None
+    duration_seconds: Amount | None
+
+    def __post_init__(self) -> None:
+        """Only finite amounts are stored."""
+        if not (isfinite(self.cost_usd or 0.0) and isfinite(self.duration_seconds or 0.0)):
+            require_finite("step", cost_usd=self.cost_usd, duration_seconds=self.duration_seconds)
+
+
+class Milestone(Stored, frozen=True):
+    """A step the task expects, and whether the trajectory reached it."""
+
+    name: Name
+    weight: Amount
+    achieved: bool
+
+    def __post_init__(self) -> None:
+        """Only finite weights are stored."""
+        require_finite("milestone", weight=self.weight)
+
+
+class AlignedAction(Stored, frozen=True):
+    """An action of the agent with how far it served the goal."""
+
+    name: Name
+    alignment: Fraction
+    weight: Amount
+
+    def __post_init__(self) -> None:
+        """Only finite weights are stored."""
+        require_finite("action", alignment=self.alignment, weight=self.weight)
+
+
+Moment = Annotated[datetime, Meta(tz=True)]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class AgentKind(StrEnum):
+    """What stood behind the run; only real agents can earn a promotion."""
+
+    REAL = "real"
+    SCRIPTED = "scripted"
+    REPLAYED = "replayed"
+
+
+class AgentIdentity(Stored, frozen=True):
+    """Which agent attempted the trial."""
+
+    kind: AgentKind
+    name: str | None
+    version: str | None
+    model: str | None
+
+
+class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
+    """Everything one attempt left behind. What nobody measured is None, never 0.
+
+    `duration_seconds` is the agent's own time; set-up and checks have fields of their own, judging is in the Judgment.
+    `checks` is None when they were not evaluated and empty when the task has none.
+    `artifacts` are the hashes of what is kept beside the record: transcript, final diff, output of checks.
+    `family` names a cluster above the task (a repository, a suite family).
+    `usage` and `cost` are the best known; where they were measured between the agent and its model, `metering` says
+    how, and `reported` keeps what the agent says. `loaded` is the proof of what the arm had at hand.
+    """
+
+    run_id: RunId
+    trial: Trial
+    attempt: Ordinal
+    status: Status
+    status_detail: str | None
+    agent: AgentIdentity
+    arm_fingerprint: str | None
+    task_checksum: str | None
+    family: str | None
+    position: Count | None
+    started_at: Moment | None
+    duration_seconds: Amount | None
+    setup_seconds: Amount | None
+    checks_seconds: Amount | None
+    usage: Usage
+    cost: Cost
+    step_count: Count | None
+    tool_call_count: Count | None
+    check_command_count: Count | None
+    checks: tuple[CheckResult, ...] | None
+    steps: tuple[Step, ...] | None
+    components: tuple[ComponentTokens, ...] | None
+    milestones: tuple[Milestone, ...] | None
+    actions: tuple[AlignedAction, ...] | None
+    metering: Metering | None
+    reported: ReportedUsage | None
+    loaded: ObservedSetup | None
+    warnings: tuple[str, ...]
+    artifacts: dict[Name, Sha256]
+    extra: Json
+
+    def __post_init__(self) -> None:
+        """Only finite durations are stored."""
+        # Asked inline first: this runs for every record that is read, and a call with names is slow.
+        if not (
+            isfinite(self.duration_seconds or 0.0)
+            and isfinite(self.setup_seconds or 0.0)
+            and isfinite(self.checks_seconds or 0.0)
+        ):
+            require_finite(
+                "run",
+                duration_seconds=self.duration_seconds,
+                setup_seconds=self.setup_seconds,
+                checks_seconds=self.checks_seconds,
+            )
+
+
+REUSED_LABEL = "reused"
+"""Where a record says that it is a copy of one from an earlier experiment."""
+
+
+def was_paid_here(run: RunRecord) -> bool:
+    """Whether anybody was paid: not if it broke before the agent was asked, or was taken over from elsewhere.
+
+    Only the engine, whose runs have a place in its plan, is known to write down a set-up before it asks anybody.
+    """
+    set_up = run.position is None or run.started_at is None or run.setup_seconds is not None
+    unmade = run.status is Status.INFRA_ERROR and not set_up
+    never_asked = run.cost.usd is None and (unmade or run.status is Status.NOT_RUN)
+    return not never_asked and REUSED_LABEL not in run.extra
+
+
+def amount_paid(run: RunRecord) -> float | None:
+    """What an attempt came to: nothing where nobody was paid, unknown when nobody says."""
+    return run.cost.usd if was_paid_here(run) else 0.0
+
+
+DIFF_ARTIFACT = "diff.patch"
+
+
+def changed_nothing(run: RunRecord) -> bool:
+    """Whether a missing diff means that nothing changed: the engine keeps no empty artifacts of runs that it made.
+
+    Only the engine counts the commands of checks. What another harness ran may have changed anything.
+    """
+    return DIFF_ARTIFACT not in run.artifacts and run.check_command_count is not None and run.setup_seconds is not None
+
+
+RULES_LABEL = "rules_sha256"
+"""Where a record that an engine made names the hash of the rules that its store was begun under."""

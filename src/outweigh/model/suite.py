@@ -1,0 +1,183 @@
+"""A suite as people write it: tasks, arms, repeats, judges, limits, gateway, sandbox and policy."""
+
+from enum import StrEnum
+from hashlib import sha256
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from outweigh.model.arm import ArmSpec, VariableName
+from outweigh.model.base import Dollars, Repeats, SafeName, Seconds, Spec
+
+Passes = Annotated[int, Meta(ge=1, le=5)]
+Tokens = Annotated[int, Meta(ge=100, le=1_000_000)]
+
+LOCATION_OPTIONS = ("base_url", "key", "program")
+"""Options that say where a judge is found. It is the same judge wherever that is."""
+
+
+class JudgeSpec(Spec, frozen=True, kw_only=True):
+    """One judge: a model behind a backend, how often it is asked, and what it may take.
+
+    Every run is judged `passes` times. Where `most_passes` is larger, the judge is asked again while its answers
+    disagree or it is not sure. `minimum_alpha` is the agreement with human labels that it must have shown before its
+    scores may decide anything. `retries` are for an answer that cannot be used.
+    """
+
+    name: SafeName
+    backend: SafeName
+    model: SafeName | None = None
+    passes: Passes = 1
+    most_passes: Passes | None = None
+    consensus: Literal["mean", "median", "confidence"] = "mean"
+    minimum_alpha: Annotated[float, Meta(ge=-1, le=1)] | None = None
+    budget_usd: Dollars | None = None
+    timeout_seconds: Seconds = 300.0
+    retries: Annotated[int, Meta(ge=0, le=10)] = 2
+    diff_tokens: Tokens = 16_000
+    transcript_tokens: Tokens = 8_000
+    options: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies defaults
+
+    def __post_init__(self) -> None:
+        """More passes cannot be fewer."""
+        if self.most_passes is not None and self.most_passes < self.passes:
+            raise ValueError(f"judge {self.name!r}: `most_passes` is less than `passes`")
+
+    @property
+    def setting_sha256(self) -> str:
+        """A hash of what makes its answers what they are, beside model, rubric and the words of the question."""
+        options = {key: value for key, value in self.options.items() if key not in LOCATION_OPTIONS}
+        setting = [self.backend, self.diff_tokens, self.transcript_tokens, options]
+        return sha256(msgspec.json.encode(setting, order="sorted")).hexdigest()
+
+
+RESERVED_JOB_KEYS = frozenset(
+    {
+        "agents",
+        "datasets",
+        "environment",
+        "extra_instructions",
+        "install_only",
+        "job_name",
+        "jobs_dir",
+        "n_attempts",
+        "n_concurrent_trials",
+        "retry",
+        "source_jobs",
+        "tasks",
+    }
+)
+"""Keys of a job file that follow from the suite and the command line; nobody else may set them."""
+
+
+class HarborSpec(Spec, frozen=True, kw_only=True):
+    """Which program, in which environments. `environment` and `job` are Harbor's own tables, checked by Harbor.
+
+    `pass_environment` are variables of the caller that Harbor itself needs, such as the key of a cloud.
+    """
+
+    program: Annotated[str, Meta(min_length=1, max_length=1000)] = "harbor"
+    environment: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies defaults
+    job: dict[str, Any] = {}  # noqa: RUF012
+    pass_environment: list[VariableName] = []  # noqa: RUF012
+
+    def __post_init__(self) -> None:
+        """A job file says nothing that contradicts the suite."""
+        taken = sorted(RESERVED_JOB_KEYS & self.job.keys())
+        if taken:
+            raise ValueError(f"`{taken[0]}` follows from the suite and the command line, so `job` cannot set it")
+
+
+DEFAULT_REPEATS = 5
+LADDER_REPEATS = 10
+
+
+class Executor(StrEnum):
+    """Who makes the runs: outweigh's own engine, or a harness that is installed beside it."""
+
+    ENGINE = "engine"
+    HARBOR = "harbor"
+
+
+class PolicySpec(Spec, frozen=True, kw_only=True):
+    """Which rule decides, and its margins."""
+
+    name: Literal["evidence", "gates", "composite"] = "evidence"
+    gates: list[str] | None = None
+    margins: dict[str, float] = {}  # noqa: RUF012 - msgspec copies defaults
+
+
+class SandboxSpec(Spec, frozen=True, kw_only=True):
+    """Where agents run. `auto` takes bubblewrap where it works and refuses to fall back to `local` silently."""
+
+    kind: Literal["auto", "local", "bubblewrap", "container"] = "auto"
+    image: str | None = None
+    allow_hosts: list[str] = []  # noqa: RUF012
+    read_only: list[str] = []  # noqa: RUF012
+    memory_mb: Annotated[int, Meta(ge=16)] | None = None
+    disk_mb: Annotated[int, Meta(ge=1)] | None = None
+    processes: Annotated[int, Meta(ge=4)] | None = None
+
+
+class LimitsSpec(Spec, frozen=True, kw_only=True):
+    """What one run may take."""
+
+    timeout_seconds: Seconds = 1800.0
+    budget_usd: Dollars | None = None
+    tokens: Annotated[int, Meta(ge=1, le=10**12)] | None = None
+    retries: Annotated[int, Meta(ge=0, le=20)] = 2
+
+
+class ProviderSpec(Spec, frozen=True, kw_only=True):
+    """Where requests of one kind go, and which variable of the caller holds the key for it; `""` for no key."""
+
+    url: Annotated[str, Meta(pattern=r"^https?://[^\s]+$")]
+    key: Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
+
+
+class GatewaySpec(Spec, frozen=True, kw_only=True):
+    """How agents reach their models: metered through the gateway, or directly with what they have themselves."""
+
+    mode: Literal["metered", "direct"] = "metered"
+    anthropic: ProviderSpec = ProviderSpec(url="https://api.anthropic.com", key="ANTHROPIC_API_KEY")
+    openai: ProviderSpec = ProviderSpec(url="https://api.openai.com", key="OPENAI_API_KEY")
+    gemini: ProviderSpec = ProviderSpec(url="https://generativelanguage.googleapis.com", key="GEMINI_API_KEY")
+    prices: str | None = None
+    keep_bodies: bool = False
+
+
+class SuiteSpec(Spec, frozen=True, kw_only=True):
+    """The content of a `suite.toml`."""
+
+    name: SafeName
+    tasks: Annotated[list[str], Meta(min_length=1)]
+    arms: dict[SafeName, ArmSpec]
+    baseline: SafeName
+    repeats: Repeats | None = None
+    seed: Annotated[int, Meta(ge=0)] = 0
+    budget_usd: Dollars | None = None
+    profile: Literal["objective_first", "even"] = "objective_first"
+    policy: PolicySpec = PolicySpec()
+    sandbox: SandboxSpec = SandboxSpec()
+    limits: LimitsSpec = LimitsSpec()
+    gateway: GatewaySpec = GatewaySpec()
+    judges: list[JudgeSpec] = []  # noqa: RUF012
+    executor: Executor = Executor.ENGINE
+    harbor: HarborSpec = HarborSpec()
+
+
+def settings_fingerprint(spec: SuiteSpec) -> str:
+    """A hash of what makes a run what it is, beside its arm and its task: the sandbox, the caps, the way to models.
+
+    How often infrastructure is tried again, and which variable holds a key, make no difference to a run.
+    """
+    limits, gateway = spec.limits, spec.gateway
+    identity: dict[str, object] = {
+        "sandbox": spec.sandbox,
+        "limits": (limits.timeout_seconds, limits.budget_usd, limits.tokens),
+        "gateway": (gateway.mode, gateway.anthropic.url, gateway.openai.url, gateway.gemini.url),
+    }
+    if spec.executor is Executor.HARBOR:
+        identity["harbor"] = (spec.harbor.environment, spec.harbor.job)
+    return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()

@@ -1,0 +1,219 @@
+"""A task: what an agent is asked to do, the checks on its workspace afterwards, and the actions expected of it."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from outweigh.model.base import SafeName, Seconds, Spec, Weight
+from outweigh.model.rubric import Rubric
+
+Glob = Annotated[str, Meta(min_length=1, max_length=500)]
+"""A pattern with `*`, `?` and `[…]`. Not a regular expression: it is held against what an agent wrote, and some of
+those could be made to run for ever."""
+
+Globs = Glob | Annotated[list[Glob], Meta(min_length=1)]
+
+
+class Action(StrEnum):
+    """What a tool does."""
+
+    READ = "read"
+    SEARCH = "search"
+    EDIT = "edit"
+    RUN = "run"
+    DELEGATE = "delegate"
+
+
+class ActionPattern(Spec, frozen=True, kw_only=True):
+    """Describes tool calls. All that is stated must fit; of several patterns under one key, one.
+
+    `tool` is the agent's own name of a tool, `command` what it ran (or a part of it between `&&`, `||`, `;` and `|`),
+    `path` a file it named, or the end of its path.
+    """
+
+    action: Action | None = None
+    tool: Globs | None = None
+    command: Globs | None = None
+    path: Globs | None = None
+
+    def __post_init__(self) -> None:
+        """A pattern that says nothing would fit everything."""
+        if self.action is None and self.tool is None and self.command is None and self.path is None:
+            raise ValueError("a pattern of actions needs at least one of `action`, `tool`, `command`, `path`")
+
+
+WorkspacePath = Annotated[str, Meta(min_length=1, max_length=1000)]
+Command = str | list[str]
+
+CHECK_TIMEOUT = 600.0
+
+
+class CheckSpec(Spec, frozen=True, kw_only=True, tag_field="type"):
+    """What all checks have: a name, and whether a run can pass without it."""
+
+    name: SafeName
+    required: bool = True
+
+
+class CommandCheck(CheckSpec, frozen=True, kw_only=True, tag="command"):
+    """A command that must end with the expected exit code. A plain string is run by `sh -c`."""
+
+    run: Command
+    exit_code: int = 0
+    timeout_seconds: Seconds = CHECK_TIMEOUT
+
+
+class TestSuiteCheck(CheckSpec, frozen=True, kw_only=True, tag="tests"):
+    """A test suite; where it leaves a JUnit or CTRF report, its cases are counted and earn their share."""
+
+    __test__ = False  # pytest would take the name for a test class
+
+    run: Command
+    report: WorkspacePath | None = None
+    timeout_seconds: Seconds = CHECK_TIMEOUT
+
+
+class FileExistsCheck(CheckSpec, frozen=True, kw_only=True, tag="file_exists"):
+    """A file that must be there."""
+
+    path: WorkspacePath
+
+
+class FileContainsCheck(CheckSpec, frozen=True, kw_only=True, tag="file_contains"):
+    """A file that must contain a text, or match a regular expression."""
+
+    path: WorkspacePath
+    text: str | None = None
+    regex: str | None = None
+
+
+class JsonValueCheck(CheckSpec, frozen=True, kw_only=True, tag="json_value"):
+    """A value in a JSON file, found by its dotted path (`results.0.name`)."""
+
+    path: WorkspacePath
+    at: str
+    equals: Any
+
+
+class AnswerContainsCheck(CheckSpec, frozen=True, kw_only=True, tag="answer_contains"):
+    """What the agent said last must contain a text, or match a regular expression; where `absent` is set, must not."""
+
+    text: str | None = None
+    regex: str | None = None
+    absent: bool = False
+
+
+class UnchangedCheck(CheckSpec, frozen=True, kw_only=True, tag="unchanged"):
+    """Files that the agent must leave as they were; patterns as in `.gitignore`, without negation."""
+
+    paths: Annotated[list[WorkspacePath], Meta(min_length=1)]
+
+
+class RewardCheck(CheckSpec, frozen=True, kw_only=True, tag="reward"):
+    """A verifier script that writes a reward between 0 and 1; the check passes at `minimum`."""
+
+    run: Command
+    minimum: Annotated[float, Meta(ge=0, le=1)] = 1.0
+    timeout_seconds: Seconds = CHECK_TIMEOUT
+
+
+Check = (
+    CommandCheck
+    | TestSuiteCheck
+    | FileExistsCheck
+    | FileContainsCheck
+    | JsonValueCheck
+    | AnswerContainsCheck
+    | UnchangedCheck
+    | RewardCheck
+)
+
+
+class ExpectedStep(Spec, frozen=True, kw_only=True):
+    """A step that a good trajectory takes, for the progress rate.
+
+    `reached_by` describes the actions that show it was taken, any of them; without it only an agent that speaks of
+    steps itself can reach it.
+    """
+
+    name: SafeName
+    weight: Weight = 1.0
+    reached_by: list[ActionPattern] = []  # noqa: RUF012 - msgspec copies defaults
+
+
+class FolderSource(Spec, frozen=True, kw_only=True, tag_field="type", tag="folder"):
+    """A workspace that is a copy of a folder, without some names at its top."""
+
+    path: WorkspacePath
+    without: list[str] = []  # noqa: RUF012 - msgspec copies defaults
+
+
+class GitSource(Spec, frozen=True, kw_only=True, tag_field="type", tag="git"):
+    """A workspace that is a git repository at a commit."""
+
+    repository: str
+    commit: Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class TarballSource(Spec, frozen=True, kw_only=True, tag_field="type", tag="tarball"):
+    """A workspace unpacked from an archive."""
+
+    path: WorkspacePath
+
+
+WorkspaceSource = FolderSource | GitSource | TarballSource
+
+
+class TaskSettings(Spec, frozen=True, kw_only=True):
+    """outweigh's own part of a task: the `[metadata.outweigh]` table of a `task.toml`.
+
+    `goal_actions` describes the actions that serve the goal, for strategic drift; all others lead astray.
+    `rubric`, or the file that `rubric_file` names, is what judges score by; with `reveal_solution` they are shown the
+    task's own solution too.
+    """
+
+    checks: list[Check] = []  # noqa: RUF012 - msgspec copies defaults
+    family: str | None = None
+    expected_steps: list[ExpectedStep] = []  # noqa: RUF012
+    goal_actions: list[ActionPattern] = []  # noqa: RUF012
+    workspace: WorkspaceSource | None = None
+    timeout_seconds: Seconds | None = None
+    rubric: Rubric | None = None
+    rubric_file: WorkspacePath | None = None
+    reveal_solution: bool = False
+
+    def __post_init__(self) -> None:
+        """Steps are told apart by name, and measured all in the same way."""
+        names = [step.name for step in self.expected_steps]
+        if len(set(names)) < len(names):
+            raise ValueError("two of the `expected_steps` have the same name")
+        told = sum(bool(step.reached_by) for step in self.expected_steps)
+        if 0 < told < len(names):
+            raise ValueError("either all `expected_steps` say what they are `reached_by`, or none does")
+        if self.rubric is not None and self.rubric_file is not None:
+            raise ValueError("a task has either a `rubric` or a `rubric_file`")
+        if self.reveal_solution and self.rubric is None and self.rubric_file is None:
+            raise ValueError("`reveal_solution` is for judges, and without a `rubric` there are none")
+
+
+class Task(Spec, frozen=True, kw_only=True):
+    """A task as the engine runs it. Paths are absolute; `checksum` covers everything that could change its outcome.
+
+    `tests_folder` and `solution_folder` are invisible to the agent: they are brought in after it has ended. The rubric
+    is not in the checksum: runs can be judged again by another.
+    """
+
+    id: SafeName
+    instruction: str
+    checks: tuple[Check, ...]
+    family: str | None
+    expected_steps: tuple[ExpectedStep, ...]
+    workspace: WorkspaceSource | None
+    timeout_seconds: float | None
+    tests_folder: str | None
+    solution_folder: str | None
+    checksum: str
+    goal_actions: tuple[ActionPattern, ...] = ()
+    rubric: Rubric | None = None
+    reveal_solution: bool = False

@@ -1,0 +1,170 @@
+"""Values out of JSON that other programs wrote: each has the expected type, or is unknown.
+
+The `as_...` functions check a value, the `..._at` functions one at a path of keys. None of them raises.
+"""
+
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from outweigh.model.usage import NO_USAGE, Usage
+
+COUNT_LIMIT = 10**15
+AMOUNT_LIMIT = 1e12
+NAME_LENGTH_LIMIT = 500
+
+
+def as_dict(value: object) -> dict[str, Any]:
+    """An object; an empty one where there is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """An array; an empty one where there is none."""
+    return value if isinstance(value, list) else []
+
+
+def as_str(value: object) -> str | None:
+    """A string."""
+    return value if isinstance(value, str) else None
+
+
+def as_name(value: object) -> str | None:
+    """A string that a record can hold as a name."""
+    return value[:NAME_LENGTH_LIMIT] if isinstance(value, str) and value else None
+
+
+def as_names(value: object) -> tuple[str, ...] | None:
+    """An array of names; None where there is no array. What is no name is left out."""
+    if not isinstance(value, list):
+        return None
+    return tuple(each for each in map(as_name, value) if each is not None)
+
+
+def as_count(value: object) -> int | None:
+    """A number of things: whole, not negative, and no larger than a record can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if not 0 <= value <= COUNT_LIMIT or value != int(value):
+        return None
+    return int(value)
+
+
+def as_amount(value: object) -> float | None:
+    """A quantity: finite, not negative, and no larger than a record can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if isfinite(value) and 0 <= value <= AMOUNT_LIMIT else None
+
+
+def sum_usage(parts: list[Usage]) -> Usage:
+    """The sum kind by kind; a kind that is unknown in one part is unknown in the sum. Nothing at all is unknown."""
+    if not parts:
+        return NO_USAGE
+
+    def total(kind: str) -> int | None:
+        known = [getattr(part, kind) for part in parts]
+        return None if None in known else sum(known)
+
+    return Usage(
+        input_tokens=total("input_tokens"),
+        output_tokens=total("output_tokens"),
+        cache_read_tokens=total("cache_read_tokens"),
+        cache_write_tokens=total("cache_write_tokens"),
+    )
+
+
+def value_at(value: Any, *keys: str) -> Any:
+    """What stands under a path of keys."""
+    for key in keys:
+        value = as_dict(value).get(key)
+    return value
+
+
+def str_at(value: Any, *keys: str) -> str | None:
+    """A string."""
+    return as_str(value_at(value, *keys))
+
+
+def name_at(value: Any, *keys: str) -> str | None:
+    """A string that says something."""
+    return as_name(value_at(value, *keys))
+
+
+def names_at(value: Any, *keys: str) -> tuple[str, ...] | None:
+    """The names in an array; None where there is no array."""
+    return as_names(value_at(value, *keys))
+
+
+def bool_at(value: Any, *keys: str) -> bool | None:
+    """A truth value."""
+    found = value_at(value, *keys)
+    return found if isinstance(found, bool) else None
+
+
+def count_at(value: Any, *keys: str) -> int | None:
+    """A number of things."""
+    return as_count(value_at(value, *keys))
+
+
+def amount_at(value: Any, *keys: str) -> float | None:
+    """A quantity."""
+    return as_amount(value_at(value, *keys))
+
+
+def seconds_at(value: Any, *keys: str) -> float | None:
+    """Milliseconds as seconds."""
+    found = as_amount(value_at(value, *keys))
+    return None if found is None else found / 1000
+
+
+def int_at(value: Any, *keys: str) -> int | None:
+    """A whole number of either sign, such as an exit code."""
+    found = value_at(value, *keys)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def dict_at(value: Any, *keys: str) -> dict[str, Any]:
+    """An object; an empty one where there is none."""
+    return as_dict(value_at(value, *keys))
+
+
+def dicts_at(value: Any, *keys: str) -> list[dict[str, Any]]:
+    """The objects in an array."""
+    return [each for each in as_list(value_at(value, *keys)) if isinstance(each, dict)]
+
+
+def timestamp_at(value: Any, *keys: str, units_per_second: int = 1) -> str | None:
+    """A moment, counted from the epoch, as ISO 8601 in UTC; no agent ran before it."""
+    found = value_at(value, *keys)
+    if isinstance(found, bool) or not isinstance(found, int | float) or found <= 0:
+        return None
+    try:
+        stamp = datetime.fromtimestamp(found / units_per_second, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+    return stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def to_text(value: Any) -> str:
+    """Any JSON value as a text: a string as it is, blocks of text joined, everything else as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    blocks = [str_at(block, "text") for block in as_list(value)]
+    if blocks and None not in blocks:
+        return "\n".join(block for block in blocks if block is not None)
+    return msgspec.json.encode(value).decode()
+
+
+def parse_arguments(value: Any) -> dict[str, Any]:
+    """What a tool was asked, which some write as an object and some as JSON within a string."""
+    if isinstance(value, str):
+        try:
+            value = msgspec.json.decode(value)
+        except (ValueError, RecursionError):
+            return {"unreadable": value}
+    return value if isinstance(value, dict) else {}

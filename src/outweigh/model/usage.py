@@ -1,0 +1,159 @@
+"""Tokens and dollars of a run: what was used, what it cost and who says so, by component, and as the gateway metered.
+
+`unmetered_use` tells when an agent reports more than the gateway saw, so that nobody takes part of a run for the
+whole.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from math import isfinite
+
+from outweigh.model.base import Amount, Count, Name, Stored, require_finite
+
+
+class Usage(Stored, frozen=True):
+    """Token counts by kind. `input_tokens` excludes what was read from or written to the prompt cache."""
+
+    input_tokens: Count | None
+    output_tokens: Count | None
+    cache_read_tokens: Count | None
+    cache_write_tokens: Count | None
+
+
+NO_USAGE = Usage(input_tokens=None, output_tokens=None, cache_read_tokens=None, cache_write_tokens=None)
+"""Nothing is known about the tokens of a run."""
+
+
+class CostProvenance(StrEnum):
+    """Who says what a run cost, most trusted first."""
+
+    METERED = "metered"
+    REPORTED = "reported"
+    PRICED = "priced"
+    UNKNOWN = "unknown"
+
+
+# Every cost that is read asks for these, and to find a member of an enumeration by its name is slow.
+_METERED, _PRICED, _UNKNOWN = CostProvenance.METERED, CostProvenance.PRICED, CostProvenance.UNKNOWN
+
+
+class Cost(Stored, frozen=True):
+    """An amount and its source; `price_table` names the table that priced it, or that priced metered tokens."""
+
+    usd: Amount | None
+    provenance: CostProvenance
+    price_table: str | None
+
+    def __post_init__(self) -> None:
+        """An unknown cost has no amount, and only an unknown one."""
+        if not isfinite(self.usd or 0.0):
+            require_finite("cost", usd=self.usd)
+        if (self.usd is None) != (self.provenance is _UNKNOWN):
+            raise ValueError("cost.usd is null exactly when cost.provenance is 'unknown'")
+        if self.provenance is not _METERED and ((self.price_table is None) == (self.provenance is _PRICED)):
+            raise ValueError(
+                "cost.price_table is given when cost.provenance is 'priced', and else only when it is 'metered'"
+            )
+
+
+UNKNOWN_COST = Cost(usd=None, provenance=CostProvenance.UNKNOWN, price_table=None)
+"""Nobody reported a cost; it may still be priced from the tokens."""
+
+
+def reported_cost(usd: float | None) -> Cost:
+    """Take the figure an agent or harness reported, or none."""
+    return UNKNOWN_COST if usd is None else Cost(usd=usd, provenance=CostProvenance.REPORTED, price_table=None)
+
+
+class Component(StrEnum):
+    """The parts of an agent's set-up that consume tokens."""
+
+    SYSTEM_PROMPT = "system_prompt"
+    SKILL_PROMPT = "skill_prompt"
+    DOMAIN_EXPERTISE = "domain_expertise"
+    TOOL_SCHEMA = "tool_schema"
+    TOOL_CALL = "tool_call"
+    TOOL_RESPONSE = "tool_response"
+    ORCHESTRATOR = "orchestrator"
+    SUB_AGENT = "sub_agent"
+    MONITOR = "monitor"
+    EVALUATOR = "evaluator"
+
+
+class ComponentTokens(Stored, frozen=True):
+    """One line of the ledger: what a component sent to the model and got from it."""
+
+    component: Component
+    input_tokens: Count
+    output_tokens: Count
+
+
+class Metering(Stored, frozen=True):
+    """The requests of a run as the gateway saw them; `time_to_first_token_seconds` is the median over requests."""
+
+    requests: Count
+    failed_requests: Count
+    models: dict[Name, Usage]
+    time_to_first_token_seconds: Amount | None
+    model_seconds: Amount
+
+    def __post_init__(self) -> None:
+        """Only finite times are stored."""
+        if not (isfinite(self.model_seconds) and isfinite(self.time_to_first_token_seconds or 0.0)):
+            require_finite(
+                "metering",
+                model_seconds=self.model_seconds,
+                time_to_first_token_seconds=self.time_to_first_token_seconds,
+            )
+
+
+class ReportedUsage(Stored, frozen=True):
+    """The agent's own figures, kept beside the measured ones as a cross-check."""
+
+    usage: Usage
+    cost_usd: Amount | None
+    requests: Count | None
+
+    def __post_init__(self) -> None:
+        """Only finite amounts are stored."""
+        require_finite("reported", cost_usd=self.cost_usd)
+
+
+PROMPT_TOKEN_KINDS = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
+"""Agents tell cached and fresh tokens apart in their own ways, so only the sum shows whether one knows of more."""
+
+
+def unmetered_use(metering: Metering | None, reported: ReportedUsage | None) -> str | None:
+    """What the agent knows of beyond what was metered, in words; None where it knows of no more.
+
+    That it knows of less is usual: most agents leave requests on the side out of their counts.
+    """
+    if metering is None or reported is None:
+        return None
+    if not metering.requests:
+        spoken = reported.cost_usd or reported.usage.output_tokens or _known_prompt_tokens(reported.usage)
+        return "use of a model, and no request came through the gateway" if spoken else None
+    return " and ".join(_excesses(metering, reported)) or None
+
+
+def _excesses(metering: Metering, reported: ReportedUsage) -> Iterator[str]:
+    metered = metering.models.values()
+    pairs = (
+        (
+            "tokens of prompts",
+            _known_prompt_tokens(reported.usage),
+            [getattr(usage, part) for usage in metered for part in PROMPT_TOKEN_KINDS],
+        ),
+        ("output tokens", reported.usage.output_tokens, [usage.output_tokens for usage in metered]),
+        ("requests", reported.requests, [metering.requests]),
+    )
+    for name, told, came in pairs:
+        known = [amount for amount in came if amount is not None]
+        # What an answer left unknown could be all that is missing.
+        if told is not None and len(known) == len(came) and told > sum(known):
+            yield f"{told:,} {name} where {sum(known):,} came through the gateway"
+
+
+def _known_prompt_tokens(usage: Usage) -> int:
+    """The least that the prompts took, by a word that may leave out some kinds of tokens."""
+    return sum(getattr(usage, part) or 0 for part in PROMPT_TOKEN_KINDS)

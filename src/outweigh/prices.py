@@ -1,0 +1,73 @@
+"""Price tables: the user's own TOML file, and the bundled figures of genai-prices, which is loaded on first use."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from outweigh.errors import UsageError
+from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceFile, UserPriceTable
+
+
+def read_prices(path: str) -> UserPriceTable:
+    """Read a price file; it wins over the bundled prices for the models it lists."""
+    try:
+        content = msgspec.toml.decode(Path(path).read_bytes(), type=PriceFile)
+    except OSError as fault:
+        raise UsageError(f"--prices {path} cannot be read: {fault.strerror}.") from fault
+    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as fault:
+        raise UsageError(
+            f'--prices {path}: {fault}. It needs a name and, for each model, a table [models."MODEL"] with '
+            "input_usd_per_million and output_usd_per_million (and the same for cache_read, cache_write)."
+        ) from fault
+    return UserPriceTable(content.name, content.models)
+
+
+# The package would ask the clock for an undated run; a fixed moment keeps the answer the same tomorrow. Noon, because
+# some providers give a discount at night.
+_NEWEST = datetime(9999, 1, 1, 12, tzinfo=UTC)
+
+# Small, because some models cost more per token in one very long request, and a run is many shorter ones.
+_SAMPLE = 1000
+
+
+class GenaiPrices:
+    """The bundled price list. Loaded on first use: most records bring their own cost."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, datetime], ModelPrices | None] = {}
+
+    @property
+    def name(self) -> str:
+        """Package and version, which dates the prices."""
+        from genai_prices import __version__  # noqa: PLC0415 - heavy, and rarely needed
+
+        return f"genai-prices-{__version__}"
+
+    def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
+        """The price of every kind of token, found by pricing a few; a prefix like `anthropic/` is understood."""
+        key = (model, at or _NEWEST)
+        if key not in self._found:
+            self._found[key] = _look_up(*key)
+        return self._found[key]
+
+
+def _look_up(model: str, at: datetime) -> ModelPrices | None:
+    from genai_prices import Usage, calc_price  # noqa: PLC0415 - heavy, and rarely needed
+
+    provider, _, bare = model.rpartition("/")
+
+    def per_million(**tokens: int) -> float:
+        price = calc_price(Usage(**tokens), model_ref=bare, provider_id=provider or None, genai_request_timestamp=at)
+        return float(price.total_price) / _SAMPLE / PER_MILLION
+
+    try:
+        return ModelPrices(
+            input_usd_per_million=per_million(input_tokens=_SAMPLE),
+            output_usd_per_million=per_million(output_tokens=_SAMPLE),
+            # This package counts cached tokens inside the input, as the providers' bills do.
+            cache_read_usd_per_million=per_million(input_tokens=_SAMPLE, cache_read_tokens=_SAMPLE),
+            cache_write_usd_per_million=per_million(input_tokens=_SAMPLE, cache_write_tokens=_SAMPLE),
+        )
+    except LookupError:
+        return None

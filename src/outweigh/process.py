@@ -1,0 +1,85 @@
+"""Child processes in sessions of their own, so that a Ctrl-C at the terminal reaches the engine and not its trials.
+
+A new process stays in our process group until it has started its own session. A signal to the group in between
+kills it before it has executed its program; nothing has happened yet, and it is started again.
+
+Until then it also holds copies of our open files, and Linux refuses to execute a file that anybody has open for
+writing. `spawn_lock` therefore keeps processes from being started while such a file is written.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+
+# Each needs a signal of its own at just the wrong moment.
+_MAX_TRIES = 100
+_spawning = Lock()
+
+
+@contextmanager
+def spawn_lock() -> Iterator[None]:
+    """Nothing is started apart meanwhile: for writing a file that a program of ours may run as soon as it is closed."""
+    with _spawning:
+        yield
+
+
+def spawn(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    takes_input: bool = False,
+    descriptors: Sequence[int] = (),
+) -> "subprocess.Popen[bytes]":
+    """Start a program that no signal for us can reach; its outputs are pipes, and so is its input if it takes any."""
+    for _ in range(_MAX_TRIES):
+        with spawn_lock():
+            process = subprocess.Popen(
+                command,
+                env=environment,
+                cwd=folder,
+                stdin=subprocess.PIPE if takes_input else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=descriptors,
+            )
+        if _leads_session(process.pid):
+            return process
+        with process:  # closes its pipes and reaps it
+            pass
+    raise ChildProcessError(f"{command[0]} was ended {_MAX_TRIES} times before it had begun")
+
+
+def run_process(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    stdin: bytes = b"",
+    timeout_seconds: float | None = None,
+) -> "subprocess.CompletedProcess[bytes]":
+    """Run a program to its end and keep what it says; when the time is up, it and its children are killed."""
+    with spawn(command, environment=environment, folder=folder, takes_input=bool(stdin)) as process:
+        try:
+            out, err = process.communicate(stdin or None, timeout=timeout_seconds)
+        except BaseException:
+            _kill(process)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def _leads_session(process: int) -> bool:
+    """Asked of a child that has begun its program or is dead; until it is reaped the answer stays what it was."""
+    return os.getsid(process) == process
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

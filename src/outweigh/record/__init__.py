@@ -1,1 +1,0 @@
-"""What happened: the only thing stored. Appended, never changed."""

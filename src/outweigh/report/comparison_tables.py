@@ -1,0 +1,183 @@
+"""Tables shared by the pages of `verdict`, `compare` and `report`: the arms side by side, the gates, the judges."""
+
+from collections.abc import Callable
+from math import isclose
+
+from outweigh.compare.arm_summary import ArmSummary
+from outweigh.compare.comparison import Comparison
+from outweigh.compare.judge_agreement import JudgeSummary, PanelAgreement
+from outweigh.report.document import Block, BulletList, Table, Tone
+from outweigh.report.formatting import (
+    ROUNDING_ERROR,
+    UNKNOWN,
+    describe_direction,
+    format_count,
+    format_dollars,
+    format_percent,
+    format_score,
+    format_seconds,
+)
+from outweigh.score.judge_scores import NOTABLE_GAP
+from outweigh.stats.estimate import Estimate
+from outweigh.verdict.decision import Gate, GateEvidence
+
+ArmRow = tuple[str, Callable[[ArmSummary], float | None], Callable[[float | None], str], int]
+
+_ARM_ROWS: tuple[ArmRow, ...] = (
+    ("pass rate", lambda arm: arm.pass_rate.value, format_percent, +1),
+    ("objective, mean", lambda arm: arm.metrics["objective"].mean, format_score, +1),
+    ("judge score, mean", lambda arm: arm.metrics["judge_score"].mean, format_score, +1),
+    ("composite, median", lambda arm: arm.metrics["composite"].median, format_score, +1),
+    ("duration, median", lambda arm: arm.metrics["duration_seconds"].median, format_seconds, -1),
+    ("non-cache tokens, median", lambda arm: arm.metrics["non_cache_tokens"].median, format_count, -1),
+    ("total tokens, median", lambda arm: arm.metrics["total_tokens"].median, format_count, -1),
+    ("cost, median", lambda arm: arm.metrics["cost_usd"].median, format_dollars, -1),
+    ("cost, total", lambda arm: arm.total_cost_usd.value, format_dollars, 0),
+    ("cost of a pass", lambda arm: arm.cost_of_pass_usd.value, format_dollars, -1),
+    ("passes per dollar", lambda arm: arm.solved_per_dollar.value, format_score, +1),
+    ("changes that failed", lambda arm: arm.change_fail_percentage.value, format_percent, -1),
+    ("changes reverted", lambda arm: arm.pr_revert_rate.value, format_percent, -1),
+)
+
+
+def arms_table(before: ArmSummary, after: ArmSummary) -> Table:
+    """The headline figures of both arms."""
+    rows = [
+        (title, show(value(before)), show(value(after)), _describe_change(value(before), value(after), better))
+        for title, value, show, better in _ARM_ROWS
+        if value(before) is not None or value(after) is not None
+    ]
+    return Table(
+        title="Arms",
+        columns=("", before.name, after.name, "at face value"),
+        rows=(_run_counts(before, after), *rows, *_reliability_rows(before, after), *_grade_rows(before, after)),
+    )
+
+
+def _describe_change(before: float | None, after: float | None, better: int) -> str:
+    if before is None or after is None:
+        return "unknown"
+    # Two arms that never pass are alike; subtracting their infinite costs would say "not a number".
+    return describe_direction(0.0 if isclose(before, after, rel_tol=ROUNDING_ERROR) else after - before, better)
+
+
+def _run_counts(before: ArmSummary, after: ArmSummary) -> tuple[str, ...]:
+    def show(arm: ArmSummary) -> str:
+        lost = sum(arm.excluded.values())
+        return f"{arm.runs}" + (f" (+{lost} excluded)" if lost else "")
+
+    return ("runs", show(before), show(after), "")
+
+
+def _reliability_rows(before: ArmSummary, after: ArmSummary) -> list[tuple[str, ...]]:
+    largest = min(max(before.pass_at_k, default=0), max(after.pass_at_k, default=0))
+    if largest < 2:
+        return []
+    return [
+        (title, format_percent(mine), format_percent(theirs), _describe_change(mine, theirs, +1))
+        for title, mine, theirs in (
+            (f"pass@{largest}", before.pass_at_k[largest], after.pass_at_k[largest]),
+            (f"pass^{largest}", before.pass_hat_k[largest], after.pass_hat_k[largest]),
+        )
+    ]
+
+
+def _grade_rows(before: ArmSummary, after: ArmSummary) -> list[tuple[str, ...]]:
+    if before.grade is None and after.grade is None:
+        return []
+    return [("grade", before.grade or "unknown", after.grade or "unknown", "")]
+
+
+def gate_blocks(gates: tuple[Gate, ...], comparison: Comparison) -> list[Block]:
+    """The table of gates, for a policy that has any."""
+    return [_gate_table(gates, comparison)] if gates else []
+
+
+def format_gate(evidence: GateEvidence) -> tuple[str, str, str]:
+    """A gate's change, its interval and its margin."""
+    unit = "points" if evidence.scale == "points" else "%"
+    effect = UNKNOWN if evidence.effect is None else f"{100 * evidence.effect:+.1f} {unit}"
+    span = UNKNOWN
+    if evidence.low is not None and evidence.high is not None:
+        span = f"{100 * evidence.low:+.1f} to {100 * evidence.high:+.1f}"
+    return effect, span, f"{100 * evidence.margin:g} {unit}"
+
+
+def _gate_table(gates: tuple[Gate, ...], comparison: Comparison) -> Table:
+    tested = any(gate.evidence is not None for gate in gates)
+    extra = ("change", "90 % interval", "margin") if tested else ()
+    return Table(
+        title="Gates",
+        columns=("", comparison.baseline.name, comparison.candidate.name, *extra, "state"),
+        rows=tuple(
+            (
+                gate.name,
+                _format_gate_value(gate.baseline),
+                _format_gate_value(gate.candidate),
+                *(format_gate(gate.evidence) if gate.evidence is not None else ()),
+                gate.state.value,
+            )
+            for gate in gates
+        ),
+    )
+
+
+def _format_gate_value(value: float | None) -> str:
+    return format_count(value) if value is None or abs(value) >= 100 else f"{value:.4g}"
+
+
+def judge_blocks(panel: PanelAgreement | None) -> list[Block]:
+    """A table of judges and what is to be said about them together; nothing where nobody judged."""
+    if panel is None:
+        return []
+    arms = list(panel.cost_usd)
+    table = Table(
+        title="Judges",
+        columns=("", *(f"answers, {arm}" for arm in arms), "unusable", "own sums off", "with itself", "cost"),
+        rows=tuple(_judge_row(judge) for judge in panel.judges),
+    )
+    return [table, BulletList(title="About the judges", items=tuple(_judge_remarks(panel)), tone=Tone.PLAIN)]
+
+
+def format_alpha(alpha: Estimate) -> str:
+    """Alpha with its interval, or that there is none."""
+    if alpha.point is None:
+        return UNKNOWN
+    if alpha.interval is None:
+        return f"{alpha.point:.3f}"
+    return f"{alpha.point:.3f} ({alpha.interval.low:.3f} to {alpha.interval.high:.3f})"
+
+
+def _judge_row(judge: JudgeSummary) -> tuple[str, ...]:
+    costs = [quantity.value for quantity in judge.cost_usd.values()]
+    known = [cost for cost in costs if cost is not None]
+    sums = f"{judge.notable_gaps} of {judge.stated_totals}" if judge.stated_totals else "none stated"
+    return (
+        judge.voice.name
+        if judge.voice.model in (None, judge.voice.name)
+        else f"{judge.voice.name}, {judge.voice.model}",
+        *(str(number) for number in judge.answers.values()),
+        str(sum(judge.invalid.values())),
+        sums,
+        format_alpha(judge.retest),
+        format_dollars(sum(known)) if len(known) == len(costs) else UNKNOWN,
+    )
+
+
+def _judge_remarks(panel: PanelAgreement) -> list[str]:
+    lines = []
+    if len(panel.judges) > 1:
+        alpha = panel.agreement
+        lines.append(f"agreement between judges, Krippendorff's alpha over {alpha.n} runs: {format_alpha(alpha)}")
+    costs = [quantity.value for quantity in panel.cost_usd.values()]
+    known = [cost for cost in costs if cost is not None]
+    total = format_dollars(sum(known)) if len(known) == len(costs) else UNKNOWN
+    lines.append(f"judging cost {total}; it is in none of the arms' costs")
+    if any(judge.notable_gaps for judge in panel.judges):
+        lines.append(
+            f"own sums off: a judge's own total was more than {NOTABLE_GAP:g} from the sum of its parts. Only the "
+            "parts count."
+        )
+    if flagged := sum(judge.flagged for judge in panel.judges):
+        lines.append(f"{flagged} judgments carry warnings, such as words of a run that speak to its judge")
+    return lines

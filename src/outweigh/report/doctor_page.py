@@ -1,0 +1,196 @@
+"""The page and the JSON of `outweigh doctor`: what is installed, what is missing, and which tasks can show anything."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from outweigh.model.run_record import CheckResult
+from outweigh.report.document import BulletList, Report, Table, Tone
+from outweigh.report.json_output import Payload
+
+MOST_TASK_NAMES = 5
+CheckResults = tuple[CheckResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequirement:
+    """Something a run may need. `missing` is what is wrong, with the way out; None when nothing is.
+
+    `detail` is what was found; `startup_seconds` is known for sandboxes that could be started.
+    """
+
+    kind: str
+    name: str
+    missing: str | None
+    required: bool
+    detail: str
+    startup_seconds: float | None = None
+
+    @property
+    def blocks(self) -> bool:
+        """Whether nothing can be run as things are."""
+        return self.required and self.missing is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFinding:
+    """Something to know about a task; a blocking one means that its runs would show nothing."""
+
+    kind: str
+    blocking: bool
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedTask:
+    """What the checks of a task said without any agent; None where there was nothing to try, or it broke."""
+
+    task_id: str
+    untouched: CheckResults | None
+    noop: CheckResults | None
+    oracle: CheckResults | None
+    remarks: tuple[TaskFinding, ...]
+
+    @property
+    def fit(self) -> bool:
+        """Whether its runs can show anything."""
+        return not any(remark.blocking for remark in self.remarks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorResult:
+    """Everything `outweigh doctor` looked at; without a suite there are no tasks."""
+
+    suite: str | None
+    parts: tuple[RunRequirement, ...]
+    tasks: tuple[CheckedTask, ...] | None
+
+    @property
+    def blocked(self) -> bool:
+        """Whether something must be mended first."""
+        return any(part.blocks for part in self.parts) or any(not task.fit for task in self.tasks or ())
+
+
+def doctor_report(examination: DoctorResult) -> Report:
+    """The page of `outweigh doctor`."""
+    tone = Tone.BAD if examination.blocked else Tone.GOOD
+    blocks: list[Table | BulletList] = [_requirement_table(examination.parts)]
+    if examination.tasks:
+        blocks.append(_task_table(examination.tasks))
+    blocks.extend(_optional_list("To mend", tuple(_blocking_findings(examination)), Tone.BAD))
+    blocks.extend(_optional_list("To know", tuple(_other_findings(examination)), Tone.UNSURE))
+    return Report(headline=_headline(examination), tone=tone, blocks=tuple(blocks), payload=doctor_payload(examination))
+
+
+def doctor_payload(examination: DoctorResult) -> Payload:
+    """`doctor --format json`."""
+    return {
+        "schema": "outweigh.doctor/1",
+        "suite": examination.suite,
+        "blocked": examination.blocked,
+        "parts": [asdict(part) for part in examination.parts],
+        "tasks": None if examination.tasks is None else [_task_payload(task) for task in examination.tasks],
+    }
+
+
+def _task_payload(task: CheckedTask) -> Payload:
+    return {
+        "task_id": task.task_id,
+        "fit": task.fit,
+        "untouched": _checks_payload(task.untouched),
+        "noop": _checks_payload(task.noop),
+        "oracle": _checks_payload(task.oracle),
+        "findings": [asdict(remark) for remark in task.remarks],
+    }
+
+
+def _checks_payload(checks: CheckResults | None) -> list[Payload] | None:
+    if checks is None:
+        return None
+    return [
+        {"name": check.name, "required": check.required, "passed": check.passed, "detail": check.detail}
+        for check in checks
+    ]
+
+
+def _headline(examination: DoctorResult) -> str:
+    if examination.blocked:
+        return f"not ready: {len(tuple(_blocking_findings(examination)))} to mend"
+    if examination.suite is None:
+        return "ready; name a suite with -c to try its tasks"
+    tried = "" if examination.tasks is None else f": {len(examination.tasks)} tasks tried"
+    return f"ready to run {examination.suite}{tried}"
+
+
+def _requirement_table(parts: Sequence[RunRequirement]) -> Table:
+    return Table(
+        title="Here",
+        columns=("", "state", "found", "start-up"),
+        rows=tuple(
+            (f"{part.kind} {part.name}".strip(), _requirement_state(part), part.detail, _format_startup(part))
+            for part in parts
+        ),
+    )
+
+
+def _requirement_state(part: RunRequirement) -> str:
+    if part.missing is None:
+        return "works"
+    return "missing" if part.required else "missing, not needed"
+
+
+def _format_startup(part: RunRequirement) -> str:
+    return "" if part.startup_seconds is None else f"{1000 * part.startup_seconds:.0f} ms"
+
+
+def _task_table(tasks: Sequence[CheckedTask]) -> Table:
+    return Table(
+        title="Tasks without an agent: untouched and left alone they must fail, solved they must pass",
+        columns=("", "untouched", "noop", "oracle", "fit"),
+        rows=tuple(
+            (
+                task.task_id,
+                _check_outcome(task.untouched),
+                _check_outcome(task.noop),
+                _check_outcome(task.oracle),
+                "yes" if task.fit else "no",
+            )
+            for task in tasks
+        ),
+    )
+
+
+def _check_outcome(checks: CheckResults | None) -> str:
+    if checks is None:
+        return "not tried"
+    if not checks:
+        return "no checks"
+    required = [check.passed for check in checks if check.required]
+    word = "passes" if required and all(required) else "fails"
+    return f"{word} ({sum(check.passed is True for check in checks)} of {len(checks)})"
+
+
+def _blocking_findings(examination: DoctorResult) -> Iterator[str]:
+    yield from (f"{part.kind} {part.name}: {part.missing}" for part in examination.parts if part.blocks)
+    for task in examination.tasks or ():
+        yield from (f"task {task.task_id}: {remark.message}" for remark in task.remarks if remark.blocking)
+
+
+def _other_findings(examination: DoctorResult) -> Iterator[str]:
+    """What holds for many tasks is said once: fifty evals without a solution are one thing to know."""
+    others = (part for part in examination.parts if part.missing is not None and not part.required)
+    yield from (f"{part.kind} {part.name}: {part.missing}" for part in others)
+    tasks: dict[str, list[str]] = {}
+    for task in examination.tasks or ():
+        for remark in task.remarks:
+            if not remark.blocking:
+                tasks.setdefault(remark.message, []).append(task.task_id)
+    yield from (f"{_join_tasks(names)}: {message}" for message, names in tasks.items())
+
+
+def _join_tasks(tasks: Sequence[str]) -> str:
+    more = f" and {len(tasks) - MOST_TASK_NAMES} more" if len(tasks) > MOST_TASK_NAMES else ""
+    return f"{'task' if len(tasks) == 1 else 'tasks'} {', '.join(tasks[:MOST_TASK_NAMES])}{more}"
+
+
+def _optional_list(title: str, items: tuple[str, ...], tone: Tone) -> list[BulletList]:
+    return [BulletList(title=title, items=items, tone=tone)] if items else []

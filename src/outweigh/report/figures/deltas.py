@@ -1,0 +1,232 @@
+"""Figures of what changed between two arms: per metric, per task, and each task before and after."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from math import isfinite
+
+import numpy as np
+
+from outweigh.compare.arm_table import ArmTable
+from outweigh.compare.comparison import Comparison
+from outweigh.compare.deltas import Delta, align_tasks
+from outweigh.compare.inference import Inference, Population
+from outweigh.report.document import Block, Figure
+from outweigh.report.figures.text_charts import text_intervals
+from outweigh.report.formatting import METRIC_FORMATS, ROUNDING_ERROR, format_dollars, format_percent, format_seconds
+from outweigh.report.svg.axis import (
+    AxisScale,
+    dollar_tick,
+    linear_axis,
+    log_axis,
+    needs_log_axis,
+    percent_tick,
+    second_tick,
+)
+from outweigh.report.svg.intervals import ChangeMarker, IntervalRow, draw_intervals
+from outweigh.report.svg.lines import Slope, draw_slopes, sample_evenly
+from outweigh.score.metrics import METRICS
+from outweigh.stats.estimate import Interval, Unit
+from outweigh.stats.means import excludes
+from outweigh.stats.proportions import proportion_difference_interval
+
+RATES = ("passed", "objective", "judge_score", "composite")
+AMOUNTS = (
+    "cost_usd",
+    "cache_normalised_cost_usd",
+    "duration_seconds",
+    "non_cache_tokens",
+    "total_tokens",
+    "steps",
+    "tool_calls",
+)
+METRICS_CAPTION = (
+    "Mean of task deltas with its 95 % interval: rates in points, amounts in percent of the baseline's mean. Filled "
+    "circle: better; diamond: worse; empty circle: the interval does not tell the arms apart. No policy decides by "
+    "this."
+)
+
+
+def metric_figures(comparison: Comparison, inference: Inference) -> list[Block]:
+    """One picture of all metrics for which one way is better."""
+    rows = list(_metric_rows(comparison, inference))
+    if not rows:
+        return []
+    title = "Change of every metric"
+    svg = draw_intervals(title, rows, compact=True)
+    return [Figure(title=title, svg=svg, caption=METRICS_CAPTION, words=(), sketch=text_intervals(rows))]
+
+
+def _metric_rows(comparison: Comparison, inference: Inference) -> Iterator[IntervalRow]:
+    for delta in comparison.deltas.values():
+        name = delta.metric.name
+        if name in (*RATES, *AMOUNTS) and delta.task_mean is not None:
+            inferred = inference.deltas[delta.metric.delta]
+            chosen = inferred.over_tasks if inference.population is Population.TASKS else inferred.on_suite
+            unit = 1.0 if name in RATES else _baseline_mean(comparison, name)
+            if unit > 0:
+                yield _metric_row(delta, delta.task_mean, chosen.interval, unit)
+
+
+def _metric_row(delta: Delta, change: float, interval: Interval | None, unit: float) -> IntervalRow:
+    better, name = delta.metric.better, METRIC_FORMATS[delta.metric.name].title
+    measure = "points" if delta.metric.name in RATES else "%"
+    figures, span = f"{_format_signed(change / unit)} {measure}", None
+    if interval is not None and isfinite(interval.low) and isfinite(interval.high):
+        low, high = sorted((better * interval.low / unit, better * interval.high / unit))
+        span = low, high
+        figures += f" ({_format_signed(interval.low / unit)} to {_format_signed(interval.high / unit)})"
+    mark = _metric_marker(better * change, interval)
+    state = {ChangeMarker.BETTER: "better", ChangeMarker.WORSE: "worse", ChangeMarker.OPEN: "~"}[mark]
+    return IntervalRow(
+        name=name,
+        state=state,
+        mark=mark,
+        figures=figures,
+        point=better * change / unit,
+        interval=span,
+        band=None,
+        words=f"{name} {state}: {figures}",
+        band_words="",
+    )
+
+
+def _metric_marker(benefit: float, interval: Interval | None) -> ChangeMarker:
+    if not excludes(interval, 0.0) or abs(benefit) < ROUNDING_ERROR:
+        return ChangeMarker.OPEN
+    return ChangeMarker.BETTER if benefit > 0 else ChangeMarker.WORSE
+
+
+def _baseline_mean(comparison: Comparison, metric: str) -> float:
+    """Over the tasks that both arms know, as the deltas are."""
+    rows = align_tasks(comparison.baseline_table, comparison.candidate_table)
+    before = comparison.baseline_table.mean_per_task(metric)[rows[:, 0]]
+    after = comparison.candidate_table.mean_per_task(metric)[rows[:, 1]]
+    shared = before[~np.isnan(before) & ~np.isnan(after)]
+    return float(shared.mean()) if len(shared) else 0.0
+
+
+def _format_signed(share: float) -> str:
+    return f"{100 * share:+.1f}".replace("-0.0", "+0.0")
+
+
+MOST_FOREST_ROWS = 16
+MOST_SLOPES = 60
+TASK_LEVEL = 0.95
+
+FOREST_CAPTION = (
+    "Passes of every task, candidate minus baseline, with a 95 % interval from its repeats alone (Newcombe). Among "
+    "many tasks some lie beyond no change by chance; the verdict corrects for that, this picture does not."
+)
+SLOPE_CAPTION = (
+    "Each line is a task, or several that share it (thicker). Solid: better; dashed: worse; dotted: the same. The mean "
+    "over the repeats of a task is shown."
+)
+BETTER_DIRECTIONS = {metric.name: metric.better for metric in METRICS}
+SLOPE_FORMATS = {
+    "passed": (format_percent, percent_tick),
+    "cost_usd": (format_dollars, dollar_tick),
+    "duration_seconds": (format_seconds, second_tick),
+}
+
+
+def task_change_figures(comparison: Comparison) -> list[Block]:
+    """How the passes of every task changed; of many tasks, those that changed the most."""
+    rows = sorted(_task_rows(comparison), key=lambda row: row.point or 0.0)
+    if not rows:
+        return []
+    shown = rows if len(rows) <= MOST_FOREST_ROWS else [*rows[: MOST_FOREST_ROWS // 2], *rows[-MOST_FOREST_ROWS // 2 :]]
+    some = "" if shown is rows else f" ({len(shown)} of {len(rows)} tasks: those that changed the most)"
+    title = f"Passes, task by task{some}"
+    svg = draw_intervals(title, shown, compact=True)
+    return [Figure(title=title, svg=svg, caption=FOREST_CAPTION, words=(), sketch=text_intervals(shown))]
+
+
+def _task_rows(comparison: Comparison) -> Iterator[IntervalRow]:
+    before, after = comparison.baseline_table, comparison.candidate_table
+    mine, theirs = _task_passes(after), _task_passes(before)
+    for ours, place in align_tasks(before, after).tolist():
+        (won, runs), (won_before, runs_before) = mine[place], theirs[ours]
+        estimate = proportion_difference_interval(won, runs, won_before, runs_before, level=TASK_LEVEL, unit=Unit.RUN)
+        if estimate.point is None or estimate.interval is None:
+            continue
+        name, interval = before.tasks[ours], estimate.interval
+        told = excludes(interval, 0.0)
+        mark = ChangeMarker.OPEN if not told else ChangeMarker.BETTER if estimate.point > 0 else ChangeMarker.WORSE
+        figures = f"{won_before}/{runs_before} → {won}/{runs}"
+        yield IntervalRow(
+            name=name,
+            state="",
+            mark=mark,
+            figures=figures,
+            point=estimate.point,
+            interval=(interval.low, interval.high),
+            band=None,
+            words=f"{name}: {figures} passed, {100 * estimate.point:+.1f} points "
+            f"(95 % interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f})",
+            band_words="",
+        )
+
+
+def _task_passes(arm: ArmTable) -> list[tuple[int, int]]:
+    known, sums = arm.known_per_task("passed").tolist(), arm.sum_per_task("passed").tolist()
+    return [(round(won), runs) for won, runs in zip(sums, known, strict=True)]
+
+
+def task_slope_figures(comparison: Comparison) -> list[Block]:
+    """The way of every task, for passes and what it takes to get them."""
+    pictures: list[Block] = []
+    for metric in SLOPE_FORMATS:
+        slopes = _task_slopes(comparison, metric)
+        if slopes:
+            # What the lines mean is said once.
+            pictures.append(_slope_figure(comparison, metric, slopes, "" if pictures else SLOPE_CAPTION))
+    return pictures
+
+
+def _slope_figure(comparison: Comparison, metric: str, slopes: Sequence[Slope], caption: str) -> Figure:
+    arms = comparison.baseline.name, comparison.candidate.name
+    title = f"{METRIC_FORMATS[metric].title.capitalize()} of every task, {arms[0]} to {arms[1]}"
+    # The most extreme tasks alone would look as if everything changed; a sample over all changes does not.
+    drawn = sample_evenly(sorted(slopes, key=lambda slope: slope.after - slope.before), MOST_SLOPES)
+    if len(drawn) < len(slopes):
+        sample = f"Of {len(slopes)} lines {len(drawn)} are drawn, evenly from the largest loss to the largest gain."
+        caption = f"{caption} {sample}".lstrip()
+    tally = Counter[ChangeMarker]()
+    for slope in slopes:
+        tally[slope.mark] += slope.tasks
+    words = f"{tally[ChangeMarker.BETTER]} tasks better, {tally[ChangeMarker.WORSE]} worse, {tally[ChangeMarker.OPEN]} the same"
+    svg = draw_slopes(title, arms, drawn, _slope_axis(metric, drawn), SLOPE_FORMATS[metric][1])
+    return Figure(title=title, svg=svg, caption=caption, words=(words,))
+
+
+def _slope_axis(metric: str, slopes: Sequence[Slope]) -> AxisScale:
+    """Rates from none to all; amounts as close as they lie, for it is the slope that counts."""
+    ends = [end for slope in slopes for end in (slope.before, slope.after)]
+    if metric == "passed":
+        return linear_axis((0.0, 1.0), most=6)
+    return log_axis(ends) if needs_log_axis(ends) else linear_axis(ends, most=6)
+
+
+def _task_slopes(comparison: Comparison, metric: str) -> list[Slope]:
+    before, after = comparison.baseline_table, comparison.candidate_table
+    rows = align_tasks(before, after)
+    old, new = before.mean_per_task(metric)[rows[:, 0]], after.mean_per_task(metric)[rows[:, 1]]
+    tasks: dict[tuple[float, float], list[str]] = {}
+    for place in np.flatnonzero(~np.isnan(old) & ~np.isnan(new)).tolist():
+        ends = round(float(old[place]), 9), round(float(new[place]), 9)
+        tasks.setdefault(ends, []).append(before.tasks[rows[place, 0]])
+    return [_task_slope(metric, ends, names) for ends, names in tasks.items()]
+
+
+def _task_slope(metric: str, ends: tuple[float, float], names: Sequence[str]) -> Slope:
+    benefit, show = BETTER_DIRECTIONS[metric] * (ends[1] - ends[0]), SLOPE_FORMATS[metric][0]
+    mark = (
+        ChangeMarker.OPEN
+        if abs(benefit) < ROUNDING_ERROR
+        else ChangeMarker.BETTER
+        if benefit > 0
+        else ChangeMarker.WORSE
+    )
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    words = f"{shown}: {show(ends[0])} to {show(ends[1])}"
+    return Slope(before=ends[0], after=ends[1], tasks=len(names), mark=mark, words=words)

@@ -1,0 +1,154 @@
+"""Figures of a verdict: every gate's change against its margin, and the deciding gate on a dial."""
+
+from dataclasses import replace
+from math import inf
+
+from outweigh.report.comparison_tables import format_gate
+from outweigh.report.document import Block, Figure
+from outweigh.report.figures.text_charts import text_intervals
+from outweigh.report.svg.dial import Dial, draw_dial
+from outweigh.report.svg.intervals import ChangeMarker, IntervalRow, draw_intervals
+from outweigh.verdict.decision import Decision, Gate, GateEvidence, GateState, Verdict
+from outweigh.verdict.evidence_settings import EffectScale
+
+GATES_CAPTION = (
+    "Each bar is a 90 % interval, each shaded band a margin, each upright line no change. A gate holds (circle) when "
+    "its bar does not reach beyond the band on the left; otherwise it fails (diamond). Of a resource, less is better."
+)
+
+Span = tuple[float, float]
+
+GATE_MARKERS = {
+    GateState.HOLDS: ChangeMarker.BETTER,
+    GateState.FAILS: ChangeMarker.WORSE,
+    GateState.UNKNOWN: ChangeMarker.OPEN,
+}
+
+
+def gate_figures(gates: tuple[Gate, ...]) -> list[Figure]:
+    """One picture, where the policy tested anything that can be drawn."""
+    rows = tuple(_gate_row(gate, gate.evidence) for gate in gates if gate.evidence is not None)
+    if not rows:
+        return []
+    title = "Change and margin of every gate"
+    return [
+        Figure(
+            title=title,
+            svg=draw_intervals(title, rows),
+            caption=GATES_CAPTION,
+            words=tuple(row.words for row in rows),
+            sketch=text_intervals(rows),
+        )
+    ]
+
+
+def gate_figures_without_words(gates: tuple[Gate, ...]) -> list[Block]:
+    """The same picture for a page that has the figures beside it: without words."""
+    return [replace(picture, words=()) for picture in gate_figures(gates)]
+
+
+def _gate_row(gate: Gate, evidence: GateEvidence) -> IntervalRow:
+    change, span, margin = format_gate(evidence)
+    interval, band = benefit_interval(evidence), margin_band(evidence)
+    figures = "" if evidence.effect is None else change if interval is None else f"{change} ({span})"
+    return IntervalRow(
+        name=gate.name,
+        state=gate.state.value,
+        mark=GATE_MARKERS[gate.state],
+        figures=figures,
+        point=None if evidence.effect is None else as_benefit(evidence.effect, evidence),
+        interval=interval,
+        band=band,
+        words=f"{gate.name} {gate.state.value}: {figures or gate.detail}; {_describe_interval(interval, band)}",
+        band_words=f"{gate.name}: within the margin of {margin}",
+    )
+
+
+def as_benefit(change: float, evidence: GateEvidence) -> float:
+    """More passes are better, and so is less of a resource."""
+    return change if evidence.scale == EffectScale.POINTS else -change
+
+
+def benefit_interval(evidence: GateEvidence) -> Span | None:
+    """The gate's interval, oriented so that more is better."""
+    if evidence.low is None or evidence.high is None:
+        return None
+    low, high = sorted((as_benefit(evidence.low, evidence), as_benefit(evidence.high, evidence)))
+    return low, high
+
+
+def margin_band(evidence: GateEvidence) -> Span:
+    """The test is symmetric in logs: the counterpart of 5 % more is 1/1.05, which is 4.8 % less."""
+    margin = evidence.margin
+    return -margin, margin if evidence.scale == EffectScale.POINTS else 1 - 1 / (1 + margin)
+
+
+def _describe_interval(interval: Span | None, band: Span) -> str:
+    """Where the interval lies, and nothing that the policy has not said."""
+    if interval is None:
+        return "there is no interval"
+    low, high = interval
+    if high < band[0]:
+        return "the interval lies beyond the margin on the worse side"
+    if high < 0:
+        return "the interval lies on the worse side of no change"
+    if low > 0:
+        return "the interval lies on the better side of no change"
+    if low >= band[0]:
+        return f"the interval stays within the margin{'' if high <= band[1] else ' on the worse side'}"
+    return "the interval reaches beyond the margin on the worse side"
+
+
+DIAL_CAPTION = (
+    "The needle is the change, the arc around it its 90 % interval, the grey zone the margin. The farther from the "
+    "top, the coarser the scale, so that every change has a place."
+)
+
+DECIDING_TESTS = {Decision.REGRESSED: "worse", Decision.IMPROVED: "superior"}
+
+
+def dial_figures(verdict: Verdict) -> list[Block]:
+    """One dial, where the policy tested anything that has a change."""
+    gate = deciding_gate(verdict)
+    if gate is None or gate.evidence is None or gate.evidence.effect is None:
+        return []
+    change, span, _ = format_gate(gate.evidence)
+    interval = benefit_interval(gate.evidence)
+    reach = "no interval" if interval is None else f"90 % interval {span}"
+    words = f"{gate.name} {gate.state.value}: {change}, {reach}"
+    title = f"The decision, and the gate it hangs on most: {gate.name}"
+    dial = Dial(
+        word=verdict.decision.value.upper(),
+        name=gate.name,
+        figures=change,
+        mark=GATE_MARKERS[gate.state],
+        point=as_benefit(gate.evidence.effect, gate.evidence),
+        interval=interval,
+        band=margin_band(gate.evidence),
+        band_figures=_format_margins(gate.evidence),
+        words=words,
+    )
+    told = f"{verdict.decision.value}; it hangs most on {words}"
+    return [Figure(title=title, svg=draw_dial(title, dial), caption=DIAL_CAPTION, words=(told,))]
+
+
+def deciding_gate(verdict: Verdict) -> Gate | None:
+    """The clearest gate of a firm decision; the one that is shown least where nothing got better or worse."""
+    tested = [gate for gate in verdict.gates if gate.evidence is not None and gate.evidence.effect is not None]
+    question = DECIDING_TESTS.get(verdict.decision)
+    if question is not None:
+        return min(tested, key=lambda gate: _p_value(gate, question), default=None)
+    return max(tested, key=lambda gate: _p_value(gate, "non_inferior"), default=None)
+
+
+def _p_value(gate: Gate, question: str) -> float:
+    found = None if gate.evidence is None else gate.evidence.p_values.get(question)
+    return inf if found is None else found
+
+
+def _format_margins(evidence: GateEvidence) -> tuple[str, str]:
+    """What the ends of the margin are called: of a resource, more is on the worse side."""
+    low, high = margin_band(evidence)
+    if evidence.scale == EffectScale.POINTS:
+        return f"{100 * low:+.3g} points", f"{100 * high:+.3g} points"
+    return f"{-100 * low:+.3g} %", f"{-100 * high:+.3g} %"

@@ -1,0 +1,41 @@
+"""Figure of how far judges agree with themselves and with each other."""
+
+from math import isfinite
+
+from outweigh.compare.judge_agreement import PanelAgreement
+from outweigh.report.comparison_tables import format_alpha
+from outweigh.report.document import Block, Figure
+from outweigh.report.svg.intervals import AgreementRow, draw_agreement
+from outweigh.stats.estimate import Estimate
+
+AGREEMENT_CAPTION = (
+    "Krippendorff's alpha with its 95 % interval: 1 is full agreement, 0 is what chance gives. A judge that does "
+    "not agree with itself can agree with nobody."
+)
+
+
+def judge_agreement_figures(panel: PanelAgreement | None) -> list[Block]:
+    """One row per judge that judged twice, and one for all of them; nothing where nothing is known."""
+    if panel is None:
+        return []
+    rows = [_agreement_row(f"{judge.voice.name} with itself", judge.retest) for judge in panel.judges]
+    if len(panel.judges) > 1:
+        rows.append(_agreement_row("judges with each other", panel.agreement))
+    known = [row for row in rows if row.alpha is not None]
+    if not known:
+        return []
+    title = "Agreement of the judges"
+    return [Figure(title=title, svg=draw_agreement(title, known), caption=AGREEMENT_CAPTION, words=())]
+
+
+def _agreement_row(name: str, alpha: Estimate) -> AgreementRow:
+    found = alpha.interval
+    bounded = found is not None and isfinite(found.low) and isfinite(found.high)
+    figures = format_alpha(alpha)
+    return AgreementRow(
+        name=name,
+        alpha=alpha.point if alpha.point is not None and isfinite(alpha.point) else None,
+        interval=(found.low, found.high) if found is not None and bounded else None,
+        figures=figures,
+        words=f"{name}: alpha {figures} over {alpha.n} runs",
+    )

@@ -1,0 +1,58 @@
+"""Charts drawn with characters, for terminals and for formats without images."""
+
+from collections.abc import Sequence
+
+from outweigh.report.svg.axis import AxisScale
+from outweigh.report.svg.elements import shorten_name
+from outweigh.report.svg.intervals import ChangeMarker, IntervalRow, change_axis
+
+TEXT_WIDTH = 41
+SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
+
+_POINTS = {ChangeMarker.BETTER: "●", ChangeMarker.WORSE: "◆", ChangeMarker.OPEN: "○"}
+
+
+def text_intervals(rows: Sequence[IntervalRow], width: int = TEXT_WIDTH) -> tuple[str, ...]:
+    """One line per interval: `├─●─┤` for the interval, `░` for the margin, `│` for no change."""
+    if not rows:
+        return ()
+    scale, names = change_axis(rows), [shorten_name(row.name) for row in rows]
+    widest = max(map(len, names))
+    lines = [
+        f"{name:<{widest}}  {_interval_line(row, scale, width)}  {row.figures}".rstrip()
+        for name, row in zip(names, rows, strict=True)
+    ]
+    return (*lines, f"{'':<{widest}}  {'worse':<{width - 6}}better")
+
+
+def _interval_line(row: IntervalRow, scale: AxisScale, width: int) -> str:
+    cells = ["·"] * width
+
+    def at(value: float) -> int:
+        return round(scale.share(value) * (width - 1))
+
+    if row.band is not None:
+        low, high = map(at, row.band)
+        cells[low : high + 1] = "░" * (high + 1 - low)
+    cells[at(0.0)] = "│"
+    if row.interval is not None:
+        low, high = map(at, row.interval)
+        cells[low : high + 1] = ["┼" if place == at(0.0) else "─" for place in range(low, high + 1)]
+        cells[low] = "├" if scale.shows(row.interval[0]) else "◀"
+        cells[high] = "┤" if scale.shows(row.interval[1]) else "▶"
+    if row.point is not None:
+        beyond = "◀" if row.point < scale.low else "▶"
+        cells[at(row.point)] = _POINTS[row.mark] if scale.shows(row.point) else beyond
+    return "".join(cells)
+
+
+def text_bar(share: float, width: int = 20) -> str:
+    """A share of one as a bar."""
+    full = round(min(1.0, max(0.0, share)) * width)
+    return "█" * full + "·" * (width - full)
+
+
+def sparkline(counts: Sequence[float]) -> str:
+    """Heights as one line of blocks; what is empty stays empty."""
+    most = max(counts, default=0)
+    return "".join(" " if count <= 0 else SPARK_BLOCKS[min(7, int(8 * count / most - 1e-9))] for count in counts)

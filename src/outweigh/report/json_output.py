@@ -1,0 +1,51 @@
+"""What the JSON of all pages shares: its type, finite numbers, the observed set-up of the arms, and the writer.
+
+Keys are added, never renamed, within a schema version.
+"""
+
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+from outweigh.compare.arm_summary import ArmSummary
+from outweigh.compare.comparison import Comparison
+from outweigh.compare.setup_summary import SetupSummary
+from outweigh.report.document import Report
+
+Payload = dict[str, Any]
+
+
+def finite_or_none(value: float | None) -> float | None:
+    """JSON has no infinity; what is not finite is null."""
+    return value if value is not None and isfinite(value) else None
+
+
+def never_passes(arm: ArmSummary) -> bool:
+    """Whether the arm's runs are known never to have passed."""
+    return arm.pass_rate.value == 0 and arm.metrics["passed"].unknown == 0
+
+
+def observed_setup_payload(comparison: Comparison) -> Payload:
+    """`sightings` of `compare` and `verdict --format json`, by arm."""
+    return {arm: _observed_setup(sighting) for arm, sighting in comparison.sightings.items()}
+
+
+def _observed_setup(sighting: SetupSummary) -> Payload:
+    return {
+        "agents": [{**msgspec.to_builtins(agent), "runs": runs} for agent, runs in sighting.agents.items()],
+        "proven": sighting.proven,
+        "pieces": [{**piece._asdict(), "runs": runs} for piece, runs in sorted(sighting.pieces.items())],
+        "warned": sighting.warned,
+        "warnings": [{"words": words, "runs": runs} for words, runs in sorted(sighting.warnings.items())],
+        "past_gateway": sighting.past_gateway,
+        "setbacks": [{**setback._asdict(), "status": setback.status.value} for setback in sighting.setbacks],
+    }
+
+
+class JsonReporter:
+    """Writes the payload; its keys are promised in docs/cli.md."""
+
+    def render(self, report: Report) -> str:
+        """Indented, one document."""
+        return msgspec.json.format(msgspec.json.encode(report.payload), indent=2).decode() + "\n"

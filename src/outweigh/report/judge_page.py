@@ -1,0 +1,140 @@
+"""The page and the JSON of `outweigh judge`: per judge its usable answers, scores, cost and warnings."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from outweigh.model.judgment import Judgment
+from outweigh.model.suite import JudgeSpec
+from outweigh.report.document import Block, Report, Table, Tone, optional_bullets
+from outweigh.report.formatting import UNKNOWN
+from outweigh.score.judge_scores import judged_outcome
+
+MOST_REMARKS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeTotals:
+    """One judge: what it says to the present questions, the tries that came to nothing, and why it says no more."""
+
+    judge: JudgeSpec
+    judgments: Sequence[Judgment]
+    replaced: Sequence[Judgment]
+    set_aside: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingTotals:
+    """All judges; `asked` is how many judgments were added just now, `open` how many cases have none yet."""
+
+    accounts: Sequence[JudgeTotals]
+    stop: str
+    asked: int
+    open: int
+
+
+def judge_report(accounts: JudgingTotals) -> Report:
+    """The page of `outweigh judge`."""
+    rows = tuple(_row(_figures(account)) for account in accounts.accounts)
+    columns = ("judge", "model", "valid", "invalid", "mean score", "passed", "times asked", "cost")
+    blocks: list[Block] = [Table(title="Judges", columns=columns, rows=rows)]
+    blocks.extend(optional_bullets("Warnings", _warnings(accounts)))
+    return Report(headline=_headline(accounts), tone=_tone(accounts), blocks=tuple(blocks), payload=_payload(accounts))
+
+
+def summarize_judging(accounts: JudgingTotals) -> tuple[str, ...]:
+    """The same in a few lines, for the end of a run."""
+    figures = [_figures(account) for account in accounts.accounts]
+    known = [each["known_cost_usd"] for each in figures if each["known_cost_usd"] is not None]
+    unknown = sum(each["unknown_costs"] for each in figures)
+    cost = f"{_format_spent(sum(known), unknown)} spent on judging" if known else "what judging cost is unknown"
+    return (f"judges: {_headline(accounts)}, {cost}", *_warnings(accounts))
+
+
+def _headline(accounts: JudgingTotals) -> str:
+    still = f", {accounts.open} still open" if accounts.open else ""
+    return f"{accounts.stop}: {accounts.asked} judgments added{still}"
+
+
+def _tone(accounts: JudgingTotals) -> Tone:
+    return Tone.UNSURE if accounts.open or _warnings(accounts) else Tone.PLAIN
+
+
+def _figures(account: JudgeTotals) -> dict[str, Any]:
+    outcomes = [judged_outcome(judgment) for judgment in account.judgments]
+    passed = [outcome.passed for outcome in outcomes if outcome.passed is not None]
+    scores = [outcome.score.value for outcome in outcomes if outcome.score.value is not None]
+    paid = (*account.judgments, *account.replaced)
+    costs = [judgment.cost.usd for judgment in paid]
+    known = [cost for cost in costs if cost is not None]
+    return {
+        "name": account.judge.name,
+        "backend": account.judge.backend,
+        "model": account.judge.model,
+        "valid": sum(judgment.invalid_reason is None for judgment in account.judgments),
+        "invalid": sum(judgment.invalid_reason is not None for judgment in account.judgments),
+        "mean_score": sum(scores) / len(scores) if scores else None,
+        "passed": sum(passed) if passed else None,
+        "attempts": sum(judgment.attempts or 1 for judgment in paid),
+        "known_cost_usd": sum(known) if known or not costs else None,
+        "unknown_costs": len(costs) - len(known),
+        "set_aside": account.set_aside,
+    }
+
+
+def _row(figures: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        figures["name"],
+        figures["model"] or UNKNOWN,
+        str(figures["valid"]),
+        str(figures["invalid"]),
+        UNKNOWN if figures["mean_score"] is None else f"{figures['mean_score']:.3f}",
+        UNKNOWN if figures["passed"] is None else str(figures["passed"]),
+        str(figures["attempts"]),
+        _format_spent(figures["known_cost_usd"], figures["unknown_costs"]),
+    )
+
+
+def _format_spent(known_usd: float | None, unknown: int) -> str:
+    """What was paid; where no answer has a known cost, no sum pretends that there is one."""
+    if known_usd is None:
+        return UNKNOWN
+    return f"${known_usd:,.4f}" + (f" and {unknown} unknown" if unknown else "")
+
+
+def _warnings(accounts: JudgingTotals) -> tuple[str, ...]:
+    found = [
+        f"judge {account.judge.name!r} is set aside: {account.set_aside}"
+        for account in accounts.accounts
+        if account.set_aside is not None
+    ]
+    judgments = [judgment for account in accounts.accounts for judgment in account.judgments]
+    invalid = [(judgment.invalid_reason, judgment.run_id) for judgment in judgments if judgment.invalid_reason]
+    if invalid:
+        found.append(f"{len(invalid)} answers could not be used; --retry-invalid asks again: {_group_remarks(invalid)}")
+    suspicious = [(warning, judgment.run_id) for judgment in judgments for warning in judgment.warnings]
+    if suspicious:
+        found.append(f"{len(suspicious)} times words that speak to a judge were met: {_group_remarks(suspicious)}")
+    return tuple(found)
+
+
+def _group_remarks(remarks: Sequence[tuple[str, str]]) -> str:
+    """Each remark once, the most common first, with a run that it is about."""
+    runs: dict[str, list[str]] = defaultdict(list)
+    for remark, run_id in remarks:
+        runs[remark.rstrip(".")].append(run_id)
+    common = sorted(runs.items(), key=lambda item: -len(item[1]))
+    shown = (f"{remark} ({len(where)}, such as {where[0]})" for remark, where in common[:MOST_REMARKS])
+    return "; ".join(shown) + ("; …" if len(common) > MOST_REMARKS else "")
+
+
+def _payload(accounts: JudgingTotals) -> dict[str, Any]:
+    return {
+        "schema": "outweigh.judge/1",
+        "stop": accounts.stop,
+        "added": accounts.asked,
+        "open": accounts.open,
+        "judges": [_figures(account) for account in accounts.accounts],
+        "warnings": list(_warnings(accounts)),
+    }

@@ -1,1 +1,0 @@
-"""What of a comparison is drawn, and in which words. How it is drawn is decided in `report/charts`."""

@@ -1,0 +1,79 @@
+"""A report as Markdown, for pull requests and notebooks; everything from the records is escaped."""
+
+import re
+
+from outweigh.report.document import Block, BulletList, CodeBlock, Details, Figure, Heading, Report, Table
+from outweigh.report.formatting import escape_controls
+from outweigh.report.stamp import markdown_stamp
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~&$])")
+_LINKED = re.compile(r"([@#])")
+_FENCE = re.compile(r"`{3,}")
+_ZERO_WIDTH_SPACE = "\u200b"
+
+
+class MarkdownReporter:
+    """GitHub-flavoured Markdown; whatever comes from the records stays text."""
+
+    def render(self, report: Report) -> str:
+        """Headline, then block after block."""
+        parts = [f"## {_escape(report.headline)}", _escape(report.lead), *map(_block, report.blocks)]
+        return "\n\n".join(filter(None, (*parts, markdown_stamp(report.payload)))) + "\n"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Heading():
+            return "\n\n".join(filter(None, (f"## {_escape(block.title)}", _escape(block.lead))))
+        case Table():
+            return _table(block)
+        case BulletList():
+            return _list(block.title, block.items)
+        case Figure():
+            return _picture(block)
+        case CodeBlock():
+            return _listing(block)
+        case Details():
+            return f"### {_escape(block.title)}\n\n{_escape(block.instead)}"
+
+
+def _table(table: Table) -> str:
+    ruler = "|".join([" :-- ", *[" --: "] * (len(table.columns) - 1)])
+    lines = [_row(table.columns), f"|{ruler}|", *map(_row, table.rows)]
+    return "\n".join([f"### {_escape(table.title)}", "", *lines])
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(map(_escape, cells)) + " |"
+
+
+def _list(title: str, items: tuple[str, ...]) -> str:
+    return "\n".join([f"### {_escape(title)}", "", *(f"- {_escape(item)}" for item in items)])
+
+
+def _picture(picture: Figure) -> str:
+    """Drawn in letters, and told in words; what has neither is left to pages with pictures."""
+    if not (picture.words or picture.sketch):
+        return ""
+    told = "\n".join(f"- {_escape(item)}" for item in picture.words)
+    drawn = _fenced(picture.sketch) if picture.sketch else ""
+    return "\n\n".join(part for part in (f"### {_escape(picture.title)}", drawn, told) if part)
+
+
+def _listing(block: CodeBlock) -> str:
+    return f"### {_escape(block.title)}\n\n{_fenced(block.lines)}"
+
+
+def _fenced(lines: tuple[str, ...]) -> str:
+    """The fence is longer than any in the lines, so that none of them can end it."""
+    shown = [escape_controls(line) for line in lines]
+    longest = max((len(found) for line in shown for found in _FENCE.findall(line)), default=2)
+    fence = "`" * (longest + 1)
+    return "\n".join([fence, *shown, fence])
+
+
+def _escape(text: str) -> str:
+    """Neutralise markup; a line break would end a table row."""
+    escaped = _SPECIAL.sub(r"\\\1", escape_controls(" ".join(text.split())))
+    # Forges link @names and #numbers after unescaping; only something in between stops them.
+    return _LINKED.sub(f"\\1{_ZERO_WIDTH_SPACE}", escaped)

@@ -1,0 +1,211 @@
+"""Two runs compared: aligned steps, patches file by file, checks, and their numbers with the differences."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from outweigh.model.run_record import RunRecord
+from outweigh.report.formatting import METRIC_FORMATS, SAME, UNKNOWN, format_count, format_dollars, format_seconds
+from outweigh.report.run_alignment import AlignedStep, StepLikeness, align_steps, first_divergence
+from outweigh.report.run_steps import ShownStep
+from outweigh.score.objective import passed
+from outweigh.score.resource_usage import non_cache_tokens, total_tokens
+
+_FILE = re.compile(r"^diff --git (?P<names>.*)$")
+_TARGET = re.compile(r'^\+\+\+ "?b/(?P<path>.*?)"?\t?$')
+_SOURCE = re.compile(r'^--- "?a/(?P<path>.*?)"?\t?$')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchedFile:
+    """What a patch does to one file; `lines` are its part of the patch, without the line that begins it."""
+
+    path: str
+    added: int
+    removed: int
+    lines: tuple[str, ...]
+
+
+class PatchLikeness(StrEnum):
+    """How two patches treat a file."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    ONLY_A = "only_a"
+    ONLY_B = "only_b"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchPair:
+    """A file that at least one of two patches changes."""
+
+    path: str
+    likeness: PatchLikeness
+    a: PatchedFile | None
+    b: PatchedFile | None
+
+
+def patched_files(patch: str) -> tuple[PatchedFile, ...]:
+    """The files of a patch as git writes it. Text before the first file belongs to none."""
+    return tuple(_patched_file(names, lines) for names, lines in _split_patch(patch))
+
+
+def compare_patches(a: str, b: str) -> tuple[PatchPair, ...]:
+    """Every file that is changed, by path. Index lines name blobs and say nothing that the hunks do not."""
+    ours = {file.path: file for file in patched_files(a)}
+    theirs = {file.path: file for file in patched_files(b)}
+    return tuple(
+        PatchPair(
+            path=path,
+            likeness=_patch_likeness(ours.get(path), theirs.get(path)),
+            a=ours.get(path),
+            b=theirs.get(path),
+        )
+        for path in sorted(ours.keys() | theirs.keys())
+    )
+
+
+def _split_patch(patch: str) -> Iterator[tuple[str, list[str]]]:
+    names: str | None = None
+    lines: list[str] = []
+    # Only a line feed ends a line of a patch; other separators may stand in a file's own text.
+    for line in patch.removesuffix("\n").split("\n"):
+        if begun := _FILE.match(line):
+            if names is not None:
+                yield names, lines
+            names, lines = begun["names"], []
+        else:
+            lines.append(line)
+    if names is not None:
+        yield names, lines
+
+
+def _patched_file(names: str, lines: list[str]) -> PatchedFile:
+    start = next((number for number, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    changes = lines[start:]
+    return PatchedFile(
+        path=_patched_path(names, lines[:start]),
+        added=sum(line.startswith("+") for line in changes),
+        removed=sum(line.startswith("-") for line in changes),
+        lines=tuple(lines),
+    )
+
+
+def _patched_path(names: str, header: list[str]) -> str:
+    for pattern in (_TARGET, _SOURCE):
+        for line in header:
+            if found := pattern.match(line):
+                return found["path"]
+    # Neither side is named where a file is binary or empty; without renames both names are one.
+    half = names[: len(names) // 2].strip().strip('"')
+    return half.removeprefix("a/") or "unnamed"
+
+
+def _patch_likeness(a: PatchedFile | None, b: PatchedFile | None) -> PatchLikeness:
+    if a is None:
+        return PatchLikeness.ONLY_B
+    if b is None:
+        return PatchLikeness.ONLY_A
+    return PatchLikeness.SAME if _content_lines(a) == _content_lines(b) else PatchLikeness.DIFFERENT
+
+
+def _content_lines(file: PatchedFile) -> list[str]:
+    return [line for line in file.lines if not line.startswith("index ")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRun:
+    """One run with what was kept of it. `patch` is empty where nothing changed, None where nobody knows.
+
+    `warnings` says what could not be read, so that nothing missing is taken for nothing done.
+    """
+
+    record: RunRecord
+    steps: tuple[ShownStep, ...] | None
+    patch: str | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDiff:
+    """Two runs, their steps in rows, and their patches; rows and files are None where a side is unknown."""
+
+    a: ComparedRun
+    b: ComparedRun
+    rows: tuple[AlignedStep, ...] | None
+    files: tuple[PatchPair, ...] | None
+
+    @property
+    def divergence(self) -> int | None:
+        """The place of the first row that differs."""
+        return None if self.rows is None else first_divergence(self.rows)
+
+    def count(self, likeness: StepLikeness) -> int:
+        """How many rows are so."""
+        return sum(row.likeness is likeness for row in self.rows or ())
+
+
+def diff_runs(a: ComparedRun, b: ComparedRun) -> RunDiff:
+    """Put two runs side by side."""
+    return RunDiff(
+        a=a,
+        b=b,
+        rows=None if a.steps is None or b.steps is None else align_steps(a.steps, b.steps),
+        files=None if a.patch is None or b.patch is None else compare_patches(a.patch, b.patch),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedNumber:
+    """One number of both runs; `key` is its name for programs."""
+
+    key: str
+    title: str
+    a: float | None
+    b: float | None
+    show: Callable[[float | None], str]
+
+    @property
+    def difference(self) -> str:
+        """B against A, in words; unknown where one of them is."""
+        if self.a is None or self.b is None:
+            return UNKNOWN
+        return SAME if self.a == self.b else METRIC_FORMATS[self.key].difference(self.b - self.a)
+
+
+def compared_numbers(diff: RunDiff) -> tuple[ComparedNumber, ...]:
+    """Cost, time, tokens and steps."""
+    a, b = diff.a.record, diff.b.record
+    return (
+        _compared_number("cost_usd", a.cost.usd, b.cost.usd, format_dollars),
+        _compared_number("duration_seconds", a.duration_seconds, b.duration_seconds, format_seconds),
+        _compared_number("total_tokens", total_tokens(a.usage).value, total_tokens(b.usage).value, format_count),
+        _compared_number(
+            "non_cache_tokens", non_cache_tokens(a.usage).value, non_cache_tokens(b.usage).value, format_count
+        ),
+        _compared_number("steps", a.step_count, b.step_count, format_count),
+        _compared_number("tool_calls", a.tool_call_count, b.tool_call_count, format_count),
+    )
+
+
+def describe_run_outcome(run: RunRecord) -> str:
+    """Passed, failed, or unknown."""
+    value = passed(run).value
+    return UNKNOWN if value is None else "passed" if value else "failed"
+
+
+def check_outcomes(diff: RunDiff) -> tuple[tuple[str, str, str], ...]:
+    """Every check of either run by name, with what it said of both."""
+    ours, theirs = _checks_by_name(diff.a.record), _checks_by_name(diff.b.record)
+    names = dict.fromkeys((*ours, *theirs))
+    return tuple((name, ours.get(name, "not there"), theirs.get(name, "not there")) for name in names)
+
+
+def _checks_by_name(run: RunRecord) -> dict[str, str]:
+    words = {True: "passed", False: "failed", None: UNKNOWN}
+    return {check.name: words[check.passed] for check in run.checks or ()}
+
+
+def _compared_number(key: str, a: float | None, b: float | None, show: Callable[[float | None], str]) -> ComparedNumber:
+    return ComparedNumber(key=key, title=METRIC_FORMATS[key].title, a=a, b=b, show=show)

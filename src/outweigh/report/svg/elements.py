@@ -1,0 +1,166 @@
+"""The SVG elements that charts are made of, and the style sheet for them.
+
+All text is escaped here; no number is NaN.
+
+Positions along a chart are percentages, so that it fills any width while its text keeps its size. Colours are those
+of Okabe and Ito, safe for colour-blind readers; shapes, dashes and words say the same, so that a chart can be read
+in grey.
+"""
+
+from collections.abc import Iterable
+from html import escape
+from math import isfinite
+
+from outweigh.report.formatting import escape_controls
+
+DARK_COLOURS = """
+  --ow-better: #56B4E9; --ow-worse: #E69F00; --ow-heat: #56B4E9; --ow-on-part: #171716;
+  --ow-line-1: #b8b8b0; --ow-line-2: #56B4E9; --ow-line-3: #E69F00; --ow-line-4: #2fc79a;
+  --ow-line-5: #e393c0; --ow-line-6: #F0E442;
+"""
+
+CHART_STYLE = f"""
+.ow-chart {{
+  --ow-better: #0072B2; --ow-worse: #B34700; --ow-heat: #0072B2; --ow-on-part: #ffffff;
+  --ow-line-1: #5a5a55; --ow-line-2: #0072B2; --ow-line-3: #B34700; --ow-line-4: #007a59;
+  --ow-line-5: #a8487f; --ow-line-6: #7a6a00;
+  font: 14px system-ui, sans-serif; overflow: visible; font-variant-numeric: tabular-nums;
+}}
+@media (prefers-color-scheme: dark) {{ .ow-chart {{ {DARK_COLOURS} }} }}
+@media (max-width: 30rem) {{ .ow-chart {{ font-size: 12px; }} }}
+/* A halo in the colour of the page keeps words readable where a line passes behind them. */
+.ow-chart text {{ fill: currentColor; stroke: var(--paper, Canvas); stroke-width: 4px; paint-order: stroke; }}
+.ow-chart text.ow-figure, .ow-chart text.ow-on-part {{ stroke: none; }}
+.ow-chart .ow-small {{ font-size: 12px; fill-opacity: 0.8; }}
+.ow-chart .ow-name {{ font-weight: 600; }}
+.ow-chart .ow-big {{ font-size: 20px; font-weight: 700; }}
+.ow-chart .ow-band {{ fill: currentColor; opacity: 0.13; }}
+.ow-chart .ow-line {{ stroke: currentColor; opacity: 0.25; }}
+.ow-chart .ow-zero {{ stroke: currentColor; stroke-width: 1.5; }}
+.ow-chart .ow-limit {{ stroke: currentColor; stroke-dasharray: 4 4; opacity: 0.7; }}
+.ow-chart .ow-better {{ fill: var(--ow-better); stroke: var(--ow-better); }}
+.ow-chart .ow-worse {{ fill: var(--ow-worse); stroke: var(--ow-worse); }}
+.ow-chart .ow-open {{ fill: none; stroke: currentColor; }}
+.ow-chart .ow-ink {{ fill: currentColor; stroke: currentColor; }}
+.ow-chart .ow-bar {{ fill: currentColor; fill-opacity: 0.55; }}
+.ow-chart .ow-bar.ow-of-2 {{ fill: var(--ow-better); fill-opacity: 0.9; }}
+.ow-chart .ow-box {{ fill: none; stroke: currentColor; }}
+.ow-chart .ow-cell {{ fill: var(--ow-heat); stroke: currentColor; stroke-opacity: 0.35; }}
+.ow-chart .ow-empty {{ fill: none; stroke: currentColor; stroke-opacity: 0.35; stroke-dasharray: 3 3; }}
+.ow-chart text.ow-on-part {{ fill: var(--ow-on-part); }}
+.ow-chart .ow-figure {{ font-size: 12px; }}
+.ow-chart .ow-path {{ fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }}
+.ow-chart .ow-area {{ fill: var(--ow-better); fill-opacity: 0.18; stroke: none; }}
+.ow-chart .ow-arc {{ fill: none; }}
+.ow-chart .ow-path.ow-of-1, .ow-chart .ow-swatch.ow-of-1 {{ stroke: var(--ow-line-1); }}
+.ow-chart .ow-path.ow-of-2, .ow-chart .ow-swatch.ow-of-2 {{ stroke: var(--ow-line-2); }}
+.ow-chart .ow-path.ow-of-3, .ow-chart .ow-swatch.ow-of-3 {{ stroke: var(--ow-line-3); stroke-dasharray: 8 4; }}
+.ow-chart .ow-path.ow-of-4, .ow-chart .ow-swatch.ow-of-4 {{ stroke: var(--ow-line-4); stroke-dasharray: 2 3; }}
+.ow-chart .ow-path.ow-of-5, .ow-chart .ow-swatch.ow-of-5 {{ stroke: var(--ow-line-5); stroke-dasharray: 12 3 2 3; }}
+.ow-chart .ow-path.ow-of-6, .ow-chart .ow-swatch.ow-of-6 {{ stroke: var(--ow-line-6); stroke-dasharray: 5 2; }}
+.ow-chart .ow-swatch {{ stroke-width: 3; }}
+.ow-chart .ow-part-1 {{ fill: var(--ow-line-2); }} .ow-chart .ow-part-2 {{ fill: var(--ow-line-3); }}
+.ow-chart .ow-part-3 {{ fill: var(--ow-line-4); }} .ow-chart .ow-part-4 {{ fill: var(--ow-line-5); }}
+.ow-chart .ow-part-5 {{ fill: var(--ow-line-6); }} .ow-chart .ow-part-6 {{ fill: var(--ow-line-1); }}
+"""
+
+LINE_STYLES = 6
+"""How many lines and parts can be told apart; more begin anew, and their words tell them apart."""
+
+
+def standalone_svg(svg: str) -> str:
+    """The drawing as a file of its own, which brings its style along."""
+    head, rest = svg.split("\n", 1)
+    return f"{head}\n<style>{CHART_STYLE}</style>\n{rest}\n"
+
+
+AttributeValue = str | float
+
+MOST_NAME_CHARACTERS = 28
+
+
+def svg_document(title: str, height: float, parts: Iterable[str]) -> str:
+    """A whole chart. It is a group and no image, so that the titles of its marks are read out, too."""
+    name = escape(escape_controls(title), quote=True)
+    return "\n".join(
+        [
+            '<svg xmlns="http://www.w3.org/2000/svg" class="ow-chart" role="group" '
+            f'aria-label="{name}" width="100%" height="{_format_attribute(height)}">',
+            title_element(title),
+            *parts,
+            "</svg>",
+        ]
+    )
+
+
+def titled_element(tag: str, words: str, /, **attributes: AttributeValue) -> str:
+    """Something that stands for a figure; pointed at, it says which."""
+    return f"<{tag}{_format_attributes(attributes)}>{title_element(words)}</{tag}>"
+
+
+def grid_element(tag: str, /, **attributes: AttributeValue) -> str:
+    """A line of the grid, which stands for nothing by itself."""
+    return f'<{tag}{_format_attributes(attributes)} aria-hidden="true"/>'
+
+
+def rectangle(
+    words: str, /, *, kind: str, left: float, top: float, width: float, height: float, shade: float = 1.0
+) -> str:
+    """A rectangle, left and width in percent."""
+    box: dict[str, AttributeValue] = {
+        "x": f"{left:.2f}%",
+        "y": top,
+        "width": f"{max(0.0, width):.2f}%",
+        "height": height,
+    }
+    return titled_element("rect", words, class_=kind, **box, **({} if shade == 1.0 else {"fill_opacity": shade}))
+
+
+def placed_path(path: str, words: str, /, *, x: str, y: float, kind: str) -> str:
+    """A path cannot be placed in percent, so that a drawing of its own carries it there."""
+    drawn = titled_element("path", words, class_=kind, stroke_width=2, d=path)
+    return f'<svg x="{x}" y="{_format_attribute(y)}" overflow="visible">{drawn}</svg>'
+
+
+def text_element(words: str, /, *, x: str, y: float, anchor: str = "start", kind: str = "") -> str:
+    """Letters that can be copied."""
+    look = {"class_": kind} if kind else {}
+    return f"<text{_format_attributes({**look, 'x': x, 'y': y, 'text_anchor': anchor})}>{escape_text(words)}</text>"
+
+
+def stretched_canvas(body: str, *, x: str, y: float, width: str, height: float) -> str:
+    """Room for paths on a canvas of 1000 by 1000 that follows the width of the chart; lines keep their weight."""
+    place = _format_attributes({"x": x, "y": y, "width": width, "height": height})
+    return f'<svg{place} viewBox="0 0 1000 1000" preserveAspectRatio="none" overflow="visible">{body}</svg>'
+
+
+def title_element(words: str) -> str:
+    """What is read out, and shown when pointed at."""
+    return f"<title>{escape_text(words)}</title>"
+
+
+def escape_text(words: str) -> str:
+    """Nothing in a name is obeyed: not its markup, not its control or direction-changing characters."""
+    return escape(escape_controls(words))
+
+
+def shorten_name(name: str, most: int = MOST_NAME_CHARACTERS) -> str:
+    """A name with its middle left out where it is long; the title of its mark has all of it."""
+    if len(name) <= most:
+        return name
+    tail = (most - 1) // 2
+    return f"{name[: most - 1 - tail]}…{name[-tail:]}"
+
+
+def _format_attributes(attributes: dict[str, AttributeValue]) -> str:
+    return "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{_format_attribute(value)}"' for name, value in attributes.items()
+    )
+
+
+def _format_attribute(value: AttributeValue) -> str:
+    if isinstance(value, str):
+        return escape(value, quote=True)
+    if not isfinite(value):
+        raise ValueError("what is not known has no place on a chart")
+    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,63 @@
+"""The heat map: tasks down, arms across, darker where more runs passed, flaky tasks marked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from outweigh.report.svg.elements import rectangle, shorten_name, svg_document, text_element
+
+ROW_HEIGHT, HEAD_HEIGHT = 24, 26
+NAMES_PERCENT = 34.0
+"""The names' part of the width, in percent."""
+
+DARKEST_SHADE = 0.55
+"""Cells stay light enough for the figures in them, which have the colour of the text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatCell:
+    """One task in one arm: passes of counted runs; `flaky` where some passed and some did not."""
+
+    passes: int
+    runs: int
+    flaky: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatRow:
+    """A task and its cells, None where an arm has no counted run of it."""
+
+    task: str
+    cells: tuple[HeatCell | None, ...]
+
+
+def draw_heat_map(title: str, arms: Sequence[str], rows: Sequence[HeatRow]) -> str:
+    """Every cell says how many runs passed; `~` marks a flaky one, a dashed frame one without a run."""
+    width = (100 - NAMES_PERCENT) / len(arms)
+    letters = max(4, int(34 / len(arms)))
+    parts = [
+        text_element(
+            shorten_name(arm, letters),
+            x=f"{NAMES_PERCENT + (number + 0.5) * width:.2f}%",
+            y=16,
+            anchor="middle",
+            kind="ow-name",
+        )
+        for number, arm in enumerate(arms)
+    ]
+    for place, row in enumerate(rows):
+        top = HEAD_HEIGHT + place * ROW_HEIGHT
+        parts.append(text_element(shorten_name(row.task, 18), x="0", y=top + 16, kind="ow-small"))
+        for number, cell in enumerate(row.cells):
+            parts.append(_cell(row.task, cell, NAMES_PERCENT + number * width, top, width))
+    return svg_document(title, HEAD_HEIGHT + ROW_HEIGHT * len(rows) + 4, parts)
+
+
+def _cell(task: str, cell: HeatCell | None, left: float, top: float, width: float) -> str:
+    box = {"left": left + 0.3, "top": top + 1, "width": width - 0.6, "height": ROW_HEIGHT - 2.0}
+    if cell is None:
+        return rectangle(f"{task}: no counted run", kind="ow-empty", **box)
+    share = cell.passes / cell.runs
+    figures = f"{cell.passes}/{cell.runs}{' ~' if cell.flaky else ''}"
+    drawn = rectangle(cell.words, kind="ow-cell", shade=DARKEST_SHADE * share, **box)
+    return drawn + text_element(figures, x=f"{left + width / 2:.2f}%", y=top + 16, anchor="middle", kind="ow-figure")

@@ -1,0 +1,310 @@
+"""The bubblewrap sandbox: Linux namespaces with a read-only system, own processes, no network, and nothing writable
+but the workspace and the home folder.
+
+Disk space is the host's. Limits of memory and processes hold where control groups can be made. When the caller is
+root, the program inside is the host's root without its capabilities: it owns whatever root owns. So what only root
+may read in /etc is covered, and everything in /proc that its owner may write is read-only.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from secrets import token_hex
+from subprocess import TimeoutExpired
+
+from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, Sandbox, SandboxError, SandboxRequest
+from outweigh.process import run_process
+from outweigh.sandbox.bubblewrap_status import BubblewrapStatus, StartBarrier
+from outweigh.sandbox.cgroups import (
+    DEFAULT_PATH,
+    EXEC_PREFIX,
+    CgroupLimits,
+    ControlGroup,
+    control_group,
+    enter_cgroups,
+    explain_missing_limits,
+    sweep_groups,
+)
+from outweigh.sandbox.confined_files import ConfinedFiles
+from outweigh.sandbox.leftover_processes import SANDBOX_MARK, kill_marked
+from outweigh.sandbox.process_tree import SandboxCommand, run_process_tree
+from outweigh.sandbox.sandbox_ports import assign_ports, find_port
+
+WORKSPACE = "/ws"
+HOME = "/home/agent"
+_TMPFS_BYTES = 2**30
+_ROOT_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_NEVER_BOUND = ("/proc", "/dev", "/sys")
+_NAMESPACE_ARGUMENTS = (
+    *("--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"),
+    *("--cap-drop", "ALL", "--die-with-parent", "--new-session", "--clearenv"),
+)
+
+
+def base_arguments() -> list[str]:
+    """What all sandboxes of this machine share; it takes some milliseconds to find out, once."""
+    arguments = [*_NAMESPACE_ARGUMENTS, "--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc"]
+    for name in _ROOT_FOLDERS:
+        arguments += _root_folder_arguments(Path("/", name))
+    arguments += _cover_arguments(_find_private_paths(Path("/etc")))
+    arguments += ["--proc", "/proc", *_proc_arguments(), "--dev", "/dev"]
+    for folder in ("/tmp", "/var/tmp", "/run"):
+        arguments += ["--perms", "1777", "--size", str(_TMPFS_BYTES), "--tmpfs", folder]
+    return arguments
+
+
+def request_arguments(request: SandboxRequest, environment: Mapping[str, str]) -> list[str]:
+    """What belongs to one sandbox: its folders, its environment."""
+    arguments = [word for path in _read_only_paths(request) for word in ("--ro-bind", path, path)]
+    arguments += ["--bind", str(request.home), HOME, "--bind", str(request.workspace), WORKSPACE]
+    for name, value in environment.items():
+        arguments += ["--setenv", name, value]
+    return [*arguments, "--remount-ro", "/", "--chdir", WORKSPACE]
+
+
+def _root_folder_arguments(path: Path) -> list[str]:
+    if path.is_symlink():
+        return ["--symlink", str(path.readlink()), str(path)]
+    return ["--ro-bind", str(path), str(path)] if path.is_dir() else []
+
+
+def _find_private_paths(folder: Path) -> Iterator[Path]:
+    """What others than the owner and its group may not read."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_symlink():
+            continue
+        needed = stat.S_IROTH | (stat.S_IXOTH if entry.is_dir() else 0)
+        if entry.stat().st_mode & needed != needed:
+            yield Path(entry.path)
+        elif entry.is_dir():
+            yield from _find_private_paths(Path(entry.path))
+
+
+def _cover_arguments(paths: Iterator[Path]) -> list[str]:
+    arguments: list[str] = []
+    for path in paths:
+        if path.is_dir():
+            arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
+        else:
+            arguments += ["--ro-bind", "/dev/null", str(path)]
+    return arguments
+
+
+def _proc_arguments() -> list[str]:
+    arguments: list[str] = []
+    for entry in sorted(os.scandir("/proc"), key=lambda entry: entry.name):
+        if entry.name.isdigit() or entry.is_symlink():
+            continue
+        mode = entry.stat().st_mode
+        if entry.is_dir():
+            arguments += ["--ro-bind", entry.path, entry.path]
+        elif mode & 0o222 or not mode & stat.S_IROTH:
+            arguments += ["--ro-bind", "/dev/null", entry.path]
+    # The first process is bubblewrap itself; its environment holds the name of the trial, which may name the arm.
+    for path in ("/proc/1/environ", "/proc/1/task/1/environ"):
+        arguments += ["--ro-bind", "/dev/null", path]
+    return arguments
+
+
+def _read_only_paths(request: SandboxRequest) -> Iterator[str]:
+    for named in request.read_only:
+        path = Path(named).expanduser()
+        reason = _objection_to_path(path, (request.workspace, request.home))
+        if reason is not None:
+            raise SandboxError(f"sandbox.read_only names {named!r}, {reason}.")
+        yield str(path)
+
+
+def _objection_to_path(path: Path, private: tuple[Path, ...]) -> str | None:
+    if not path.is_absolute() or not path.exists():
+        return "which is not the absolute path of something that exists"
+    real = path.resolve()
+    if any(own.resolve().is_relative_to(real) for own in private):
+        return "which holds the workspaces of all trials; name the folder that is needed, and not one above them"
+    if any(real.is_relative_to(forbidden) for forbidden in _NEVER_BOUND):
+        return "but /proc, /dev and /sys of the host stay outside"
+    return None
+
+
+_KIND = "bubblewrap"
+_PROBE_SECONDS = 20.0
+# Without user namespaces of its own, a program inside cannot get at the kernel's less trodden paths.
+_NO_NESTED_NAMESPACES = "--disable-userns"
+
+
+class BubblewrapSandboxProvider:
+    """Opens sandboxes with `bwrap`, as root or as anybody."""
+
+    @property
+    def name(self) -> str:
+        """The kind, as a suite names it."""
+        return _KIND
+
+    def missing(self) -> str | None:
+        """Whether `bwrap` is there and really works; tried once per process."""
+        return _probe().missing
+
+    def limits_missing(self, memory_mb: int | None, processes: int | None) -> str | None:
+        """Which of these limits would not be kept on this machine; None when all would."""
+        return explain_missing_limits(CgroupLimits(memory_mb=memory_mb, processes=processes))
+
+    @contextmanager
+    def open(self, request: SandboxRequest) -> Iterator[Sandbox]:
+        """Every command gets fresh walls around the same workspace and home, and dies within them."""
+        _check_request(request)
+        token = token_hex(8)
+        with _limits_group(request, token) as group:
+            yield _BubblewrapSandbox(request, group, f"{_KIND}/{request.label}#{token}")
+
+    def sweep(self, label_prefix: str) -> list[str]:
+        """End what a killed engine left running; as a rule it died with the engine."""
+        ended = kill_marked(lambda mark: mark.startswith(f"{_KIND}/{label_prefix}"))
+        groups = sweep_groups(_KIND, label_prefix)
+        return [*(f"process {process}" for process in ended), *(f"control group {name}" for name in groups)]
+
+
+@dataclass(frozen=True, slots=True)
+class _BubblewrapSandbox:
+    request: SandboxRequest
+    group: ControlGroup
+    mark: str
+
+    @property
+    def workspace(self) -> str:
+        return WORKSPACE
+
+    @property
+    def host_workspace(self) -> Path:
+        return self.request.workspace
+
+    @property
+    def home(self) -> str:
+        return HOME
+
+    @property
+    def host_home(self) -> Path:
+        return self.request.home
+
+    def port(self, door: str) -> int:
+        return find_port(door, assign_ports(self.request.doors))
+
+    def exec(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        timeout_seconds: float,
+        stdin: bytes = b"",
+        listen: Callable[[bytes], None] | None = None,
+    ) -> CompletedCommand:
+        walls = [*_probe().walls, *request_arguments(self.request, {"PATH": DEFAULT_PATH, "HOME": HOME, **environment})]
+        with _argument_file(walls) as told, BubblewrapStatus() as status, StartBarrier(self.request.doors) as threshold:
+            bubblewrap = [_probe().program, "--args", str(told), "--json-status-fd", str(status.writer)]
+            job = SandboxCommand(
+                command=enter_cgroups(
+                    self.group.entrances, [*bubblewrap, *threshold.arguments, "--", *EXEC_PREFIX, *command]
+                ),
+                environment={SANDBOX_MARK: self.mark},
+                folder=Path("/"),
+                stdin=stdin,
+                timeout_seconds=timeout_seconds,
+                cancel=self.request.cancel,
+                descriptors=(told, status.writer, *threshold.descriptors),
+                listen=listen,
+            )
+            done = run_process_tree(job, status, lambda: _serve_ports_and_start(status, threshold))
+            if done.ending is CommandEnding.EXITED and not status.was_entered:
+                said = done.stderr.decode(errors="replace").strip()
+                raise SandboxError(f"bubblewrap could not build the sandbox: {said or f'exit code {done.exit_code}'}.")
+            return done
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        return self._files.read(path, limit)
+
+    def write(self, path: str, content: bytes, *, executable: bool = False) -> None:
+        self._files.write(path, content, executable=executable)
+
+    @property
+    def _files(self) -> ConfinedFiles:
+        return ConfinedFiles(self.request.workspace, WORKSPACE)
+
+
+@dataclass(frozen=True, slots=True)
+class _BubblewrapProbe:
+    program: str
+    walls: tuple[str, ...]
+    missing: str | None
+
+
+@cache
+def _probe() -> _BubblewrapProbe:
+    program = shutil.which("bwrap")
+    if program is None:
+        return _BubblewrapProbe(
+            "bwrap", (), "bubblewrap is not installed; `apt-get install bubblewrap`, or your system's way."
+        )
+    walls = base_arguments()
+    fault = ""
+    for extra in ([_NO_NESTED_NAMESPACES], []):  # older versions do not know the option
+        fault = _try_sandbox(program, [*extra, *walls])
+        if not fault:
+            return _BubblewrapProbe(program, (*extra, *walls), None)
+    return _BubblewrapProbe(
+        program,
+        (),
+        f"bubblewrap is installed but cannot build a sandbox here ({fault}). User namespaces may be switched off "
+        "(sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0); otherwise use "
+        "the container sandbox.",
+    )
+
+
+def _try_sandbox(program: str, walls: Sequence[str]) -> str:
+    """What goes wrong; empty when it works."""
+    try:
+        done = run_process([program, *walls, "/bin/sh", "-c", ":"], environment={}, timeout_seconds=_PROBE_SECONDS)
+    except (OSError, TimeoutExpired) as fault:
+        return str(fault)
+    return "" if done.returncode == 0 else done.stderr.decode(errors="replace").strip() or "no reason given"
+
+
+def _check_request(request: SandboxRequest) -> None:
+    missing = _probe().missing
+    if missing is not None:
+        raise SandboxError(missing)
+    if request.image is not None:
+        raise SandboxError(f"bubblewrap has no images and cannot use {request.image!r}; use the container sandbox.")
+
+
+def _serve_ports_and_start(status: BubblewrapStatus, threshold: StartBarrier) -> None:
+    status.close_writer()
+    threshold.open_doors(status)
+
+
+def _limits_group(request: SandboxRequest, token: str) -> AbstractContextManager[ControlGroup]:
+    """The namespace holds all processes together, so a control group is only needed for limits."""
+    limits = CgroupLimits(memory_mb=request.memory_mb, processes=request.processes)
+    if limits == CgroupLimits(memory_mb=None, processes=None):
+        return nullcontext(ControlGroup(()))
+    return control_group(_KIND, request.label, token, limits)
+
+
+@contextmanager
+def _argument_file(arguments: Sequence[str]) -> Iterator[int]:
+    """The arguments as an open file: secrets in the environment and paths of the host appear in no process list."""
+    told = os.memfd_create("walls", os.MFD_CLOEXEC)
+    try:
+        with os.fdopen(told, "wb", closefd=False) as file:
+            file.write(b"".join(os.fsencode(argument) + b"\0" for argument in arguments))
+        os.lseek(told, 0, os.SEEK_SET)
+        yield told
+    finally:
+        os.close(told)

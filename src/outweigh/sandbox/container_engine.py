@@ -1,0 +1,267 @@
+"""The container engine that works here, podman or docker, found by starting a container and looking at the file it
+wrote; and what containers are made from: a stored image, a root folder, or a Dockerfile built on first use.
+"""
+
+import io
+import os
+import resource
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+from subprocess import TimeoutExpired
+from threading import Lock
+from typing import NamedTuple
+
+from outweigh.errors import UsageError
+from outweigh.ports.sandboxes import SandboxError
+from outweigh.process import run_process
+
+WORKSPACE = "/ws"
+HOME = "/home/agent"
+ENGINE_TIMEOUT_SECONDS = 60.0
+
+# What podman and docker need from the caller to find their own storage or daemon; nothing else reaches them.
+_KEPT_VARIABLES = (
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "XDG_RUNTIME_DIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "CONTAINERS_CONF",
+    "CONTAINERS_STORAGE_CONF",
+    "DOCKER_HOST",
+    "DOCKER_CONTEXT",
+    "DOCKER_CONFIG",
+)
+
+# Enough of the host to start its shell in an otherwise empty container: the trial needs no image from a registry.
+_HOST_PROGRAMS = ("/bin", "/lib", "/lib32", "/lib64", "/nix", "/usr")
+
+HARDENING_OPTIONS = (
+    "--pull=never",
+    "--network=none",
+    "--read-only",
+    "--cap-drop=ALL",
+    "--security-opt=no-new-privileges",
+    # Folders of the caller are bound as they are; relabelling them for SELinux would outlive the sandbox.
+    "--security-opt=label=disable",
+    "--stop-signal=KILL",
+)
+
+
+class NoEngineError(Exception):
+    """No container engine works here; the text says what was tried and what to install."""
+
+
+class EngineOutput(NamedTuple):
+    """What a management command left behind."""
+
+    code: int
+    out: str
+    complaint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerEngine:
+    """A command line that works, with the options without which it would not."""
+
+    name: str
+    command: tuple[str, ...]
+    run_options: tuple[str, ...]
+
+    def ask(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        seconds: float = ENGINE_TIMEOUT_SECONDS,
+        folder: Path = Path("/"),
+    ) -> EngineOutput:
+        """Run a short command of the engine itself; one that hangs is a failure like any other."""
+        try:
+            done = run_process(
+                [*self.command, *arguments],
+                environment=client_environment(),
+                folder=folder,
+                stdin=stdin,
+                timeout_seconds=seconds,
+            )
+        except TimeoutExpired:
+            return EngineOutput(-1, "", f"no answer within {seconds:g} s")
+        except OSError as error:
+            return EngineOutput(-1, "", str(error))
+        return EngineOutput(done.returncode, done.stdout.decode(errors="replace").strip(), last_line(done.stderr))
+
+    def remove(self, container: str) -> None:
+        """Kill and remove a container; it is an error when it is still there afterwards."""
+        answer = self.ask("rm", "--force", "--volumes", container)
+        if answer.code != 0 and self.ask("container", "inspect", container).code == 0:
+            raise SandboxError(
+                f"container {container} cannot be removed: {answer.complaint}. "
+                f"It may still run; remove it by hand: {self.name} rm --force {container}"
+            )
+
+
+def client_environment() -> dict[str, str]:
+    """The environment of the engine's own client."""
+    return {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+
+
+def last_line(stderr: bytes) -> str:
+    """Engines warn first and say what went wrong last."""
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    return lines[-1].removeprefix("Error: ") if lines else "no message"
+
+
+def bind_mount_option(source: Path | str, target: str, *, read_only: bool = False) -> str:
+    """The option that shows a path of the host inside."""
+    return f"--mount=type=bind,source={source},target={target}" + (",readonly" if read_only else "")
+
+
+def find_engine() -> ContainerEngine:
+    """The first engine that starts a container whose files belong to the caller."""
+    complaints: dict[str, str] = {}
+    for engine in _candidates():
+        complaint = _check_engine(engine)
+        if complaint is None:
+            return engine
+        complaints[engine.name] = complaint
+    tried = "; ".join(f"{name}: {complaints.get(name, 'not installed')}" for name in ("podman", "docker"))
+    raise NoEngineError(
+        f"no container engine works here ({tried}). Install podman (Debian: apt-get install podman runc "
+        "fuse-overlayfs catatonit) or start a docker daemon that this user may use, or choose another sandbox."
+    )
+
+
+def _candidates() -> Iterator[ContainerEngine]:
+    caller = f"--user={os.getuid()}:{os.getgid()}"
+    if podman := shutil.which("podman"):
+        user = (caller,) if os.getuid() == 0 else ("--userns=keep-id", caller)
+        options = (*user, *_tmpfs_options("notmpcopyup"))
+        yield ContainerEngine(name="podman", command=(podman,), run_options=options)
+        yield _nested_podman(podman, options)
+    if docker := shutil.which("docker"):
+        # A rootless daemon shows the caller as root inside, an ordinary one shows users as they are.
+        for user in ((caller,), ("--user=0:0",)):
+            yield ContainerEngine(name="docker", command=(docker,), run_options=(*user, *_tmpfs_options("exec")))
+
+
+def _tmpfs_options(option: str) -> tuple[str, ...]:
+    """Agents fail, some silently, where /tmp cannot be written."""
+    return tuple(f"--tmpfs={folder}:rw,nosuid,nodev,mode=1777,{option}" for folder in ("/tmp", "/run", "/var/tmp"))
+
+
+def _nested_podman(podman: str, options: tuple[str, ...]) -> ContainerEngine:
+    """Podman that asks for no more than this process has: inside another container its defaults are refused."""
+    files, processes = _resource_limit(resource.RLIMIT_NOFILE, 1 << 20), _resource_limit(resource.RLIMIT_NPROC, 1 << 15)
+    runtime = ("--runtime=runc",) if shutil.which("runc") else ()
+    return ContainerEngine(
+        name="podman",
+        command=(podman, "--cgroup-manager=cgroupfs", "--events-backend=file", *runtime),
+        run_options=(*options, f"--ulimit=nofile={files}:{files}", f"--ulimit=nproc={processes}:{processes}"),
+    )
+
+
+def _resource_limit(kind: int, at_most: int) -> int:
+    hard = resource.getrlimit(kind)[1]
+    return at_most if hard == resource.RLIM_INFINITY else min(hard, at_most)
+
+
+def _check_engine(engine: ContainerEngine) -> str | None:
+    """What goes wrong when it is really used; None when nothing does."""
+    version = engine.ask("version", seconds=20.0)
+    if version.code != 0:
+        return version.complaint
+    token = token_hex(8)
+    image = f"outweigh-trial:{token}"
+    imported = engine.ask("import", "-", image, stdin=_tiny_archive(token))
+    if imported.code != 0:
+        return imported.complaint
+    try:
+        return _check_container_run(engine, image)
+    finally:
+        engine.ask("rmi", "--force", image)
+
+
+def _check_container_run(engine: ContainerEngine, image: str) -> str | None:
+    programs = [bind_mount_option(folder, folder, read_only=True) for folder in _HOST_PROGRAMS if Path(folder).exists()]
+    with tempfile.TemporaryDirectory(prefix="outweigh-trial-", ignore_cleanup_errors=True) as folder:
+        options = (*HARDENING_OPTIONS, *engine.run_options, *programs, bind_mount_option(folder, WORKSPACE))
+        started = engine.ask("run", "--rm", *options, image, "/bin/sh", "-c", f": > {WORKSPACE}/written")
+        written = Path(folder, "written")
+        if started.code != 0:
+            return started.complaint
+        if not written.exists() or written.stat().st_uid != os.getuid():
+            return "files written inside do not belong to the caller outside"
+    return None
+
+
+def _tiny_archive(token: str) -> bytes:
+    """Unlike any other: engines store equal images once, and another process that removes its own would take ours."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo(token))
+    return archive.getvalue()
+
+
+BUILD_TIMEOUT_SECONDS = 1800.0
+_ROOT_FOLDER = "rootfs:"
+_DOCKERFILE = "dockerfile:"
+
+
+class ContainerImages:
+    """Turns the image a suite names into arguments of `run`; a Dockerfile is built once, however many ask for it."""
+
+    def __init__(self) -> None:
+        self._built: dict[Path, str] = {}
+        self._building = Lock()
+
+    def arguments(self, engine: ContainerEngine, image: str | None) -> tuple[str, ...]:
+        """The end of the option list: what the container starts from."""
+        if not image:
+            raise UsageError(
+                "the container sandbox needs an image: give [sandbox] image = the name of a stored one, "
+                '"rootfs:/folder" or "dockerfile:/folder".'
+            )
+        if image.startswith(_ROOT_FOLDER):
+            return _rootfs_arguments(engine, Path(image.removeprefix(_ROOT_FOLDER)))
+        if image.startswith(_DOCKERFILE):
+            return (self._build(engine, Path(image.removeprefix(_DOCKERFILE))),)
+        return (image,)
+
+    def _build(self, engine: ContainerEngine, folder: Path) -> str:
+        if not folder.is_dir():
+            raise UsageError(f"{folder}, named as the folder of a Dockerfile, is not a folder.")
+        with self._building:
+            if folder not in self._built:
+                self._built[folder] = _build_image(engine, folder)
+            return self._built[folder]
+
+
+def explain_missing_image(engine: ContainerEngine, image: str) -> str | None:
+    """What to do when an image is not stored here; None when it is. Nothing is fetched in the middle of a run."""
+    if image.startswith((_ROOT_FOLDER, _DOCKERFILE)) or engine.ask("image", "inspect", image).code == 0:
+        return None
+    return f"image {image!r} is not stored here; fetch it before the first run: {engine.name} pull {image}"
+
+
+def _rootfs_arguments(engine: ContainerEngine, folder: Path) -> tuple[str, ...]:
+    if engine.name != "podman":
+        raise UsageError(
+            f"only podman starts from a folder, and {engine.name} is what works here: import it as an image."
+        )
+    if not folder.is_absolute() or not folder.is_dir():
+        raise UsageError(f"{folder}, named as the root of a container, is not the full path of a folder.")
+    return ("--rootfs", f"{folder}:O")  # O: an overlay, so that the folder itself is never changed
+
+
+def _build_image(engine: ContainerEngine, folder: Path) -> str:
+    answer = engine.ask("build", "--quiet", str(folder), seconds=BUILD_TIMEOUT_SECONDS)
+    if answer.code != 0:
+        raise UsageError(f"{folder} cannot be built: {answer.complaint}. Try it by hand: {engine.name} build {folder}")
+    return answer.out.splitlines()[-1]

@@ -1,0 +1,264 @@
+"""Runs one command and everything that it starts: bounded output, a deadline by the monotonic clock, and no process
+left when it returns, also when the command exits by itself.
+"""
+
+import fcntl
+import os
+import selectors
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from time import monotonic
+from types import TracebackType
+from typing import IO, Protocol, Self
+
+from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, SandboxError
+from outweigh.process import spawn
+
+MAX_CAPTURED_BYTES = 8 * 2**20
+_CHUNK_BYTES = 2**18
+# A bigger pipe means fewer wake-ups for a program that prints a gigabyte; a refusal costs nothing but speed.
+_PIPE_BYTES = 2**20
+
+
+class CapturedOutput:
+    """The beginning of a stream, up to a limit, and whether there was more."""
+
+    def __init__(self, limit: int = MAX_CAPTURED_BYTES) -> None:
+        self._left = limit
+        self._parts: list[bytes] = []
+        self.truncated = False
+
+    def add(self, chunk: bytes) -> None:
+        """Keep what still fits."""
+        if len(chunk) > self._left:
+            self.truncated = True
+            chunk = chunk[: self._left]
+        if chunk:
+            self._parts.append(chunk)
+            self._left -= len(chunk)
+
+    def content(self) -> bytes:
+        """All that was kept."""
+        return b"".join(self._parts)
+
+
+class ProcessStreams:
+    """The three pipes of a process and the news of its exit, served from one thread."""
+
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", stdin: bytes, listen: Callable[[bytes], None] | None = None
+    ) -> None:
+        self.stdout, self.stderr = CapturedOutput(), CapturedOutput()
+        self._listen = listen
+        self._process = process
+        self._unsent = memoryview(stdin)
+        self._selector = selectors.DefaultSelector()
+        self._exit = os.pidfd_open(process.pid)
+        self._outputs: dict[int, tuple[IO[bytes], CapturedOutput]] = {}
+
+    def __enter__(self) -> Self:
+        self._selector.register(self._exit, selectors.EVENT_READ)
+        for pipe, kept in ((self._process.stdout, self.stdout), (self._process.stderr, self.stderr)):
+            assert pipe is not None
+            os.set_blocking(pipe.fileno(), False)
+            with suppress(OSError):
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+            self._outputs[pipe.fileno()] = (pipe, kept)
+            self._selector.register(pipe, selectors.EVENT_READ)
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
+            self._selector.register(self._process.stdin, selectors.EVENT_WRITE)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._selector.close()
+        os.close(self._exit)
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+    def pump(self, stop: Callable[[], bool], deadline: float, interval: float = 1.0) -> bool:
+        """Serve the pipes until the process exits (True), or until told to stop or out of time (False)."""
+        while not stop():
+            left = deadline - monotonic()
+            if left <= 0:
+                return False
+            if self._serve(min(left, interval)):
+                return True
+        return False
+
+    def drain(self, deadline: float) -> None:
+        """Take what is still in the pipes of a dead process."""
+        while self._outputs and (left := deadline - monotonic()) > 0:
+            self._serve(left)
+
+    def _serve(self, seconds: float) -> bool:
+        exited = False
+        for key, _ in self._selector.select(seconds):
+            if key.fd == self._exit:
+                exited = True
+                self._selector.unregister(self._exit)
+            elif key.fd in self._outputs:
+                self._receive(key.fd)
+            else:
+                self._send()
+        return exited
+
+    def _receive(self, descriptor: int) -> None:
+        pipe, kept = self._outputs[descriptor]
+        try:
+            chunk = os.read(descriptor, _CHUNK_BYTES)
+        except BlockingIOError:
+            return
+        if chunk:
+            kept.add(chunk)
+            if self._listen is not None and kept is self.stdout:
+                self._listen(chunk)
+        else:
+            self._selector.unregister(pipe)
+            del self._outputs[descriptor]
+
+    def _send(self) -> None:
+        pipe = self._process.stdin
+        assert pipe is not None
+        try:
+            self._unsent = self._unsent[os.write(pipe.fileno(), self._unsent[:_CHUNK_BYTES]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self._unsent = self._unsent[:0]
+        if not self._unsent:
+            self._selector.unregister(pipe)
+            pipe.close()
+
+
+# An agent that is asked to stop gets this long to write down what it has.
+STOP_GRACE_SECONDS = 0.5
+# An Event cannot be selected on, so it is looked at this often.
+CANCEL_CHECK_SECONDS = 0.05
+# After the end of a tree its pipes are empty at once, unless something escaped that still holds them.
+DRAIN_SECONDS = 1.0
+_SIGNAL_EXIT_BASE = 128
+
+
+class ProcessTree(Protocol):
+    """How the processes below a leader are reached."""
+
+    def ask(self, leader: int) -> None:
+        """Ask all of them to stop."""
+
+    def end(self, leader: int) -> None:
+        """Kill all of them; when this returns, none is alive. Called exactly once, before the leader is reaped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxCommand:
+    """One command: the words that start it, its environment and no other, and its limits."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    folder: Path
+    stdin: bytes
+    timeout_seconds: float
+    cancel: Event
+    descriptors: tuple[int, ...] = ()
+    listen: Callable[[bytes], None] | None = None
+
+
+def run_process_tree(
+    job: SandboxCommand, tree: ProcessTree, started: Callable[[], None] = lambda: None
+) -> CompletedCommand:
+    """Run a command to its end, its deadline or its cancellation. `started` is called once it is under way."""
+    began = monotonic()
+    if job.cancel.is_set():
+        return CompletedCommand(
+            ending=CommandEnding.CANCELLED,
+            exit_code=None,
+            stdout=b"",
+            stderr=b"",
+            truncated=False,
+            duration_seconds=0.0,
+        )
+    process = _start_process(job)
+    try:
+        with ProcessStreams(process, job.stdin, job.listen) as streams:
+            try:
+                started()
+                ending = _wait_for_end(job, streams, began + job.timeout_seconds)
+                if ending is not CommandEnding.EXITED:
+                    tree.ask(process.pid)
+                    streams.pump(lambda: False, monotonic() + STOP_GRACE_SECONDS)
+            finally:
+                # Before the leader is reaped: until then its number cannot belong to anybody else.
+                tree.end(process.pid)
+            streams.drain(monotonic() + DRAIN_SECONDS)
+            code = process.wait()
+    finally:
+        process.wait()
+    return CompletedCommand(
+        ending=ending,
+        exit_code=(code if code >= 0 else _SIGNAL_EXIT_BASE - code) if ending is CommandEnding.EXITED else None,
+        stdout=streams.stdout.content(),
+        stderr=streams.stderr.content(),
+        truncated=streams.stdout.truncated or streams.stderr.truncated,
+        duration_seconds=monotonic() - began,
+    )
+
+
+def signal_group(group: int, number: int) -> None:
+    """Signal a process group that may be gone already."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def wait_until_dead(process: int, seconds: float) -> bool:
+    """Wait for a process that need not be a child of ours."""
+    try:
+        handle = os.pidfd_open(process)
+    except ProcessLookupError:
+        return True
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(handle, selectors.EVENT_READ)
+            return bool(selector.select(seconds))
+    finally:
+        os.close(handle)
+
+
+class ProcessGroupTree:
+    """The process group of the leader and nothing more; enough where something else holds the rest together."""
+
+    def ask(self, leader: int) -> None:
+        """Ask the group."""
+        signal_group(leader, signal.SIGTERM)
+
+    def end(self, leader: int) -> None:
+        """Kill the group."""
+        signal_group(leader, signal.SIGKILL)
+
+
+def _start_process(job: SandboxCommand) -> "subprocess.Popen[bytes]":
+    try:
+        return spawn(
+            job.command,
+            environment=job.environment,
+            folder=job.folder,
+            takes_input=bool(job.stdin),
+            descriptors=job.descriptors,
+        )
+    except (OSError, ValueError) as fault:
+        raise SandboxError(f"a command could not be started in the sandbox: {fault}.") from fault
+
+
+def _wait_for_end(job: SandboxCommand, streams: ProcessStreams, deadline: float) -> CommandEnding:
+    if streams.pump(job.cancel.is_set, deadline, CANCEL_CHECK_SECONDS):
+        return CommandEnding.EXITED
+    return CommandEnding.CANCELLED if job.cancel.is_set() else CommandEnding.TIMED_OUT

@@ -1,0 +1,106 @@
+"""Ports of a sandbox: sockets that listen on the loopback inside and are served by the engine outside.
+
+Sockets in another network namespace are opened by listener_inside.py, which must stay beside this file.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from socket import AF_UNIX, SOCK_SEQPACKET, create_server, recv_fds, socket, socketpair
+
+from outweigh.ports.sandboxes import ForwardedPort, SandboxError
+from outweigh.process import spawn
+
+_LOOPBACK = "127.0.0.1"
+_FIRST_PORT = 7411
+
+
+def assign_ports(doors: Sequence[ForwardedPort]) -> dict[str, int]:
+    """The ports of doors in a sandbox with a loopback of its own, where all are free."""
+    return {name: _FIRST_PORT + place for place, name in enumerate(_port_names(doors))}
+
+
+def find_port(name: str, ports: Mapping[str, int]) -> int:
+    """The port of a door that a sandbox has."""
+    if name not in ports:
+        raise SandboxError(f"the sandbox has no door {name!r}, only these: {', '.join(ports) or 'none'}.")
+    return ports[name]
+
+
+@contextmanager
+def serve_ports(doors: Sequence[ForwardedPort], sockets: Sequence[socket]) -> Iterator[None]:
+    """Answer at every door; afterwards nobody does, and the sockets are closed."""
+    with ExitStack() as open_doors:
+        for listening in sockets:
+            open_doors.enter_context(listening)
+        for door, listening in zip(doors, sockets, strict=True):
+            open_doors.enter_context(door.serve(listening))
+        yield
+
+
+@contextmanager
+def serve_host_ports(doors: Sequence[ForwardedPort]) -> Iterator[dict[str, int]]:
+    """Answer on the host's own loopback, on ports that happen to be free; says which."""
+    names = _port_names(doors)
+    sockets = [create_server((_LOOPBACK, 0)) for _ in names]
+    with serve_ports(doors, sockets):
+        yield {name: listening.getsockname()[1] for name, listening in zip(names, sockets, strict=True)}
+
+
+def _port_names(doors: Sequence[ForwardedPort]) -> list[str]:
+    names = [door.name for door in doors]
+    if len(set(names)) < len(names):
+        raise SandboxError(f"two doors of a sandbox have the same name: {', '.join(names)}.")
+    return names
+
+
+_LISTENER_PROGRAM = Path(__file__).with_name("listener_inside.py")
+_LISTENER_TIMEOUT_SECONDS = 30.0
+_MAX_MESSAGE_BYTES = 4096
+
+
+def listen_in_namespace(process: int, ports: Iterable[int]) -> list[socket]:
+    """Listen on these ports of the loopback that a process has, in this order."""
+    wanted = [str(port) for port in ports]
+    ours, theirs = socketpair(AF_UNIX, SOCK_SEQPACKET)
+    with ours:
+        with theirs:
+            helper = _start_listener([str(process), str(theirs.fileno()), *wanted], theirs.fileno())
+        with helper:
+            try:
+                return _receive_sockets(ours, len(wanted))
+            finally:
+                helper.kill()
+
+
+def _start_listener(arguments: list[str], answer_on: int) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-I", "-S", str(_LISTENER_PROGRAM), *arguments]
+    try:
+        return spawn(command, environment={}, folder=Path("/"), descriptors=(answer_on,))
+    except OSError as fault:
+        raise _listen_error(str(fault)) from fault
+
+
+def _receive_sockets(ours: socket, count: int) -> list[socket]:
+    ours.settimeout(_LISTENER_TIMEOUT_SECONDS)
+    try:
+        words, descriptors, _, _ = recv_fds(ours, _MAX_MESSAGE_BYTES, count)
+    except OSError as fault:
+        raise _listen_error(str(fault)) from fault
+    sockets = [socket(fileno=descriptor) for descriptor in descriptors]
+    for received in sockets:
+        received.set_inheritable(False)
+    if len(sockets) == count:
+        return sockets
+    for received in sockets:
+        received.close()
+    raise _listen_error(words.decode(errors="replace") or "no answer")
+
+
+def _listen_error(reason: str) -> SandboxError:
+    return SandboxError(
+        f"no door could be opened into the sandbox, because its network cannot be entered from here ({reason}). Run as "
+        "the user whose processes the sandboxes are (as root for a docker daemon), or use another kind of sandbox."
+    )

@@ -1,0 +1,257 @@
+"""What judges say about a run, as numbers: one judgment, several passes of one judge, several judges under their
+rules.
+
+Scores are computed from the criteria, never taken from the total a judge states. A JudgeCount says which judge
+answered how often, because only runs with the same counts can be compared.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from statistics import mean, median, pvariance
+from typing import NamedTuple
+
+from outweigh.model.judgment import JudgeIdentity, Judgment, judge_version_of
+from outweigh.score.composite import GRADE_SCALES, grade
+from outweigh.stats.estimate import Quantity, known, unknown
+
+NOTABLE_GAP = 0.02
+"""A stated total that is further from the sum of its parts than this is reported."""
+
+
+def judgment_score(judgment: Judgment) -> Quantity:
+    """Σ weight·score / Σ weight over the criteria that apply."""
+    if judgment.invalid_reason is not None:
+        return unknown(f"invalid judgment: {judgment.invalid_reason}")
+    applying = [(item.weight, item.score) for item in judgment.criteria if item.score is not None]
+    weight = sum(item_weight for item_weight, _ in applying)
+    if weight == 0:
+        return unknown("no criterion with a weight applies")
+    return known(sum(item_weight * score for item_weight, score in applying) / weight)
+
+
+def stated_gap(judgment: Judgment) -> Quantity:
+    """How far the judge's own total lies above the sum of its parts."""
+    score = judgment_score(judgment)
+    if score.value is None:
+        return score
+    if judgment.stated_total is None:
+        return unknown("the judge stated no total")
+    return known(judgment.stated_total - score.value)
+
+
+class JudgedOutcome(NamedTuple):
+    """`passed` and `letter` are None where the score is unknown, or the rubric's grading is not recorded."""
+
+    score: Quantity
+    passed: bool | None
+    letter: str | None
+
+
+def judged_outcome(judgment: Judgment) -> JudgedOutcome:
+    """judge_score ≥ pass_threshold, and the letter of the rubric's scale."""
+    score, grading = judgment_score(judgment), judgment.grading
+    if score.value is None or grading is None:
+        return JudgedOutcome(score, None, None)
+    # .6 of a hundred items may come out as .5999999999999999; that dust must not cost a pass.
+    passed = round(score.value - grading.pass_threshold, 9) >= 0
+    scale = GRADE_SCALES.get(grading.grade_scale)
+    return JudgedOutcome(score, passed, None if scale is None else grade(score.value, scale))
+
+
+MOST_PASSES = 5
+MOST_VARIANCE = 0.15
+MOST_RANGE = 0.3
+LEAST_CONFIDENCE = 0.6
+
+
+class Consensus(StrEnum):
+    """How a judge's passes become one score."""
+
+    MEAN = "mean"
+    MEDIAN = "median"
+    CONFIDENCE = "confidence"
+
+
+def consensus(judgments: Sequence[Judgment], kind: Consensus = Consensus.MEAN) -> Quantity:
+    """One judge's score of one run. An invalid pass is absent; it is never a zero."""
+    passes = _valid(judgments)
+    if not passes:
+        return unknown("no valid judgment")
+    scores = [score for score, _ in passes]
+    if kind is Consensus.MEDIAN:
+        return known(median(scores))
+    weights = [confidence for _, confidence in passes if confidence is not None]
+    # A pass without a confidence cannot be weighed against the others, and confidences of 0 weigh nothing.
+    if kind is Consensus.CONFIDENCE and len(weights) == len(scores) and sum(weights) > 0:
+        return known(sum(weight * score for weight, score in zip(weights, scores, strict=True)) / sum(weights))
+    return known(mean(scores))
+
+
+def wants_another_pass(judgments: Sequence[Judgment]) -> bool:
+    """Whether one judge's passes over one run disagree or doubt so much that it should be asked again.
+
+    After five passes, however they ended, it has had its say; and where none could be used, more of them are no help.
+    """
+    passes = _valid(judgments)
+    if not passes or len(judgments) >= MOST_PASSES:
+        return False
+    scores = [score for score, _ in passes]
+    confidences = [confidence for _, confidence in passes if confidence is not None]
+    unsure = bool(confidences) and mean(confidences) < LEAST_CONFIDENCE
+    return unsure or _exceeds(max(scores) - min(scores), MOST_RANGE) or _exceeds(pvariance(scores), MOST_VARIANCE)
+
+
+def _valid(judgments: Sequence[Judgment]) -> list[tuple[float, float | None]]:
+    """Score and confidence of every pass that can be used."""
+    return [
+        (score, judgment.confidence) for judgment in judgments if (score := judgment_score(judgment).value) is not None
+    ]
+
+
+def _exceeds(value: float, limit: float) -> bool:
+    """Strictly, and not by the dust of floating point: .8 - .5 is not more than .3."""
+    return round(value - limit, 9) > 0
+
+
+def latest_answers(answers: Iterable[Judgment]) -> dict[int, Judgment]:
+    """The answers of one judge to one question by the number of their pass.
+
+    An answer that could not be used gives way to any later try; one that could be used stays.
+    """
+    passes: dict[int, Judgment] = {}
+    for answer in answers:
+        earlier = passes.get(answer.pass_index)
+        if earlier is None or earlier.invalid_reason is not None:
+            passes[answer.pass_index] = answer
+    return passes
+
+
+class HumanLabel(NamedTuple):
+    """One person's word on a run, or on one criterion of it: a score from 0 to 1, or only whether it passes."""
+
+    run_id: str
+    criterion: str | None
+    score: float | None
+    passed: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRule:
+    """What a suite says about one judge. Without `most_passes`, every run is judged `passes` times."""
+
+    passes: int = 1
+    most_passes: int | None = None
+    consensus: Consensus = Consensus.MEAN
+    minimum_alpha: float | None = None
+
+
+DEFAULT_JUDGE_RULE = JudgeRule()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelAgreement:
+    """How far a voice agreed with people about runs that were judged by these rubrics. None: it could not be shown."""
+
+    alpha: float | None
+    rubrics: frozenset[str] = frozenset()
+
+    def covers(self, rubric_sha256: str | None) -> bool:
+        """Whether it says anything about a rubric; one that nobody recorded is covered only by others like it."""
+        return not self.rubrics if rubric_sha256 is None else rubric_sha256 in self.rubrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRules:
+    """Rules by judge, and the agreement with human labels that voices have shown, by their hash."""
+
+    rules: Mapping[str, JudgeRule] = field(default_factory=dict)
+    agreements: Mapping[str, Sequence[LabelAgreement]] = field(default_factory=dict)
+
+    def rule(self, judge: JudgeIdentity) -> JudgeRule:
+        """The suite's rule for a judge, or that of a judge nobody said anything about."""
+        return self.rules.get(judge.name, DEFAULT_JUDGE_RULE)
+
+    def objection(self, judge: JudgeIdentity) -> str | None:
+        """Why a judge is shown but decides nothing; None where it may decide. The worst that it has shown counts."""
+        least = self.rule(judge).minimum_alpha
+        if least is None:
+            return None
+        shown = self.agreements.get(judge_version_of(judge).sha256, ())
+        alphas = [agreement.alpha for agreement in shown if agreement.covers(judge.rubric_sha256)]
+        known = [alpha for alpha in alphas if alpha is not None]
+        demand = f"an alpha of {least:g} with human labels is demanded, and"
+        if not shown:
+            return f"{demand} it was not calibrated"
+        if not alphas:
+            return f"{demand} no run that was judged by this rubric was labelled"
+        if len(known) < len(alphas):
+            return f"{demand} its labels cannot show one"
+        return (
+            None
+            if min(known) >= least
+            else f"its alpha with human labels is {min(known):.3f}, and {least:g} is demanded"
+        )
+
+
+NO_JUDGE_RULES = JudgeRules()
+
+
+AS_OFTEN_AS_NEEDED = 0
+
+
+class JudgeCount(NamedTuple):
+    """A judge and how many of its passes count. Two runs are comparable where the same seats are taken.
+
+    A lost pass may be just the one that would have said something else, so it must not go unseen: where a rule says how
+    often the judge is to answer, a seat that has fewer answers is not `complete`, and comparable with nothing. Where a
+    judge is asked again until its answers settle, all runs that settled have the same seat.
+    """
+
+    judge: JudgeIdentity
+    passes: int
+    complete: bool = True
+
+
+class PanelScore(NamedTuple):
+    """The mean over judges of each judge's consensus, and who gave a valid answer how often."""
+
+    score: Quantity
+    seats: frozenset[JudgeCount]
+
+
+NOT_JUDGED = PanelScore(unknown("no valid judgment"), frozenset())
+
+
+def panel_score(judgments: Iterable[Judgment], jury: JudgeRules = NO_JUDGE_RULES) -> PanelScore:
+    """Bring a judge's passes together first, then the judges, so that an extra pass does not outvote a colleague."""
+    passes: dict[JudgeIdentity, list[Judgment]] = defaultdict(list)
+    for judgment in judgments:
+        passes[judgment.judge].append(judgment)
+    opinions = {
+        judge: opinion
+        for judge, answers in passes.items()
+        if (opinion := consensus(answers, jury.rule(judge).consensus).value) is not None
+    }
+    if not opinions:
+        return NOT_JUDGED
+    seats = frozenset(_judge_count(judge, passes[judge], jury.rules.get(judge.name)) for judge in opinions)
+    return PanelScore(known(sum(opinions.values()) / len(opinions)), seats)
+
+
+def _judge_count(judge: JudgeIdentity, answers: Sequence[Judgment], rule: JudgeRule | None) -> JudgeCount:
+    valid = {answer.pass_index for answer in answers if judgment_score(answer).value is not None}
+    if rule is None:
+        return JudgeCount(judge, len(valid))
+    if rule.most_passes is None or rule.most_passes == rule.passes:
+        return JudgeCount(judge, len(valid), complete=valid >= set(range(1, rule.passes + 1)))
+    if _settled(answers, valid, rule, rule.most_passes):
+        return JudgeCount(judge, AS_OFTEN_AS_NEEDED)
+    return JudgeCount(judge, len(valid), complete=False)
+
+
+def _settled(answers: Sequence[Judgment], valid: set[int], rule: JudgeRule, most_passes: int) -> bool:
+    """Whether an adaptive judge was asked as often as its rule wants, and every answer could be used."""
+    complete = valid == set(range(1, len(answers) + 1)) and len(answers) >= rule.passes
+    return complete and (len(answers) >= most_passes or not wants_another_pass(answers))

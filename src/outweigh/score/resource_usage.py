@@ -1,0 +1,182 @@
+"""What a run consumed: tokens, dollars, and the share of every component (tool schemas, skills …)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceTables
+from outweigh.model.run_record import RunRecord
+from outweigh.model.usage import UNKNOWN_COST, Component, ComponentTokens, Cost, CostProvenance, Usage, unmetered_use
+from outweigh.stats.estimate import Quantity, known, unknown
+
+
+def total_tokens(usage: Usage) -> Quantity:
+    """input + output + cache_read + cache_write."""
+    return _sum(usage, "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
+def non_cache_tokens(usage: Usage) -> Quantity:
+    """input + output, where input excludes the cache."""
+    return _sum(usage, "input_tokens", "output_tokens")
+
+
+def cache_read_share(usage: Usage) -> Quantity:
+    """cache_read / (input + cache_read + cache_write): how much of the prompt came from the cache."""
+    prompt = _sum(usage, "input_tokens", "cache_read_tokens", "cache_write_tokens")
+    if prompt.value is None:
+        return prompt
+    return known((usage.cache_read_tokens or 0) / prompt.value) if prompt.value else unknown("nothing was sent")
+
+
+def _sum(usage: Usage, *fields: str) -> Quantity:
+    total = 0
+    for field in fields:
+        tokens = getattr(usage, field)
+        if tokens is None:
+            return unknown(f"{field} is not reported")
+        total += tokens
+    return known(total)
+
+
+def run_cost(run: RunRecord, prices: PriceTables) -> tuple[Cost, str]:
+    """The recorded cost where there is one, else tokens times prices; the reason is empty when it is known."""
+    if (beyond := unmetered_use(run.metering, run.reported)) is not None:
+        return UNKNOWN_COST, _not_the_whole(beyond)
+    if run.cost.usd is not None:
+        return run.cost, ""
+    total, reason = 0.0, ""
+    tables: dict[str, None] = {}
+    for model, usage in _usage_by_model(run).items():
+        priced, reason = prices.cost(model, usage, run.started_at)
+        if priced is None or priced.usd is None:
+            return run.cost, reason
+        total += priced.usd
+        tables[priced.price_table or ""] = None
+    return Cost(usd=total, provenance=CostProvenance.PRICED, price_table=" and ".join(tables)), ""
+
+
+def cache_normalised_cost(run: RunRecord, prices: PriceTables) -> Quantity:
+    """What a metered run would have cost without a prompt cache: every prompt token at the price of fresh input."""
+    if run.metering is None:
+        return unknown("the run was not metered, so what each model read from its cache is not known")
+    if (beyond := unmetered_use(run.metering, run.reported)) is not None:
+        return unknown(_not_the_whole(beyond))
+    total = 0.0
+    for model, usage in run.metering.models.items():
+        listed = prices.prices(model)
+        sent = (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+        if listed is None or usage.output_tokens is None or None in sent:
+            return unknown("the tokens or the prices are unknown")
+        prompt = sum(tokens or 0 for tokens in sent)
+        total += (
+            prompt * listed.input_usd_per_million + usage.output_tokens * listed.output_usd_per_million
+        ) * PER_MILLION
+    return known(total)
+
+
+def _not_the_whole(beyond: str) -> str:
+    return f"the agent reports {beyond}, so nobody measured the whole run"
+
+
+def _usage_by_model(run: RunRecord) -> Mapping[str | None, Usage]:
+    """Every model's own tokens where they were metered; else all of them are taken for the agent's model."""
+    if run.metering is not None and run.metering.models:
+        return {model: usage for model, usage in run.metering.models.items()}  # noqa: C416 - other keys are allowed
+    return {run.agent.model: run.usage}
+
+
+def cost_of_pass(cost_usd: float | None, pass_rate: float | None) -> Quantity:
+    """cost / pass rate, for one run (rate 0 or 1) or an arm; infinite when it never passes."""
+    if cost_usd is None:
+        return unknown("the cost is unknown")
+    if pass_rate is None:
+        return unknown("whether it passes is unknown")
+    return known(inf if pass_rate == 0 else cost_usd / pass_rate)
+
+
+NO_LEDGER = unknown("the agent does not expose its components")
+NO_PRICES = unknown("the prices of the model are not known")
+SKILL_COMPONENTS = frozenset({Component.SKILL_PROMPT, Component.DOMAIN_EXPERTISE})
+
+ComponentLedger = Sequence[ComponentTokens]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComponentShare:
+    """One component's part of a run or an arm, in tokens and in dollars; dollars need prices."""
+
+    component: Component
+    tokens: int
+    cost_usd: Quantity
+    token_share: Quantity
+    cost_share: Quantity
+
+
+def schema_overhead(ledger: ComponentLedger | None) -> Quantity:
+    """Σ tokens of tool schemas."""
+    return NO_LEDGER if ledger is None else known(_schema_tokens(ledger))
+
+
+def skill_efficiency(ledger: ComponentLedger | None) -> Quantity:
+    """skill / (skill + schema)."""
+    if ledger is None:
+        return NO_LEDGER
+    skill, schema = _skill_tokens(ledger), _schema_tokens(ledger)
+    return known(skill / (skill + schema)) if skill + schema else unknown("neither skill nor schema tokens were used")
+
+
+def token_efficiency_ratio(ledger: ComponentLedger | None) -> Quantity:
+    """schema / skill."""
+    if ledger is None:
+        return NO_LEDGER
+    skill = _skill_tokens(ledger)
+    return known(_schema_tokens(ledger) / skill) if skill else unknown("no skill tokens were used")
+
+
+def component_breakdown(ledger: ComponentLedger | None, prices: ModelPrices | None) -> tuple[ComponentShare, ...]:
+    """Tokens, cost and both shares of every component in the ledger, at list prices; empty without a ledger."""
+    rows = [(component, *_sums(ledger, component)) for component in _present(ledger or ())]
+    all_tokens = sum(sent + got for _, sent, got in rows)
+    all_usd = sum(_list_price(sent, got, prices) for _, sent, got in rows) if prices else 0.0
+    return tuple(
+        ComponentShare(
+            component=component,
+            tokens=sent + got,
+            cost_usd=known(_list_price(sent, got, prices)) if prices else NO_PRICES,
+            token_share=known((sent + got) / all_tokens) if all_tokens else unknown("no tokens were used"),
+            cost_share=_cost_share(sent, got, prices, all_usd),
+        )
+        for component, sent, got in rows
+    )
+
+
+def _present(ledger: ComponentLedger) -> list[Component]:
+    named = {line.component for line in ledger}
+    return [component for component in Component if component in named]
+
+
+def _sums(ledger: ComponentLedger | None, component: Component) -> tuple[int, int]:
+    lines = [line for line in ledger or () if line.component is component]
+    return sum(line.input_tokens for line in lines), sum(line.output_tokens for line in lines)
+
+
+def _list_price(sent: int, got: int, prices: ModelPrices) -> float:
+    return (sent * prices.input_usd_per_million + got * prices.output_usd_per_million) * PER_MILLION
+
+
+def _cost_share(sent: int, got: int, prices: ModelPrices | None, all_usd: float) -> Quantity:
+    if prices is None:
+        return NO_PRICES
+    return known(_list_price(sent, got, prices) / all_usd) if all_usd else unknown("nothing was paid")
+
+
+def _tokens(line: ComponentTokens) -> int:
+    return line.input_tokens + line.output_tokens
+
+
+def _skill_tokens(ledger: ComponentLedger) -> int:
+    return sum(_tokens(line) for line in ledger if line.component in SKILL_COMPONENTS)
+
+
+def _schema_tokens(ledger: ComponentLedger) -> int:
+    return sum(_tokens(line) for line in ledger if line.component is Component.TOOL_SCHEMA)

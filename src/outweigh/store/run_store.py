@@ -1,0 +1,273 @@
+"""The engine's records in one folder: what was acknowledged survives a crash, and nothing is written twice or
+rewritten.
+
+lock                        which process writes here runs-<writer>.jsonl         finished runs, one sealed line
+each judgments-<writer>.jsonl    judgments of them, likewise preferences-<writer>.jsonl  answers of pairwise
+judging, likewise attempts-<writer>.log       attempts that were begun, one sealed line each; not evidence, hence
+not `.jsonl` artifacts/ab/ab12…          transcripts, diffs and outputs by their SHA-256
+"""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+from outweigh.errors import EvidenceError, UsageError
+from outweigh.model.codec import Attempt, InvalidLine, Record, decode, decode_lines, encode, refuse_invalid, seal
+from outweigh.model.judgment import Judgment, Preference
+from outweigh.model.run_record import RunRecord, Trial
+from outweigh.store.append_log import AppendLog
+from outweigh.store.artifact_folder import ArtifactFolder
+from outweigh.store.durable_files import make_folder, sync_folder
+from outweigh.store.records import RecordReader
+from outweigh.store.sealed_lines import repair_log, seal_attempt, seal_judgment, seal_run, unseal_attempt
+from outweigh.store.store_lock import StoreLock
+
+TrialKey = tuple[str, str, int]
+"""Task, arm, repeat."""
+
+_RUNS = "runs-*.jsonl"
+_JUDGMENTS = "judgments-*.jsonl"
+_ATTEMPTS = "attempts-*.log"
+_WRITER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class FolderRunStore:
+    """A RunStore that one process holds at a time; its threads share it. `open` starts, `close` ends.
+
+    `repairs` lists every line that could not be read when the folder was opened: torn ones at the end of a log are cut
+    off, damaged ones before it stay and are skipped.
+    """
+
+    def __init__(self, folder: Path, writer: str) -> None:
+        self.folder = folder
+        self.repairs: list[InvalidLine] = []
+        self._run_file = folder / _RUNS.replace("*", writer)
+        self._runs = AppendLog(self._run_file)
+        self._judgment_file = folder / _JUDGMENTS.replace("*", writer)
+        self._judgments = AppendLog(self._judgment_file)
+        self._attempts = AppendLog(folder / _ATTEMPTS.replace("*", writer))
+        self._artifacts = ArtifactFolder(folder / "artifacts")
+        self._recorded: set[tuple[str, int]] = set()
+        self._abandoned: dict[tuple[str, int], Attempt] = {}
+        self._noting = Lock()
+        self._held = ExitStack()
+
+    @classmethod
+    def open(cls, folder: Path, *, writer: str = "engine") -> Self:
+        """Take the folder for this process, make it where it is missing, and mend what a killed process left."""
+        if not _WRITER.fullmatch(writer):
+            raise UsageError(f"{writer!r} cannot name a writer; use letters, digits, dots, dashes and underscores.")
+        store = cls(folder, writer)
+        try:
+            store._open()
+        except OSError as fault:
+            store.close()
+            raise UsageError(
+                f"{fault.filename or folder} cannot be used for runs: {fault.strerror}. Name a folder to write to."
+            ) from fault
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Wait for flushes under way and let the next process in."""
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def begin(self, run_id: str, trial: Trial, attempt: int) -> None:
+        """Write down, durably, that an attempt is about to start."""
+        note = Attempt(run_id=run_id, trial=trial, attempt=attempt, begun_at=datetime.now(UTC), pid=os.getpid())
+        line = seal_attempt(note)
+        try:
+            self._attempts.append(line)
+        except OSError as fault:
+            raise self._not_kept(f"the beginning of {run_id!r}", fault) from fault
+
+    def append(self, record: RunRecord) -> None:
+        """Keep a finished run; when this returns, the record survives a power cut."""
+        line = seal_run(record)
+        key = (record.run_id, record.attempt)
+        self._claim(key)
+        try:
+            self._runs.append(line)
+        except OSError as fault:
+            with self._noting:
+                self._recorded.discard(key)
+            raise self._not_kept(f"the record of {record.run_id!r}", fault) from fault
+        self._abandoned.pop(key, None)
+
+    def append_judgment(self, judgment: Judgment) -> None:
+        """Keep what a judge said; when this returns, it survives a power cut."""
+        line = seal_judgment(judgment)
+        try:
+            self._judgments.append(line)
+        except OSError as fault:
+            raise self._not_kept(f"the judgment of {judgment.run_id!r}", fault) from fault
+
+    def keep(self, content: bytes) -> str:
+        """Keep an artifact, durably, and return the SHA-256 it is found by."""
+        try:
+            return self._artifacts.keep(content)
+        except OSError as fault:
+            raise self._not_kept("an artifact", fault) from fault
+
+    def artifact(self, digest: str) -> bytes:
+        """A kept artifact, checked against its hash."""
+        return self._artifacts.read(digest)
+
+    def finished(self) -> Mapping[TrialKey, Sequence[RunRecord]]:
+        """All records so far, by (task, arm, repeat), in order of attempts.
+
+        Read from the files each time, so that a long experiment does not have to fit in memory.
+        """
+        found: dict[TrialKey, list[RunRecord]] = defaultdict(list)
+        for record in self._read(_RUNS):
+            if isinstance(record, RunRecord):
+                found[record.trial.task_id, record.trial.arm, record.trial.repeat].append(record)
+        return {where: sorted(records, key=lambda record: record.attempt) for where, records in found.items()}
+
+    def judgments(self) -> Mapping[str, Sequence[Judgment]]:
+        """All judgments so far, by the run's id, in the order in which they were given."""
+        found: dict[str, list[Judgment]] = defaultdict(list)
+        # What was imported may hold runs and judgments in one file.
+        for record in chain(self._read(_RUNS), self._read(_JUDGMENTS)):
+            if isinstance(record, Judgment):
+                found[record.run_id].append(record)
+        return found
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was ever run here, as far as can be told: what cannot be read may have been a run."""
+        return bool(self._recorded or self._abandoned or self.repairs)
+
+    def abandoned(self) -> Sequence[Attempt]:
+        """Attempts that an earlier process began and nobody has recorded yet, oldest first.
+
+        What this process begins is not among them; an attempt leaves the list when its record is appended.
+        """
+        return sorted(self._abandoned.values(), key=lambda attempt: attempt.begun_at)
+
+    def _open(self) -> None:
+        make_folder(self.folder)
+        self._held.callback(StoreLock.take(self.folder).release)
+        self._held.callback(self._attempts.close)
+        self._held.callback(self._runs.close)
+        self._held.callback(self._judgments.close)
+        self._artifacts.sweep()
+        self._mend(_RUNS, self._note_record)
+        self._mend(_JUDGMENTS, decode)
+        self._mend(_ATTEMPTS, self._note_attempt)
+
+    def _mend(self, pattern: str, take: Callable[[bytes], object]) -> None:
+        for path in sorted(self.folder.glob(pattern)):
+            repair_log(path, take, self.repairs.append)
+            if not path.stat().st_size:
+                # Readers of the folder take a file without a record for a mistake.
+                path.unlink()
+                sync_folder(self.folder)
+
+    def _note_record(self, line: bytes) -> None:
+        record = decode(line)
+        if isinstance(record, RunRecord):
+            self._recorded.add((record.run_id, record.attempt))
+
+    def _note_attempt(self, line: bytes) -> None:
+        attempt = unseal_attempt(line)
+        key = (attempt.run_id, attempt.attempt)
+        if key not in self._recorded:
+            self._abandoned[key] = attempt
+
+    def _claim(self, key: tuple[str, int]) -> None:
+        with self._noting:
+            if key in self._recorded:
+                raise ValueError(f"attempt {key[1]} of run {key[0]!r} has a record already; records never change")
+            self._recorded.add(key)
+
+    def _read(self, pattern: str) -> Iterator[Record]:
+        try:
+            for path in sorted(self.folder.glob(pattern)):
+                for located in decode_lines(self._durable_lines(path), str(path), self._take_note):
+                    yield located.record
+        except OSError as fault:
+            raise EvidenceError(f"{fault.filename or self.folder} cannot be read: {fault.strerror}.") from fault
+
+    def _durable_lines(self, path: Path) -> Iterator[bytes]:
+        """The lines of a file up to where it is durable; beyond that, another thread may be writing."""
+        logs = {self._run_file: self._runs, self._judgment_file: self._judgments}
+        rest = logs[path].durable_bytes if path in logs else path.stat().st_size
+        with path.open("rb") as stream:
+            while rest > 0 and (line := stream.readline(rest)):
+                rest -= len(line)
+                yield line
+
+    def _take_note(self, invalid: InvalidLine) -> None:
+        known = {(item.source, item.line) for item in self.repairs}
+        if (invalid.source, invalid.line) not in known:
+            self.repairs.append(invalid)
+
+    def _not_kept(self, what: str, fault: OSError) -> EvidenceError:
+        return EvidenceError(
+            f"{what} could not be kept in {self.folder}: {fault.strerror}. What was kept before is safe; "
+            "make room or mend the disk, then start again to go on from there."
+        )
+
+
+_PREFERENCES = "preferences-*.jsonl"
+
+
+class PreferenceLog:
+    """Appends to the folder of a store that this process holds; the store's lock is whoever opened it."""
+
+    def __init__(self, folder: Path, writer: str = "engine") -> None:
+        self.repairs: list[InvalidLine] = []
+        self._folder = folder
+        for path in sorted(folder.glob(_PREFERENCES)):
+            repair_log(path, decode, self.repairs.append)
+            if not path.stat().st_size:
+                path.unlink()
+        self._log = AppendLog(folder / _PREFERENCES.replace("*", writer))
+
+    def append(self, preference: Preference) -> None:
+        """Keep one answer; when this returns, it survives a power cut. What could not be read again is refused."""
+        line = seal(encode(preference))
+        try:
+            decode(line)
+        except ValueError as fault:
+            raise EvidenceError(f"an answer about task {preference.task_id!r} could not be kept: {fault}.") from fault
+        try:
+            self._log.append(line)
+        except OSError as fault:
+            raise EvidenceError(
+                f"an answer about task {preference.task_id!r} could not be kept in {self._folder}: {fault.strerror}. "
+                "What was kept before is safe; make room or mend the disk, then start again to go on from there."
+            ) from fault
+
+    def close(self) -> None:
+        """Wait for flushes under way and let go of the file."""
+        self._log.close()
+
+
+def read_preferences(folder: Path) -> Sequence[Preference]:
+    """All answers so far."""
+    return [
+        located.record
+        for path in sorted(folder.glob(_PREFERENCES))
+        for located in RecordReader(str(path)).records(refuse_invalid)
+        if isinstance(located.record, Preference)
+    ]

@@ -1,1 +1,0 @@
-"""What is asked, of whom, how often: checks, tasks, arms, suites. Values only; reading folders is the engine's job."""

@@ -1,0 +1,274 @@
+"""Corrupts the content of one file: raw bytes, JSON, JSON Lines and tables, with one thing wrong each time.
+
+All of it is seeded, so that a failure can be repeated.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+STRANGE_BYTES = (
+    b"\x00",
+    b"\xff\xfe",
+    b"\xed\xa0\x80",
+    b"\r",
+    b'"',
+    b"{",
+    b"]",
+    b"\\",
+    b"-1",
+    b"1e400",
+    b"NaN",
+    b"\xef\xbb\xbf",
+)
+"""Pieces that readers trip over: no text, half a character, brackets without a counterpart, numbers without a value."""
+
+
+def corrupt_bytes(content: bytes, chance: Random) -> bytes:
+    """Torn, flipped, spliced, doubled, or with something strange in it."""
+    place = chance.randint(0, len(content))
+    match chance.randrange(6):
+        case 0:
+            return content[:place]
+        case 1:
+            return content[:place] + chance.choice(STRANGE_BYTES) + content[place + chance.randrange(8) :]
+        case 2:
+            return content[:place] + content[chance.randint(0, len(content)) :]
+        case 3:
+            return content + content[:place]
+        case 4 if place < len(content):
+            return content[:place] + bytes([content[place] ^ (1 << chance.randrange(8))]) + content[place + 1 :]
+        case _:
+            return content[place:]
+
+
+_RAW_MARK = "@outweigh-raw@"
+_QUOTED_RAW_MARK = f'"{_RAW_MARK}"'
+
+WRONG_FIGURES = ("null", "-1", "-0.5", "NaN", "Infinity", "1e400", '"x"', "[]", "{}", "true", "9" * 30, "1e16")
+"""In the place of a number, and none that anybody could have counted; the last is more than a record holds."""
+
+WRONG_VALUES = (
+    *WRONG_FIGURES,
+    '""',
+    "0",
+    "false",
+    '"\\ud800"',
+    '"\\u0000"',
+    '"../../etc/passwd"',
+    json.dumps("x" * 3000),
+    json.dumps("\u202e\u0301" * 20),
+    "[" * 300 + "]" * 300,
+    '{"a":' * 300 + "1" + "}" * 300,
+    "[null,null]",
+    '[{"id":1},{"id":1}]',
+)
+
+
+class JsonSlot(NamedTuple):
+    """A place in a tree: what holds the value, and under which key."""
+
+    holder: Any
+    key: Any
+
+    @property
+    def value(self) -> Any:
+        """What stands there."""
+        return self.holder[self.key]
+
+
+def corrupt_json(content: bytes, chance: Random) -> bytes | None:
+    """The text with one thing wrong; None where it is no JSON with anything in it."""
+    tree = _parse_json(content)
+    slot = None if tree is None else _random_slot(tree, chance)
+    if slot is None:
+        return None
+    match chance.randrange(7):
+        case 0:
+            del slot.holder[slot.key]
+        case 1 | 2:
+            return _encode_with_raw(tree, slot, chance.choice(WRONG_VALUES))
+        case 3 if isinstance(slot.holder, dict):
+            return _encode_with_key_twice(tree, slot, chance.choice(WRONG_VALUES))
+        case 4:
+            other = _random_slot(tree, chance)
+            if other is not None:
+                slot.holder[slot.key] = json.loads(json.dumps(other.value))
+        case 5:
+            slot.holder[slot.key] = [slot.value, slot.value]
+        case _ if isinstance(slot.holder, list):
+            slot.holder.insert(slot.key, json.loads(json.dumps(slot.value)))
+        case _:
+            slot.holder[f"{slot.key} "] = slot.holder.pop(slot.key)
+    return _encode_json(tree)
+
+
+def drop_json_figure(content: bytes, chance: Random) -> bytes | None:
+    """The text in which a single number is gone, or is none any more; None where it has no number."""
+    return _drop_json_slot(content, chance, _is_json_number, WRONG_FIGURES)
+
+
+def drop_json_value(content: bytes, chance: Random) -> bytes | None:
+    """The text in which anything that an object says is gone, or null; None where it says nothing."""
+    return _drop_json_slot(content, chance, lambda value: not isinstance(value, dict | list), ("null",))
+
+
+def _drop_json_slot(
+    content: bytes, chance: Random, is_meant: Callable[[object], bool], instead: Sequence[str]
+) -> bytes | None:
+    tree = _parse_json(content)
+    slots = [] if tree is None else [slot for slot in _all_slots(tree) if is_meant(slot.value)]
+    if not slots:
+        return None
+    slot = chance.choice(slots)
+    if isinstance(slot.holder, dict) and chance.random() < 0.5:
+        del slot.holder[slot.key]
+        return _encode_json(tree)
+    return _encode_with_raw(tree, slot, chance.choice(instead))
+
+
+def _parse_json(content: bytes) -> Any:
+    try:
+        found = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict | list) and found else None
+
+
+def _encode_json(tree: Any) -> bytes:
+    return json.dumps(tree, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _encode_with_raw(tree: Any, slot: JsonSlot, raw: str) -> bytes:
+    slot.holder[slot.key] = _RAW_MARK
+    return _encode_json(tree).replace(_QUOTED_RAW_MARK.encode(), raw.encode())
+
+
+def _encode_with_key_twice(tree: Any, slot: JsonSlot, raw: str) -> bytes:
+    key, value = json.dumps(slot.key, ensure_ascii=False), json.dumps(slot.value, ensure_ascii=False)
+    return _encode_with_raw(tree, slot, f"{value},{key}:{raw}")
+
+
+def _random_slot(tree: Any, chance: Random) -> JsonSlot | None:
+    """A slot on a random way down; most are deep, where the figures are."""
+    slot, node = None, tree
+    while isinstance(node, dict | list) and node and (slot is None or chance.random() < 0.85):
+        key = chance.choice(list(node)) if isinstance(node, dict) else chance.randrange(len(node))
+        slot, node = JsonSlot(node, key), node[key]
+    return slot
+
+
+def _all_slots(node: Any) -> Iterator[JsonSlot]:
+    for key in list(node) if isinstance(node, dict) else range(len(node)):
+        yield JsonSlot(node, key)
+        if isinstance(node[key], dict | list):
+            yield from _all_slots(node[key])
+
+
+def _is_json_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+WRONG_CELLS = (
+    '"',
+    "",
+    "-1",
+    "nan",
+    "inf",
+    "1e400",
+    "9" * 30,
+    "x\0y",
+    "1,000",
+    "0.5",
+    "\ud83d",
+    'a "quoted" b',
+    "=1+1",
+    "\n",
+)
+NON_NUMERIC_CELLS = ("", "NA", "nan", "-1", "x", "inf", "1e400", "9" * 30)
+
+
+def corrupt_lines(content: bytes, chance: Random) -> bytes | None:
+    """JSON Lines with a line gone, doubled, moved, run into the next one, or wrong inside."""
+    lines = content.splitlines(keepends=True)
+    if not lines:
+        return None
+    number = chance.randrange(len(lines))
+    match chance.randrange(6):
+        case 0:
+            del lines[number]
+        case 1:
+            lines.insert(chance.randint(0, len(lines)), lines[number])
+        case 2:
+            lines[number] = lines[number].rstrip(b"\r\n")
+        case _:
+            return change_one_line(content, chance, corrupt_json)
+    return b"".join(lines)
+
+
+def change_one_line(content: bytes, chance: Random, change: Callable[[bytes, Random], bytes | None]) -> bytes | None:
+    """JSON Lines of which one is changed."""
+    lines = content.splitlines(keepends=True)
+    number = chance.randrange(len(lines)) if lines else 0
+    changed = change(lines[number], chance) if lines else None
+    if changed is None:
+        return None
+    return b"".join([*lines[:number], changed, b"\n", *lines[number + 1 :]])
+
+
+def corrupt_table(content: bytes, chance: Random, delimiter: str = ",") -> bytes | None:
+    """A table with a cell wrong, a row too short or too long, a column gone or there twice."""
+    rows = _parse_table(content, delimiter)
+    if len(rows) < 2:
+        return None
+    row = chance.choice(rows)
+    column = chance.randrange(len(row)) if row else 0
+    match chance.randrange(6):
+        case 0 if row:
+            del row[column]
+        case 1:
+            row.append("more")
+        case 2 if row:
+            row[column] = chance.choice(WRONG_CELLS)
+        case 3:
+            rows.insert(chance.randint(0, len(rows)), list(row))
+        case 4:
+            rows = [cells[:column] + cells[column + 1 :] for cells in rows]
+        case _:
+            return _encode_table(rows, delimiter).replace(b'"', b"", 1) + b'"open\n'
+    return _encode_table(rows, delimiter)
+
+
+def drop_table_figure(content: bytes, chance: Random, delimiter: str = ",") -> bytes | None:
+    """A table in which the number of one cell is gone."""
+    rows = _parse_table(content, delimiter)
+    places = [(row, number) for row in rows[1:] for number, cell in enumerate(row) if _is_numeric_cell(cell)]
+    if not places:
+        return None
+    row, number = chance.choice(places)
+    row[number] = chance.choice(NON_NUMERIC_CELLS)
+    return _encode_table(rows, delimiter)
+
+
+def _parse_table(content: bytes, delimiter: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=delimiter))
+    except (ValueError, csv.Error):
+        return []
+
+
+def _encode_table(rows: list[list[str]], delimiter: str) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def _is_numeric_cell(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

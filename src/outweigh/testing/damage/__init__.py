@@ -1,1 +1,0 @@
-"""What can be wrong with a source: files as others leave them, broken in one way at a time."""

@@ -1,0 +1,277 @@
+"""The HTTP side: finds the protocol of a path, reads requests, sends answers whole or streamed, and breaks off where
+the script says so.
+
+Lists of models and token counts are answered without the script. Imported only when a server starts, because it
+needs aiohttp.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from itertools import count
+from typing import Any, NamedTuple
+
+import msgspec
+from aiohttp import web
+
+from outweigh.testing.model_server.anthropic_protocol import AnthropicProtocol
+from outweigh.testing.model_server.chat_protocol import ChatProtocol
+from outweigh.testing.model_server.choose_turn import PlannedResponse, TurnChooser
+from outweigh.testing.model_server.gemini_protocol import GEMINI_PATH, GeminiProtocol
+from outweigh.testing.model_server.ledger import Ending, LedgerEntry, RequestLedger
+from outweigh.testing.model_server.model_protocol import MalformedRequestError, ModelProtocol
+from outweigh.testing.model_server.model_reply import ErrorReply
+from outweigh.testing.model_server.model_request import HttpPost, Json, ModelRequest, WireProtocol
+from outweigh.testing.model_server.model_script import ErrorSpec, Script
+from outweigh.testing.model_server.provider_errors import make_error_reply
+from outweigh.testing.model_server.responses_protocol import ResponsesProtocol
+
+DEFAULT_MODELS = ("scripted-model",)
+_MODEL_LIST_PATH = re.compile(r"/(v1|v1beta)/models(?:/(?P<model>[^:]+))?")
+_GEMINI_COUNT_PATH = re.compile(r"/v1(?:beta|alpha)?/models/[^:]+:countTokens")
+
+
+class UnscriptedResponse(NamedTuple):
+    """A status, a body, and the protocol it is in, if it is in one."""
+
+    status: int
+    body: Json
+    protocol: WireProtocol | None
+
+
+def respond_unscripted(method: str, post: HttpPost, script: Script) -> UnscriptedResponse:
+    """The answer to anything that asks no model."""
+    if method == "POST" and post.path == "/v1/messages/count_tokens":
+        return UnscriptedResponse(200, {"input_tokens": _rough_count(post)}, WireProtocol.ANTHROPIC)
+    if method == "POST" and _GEMINI_COUNT_PATH.fullmatch(post.path):
+        return UnscriptedResponse(200, {"totalTokens": _rough_count(post)}, WireProtocol.GEMINI)
+    if method in ("GET", "HEAD") and (found := _MODEL_LIST_PATH.fullmatch(post.path)):
+        return _model_list(found["model"], post, script)
+    if method in ("GET", "HEAD") and post.path == "/":
+        return UnscriptedResponse(200, {"message": "a scripted model; see `outweigh model-server --help`"}, None)
+    return UnscriptedResponse(
+        404, {"error": {"type": "not_found_error", "message": f"nothing at {method} {post.path}"}}, None
+    )
+
+
+def _rough_count(post: HttpPost) -> int:
+    """By length: good enough for agents that only want to know whether there is room left."""
+    return max(1, len(msgspec.json.encode(post.body)) // 4)
+
+
+def _model_list(wanted: str | None, post: HttpPost, script: Script) -> UnscriptedResponse:
+    """Every model that the script names outright, in the shape that the asking client expects."""
+    named = [model for model in script.models or DEFAULT_MODELS if not set(model) & set("*?[")]
+    wire = _client_protocol(post)
+    if wanted is not None:
+        return UnscriptedResponse(200, _MODEL_SHAPES[wire](wanted), wire)
+    shown = [_MODEL_SHAPES[wire](model) for model in named]
+    if wire is WireProtocol.GEMINI:
+        return UnscriptedResponse(200, {"models": shown}, wire)
+    if wire is WireProtocol.ANTHROPIC:
+        edges: dict[str, Any] = {"first_id": named[0], "last_id": named[-1]} if named else {}
+        return UnscriptedResponse(
+            200, {"data": shown, "has_more": False, "first_id": None, "last_id": None} | edges, wire
+        )
+    return UnscriptedResponse(200, {"object": "list", "data": shown}, wire)
+
+
+def _client_protocol(post: HttpPost) -> WireProtocol:
+    if post.path.startswith("/v1beta") or "x-goog-api-key" in post.headers:
+        return WireProtocol.GEMINI
+    return WireProtocol.ANTHROPIC if "anthropic-version" in post.headers else WireProtocol.CHAT
+
+
+def _anthropic_model(name: str) -> Json:
+    return {
+        "type": "model",
+        "id": name,
+        "display_name": name,
+        "created_at": "1970-01-01T00:00:00Z",
+        "lifecycle": "active",
+    }
+
+
+def _openai_model(name: str) -> Json:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "outweigh"}
+
+
+def _gemini_model(name: str) -> Json:
+    return {
+        "name": f"models/{name}",
+        "version": "001",
+        "displayName": name,
+        "inputTokenLimit": 1_048_576,
+        "outputTokenLimit": 65_536,
+        "supportedGenerationMethods": ["generateContent", "countTokens"],
+    }
+
+
+_MODEL_SHAPES = {
+    WireProtocol.ANTHROPIC: _anthropic_model,
+    WireProtocol.CHAT: _openai_model,
+    WireProtocol.RESPONSES: _openai_model,
+    WireProtocol.GEMINI: _gemini_model,
+}
+
+
+_PROTOCOL_PATHS: tuple[tuple[re.Pattern[str], ModelProtocol], ...] = (
+    (re.compile(r"/v1/messages"), AnthropicProtocol()),
+    (re.compile(r"/v1/chat/completions"), ChatProtocol()),
+    (re.compile(r"/v1/responses"), ResponsesProtocol()),
+    (GEMINI_PATH, GeminiProtocol()),
+)
+
+
+def protocol_for(path: str) -> ModelProtocol | None:
+    """The protocol in which a model is asked for an answer at this path."""
+    return next((speech for pattern, speech in _PROTOCOL_PATHS if pattern.fullmatch(path)), None)
+
+
+_MAX_BODY_BYTES = 256 * 1024 * 1024
+# Where a body has not the shape that it should have, a real service says 400, and so do we.
+_MALFORMED_ERRORS = (MalformedRequestError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+class ModelRequestHandler:
+    """Answers every request of one server; lives in the loop of that server's thread."""
+
+    def __init__(self, script: Script, ledger: RequestLedger, kept_body_bytes: int) -> None:
+        self._script = script
+        self._director = TurnChooser(script)
+        self._ledger = ledger
+        self._kept_body_bytes = kept_body_bytes
+        self._numbers = count(1)
+
+    def application(self) -> web.Application:
+        """The application that hands everything to this handler."""
+        application = web.Application(client_max_size=_MAX_BODY_BYTES)
+        application.router.add_route("*", "/{path:.*}", self._handle)
+        return application
+
+    async def _handle(self, http: web.Request) -> web.StreamResponse:
+        raw = await http.read()
+        post = _post(http, raw)
+        number = next(self._numbers)
+        came = {
+            "number": number,
+            "method": http.method,
+            "path": post.path,
+            "api_key": post.api_key,
+            "body": raw[: self._kept_body_bytes] if self._kept_body_bytes else None,
+        }
+        speech = protocol_for(post.path) if http.method == "POST" else None
+        if speech is None:
+            return self._answer_freely(came, post)
+        try:
+            request = speech.read(post)
+            answer = self._director.answer(request, number, int(time.time()))
+        except _MALFORMED_ERRORS as fault:
+            return self._not_understood(came, speech, str(fault) or type(fault).__name__)
+        self._ledger.add(_entry(came, speech, request, answer))
+        return await _send(http, speech, request, answer)
+
+    def _answer_freely(self, came: dict[str, Any], post: HttpPost) -> web.Response:
+        free = respond_unscripted(came["method"], post, self._script)
+        self._ledger.add(LedgerEntry(**came, protocol=free.protocol, status=free.status, ending=Ending.FREE))
+        return web.json_response(free.body, status=free.status, headers=_request_id_headers(came["number"]))
+
+    def _not_understood(self, came: dict[str, Any], speech: ModelProtocol, why: str) -> web.Response:
+        failure = make_error_reply(ErrorSpec(kind="bad_request", message=why), speech.wire, "")
+        self._ledger.add(
+            LedgerEntry(**came, protocol=speech.wire, status=failure.status, ending=Ending.REFUSED, problem=why)
+        )
+        return _refuse(speech, failure, came["number"])
+
+
+def _post(http: web.Request, raw: bytes) -> HttpPost:
+    try:
+        body = msgspec.json.decode(raw) if raw else {}
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        body = {}
+    return HttpPost(
+        path=http.path,
+        query=dict(http.query),
+        headers={name.lower(): value for name, value in http.headers.items()},
+        body=body if isinstance(body, dict) else {},
+    )
+
+
+def _entry(came: dict[str, Any], speech: ModelProtocol, request: ModelRequest, answer: PlannedResponse) -> LedgerEntry:
+    generated = answer.refusal is None
+    return LedgerEntry(
+        **came,
+        ending=answer.ending,
+        status=200 if answer.refusal is None else answer.refusal.status,
+        protocol=speech.wire,
+        model=request.model,
+        stream=request.stream,
+        conversation=answer.place.conversation,
+        step=answer.place.step,
+        tools=tuple(tool.name for tool in request.tools),
+        rule=answer.rule,
+        response_id=answer.reply.id(speech.id_prefix) if generated else None,
+        tokens=answer.reply.tokens if generated else None,
+        usage_sent=answer.ending is Ending.ANSWERED and request.wants_usage,
+        problem=answer.problem,
+    )
+
+
+async def _send(
+    http: web.Request, speech: ModelProtocol, request: ModelRequest, answer: PlannedResponse
+) -> web.StreamResponse:
+    await asyncio.sleep(answer.delay_seconds)
+    if answer.refusal is not None:
+        return _refuse(speech, answer.refusal, answer.reply.number)
+    if request.stream:
+        return await _stream(http, _stream_events(speech, request, answer), speech.stream_type(request), answer)
+    return await _whole(http, speech.whole(request, answer.reply), answer)
+
+
+def _stream_events(speech: ModelProtocol, request: ModelRequest, answer: PlannedResponse) -> Sequence[bytes]:
+    """The events to send: all of them, or the first half where something goes wrong."""
+    frames = list(speech.events(request, answer.reply))
+    if answer.breakdown is not None:
+        return [*frames[: len(frames) // 2], speech.refusal_event(answer.breakdown, answer.reply)]
+    return frames[: len(frames) // 2] if answer.cut else frames
+
+
+async def _stream(http: web.Request, frames: Sequence[bytes], kind: str, answer: PlannedResponse) -> web.StreamResponse:
+    headers = {"content-type": kind, "cache-control": "no-cache", **_request_id_headers(answer.reply.number)}
+    response = web.StreamResponse(headers=headers)
+    await response.prepare(http)
+    for frame in frames:
+        await response.write(frame)
+    if answer.cut:
+        _close_connection(http)
+    return response
+
+
+async def _whole(http: web.Request, body: Json, answer: PlannedResponse) -> web.StreamResponse:
+    encoded = msgspec.json.encode(body)
+    headers = {"content-type": "application/json", **_request_id_headers(answer.reply.number)}
+    if not answer.cut:
+        return web.Response(body=encoded, headers=headers)
+    response = web.StreamResponse(headers=headers)
+    response.content_length = len(encoded)
+    await response.prepare(http)
+    await response.write(encoded[: len(encoded) // 2])
+    _close_connection(http)
+    return response
+
+
+def _close_connection(http: web.Request) -> None:
+    """Close the connection with the answer unfinished, as a lost connection looks to the client."""
+    if http.transport is not None:
+        http.transport.close()
+
+
+def _refuse(speech: ModelProtocol, failure: ErrorReply, number: int) -> web.Response:
+    headers = speech.refusal_headers(failure, time.time()) | _request_id_headers(number)
+    return web.json_response(speech.refusal(failure, number), status=failure.status, headers=headers)
+
+
+def _request_id_headers(number: int) -> dict[str, str]:
+    """The id of a request under the names that the providers give it."""
+    return {"request-id": f"req_{number:024d}", "x-request-id": f"req_{number:024d}"}

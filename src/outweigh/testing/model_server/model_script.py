@@ -1,0 +1,266 @@
+"""The script of the model, as people write it: conversations of turns, with tokens and errors; reading it from TOML or
+JSON; an example.
+
+The turn is found by counting: agents send the whole history with every request, so the third request of a
+conversation gets its third turn, whoever asks and however many ask at once. Only errors that go away (`times`) are
+remembered.
+"""
+
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from outweigh.errors import UsageError
+from outweigh.model.base import SafeName, Seconds, Spec
+
+Count = Annotated[int, Meta(ge=0, le=10**12)]
+Repetitions = Annotated[int, Meta(ge=1, le=10**6)]
+Text = Annotated[str, Meta(max_length=1_000_000)]
+Glob = Annotated[str, Meta(min_length=1, max_length=500)]
+Delay = Annotated[float, Meta(ge=0, le=3600)]
+
+ErrorKind = Literal[
+    "rate_limited",
+    "overloaded",
+    "unauthorized",
+    "forbidden",
+    "server_error",
+    "context_overflow",
+    "unknown_model",
+    "quota_exhausted",
+    "bad_request",
+]
+
+
+class UsageSpec(Spec, frozen=True, kw_only=True):
+    """Tokens: input without the prompt cache, output with the reasoning. What is not stated comes from elsewhere."""
+
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_tokens: Count | None = None
+    cache_write_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+
+    def over(self, *others: "UsageSpec") -> "UsageSpec":
+        """Each count from the first that states it: this one, the others in their order, the defaults."""
+        layers = (self, *others, DEFAULT_USAGE)
+        names = self.__struct_fields__
+        return UsageSpec(
+            **{name: next(filter(_is_stated, (getattr(layer, name) for layer in layers))) for name in names}
+        )
+
+
+def _is_stated(count: int | None) -> bool:
+    return count is not None
+
+
+DEFAULT_USAGE = UsageSpec(
+    input_tokens=100, output_tokens=10, cache_read_tokens=0, cache_write_tokens=0, reasoning_tokens=0
+)
+"""What an answer costs where a script says nothing about it."""
+
+
+class CallSpec(Spec, frozen=True, kw_only=True):
+    """A call of one tool by its own name, with exactly these arguments."""
+
+    name: SafeName
+    arguments: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies defaults
+
+
+class ErrorSpec(Spec, frozen=True, kw_only=True):
+    """A refusal of the service, in each provider's own shape.
+
+    `kind` knows the status, type and words of every provider; `status`, `type` and `message` say them outright, and
+    win. Without `times` the error stays; with it, it goes away after so many requests of one conversation, or, where it
+    is `shared`, of all conversations together, as a limit of an account does.
+    """
+
+    kind: ErrorKind | None = None
+    status: Annotated[int, Meta(ge=400, le=599)] | None = None
+    type: SafeName | None = None
+    message: Text | None = None
+    retry_after_seconds: Seconds | None = None
+    in_stream: bool = False
+    times: Repetitions | None = None
+    shared: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind is None and self.status is None:
+            raise ValueError("an error needs a `kind` or a `status`")
+
+
+class CutSpec(Spec, frozen=True, kw_only=True):
+    """The connection breaks off in the middle of the answer, this many times per conversation."""
+
+    times: Repetitions
+
+
+class Turn(Spec, frozen=True, kw_only=True):
+    """One answer of the model. `run` uses whichever shell tool the request offers; a list makes parallel calls."""
+
+    text: Text | None = None
+    thinking: Text | None = None
+    run: Text | Annotated[list[Text], Meta(min_length=1)] | None = None
+    tool_calls: list[CallSpec] = []  # noqa: RUF012
+    usage: UsageSpec = UsageSpec()
+    error: ErrorSpec | None = None
+    cut: bool | CutSpec = False
+    delay_seconds: Delay = 0.0
+    refuse: bool = False
+    truncate: bool = False
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The shell commands of this turn."""
+        return () if self.run is None else (self.run,) if isinstance(self.run, str) else tuple(self.run)
+
+    @property
+    def acts(self) -> bool:
+        """Whether the turn calls a tool."""
+        return bool(self.commands or self.tool_calls)
+
+
+class When(Spec, frozen=True, kw_only=True):
+    """Whom a conversation is for; everything stated must hold, and all of it stays true while a conversation goes on.
+
+    `model` is a pattern (`claude-*`), `contains` a part of the prompt (system and first words of the user), `offers`
+    and `lacks` name a tool, `tools` says whether there are any.
+    """
+
+    model: Glob | None = None
+    protocol: Literal["anthropic", "chat", "responses", "gemini"] | None = None
+    contains: Text | None = None
+    offers: SafeName | None = None
+    lacks: SafeName | None = None
+    tools: bool | None = None
+    api_key: str | None = None
+
+
+class Conversation(Spec, frozen=True, kw_only=True):
+    """The turns for those whom `when` describes. The first conversation that fits is taken."""
+
+    name: SafeName | None = None
+    when: When = When()
+    turn: Annotated[list[Turn], Meta(min_length=1)]
+
+
+class Script(Spec, frozen=True, kw_only=True):
+    """A whole script. `turn` is for everybody whom no conversation claims.
+
+    A request without tools cannot act, so where its conversation calls tools it is taken for a side question (a title,
+    a summary, a look at the quota) and gets `side`. With `models`, any other model is unknown.
+    """
+
+    turn: list[Turn] = []  # noqa: RUF012
+    conversation: list[Conversation] = []  # noqa: RUF012
+    side: Turn = Turn(text="Noted.")
+    usage: UsageSpec = UsageSpec()
+    models: Annotated[list[Glob], Meta(min_length=1)] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.turn and not self.conversation:
+            raise ValueError("a script needs a [[turn]] or a [[conversation]]")
+        if self.side.acts:
+            raise ValueError("`side` answers requests without tools, so it cannot call any")
+        for name, turn in self.turns():
+            usage = turn.usage.over(self.usage)
+            if (usage.reasoning_tokens or 0) > (usage.output_tokens or 0):
+                raise ValueError(
+                    f"{name}: reasoning_tokens ({usage.reasoning_tokens}) are a part of output_tokens "
+                    f"({usage.output_tokens}) and cannot be more"
+                )
+
+    def turns(self) -> Iterator[tuple[str, Turn]]:
+        """Every turn with its name, as the ledger calls it."""
+        for place, conversation in enumerate(self.conversation):
+            stem = conversation.name or f"conversation[{place}]"
+            yield from ((f"{stem}.turn[{step}]", turn) for step, turn in enumerate(conversation.turn))
+        yield from ((f"turn[{step}]", turn) for step, turn in enumerate(self.turn))
+        yield "side", self.side
+
+
+_UNKNOWN_FIELD = re.compile(r"unknown field `([^`]*)`")
+_SCRIPT_TYPES = (CallSpec, Conversation, CutSpec, ErrorSpec, Script, Turn, UsageSpec, When)
+_KEYS = sorted({key for part in _SCRIPT_TYPES for key in part.__struct_fields__})
+
+
+def read_script(path: Path) -> Script:
+    """Read a script file; its name says which of the two formats it is in."""
+    try:
+        content = path.read_bytes()
+    except OSError as fault:
+        raise UsageError(
+            f"the script {path} cannot be read: {fault.strerror}. `outweigh model-server --example` prints one."
+        ) from None
+    return parse_script(content, str(path))
+
+
+def parse_script(content: bytes | str, source: str = "script.toml") -> Script:
+    """Read a script from its text; a source that ends in `.json` is JSON, anything else TOML."""
+    raw = _decode(content.encode() if isinstance(content, str) else content, source)
+    try:
+        return msgspec.convert(raw, Script)
+    except msgspec.ValidationError as fault:
+        raise UsageError(f"script {source}: {fault}.{_nearest_key(str(fault))}") from None
+
+
+def _decode(content: bytes, source: str) -> Any:
+    form, decode = ("JSON", msgspec.json.decode) if source.endswith(".json") else ("TOML", msgspec.toml.decode)
+    try:
+        return decode(content)
+    except (msgspec.DecodeError, ValueError, RecursionError) as fault:
+        raise UsageError(f"script {source} is not valid {form}: {str(fault) or 'nested too deeply'}.") from None
+
+
+def _nearest_key(message: str) -> str:
+    return "".join(f" Did you mean `{near}`?" for near in _near_keys(message))
+
+
+def _near_keys(message: str) -> Iterator[str]:
+    if found := _UNKNOWN_FIELD.search(message):
+        yield from get_close_matches(found[1], _KEYS, n=1)
+
+
+EXAMPLE_SCRIPT = """\
+# A scripted model. Every request of a conversation gets the next [[turn]]; `run` uses whichever shell tool the agent
+# offers, so that one script serves all of them.
+[[turn]]
+text = "I will write the answer down."
+run = "echo 42 >answer.txt"
+usage = { input_tokens = 1200, output_tokens = 60, cache_write_tokens = 4000 }
+
+[[turn]]
+text = "The answer is in answer.txt."
+usage = { input_tokens = 80, output_tokens = 20, cache_read_tokens = 4000 }
+
+# Another task, another conversation: the first whose `when` holds is taken.
+[[conversation]]
+name = "greeting"
+when = { contains = "greeting.txt" }
+
+# The service is busy twice, and then answers.
+[[conversation.turn]]
+error = { kind = "overloaded", times = 2 }
+run = "echo hello >greeting.txt"
+
+[[conversation.turn]]
+text = "greeting.txt is written."
+
+# An agent without tools, who takes files from what the model says (aider asks for a "file listing").
+[[conversation]]
+name = "words only"
+when = { tools = false, contains = "file listing" }
+
+[[conversation.turn]]
+text = "answer.txt\\n```\\n42\\n```\\n"
+
+# Requests without tools in a conversation that calls some: titles, summaries, looks at the quota.
+[side]
+text = "An answer"
+usage = { input_tokens = 40, output_tokens = 5 }
+"""

@@ -1,1 +1,0 @@
-"""The protocols that the scripted model speaks, one module each."""

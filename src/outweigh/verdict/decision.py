@@ -1,0 +1,104 @@
+"""What a policy answers: a decision with its gates, regressions and reasons."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Decision(StrEnum):
+    """*neutral* is evidence of no meaningful change; *inconclusive* is lack of evidence."""
+
+    IMPROVED = "improved"
+    NEUTRAL = "neutral"
+    REGRESSED = "regressed"
+    INCONCLUSIVE = "inconclusive"
+
+
+class GateState(StrEnum):
+    """A gate on an unknown is unknown, and unknown never passes."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateEvidence:
+    """What a tested gate rests on: the effect (points, or a ratio), the bounds of its tests, and their p-values."""
+
+    scale: str
+    margin: float
+    effect: float | None
+    low: float | None
+    high: float | None
+    tasks: int
+    p_values: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A named condition with the two figures it compares; a literal rule has no evidence beyond them."""
+
+    name: str
+    state: GateState
+    baseline: float | None
+    candidate: float | None
+    detail: str
+    evidence: GateEvidence | None
+
+
+class RegressionKind(StrEnum):
+    """The named reasons that alone forbid promotion."""
+
+    OBJECTIVE_DROP = "objective_drop"
+    COMPOSITE_DROP = "composite_drop"
+    MISSING_TASK = "missing_task"
+    NON_FINITE_SCORE = "non_finite_score"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regression:
+    """One hard regression, on one task."""
+
+    kind: RegressionKind
+    task_id: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequiredSample:
+    """What it would probably take to decide; None where nothing can be said."""
+
+    more_tasks: int | None
+    more_repeats: int | None
+    cost_usd: float | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sensitivity:
+    """How easily the decision would have been another one."""
+
+    missing_runs: int
+    if_missing_hurt: Decision
+    if_missing_helped: Decision
+    margins: Mapping[str, tuple[float, float]]
+    tasks_that_decide: Mapping[str, Decision]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """A decision about a candidate. `blockers` are the reasons why even an improvement would not be promoted."""
+
+    policy: str
+    decision: Decision
+    seed_wording: str
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+    gates: tuple[Gate, ...]
+    regressions: tuple[Regression, ...]
+    blockers: tuple[str, ...]
+    needs: RequiredSample | None
+    sensitivity: Sensitivity | None
+    settings: Mapping[str, object]
+    evidence_sha256: str

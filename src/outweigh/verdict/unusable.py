@@ -1,0 +1,249 @@
+"""What makes evidence unusable: reasons to decide nothing (too few tasks, unknown metrics, confounded cost), each
+with a remedy.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from outweigh.compare.arm_table import ArmTable, Column
+from outweigh.compare.comparison import Comparison
+from outweigh.compare.deltas import align_tasks, task_families
+from outweigh.stats.estimate import Unit
+from outweigh.stats.means import excludes, mean_interval
+from outweigh.stats.proportions import cliff_delta
+from outweigh.stats.sample import has_no_spread
+from outweigh.verdict.evidence_settings import (
+    GATED_METRICS,
+    JUDGE_SCORE,
+    MINIMUM_TASKS,
+    PASS_RATE,
+    UNKNOWN_TOLERANCE,
+    UNPAIRED_TOLERANCE,
+    EffectScale,
+    EvidenceSettings,
+)
+from outweigh.verdict.gate_sample import GateSample, sample_gate
+
+ORDER_TOLERANCE = 0.5
+CACHE_TOLERANCE = 0.10
+
+
+def cost_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
+    """The reason why cost must not be gated, or None when nothing speaks against it."""
+    return (
+        _provenance_differs(baseline, candidate)
+        or _order_confounded(baseline, candidate)
+        or _cache_confounded(baseline, candidate)
+    )
+
+
+def _provenance_differs(baseline: ArmTable, candidate: ArmTable) -> str | None:
+    ours, theirs = (
+        {run.cost_provenance.value for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
+    )
+    if not ours or not theirs or ours == theirs:
+        return None
+    sources = f"{' and '.join(sorted(ours))} against {' and '.join(sorted(theirs))}"
+    return f"the arms' costs come from different sources ({sources}); price both the same way"
+
+
+def _order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
+    moments = _positions(baseline, candidate)
+    if moments is None:
+        return None
+    ours, theirs = moments
+    lag = cliff_delta(theirs, ours, level=0.95, unit=Unit.RUN).point
+    if lag is None or abs(lag) <= ORDER_TOLERANCE:
+        return None
+    late, early = (candidate.name, baseline.name) if lag > 0 else (baseline.name, candidate.name)
+    return f"the runs of {late} came after those of {early}, so cost may reflect a warmed cache; interleave the arms"
+
+
+def _positions(baseline: ArmTable, candidate: ArmTable) -> tuple[Column, Column] | None:
+    """When the runs took place: by their position in the plan where all have one, else by the clock."""
+    runs = (*baseline.runs, *candidate.runs)
+    if runs and all(run.position is not None for run in runs):
+        moments = [float(run.position or 0) for run in runs]
+    elif runs and all(run.started_at is not None for run in runs):
+        moments = [run.started_at.timestamp() for run in runs if run.started_at is not None]
+    else:
+        return None
+    split = len(baseline.runs)
+    return (np.array(moments[:split]), np.array(moments[split:])) if 0 < split < len(runs) else None
+
+
+def _cache_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
+    rows = align_tasks(baseline, candidate)
+    shifts = _hit_rates(candidate)[rows[:, 1]] - _hit_rates(baseline)[rows[:, 0]]
+    shifts = shifts[~np.isnan(shifts)]
+    if len(shifts) < 2 or abs(float(shifts.mean())) <= CACHE_TOLERANCE:
+        return None
+    interval = mean_interval(shifts, level=0.99, unit=Unit.TASK).interval
+    if not (excludes(interval, 0.0) or has_no_spread(shifts, 1.0)):
+        return None
+    return (
+        f"the share of cached prompt tokens that were read, not written, differs by {100 * float(shifts.mean()):+.0f} "
+        "points between the arms, so cost reflects the state of the cache; compare with equal cache state"
+    )
+
+
+def _hit_rates(arm: ArmTable) -> Column:
+    """Per task, the part of the cache traffic that was a read; NaN where a task had none or nobody knows."""
+    read, written = arm.columns["cache_read_tokens"], arm.columns["cache_write_tokens"]
+    known = ~np.isnan(read) & ~np.isnan(written)
+    reads, both = (
+        np.bincount(arm.task_of[known], part[known], len(arm.tasks)).astype(np.float64)
+        for part in (read, read + written)
+    )
+    rates = np.full(len(arm.tasks), np.nan)
+    np.divide(reads, both, out=rates, where=both > 0)
+    return rates
+
+
+MINIMUM_FAMILIES = 5
+
+
+def sample_gates(comparison: Comparison, settings: EvidenceSettings) -> tuple[GateSample, ...]:
+    """The gates asked for, each with its deltas or with the reason why it cannot be judged."""
+    baseline, candidate = comparison.baseline_table, comparison.candidate_table
+    families = None if settings.fixed_suite else task_families(comparison.baseline_table, comparison.candidate_table)
+    gates = [
+        _checked(
+            sample_gate(GATED_METRICS[name], settings.margin(name), baseline, candidate, families), comparison, settings
+        )
+        for name in _gate_names(comparison, settings)
+    ]
+    return tuple(_with_way_out(gate, gates, comparison) for gate in gates)
+
+
+def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settings: EvidenceSettings) -> Iterator[str]:
+    """Everything that forbids a conclusion."""
+    shared, all_tasks = len(align_tasks(comparison.baseline_table, comparison.candidate_table)), len(comparison.tasks)
+    if shared < MINIMUM_TASKS:
+        yield f"{shared} tasks have counted runs in both arms; no conclusion rests on fewer than {MINIMUM_TASKS}"
+    if all_tasks - shared > UNPAIRED_TOLERANCE * all_tasks:
+        yield f"{all_tasks - shared} of {all_tasks} tasks have counted runs in one arm only; run them in both"
+    families = None if settings.fixed_suite else task_families(comparison.baseline_table, comparison.candidate_table)
+    if families is not None and len(set(families.values())) < MINIMUM_FAMILIES:
+        yield (
+            f"the tasks come from {len(set(families.values()))} families, which is too few to speak of other families; "
+            "add families, or ask about this suite only with --infer runs"
+        )
+    if families is not None and settings.planned_tasks is not None:
+        yield "a sequential verdict counts tasks, and these come in families; decide once, without --sequential"
+    for gate in gates:
+        if gate.unknown is not None:
+            yield f"gate {gate.gated.name} is unknown: {gate.unknown}"
+
+
+def watched_pass_rate(comparison: Comparison, settings: EvidenceSettings) -> GateSample:
+    """The pass rate as a gate, whether or not it was asked for: a loss of passes is never out of sight."""
+    families = None if settings.fixed_suite else task_families(comparison.baseline_table, comparison.candidate_table)
+    sample = sample_gate(
+        GATED_METRICS[PASS_RATE],
+        settings.margin(PASS_RATE),
+        comparison.baseline_table,
+        comparison.candidate_table,
+        families,
+    )
+    return _checked(sample, comparison, settings)
+
+
+def dropped_tasks(gate: GateSample, comparison: Comparison) -> tuple[str, ...]:
+    """Tasks that both arms ran and that this gate cannot compare: its metric is missing or 0 there."""
+    shared = align_tasks(comparison.baseline_table, comparison.candidate_table)
+    kept = set(gate.tasks)
+    names = (comparison.baseline_table.tasks[place] for place in shared[:, 0].tolist())
+    return tuple(name for name in names if name not in kept)
+
+
+def _gate_names(comparison: Comparison, settings: EvidenceSettings) -> tuple[str, ...]:
+    """Without a wish: all gates but those for wishes, and cost only where an arm knows any.
+
+    A candidate that hides its cost from a baseline that states its own must not escape the gate by it.
+    """
+    if settings.gates is not None:
+        return settings.gates
+    known = any(arm.known_per_task("cost_usd").sum() > 0 for arm in _tables(comparison))
+    return tuple(
+        name for name, gated in GATED_METRICS.items() if not gated.only_when_named and (name != "cost" or known)
+    )
+
+
+def _tables(comparison: Comparison) -> tuple[ArmTable, ArmTable]:
+    return comparison.baseline_table, comparison.candidate_table
+
+
+def _checked(gate: GateSample, comparison: Comparison, settings: EvidenceSettings) -> GateSample:
+    return replace(gate, unknown=_why_unknown(gate, comparison, settings))
+
+
+def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSettings) -> str | None:
+    baseline, candidate = comparison.baseline_table, comparison.candidate_table
+    lacking = _what_is_lacking(gate, comparison)
+    if lacking is not None:
+        return lacking
+    if settings.fixed_suite:
+        return _why_no_run_noise(gate)
+    if gate.gated.scale is EffectScale.RATIO and len(gate.benefits) > 1 and has_no_spread(gate.benefits, 1.0):
+        return "every task shows the very same ratio, so the data do not show how far it could be off"
+    return cost_confounded(baseline, candidate) if gate.gated.name == "cost" else None
+
+
+def _what_is_lacking(gate: GateSample, comparison: Comparison) -> str | None:
+    """Runs, or whole tasks, that do not know the metric; too many to look away from."""
+    ignorant = [arm.name for arm in _tables(comparison) if _too_unknown(arm, gate.gated.metric)]
+    if ignorant:
+        return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(ignorant)} {_unheard(gate, comparison)}"
+    shared = len(align_tasks(*_tables(comparison)))
+    if shared - len(gate.benefits) > UNPAIRED_TOLERANCE * shared:
+        metric = JUDGE_SCORE if gate.gated.name == JUDGE_SCORE else gate.gated.metric
+        return f"{shared - len(gate.benefits)} of {shared} tasks have no {metric} to compare (missing or 0)"
+    return None
+
+
+def _unheard(gate: GateSample, comparison: Comparison) -> str:
+    """What the runs do not know; of passes and judges, who could tell."""
+    if gate.gated.name == JUDGE_SCORE:
+        return (
+            "have no score of judges that may decide and have scored every run of the task; ask them with "
+            "`outweigh judge`, or see the warnings"
+        )
+    lacking = f"do not know {gate.gated.metric}"
+    if gate.gated.name != PASS_RATE:
+        return lacking
+    judged = any(arm.known_per_task("deciding_judge_score").sum() > 0 for arm in _tables(comparison))
+    by_judges = f", or go by what judges say with --gates {JUDGE_SCORE}, which asks something else"
+    return f"{lacking}; give their tasks checks{by_judges if judged else ''}"
+
+
+def _with_way_out(gate: GateSample, gates: Sequence[GateSample], comparison: Comparison) -> GateSample:
+    """Of a resource that nobody knows: the gates that can decide without it, a weaker question that is called so."""
+    known = [other.gated.name for other in gates if other.unknown is None]
+    if (
+        gate.gated.scale is not EffectScale.RATIO
+        or PASS_RATE not in known
+        or _what_is_lacking(gate, comparison) is None
+    ):
+        return gate
+    *first, last = [other.gated.name for other in gates if other.unknown is not None]
+    silent = f"{', '.join(first)} and {last}" if first else last
+    way_out = f"--gates {','.join(known)} decides without it, and says nothing about {silent}"
+    return replace(gate, unknown=f"{gate.unknown}; {way_out}")
+
+
+def _why_no_run_noise(gate: GateSample) -> str | None:
+    if gate.noise is None or not len(gate.benefits):
+        return "no task has runs in both arms"
+    if min(int(arm.counts.min()) for arm in gate.noise) < 2:
+        return "--infer runs needs at least 2 runs of every task in both arms"
+    if not max(float(arm.variances.max()) for arm in gate.noise) > 0:
+        return "no task shows any difference between its runs, so run noise cannot be estimated"
+    return None
+
+
+def _too_unknown(arm: ArmTable, metric: str) -> bool:
+    unknown = int(np.isnan(arm.columns[metric]).sum())
+    return not len(arm.runs) or unknown > UNKNOWN_TOLERANCE * len(arm.runs)

@@ -1,0 +1,97 @@
+"""Who may read the pages, and the security headers of every response.
+
+Without a token only requests for a loopback host name are answered, which stops DNS rebinding; with one, the token
+comes once in the address and then in a cookie.
+"""
+
+from hmac import compare_digest
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+VIEWER_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+SECURITY_HEADERS = {
+    "Content-Security-Policy": VIEWER_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+TOKEN_COOKIE = "outweigh_token"
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class AccessMiddleware:
+    """Answers only readers it knows.
+
+    Without a token, only requests for a loopback name are answered: another name that leads here belongs to a page
+    that wants to read what is not its own. With one, it comes once in the address and from then on in a cookie.
+    """
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, lead on, or let in; every answer carries the headers."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SECURITY_HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        answer = self._refusal(scope)
+        await (answer or self._app)(scope, receive, send_guarded)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        if scope["method"] not in ("GET", "HEAD"):
+            return PlainTextResponse("The viewer only shows.\n", status_code=405, headers={"Allow": "GET, HEAD"})
+        headers = Headers(scope=scope)
+        if self._token is None:
+            known = _host_name(headers.get("host", "")) in LOOPBACK_HOSTS
+            return None if known else PlainTextResponse("This viewer answers to localhost only.\n", status_code=421)
+        return self._without_token(scope, headers, self._token)
+
+    def _without_token(self, scope: Scope, headers: Headers, token: str) -> Response | None:
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if any(_tokens_match(value, token) for name, value in query if name == "token"):
+            rest = urlencode([pair for pair in query if pair[0] != "token"])
+            target = "/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else "")
+            answer = RedirectResponse(target, status_code=303)
+            answer.set_cookie(TOKEN_COOKIE, token, httponly=True, samesite="lax", path="/")
+            return answer
+        if _tokens_match(_token_cookie(headers.get("cookie", "")), token):
+            return None
+        return PlainTextResponse("Open the address that `outweigh view` printed; it has a token.\n", status_code=401)
+
+
+def _tokens_match(given: str, token: str) -> bool:
+    return compare_digest(given.encode(), token.encode())
+
+
+def _token_cookie(header: str) -> str:
+    try:
+        found = SimpleCookie(header).get(TOKEN_COOKIE)
+    except CookieError:
+        return ""
+    return "" if found is None else found.value
+
+
+def _host_name(header: str) -> str:
+    """The name without its port; an IPv6 address stands in brackets."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.partition(":")[0].lower()

@@ -1,0 +1,169 @@
+"""The viewer as a Starlette application: its routes, and the server that runs it on a socket until Ctrl-C."""
+
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from importlib.resources import files
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from outweigh.errors import OutweighError, UsageError
+from outweigh.report.svg.elements import CHART_STYLE
+from outweigh.web.access import AccessMiddleware
+from outweigh.web.catalogue import StoreCatalogue, ViewedStore
+from outweigh.web.markup import Html
+from outweigh.web.pages.diff_page import diff_page
+from outweigh.web.pages.experiment_pages import experiment_page, experiments_page, progress_state, progress_texts
+from outweigh.web.pages.layout import error_page
+from outweigh.web.pages.run_page import run_page, text_page
+from outweigh.web.pages.runs_page import runs_page
+from outweigh.web.pages.step_view import find_text
+from outweigh.web.run_listing import RunFilter
+from outweigh.web.run_row import RunRow
+
+
+def bind_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens there, before anything is promised to anybody."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with ExitStack() as held:
+            listener = held.enter_context(socket.socket(family, kind, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            held.pop_all()
+    except OSError as fault:
+        raise UsageError(
+            f"{host}:{port} cannot be listened on: {fault.strerror}. Name another --port or --host."
+        ) from fault
+    return listener
+
+
+def serve(app: Starlette, listener: socket.socket, ready: Callable[[], None]) -> None:
+    """Answer until Ctrl-C; `ready` is called when a request would be answered."""
+    settings = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=1, lifespan="off"
+    )
+    listener.listen(settings.backlog)
+    ready()
+    uvicorn.Server(settings).run(sockets=[listener])
+
+
+_STATIC_FILES = {"viewer.css": "text/css", "charts.css": "text/css", "viewer.js": "text/javascript"}
+_MAX_DIGITS = 9
+"""Numbers in addresses have at most so many digits."""
+
+StorePage = Callable[[Request, ViewedStore], Html]
+
+
+def make_viewer(catalogue: StoreCatalogue, token: str | None = None) -> Starlette:
+    """The application. It reads stores and writes nothing; a large page holds up no other."""
+
+    def shelf_route(path: str, make: StorePage) -> Route:
+        def answer(request: Request) -> Response:
+            return HTMLResponse(make(request, _find_store(catalogue, request)))
+
+        return Route(f"/e/{{key}}{path}", answer, methods=["GET"])
+
+    def experiments(_: Request) -> Response:
+        return HTMLResponse(experiments_page(catalogue.shelves()))
+
+    def live(request: Request) -> Response:
+        shelf = _find_store(catalogue, request)
+        shelf.index.refresh()
+        return Response(msgspec.json.encode(progress_texts(progress_state(shelf))), media_type="application/json")
+
+    return Starlette(
+        routes=[
+            Route("/", experiments, methods=["GET"]),
+            shelf_route("", lambda request, shelf: experiment_page(shelf, _page_number(request))),
+            shelf_route("/runs", _runs),
+            shelf_route(
+                "/run", lambda request, shelf: run_page(shelf, _find_row(request, shelf), _page_number(request))
+            ),
+            shelf_route("/text", _text),
+            shelf_route("/diff", _diff),
+            Route("/e/{key}/live", live, methods=["GET"]),
+            Route("/static/{name}", _static, methods=["GET"]),
+        ],
+        middleware=[Middleware(AccessMiddleware, token=token)],
+        exception_handlers={HTTPException: _http_error, OutweighError: _outweigh_error},
+    )
+
+
+def _runs(request: Request, shelf: ViewedStore) -> Html:
+    asked = request.query_params
+    wanted = RunFilter(
+        words=asked.get("q", ""),
+        arm=asked.get("arm", ""),
+        task=asked.get("task", ""),
+        status=asked.get("status", ""),
+        outcome=asked.get("outcome", ""),
+        sort=asked.get("sort", ""),
+        falling=asked.get("falling") == "1",
+    )
+    return runs_page(shelf, wanted, _page_number(request))
+
+
+def _text(request: Request, shelf: ViewedStore) -> Html:
+    row, name = _find_row(request, shelf), request.query_params.get("text", "")
+    words = find_text(shelf.side(row), name)
+    if words is None:
+        raise HTTPException(404, "This run has no such text.")
+    return text_page(shelf, row, name, words, _page_number(request))
+
+
+def _diff(request: Request, shelf: ViewedStore) -> Html:
+    a, b = _find_row(request, shelf, "a", "a_attempt"), _find_row(request, shelf, "b", "b_attempt")
+    return diff_page(shelf, a, b, _page_number(request) if "page" in request.query_params else None)
+
+
+def _find_store(catalogue: StoreCatalogue, request: Request) -> ViewedStore:
+    shelf = catalogue.shelf(request.path_params["key"])
+    if shelf is None:
+        raise HTTPException(404, "There is no such experiment here.")
+    return shelf
+
+
+def _find_row(request: Request, shelf: ViewedStore, name: str = "run", attempt: str = "attempt") -> RunRow:
+    run_id, number = request.query_params.get(name, ""), _parse_number(request.query_params.get(attempt, ""))
+    row = shelf.index.row(run_id, number)
+    if row is None:
+        shelf.index.refresh()
+        row = shelf.index.row(run_id, number)
+    if row is None:
+        raise HTTPException(404, "There is no such run in this store.")
+    return row
+
+
+def _page_number(request: Request) -> int:
+    return max(1, _parse_number(request.query_params.get("page", "")) or 1)
+
+
+def _parse_number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS else None
+
+
+def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _STATIC_FILES:
+        raise HTTPException(404, "There is no such file.")
+    chart_style = CHART_STYLE.encode() if name == "charts.css" else None
+    content = chart_style or (files("outweigh.web") / "static" / name).read_bytes()
+    return Response(content, media_type=_STATIC_FILES[name], headers={"Cache-Control": "no-cache"})
+
+
+def _http_error(_: Request, fault: Exception) -> Response:
+    status = fault.status_code if isinstance(fault, HTTPException) else 500
+    words = fault.detail if isinstance(fault, HTTPException) else str(fault)
+    return HTMLResponse(error_page("Not found" if status == 404 else "Refused", words), status_code=status)
+
+
+def _outweigh_error(_: Request, fault: Exception) -> Response:
+    return HTMLResponse(error_page("This cannot be shown", str(fault)), status_code=500)

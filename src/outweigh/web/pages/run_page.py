@@ -1,0 +1,271 @@
+"""The page of one run: outcome, checks before and after, judgments, patch, steps; and the page of one long text of
+it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from outweigh.model.judgment import CriterionScore, Judgment
+from outweigh.model.preflight_result import Preflight
+from outweigh.model.run_record import ObservedSetup, RunRecord
+from outweigh.report.formatting import UNKNOWN, format_count, format_dollars, format_score, format_seconds
+from outweigh.report.run_diff import ComparedRun
+from outweigh.report.run_steps import ShownStep
+from outweigh.score.judge_scores import judgment_score
+from outweigh.web.catalogue import ViewedStore
+from outweigh.web.markup import Child, Html, build_url, element, escape_lines, join_markup
+from outweigh.web.pages.layout import (
+    PageAddress,
+    badge,
+    diff_url,
+    note_section,
+    page_links,
+    render_page,
+    render_table,
+    run_link,
+    run_query,
+    runs_link,
+    store_link,
+    store_path,
+    table_row,
+)
+from outweigh.web.pages.step_view import PATCH_TEXT, TextAddress, render_step
+from outweigh.web.patch_view import MAX_PATCH_LINES, render_patch
+from outweigh.web.run_row import RunRow
+
+PREFLIGHT_FILE = "preflight.json"
+
+
+def preflight_checks(folder: Path, run: RunRecord) -> Mapping[str, bool | None]:
+    """Outcomes of the untouched workspace by check; empty where it was not tried, or the task was another one then."""
+    try:
+        kept = msgspec.json.decode((folder / PREFLIGHT_FILE).read_bytes(), type=Preflight)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+    for task in kept.tasks:
+        if task.task_id == run.trial.task_id and task.task_checksum == run.task_checksum:
+            return {check.name: check.passed for check in task.untouched or ()}
+    return {}
+
+
+CHARACTERS_PER_PAGE = 100_000
+"""How much of it a page shows."""
+
+
+def text_page(shelf: ViewedStore, each: RunRow, name: str, words: str, number: int) -> Html:
+    """A stretch of the text as it is."""
+    last = max(1, -(-len(words) // CHARACTERS_PER_PAGE))
+    number = min(number, last)
+    around = page_links(number, last, PageAddress(f"{store_path(shelf)}/text", run_query(each) | {"text": name}))
+    shown = words[(number - 1) * CHARACTERS_PER_PAGE : number * CHARACTERS_PER_PAGE]
+    return render_page(
+        f"Text {name}",
+        (store_link(shelf), runs_link(shelf), run_link(shelf, each)),
+        element("p", f"{len(words):,} characters", class_="quiet"),
+        around,
+        element("pre", escape_lines(shown), class_="words", tabindex="0"),
+        around,
+    )
+
+
+STEPS_PER_PAGE = 50
+"""How many steps a page shows."""
+
+MAX_RELATED_RUNS = 20
+
+
+def run_page(shelf: ViewedStore, each: RunRow, number: int) -> Html:
+    """The whole run, its steps by pages."""
+    side = shelf.side(each)
+    run = side.record
+    return render_page(
+        each.run_id,
+        (store_link(shelf), runs_link(shelf)),
+        _facts(run, each),
+        element("p", run.status_detail) if run.status_detail else None,
+        _related_runs(shelf, each),
+        note_section("Warnings", (*run.warnings, *side.warnings)),
+        *_checks(run, preflight_checks(shelf.index.folder, run)),
+        *_judgments(shelf.index.judgments(each.run_id)),
+        *_patch(side, text_url_of(shelf, each)),
+        *_steps(shelf, each, side, number),
+        *_observed_setup(run.loaded),
+        *_tokens(run),
+        *_provenance(run),
+    )
+
+
+def text_url_of(shelf: ViewedStore, each: RunRow) -> TextAddress:
+    """Where the long texts of a run are."""
+    return lambda name: build_url(f"{store_path(shelf)}/text", run_query(each) | {"text": name})
+
+
+def _facts(run: RunRecord, each: RunRow) -> Html:
+    facts: list[tuple[str, Child]] = [
+        ("outcome", badge(each.outcome)),
+        ("status", run.status.value),
+        ("arm", each.arm),
+        ("task", each.task_id),
+        ("repeat", str(each.repeat)),
+        (
+            "cost",
+            f"{format_dollars(run.cost.usd)} ({run.cost.provenance.value})" if run.cost.usd is not None else UNKNOWN,
+        ),
+        ("time", format_seconds(run.duration_seconds)),
+        ("tokens", format_count(each.tokens)),
+        ("steps", format_count(run.step_count)),
+        ("agent", " ".join(filter(None, (run.agent.name, run.agent.version, run.agent.model))) or UNKNOWN),
+    ]
+    cells = join_markup(element("div", element("dt", name), element("dd", value)) for name, value in facts)
+    return element("dl", cells, class_="facts")
+
+
+def _related_runs(shelf: ViewedStore, each: RunRow) -> Html | None:
+    """Runs of the same task and repeat in other arms; the others of its own arm where there is none."""
+    with shelf.index.lock:
+        same_task = [other for other in shelf.index.rows if other.task_id == each.task_id and other is not each]
+    twins = [other for other in same_task if other.repeat == each.repeat and other.arm != each.arm] or same_task
+    if not twins:
+        return None
+    links = (element("li", _related_run(shelf, each, other)) for other in twins[:MAX_RELATED_RUNS])
+    return element(
+        "section", element("h2", "Side by side with"), element("ul", *links, class_="twins"), aria_label="Other runs"
+    )
+
+
+def _related_run(shelf: ViewedStore, each: RunRow, other: RunRow) -> Html:
+    words = f"{other.arm}, repeat {other.repeat}" + (f", attempt {other.attempt}" if other.attempt > 1 else "")
+    return join_markup((element("a", words, href=diff_url(shelf, each, other)), " ", badge(other.outcome)))
+
+
+def _checks(run: RunRecord, before: Mapping[str, bool | None]) -> Iterator[Child]:
+    yield element("h2", "Checks")
+    if run.checks is None:
+        yield element("p", "The checks were not evaluated.")
+    elif not run.checks:
+        yield element("p", "The task has none.")
+    else:
+        words = {True: "passed", False: "failed", None: UNKNOWN}
+        rows = (
+            table_row(
+                check.name,
+                badge(words[before[check.name]]) if check.name in before else "",
+                badge(words[check.passed]),
+                "required" if check.required else "optional",
+                "" if check.cases_total is None else f"{check.cases_passed} of {check.cases_total}",
+                check.detail or "",
+            )
+            for check in run.checks
+        )
+        yield render_table("Checks", ("", "before", "after", "kind", "cases", "detail"), rows, data_wrap="yes")
+
+
+def _judgments(judgments: Sequence[Judgment]) -> Iterator[Child]:
+    if judgments:
+        yield element("h2", "Judgments")
+    for judgment in judgments:
+        who = " ".join(filter(None, (judgment.judge.name, judgment.judge.model)))
+        said = judgment.invalid_reason or format_score(judgment_score(judgment).value)
+        yield element("h3", f"{who}, pass {judgment.pass_index}: {said}")
+        if judgment.criteria:
+            rows = criterion_rows(judgment.criteria)
+            yield render_table(f"Judgment by {who}", ("", "score", "weight", "evidence"), rows, data_wrap="yes")
+        yield note_section("What the judge was warned about", judgment.warnings)
+
+
+def criterion_rows(criteria: Iterable[CriterionScore]) -> Iterator[Html]:
+    """Criteria, each with its items."""
+    for criterion in criteria:
+        given = "does not apply" if criterion.score is None else format_score(criterion.score)
+        yield table_row(criterion.criterion, given, f"{criterion.weight:g}", criterion.evidence or "")
+        for item in criterion.items:
+            points = "does not apply" if item.points is None else f"{item.points:g} of {item.most_points:g}"
+            yield table_row(f"– {item.item}", points, "", item.evidence or "")
+
+
+def _patch(side: ComparedRun, whole: TextAddress) -> Iterator[Child]:
+    yield element("h2", "Patch")
+    if side.patch is None:
+        yield element("p", "No patch was kept.")
+    elif not side.patch:
+        yield element("p", "Nothing was changed.")
+    else:
+        lines = side.patch.removesuffix("\n").split("\n")
+        yield render_patch(lines)
+        more = f"All {len(lines):,} lines" if len(lines) > MAX_PATCH_LINES else "As plain text"
+        yield element("a", more, href=whole(PATCH_TEXT), class_="more")
+
+
+def _steps(shelf: ViewedStore, each: RunRow, side: ComparedRun, number: int) -> Iterator[Child]:
+    yield element("h2", "Steps", id="steps")
+    if not side.steps:
+        yield element("p", "No step was kept.")
+        return
+    last = -(-len(side.steps) // STEPS_PER_PAGE)
+    number = min(number, last)
+    shown = side.steps[(number - 1) * STEPS_PER_PAGE : number * STEPS_PER_PAGE]
+    whole = text_url_of(shelf, each)
+    around = page_links(number, last, PageAddress(f"{store_path(shelf)}/run", run_query(each)))
+    yield around
+    yield element("ol", *(_step(step, whole) for step in shown), class_="steps")
+    yield around
+
+
+def _step(step: ShownStep, whole: TextAddress) -> Html:
+    name, kind = f"step-{step.number}", f"step {step.source}"
+    return element("li", render_step(step, f"#{name}", whole), id=name, class_=kind, data_entry=True)
+
+
+def step_url(shelf: ViewedStore, each: RunRow, place: int, number: int) -> str:
+    """Where a step is shown: the page that its place among the steps falls on, and its number there."""
+    page_number = place // STEPS_PER_PAGE + 1
+    at = PageAddress(f"{store_path(shelf)}/run", run_query(each))
+    return f"{at(page_number)}#step-{number}"
+
+
+def _observed_setup(loaded: ObservedSetup | None) -> Iterator[Child]:
+    if loaded is None:
+        return
+    yield element("h2", "What was loaded")
+    servers = None if loaded.mcp_servers is None else [f"{each.name} ({each.state})" for each in loaded.mcp_servers]
+    kinds: tuple[tuple[str, Sequence[str] | None], ...] = (
+        ("skills", loaded.skills),
+        ("skills used", loaded.skills_used),
+        ("tool servers", servers),
+        ("tools", loaded.tools),
+        ("memory files", loaded.memory_files),
+        ("seen by", loaded.seen_by),
+    )
+    rows = (table_row(name, UNKNOWN if found is None else ", ".join(found) or "none") for name, found in kinds)
+    yield render_table("What was loaded", ("", "seen"), rows, data_wrap="yes")
+
+
+def _tokens(run: RunRecord) -> Iterator[Child]:
+    yield element("h2", "Tokens")
+    usage = run.usage
+    kinds = (
+        ("input", usage.input_tokens),
+        ("output", usage.output_tokens),
+        ("read from the cache", usage.cache_read_tokens),
+        ("written to the cache", usage.cache_write_tokens),
+    )
+    yield render_table("Tokens", ("", "tokens"), (table_row(name, format_count(tokens)) for name, tokens in kinds))
+    if run.components:
+        rows = (
+            table_row(each.component.value, format_count(each.input_tokens), format_count(each.output_tokens))
+            for each in run.components
+        )
+        yield render_table("Tokens by component", ("", "input", "output"), rows)
+
+
+def _provenance(run: RunRecord) -> Iterator[Child]:
+    kept = (("arm's fingerprint", run.arm_fingerprint), ("task's checksum", run.task_checksum))
+    rows = [table_row(name, value or UNKNOWN) for name, value in (*kept, *run.artifacts.items())]
+    started = UNKNOWN if run.started_at is None else run.started_at.isoformat()
+    yield element(
+        "details",
+        element("summary", "Where this comes from"),
+        render_table("Provenance", ("", "value"), [table_row("started", started), *rows], data_wrap="yes"),
+    )

@@ -1,0 +1,109 @@
+"""The list of a store's runs: filter form, sortable table, page links."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from outweigh.report.formatting import format_count, format_dollars, format_seconds
+from outweigh.web.catalogue import ViewedStore
+from outweigh.web.markup import Child, Html, element, join_markup, link
+from outweigh.web.pages.layout import (
+    PageAddress,
+    badge,
+    page_links,
+    render_page,
+    render_table,
+    run_link,
+    store_link,
+    store_path,
+    table_row,
+)
+from outweigh.web.run_listing import RUNS_PER_PAGE, RunFilter
+from outweigh.web.run_row import RunRow
+from outweigh.web.store_summary import StoreSummary
+
+_COLUMNS = (
+    ("run", "run"),
+    ("arm", "arm"),
+    ("outcome", "outcome"),
+    ("status", "status"),
+    ("cost", "cost"),
+    ("time", "time"),
+    ("tokens", "tokens"),
+)
+MAX_CHOICES = 300
+"""A list to choose from that is longer helps nobody; the search does."""
+
+
+def runs_page(shelf: ViewedStore, wanted: RunFilter, number: int) -> Html:
+    """A form, how many there are, a page of them."""
+    shelf.index.refresh()
+    found = len(shelf.listing.view(wanted))
+    last = max(1, -(-found // RUNS_PER_PAGE))
+    number = min(number, last)
+    rows = [_row(shelf, each) for each in shelf.listing.page(wanted, number)]
+    path = f"{store_path(shelf)}/runs"
+    total = len(shelf.index.rows)
+    told = f"{format_count(found)} of {format_count(total)} runs" if found != total else f"{format_count(total)} runs"
+    listed = render_table("Runs", [_head(path, wanted, *column) for column in _COLUMNS], rows)
+    return render_page(
+        "Runs",
+        (store_link(shelf),),
+        _form(path, wanted, shelf.summary.now()),
+        element("p", told, role="status"),
+        listed if rows else element("p", "No run is like that. ", link("Show all", path)),
+        page_links(number, last, PageAddress(path, wanted.query())),
+    )
+
+
+def _row(shelf: ViewedStore, each: RunRow) -> Html:
+    return table_row(
+        run_link(shelf, each),
+        each.arm,
+        badge(each.outcome),
+        each.status,
+        format_dollars(each.cost_usd),
+        format_seconds(each.duration_seconds),
+        format_count(each.tokens),
+        entry=True,
+    )
+
+
+def _head(path: str, wanted: RunFilter, key: str, words: str) -> Child:
+    chosen = wanted.sort == key
+    falling = chosen and not wanted.falling
+    mark = ("▾" if wanted.falling else "▴") if chosen else None
+    return link(f"{words} {mark}" if mark else words, path, replace(wanted, sort=key, falling=falling).query())
+
+
+def _form(path: str, wanted: RunFilter, summary: StoreSummary) -> Html:
+    search = element(
+        "label",
+        "Search",
+        element("input", type="search", name="q", value=wanted.words, data_search=True, autocomplete="off"),
+    )
+    return element(
+        "form",
+        search,
+        _select("task", wanted.task, summary.tasks),
+        _select("arm", wanted.arm, summary.arms),
+        _select("outcome", wanted.outcome, ("passed", "failed", "unknown")),
+        _select("status", wanted.status, summary.statuses),
+        _hidden("sort", wanted.sort),
+        _hidden("falling", "1" if wanted.falling else ""),
+        element("button", "Show"),
+        action=path,
+        method="get",
+        class_="filter",
+        role="search",
+    )
+
+
+def _select(name: str, chosen: str, choices: Collection[str]) -> Html:
+    if len(choices) > MAX_CHOICES:
+        return element("label", name, element("input", name=name, value=chosen, autocomplete="off"))
+    options = join_markup(element("option", each, value=each, selected=each == chosen) for each in sorted(choices))
+    return element("label", name, element("select", element("option", "any", value=""), options, name=name))
+
+
+def _hidden(name: str, value: str) -> Html | None:
+    return element("input", type="hidden", name=name, value=value) if value else None

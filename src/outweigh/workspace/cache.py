@@ -1,0 +1,261 @@
+"""Workspaces, prepared once per task and laid out per trial: as an overlay mount where possible, else as a copy.
+
+A workspace is fetched from a folder, an archive or a git commit, and committed without its history, which could
+hold the solution.
+"""
+
+import os
+import shutil
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from tempfile import mkdtemp
+from threading import Lock
+from time import monotonic, sleep
+
+from outweigh.errors import UsageError
+from outweigh.model.task import FolderSource, GitSource, TarballSource, Task
+from outweigh.ports.sandboxes import SandboxError
+from outweigh.process import run_process
+from outweigh.workspace.git import RAW_ATTRIBUTES, GitError, git, repository_environment, tree_files
+from outweigh.workspace.overlay_mount import overlay_mounted, overlay_mounts_below, unmount
+from outweigh.workspace.trash import remove_tree
+
+
+def unpack_archive(source: Path, target: Path) -> None:
+    """Unpack below `target`; TarError when the archive is broken or reaches out."""
+    with tarfile.open(source) as archive:
+        target.mkdir()
+        if hasattr(tarfile, "data_filter"):
+            archive.extractall(target, filter="data")
+        else:
+            # Members are looked at one by one as they are unpacked, so links from earlier ones are already there.
+            archive.extractall(target, members=checked_members(archive, target))
+
+
+def checked_members(archive: tarfile.TarFile, target: Path) -> Iterator[tarfile.TarInfo]:
+    """The members, each with plain modes and our own ownership; one that reaches out ends it."""
+    for member in archive:
+        destination = target / member.name.lstrip("/")
+        if destination == target:
+            continue
+        if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
+            raise tarfile.TarError(f"{member.name!r} is a device or a pipe")
+        if not _stays_inside(destination.parent, target) or ".." in PurePosixPath(member.name).parts:
+            raise tarfile.TarError(f"{member.name!r} would be outside")
+        if not member.issym() and not _stays_inside(destination, target):
+            raise tarfile.TarError(f"{member.name!r} would be written through a link that leads outside")
+        if member.issym() and not _stays_inside(destination.parent / member.linkname, target):
+            raise tarfile.TarError(f"{member.name!r} is a link that leads outside")
+        if member.islnk() and not _stays_inside(target / member.linkname, target):
+            raise tarfile.TarError(f"{member.name!r} is a link that leads outside")
+        member.name = str(destination.relative_to(target))
+        member.mode = (member.mode & 0o755) | 0o600 | (0o100 if member.isdir() else 0)
+        member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
+        yield member
+
+
+def _stays_inside(path: Path, target: Path) -> bool:
+    return path.resolve().is_relative_to(target.resolve())
+
+
+def fetch_source(task: Task, target: Path) -> None:
+    """Fill a new folder with what the task starts from, without any history: it could hold the solution."""
+    source = task.workspace
+    try:
+        if isinstance(source, FolderSource):
+            _copy_folder(task, Path(source.path), target, frozenset(source.without))
+        elif isinstance(source, GitSource):
+            _check_out(task, source, target)
+        elif isinstance(source, TarballSource):
+            _unpack_tarball(task, Path(source.path), target)
+        else:
+            target.mkdir()
+    except (OSError, shutil.Error) as fault:
+        raise UsageError(f"the workspace of task {task.id!r} cannot be prepared: {fault}.") from fault
+
+
+def _copy_folder(task: Task, source: Path, target: Path, without: frozenset[str]) -> None:
+    if not source.is_dir():
+        raise UsageError(f"the workspace of task {task.id!r} is the folder {source}, which does not exist; create it.")
+    top = str(source)
+    shutil.copytree(source, target, symlinks=True, ignore=lambda folder, _: without if folder == top else frozenset())
+    _remove_history(target)
+
+
+def _unpack_tarball(task: Task, source: Path, target: Path) -> None:
+    try:
+        unpack_archive(source, target)
+    except (tarfile.TarError, EOFError) as fault:
+        raise UsageError(f"the workspace of task {task.id!r}: {source} cannot be unpacked: {fault}.") from fault
+    _remove_history(target)
+
+
+def _check_out(task: Task, source: GitSource, target: Path) -> None:
+    target.mkdir()
+    try:
+        git("init", "--quiet", "--template=", folder=target)
+        found = _fetch_shallow(source, target) or _fetch_all(source, target)
+        git("checkout", "--quiet", "--detach", found, folder=target)
+    except GitError as fault:
+        raise UsageError(
+            f"the workspace of task {task.id!r} is commit {source.commit!r} of {source.repository}, which git cannot "
+            f"bring: {fault}. Check the address, the commit and your access to it."
+        ) from fault
+    _remove_history(target)
+
+
+def _fetch_shallow(source: GitSource, folder: Path) -> str | None:
+    """One commit without its past; some servers do not give one that is no branch or tag."""
+    try:
+        git("fetch", "--quiet", "--depth=1", "--no-tags", "--end-of-options", *_fetch_arguments(source), folder=folder)
+        return "FETCH_HEAD"
+    except GitError:
+        return None
+
+
+def _fetch_all(source: GitSource, folder: Path) -> str:
+    everything = "+refs/*:refs/fetched/*"
+    git("fetch", "--quiet", "--no-tags", "--end-of-options", source.repository, everything, folder=folder)
+    commit = f"{source.commit}^{{commit}}"
+    return git("rev-parse", "--verify", "--quiet", "--end-of-options", commit, folder=folder).decode().strip()
+
+
+def _fetch_arguments(source: GitSource) -> tuple[str, str]:
+    return source.repository, source.commit
+
+
+def _remove_history(folder: Path) -> None:
+    own = folder / ".git"
+    if own.is_dir() and not own.is_symlink():
+        shutil.rmtree(own)
+    else:
+        own.unlink(missing_ok=True)
+
+
+# Usual file systems count in the kernel's ticks of up to ten milliseconds, the coarsest in steps of two seconds.
+_LONGEST_SECONDS = 10.0
+_PAUSE_SECONDS = 0.001
+
+
+def wait_for_mtime_step(tree: Path) -> None:
+    """Wait until every change to the tree from now on gives a file a time that no file of it has."""
+    newest = max((status.st_ctime_ns for _, status in tree_files(tree)), default=0)
+    probe = tree.with_name(f"{tree.name}.clock")
+    deadline = monotonic() + _LONGEST_SECONDS
+    try:
+        while _touch(probe) <= newest:
+            if monotonic() > deadline:  # somebody set the clock back; made once more, the tree has times of the new one
+                raise SandboxError(f"the clock of the file system of {tree} is behind the files that were made there.")
+            sleep(_PAUSE_SECONDS)
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def _touch(probe: Path) -> int:
+    probe.touch()
+    return probe.stat().st_ctime_ns
+
+
+# What tools leave behind by themselves is no work of an agent; it does not belong in a patch.
+_IGNORED_LEFTOVERS = "__pycache__/\n*.pyc\n.pytest_cache/\n.mypy_cache/\n.ruff_cache/\nnode_modules/\n"
+_BUILDING_PREFIX = "building-"
+
+
+class WorkspaceCache:
+    """Keeps one pristine tree per task below `cache`: a git repository with a single commit of everything."""
+
+    def __init__(self, cache: Path, *, overlays: bool = True, remove: Callable[[Path], None] = remove_tree) -> None:
+        self._cache = cache.absolute()
+        self._overlays = overlays
+        self._remove = remove
+        self._preparing = Lock()
+
+    def prepare(self, task: Task) -> Path:
+        """The pristine workspace of a task, made on first use and never changed."""
+        pristine = self._cache / sha256(task.checksum.encode()).hexdigest()[:32]
+        with self._preparing:
+            if not pristine.exists():
+                self._make(task, pristine)
+        return pristine
+
+    @contextmanager
+    def lay(self, pristine: Path, target: Path) -> Iterator[Path]:
+        """A private, writable layout of it at `target`, which must not exist yet."""
+        try:
+            target.mkdir(parents=True)
+        except OSError as fault:
+            raise SandboxError(f"no workspace can be laid out at {target}: {fault.strerror}.") from fault
+        layout = overlay_mounted(pristine, target, self._remove) if self._overlays else nullcontext(enter_result=False)
+        with self._removed_at_last(target), layout as is_mounted:
+            if not is_mounted:
+                _copy_tree(pristine, target)
+            yield target
+
+    @contextmanager
+    def _removed_at_last(self, folder: Path) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            self._remove(folder)
+
+    def sweep(self, folder: Path) -> list[str]:
+        """Unmount and remove everything in a folder that only held layouts of a killed engine; says what it found."""
+        for mount in overlay_mounts_below(folder):
+            unmount(mount)
+        left = [*(folder.iterdir() if folder.is_dir() else ()), *self._cache.glob(f"{_BUILDING_PREFIX}*")]
+        for path in left:
+            remove_tree(path)
+        return sorted(str(path) for path in left)
+
+    def _make(self, task: Task, pristine: Path) -> None:
+        self._cache.mkdir(parents=True, exist_ok=True)
+        building = Path(mkdtemp(prefix=_BUILDING_PREFIX, dir=self._cache))
+        try:
+            fetch_source(task, building / "tree")
+            _commit(building / "tree")
+            wait_for_mtime_step(building / "tree")
+            _publish(building / "tree", pristine)
+        except GitError as fault:
+            raise UsageError(f"the workspace of task {task.id!r} cannot be committed by git: {fault}.") from fault
+        finally:
+            remove_tree(building)
+
+
+def _publish(made: Path, pristine: Path) -> None:
+    try:
+        made.rename(pristine)
+    except OSError:
+        if not pristine.exists():  # otherwise another engine that shares the cache was faster
+            raise
+
+
+def _commit(tree: Path) -> None:
+    git("init", "--quiet", "--template=", folder=tree)
+    own = tree / ".git"
+    (own / "info").mkdir(exist_ok=True)
+    (own / "info" / "exclude").write_text(_IGNORED_LEFTOVERS)
+    attributes = own / "info" / "attributes"
+    attributes.write_text(RAW_ATTRIBUTES)
+    names = b"".join(path + b"\0" for path, _ in sorted(tree_files(tree), key=lambda item: item[0]))
+    # By name and not by `add`, so that neither ignore rules nor nested repositories leave anything out.
+    git(
+        "update-index",
+        "-z",
+        "--add",
+        "--stdin",
+        folder=tree,
+        stdin=names,
+        environment=repository_environment(own, tree),
+    )
+    git("commit", "--quiet", "--allow-empty", "--no-verify", "--message=Base", folder=tree)
+    attributes.unlink()
+
+
+def _copy_tree(pristine: Path, target: Path) -> None:
+    done = run_process(["cp", "-a", "--", f"{pristine}/.", str(target)])
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()
+        raise SandboxError(f"the workspace could not be copied to {target}: {said}.")

@@ -1,0 +1,85 @@
+"""Overlay mounts: a tree of any size laid out in a few milliseconds, with all changes in a folder beside it."""
+
+import ctypes
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+from outweigh.workspace.trash import remove_tree
+
+_MNT_DETACH = 2
+_MS_NODEV, _MS_NOSUID = 4, 2
+# For root; then for a process that is root only in its own user namespace. Nothing here must survive a power cut.
+_MOUNT_OPTIONS = ("redirect_dir=on,volatile", "userxattr")
+# These separate options and layers; a path with one of them is copied instead.
+_SPECIAL = ",:\\"
+# The kernel writes a blank in a path as \\040.
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+
+
+@contextmanager
+def overlay_mounted(lower: Path, target: Path, remove: Callable[[Path], None] = remove_tree) -> Iterator[bool]:
+    """Lay `lower` under the folder `target`; says False, and does nothing, where overlays do not work."""
+    layers = layers_folder(target)
+    with suppress(OSError):
+        for folder in (layers, layers / "upper", layers / "work"):
+            folder.mkdir()
+    try:
+        done = any(_mount(lower, layers, target, way) for way in _MOUNT_OPTIONS)
+        try:
+            yield done
+        finally:
+            if done:
+                unmount(target)
+    finally:
+        remove(layers)
+
+
+def layers_folder(target: Path) -> Path:
+    """The folder beside a mount that holds what was changed in it."""
+    return target.with_name(f"{target.name}.layers")
+
+
+def unmount(target: Path) -> None:
+    """Take the mount away at once, whoever still looks at it."""
+    with suppress(OSError):
+        _call("umount2", os.fsencode(target), _MNT_DETACH)
+
+
+def overlay_mounts_below(folder: Path) -> list[Path]:
+    """Overlay mounts in a folder, deepest first."""
+    found = []
+    root = folder.resolve()
+    with suppress(OSError):
+        for line in Path("/proc/self/mountinfo").read_bytes().splitlines():
+            before, _, after = line.partition(b" - ")
+            place = Path(os.fsdecode(_ESCAPED.sub(lambda code: bytes([int(code[1], 8)]), before.split()[4])))
+            if after.startswith(b"overlay ") and root in place.parents:
+                found.append(place)
+    return sorted(found, key=lambda path: len(path.parts), reverse=True)
+
+
+def _mount(lower: Path, layers: Path, target: Path, way: str) -> bool:
+    if any(character in str(path) for path in (lower, layers) for character in _SPECIAL):
+        return False
+    options = f"lowerdir={lower},upperdir={layers / 'upper'},workdir={layers / 'work'},{way}"
+    try:
+        _call("mount", b"overlay", os.fsencode(target), b"overlay", _MS_NODEV | _MS_NOSUID, os.fsencode(options))
+    except OSError:
+        return False
+    return True
+
+
+@cache
+def _system() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _call(name: str, *arguments: bytes | int) -> None:
+    typed = [ctypes.c_ulong(value) if name == "mount" and isinstance(value, int) else value for value in arguments]
+    if getattr(_system(), name)(*typed) != 0:
+        fault = ctypes.get_errno()
+        raise OSError(fault, os.strerror(fault))

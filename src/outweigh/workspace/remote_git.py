@@ -1,0 +1,259 @@
+"""Branches of a remote, read and made in a private repository.
+
+The user's own git is only asked how to reach the remote and who makes the commit.
+
+No hook of the user's repository runs, no file of the working copy is touched, nothing is fetched into it.
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from subprocess import TimeoutExpired
+from tempfile import TemporaryDirectory
+from typing import Self
+
+from outweigh.errors import UsageError
+from outweigh.model.redact import redact_passwords
+from outweigh.ports.forges import FileChange, ForgeError
+from outweigh.ports.workspaces import RevisionFile
+from outweigh.process import run_process
+from outweigh.workspace.git import GitError, git
+from outweigh.workspace.revisions import (
+    GitRevisions,
+    RevisionReader,
+    TreeEntry,
+    entries_below,
+    list_commit,
+    refuse_unsafe_path,
+    repository_settings,
+)
+
+_SECONDS = 60.0
+_REMOTE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+# Ways to a remote and the means to get in; nothing that makes git run a program of the repository.
+_COPIED_SETTINGS = re.compile(
+    r"(credential|http|https|url|ssh|user|author|committer)\..+|core\.(sshcommand|gitproxy|askpass)", re.IGNORECASE
+)
+# Which repository is meant is for us to say.
+_LOCATION_VARIABLES = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+)
+
+
+class UserGitSettings:
+    """The settings of the repository that a folder lies in, as its user has them: their own, and the system's."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._settings = _read_settings(folder)
+
+    def address(self, remote: str, *, push: bool = False) -> str:
+        """The address of a remote, as git would use it."""
+        if not _REMOTE_NAME.fullmatch(remote):
+            raise UsageError(f"{remote!r} is no name of a remote.")
+        options = ["--push"] if push else []
+        try:
+            return _run_user_git(self._folder, "remote", "get-url", *options, "--", remote).strip()
+        except UsageError as fault:
+            raise UsageError(f"{self._folder} has no remote {remote!r}; name one by --remote.") from fault
+
+    def reaching(self) -> dict[str, str]:
+        """An environment that reaches remotes as the user's git does, and in which nothing asks at the terminal.
+
+        Settings go there and not to a command line, which anybody on the machine could read.
+        """
+        given = {"GIT_CONFIG_COUNT": str(len(self._settings))}
+        for number, (key, value) in enumerate(self._settings):
+            given |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+        closed = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
+        return {**_base_environment(), **given, **closed}
+
+    def identity(self) -> Mapping[str, str]:
+        """Who makes a commit, and when: as the user's git would say."""
+        now = f"{int(time.time())} +0000"
+        found: dict[str, str] = {}
+        for role in ("author", "committer"):
+            for part in ("name", "email"):
+                found[f"GIT_{role}_{part}".upper()] = self._said(role, part)
+            found[f"GIT_{role}_DATE".upper()] = now
+        return found
+
+    def _said(self, role: str, part: str) -> str:
+        settings = {key.lower(): value for key, value in self._settings}
+        said = os.environ.get(f"GIT_{role}_{part}".upper()) or settings.get(f"{role}.{part}")
+        value = said or settings.get(f"user.{part}")
+        if not value:
+            raise UsageError(f"git does not know who makes the commit; set it: git config user.{part} …")
+        return value
+
+
+def _read_settings(folder: Path) -> list[tuple[str, str]]:
+    """Everything that applies there, in git's own order; the last of a name wins."""
+    listed = _run_user_git(folder, "config", "--null", "--list")
+    pairs = (line.partition("\n") for line in listed.split("\0") if line)
+    return [(key, value) for key, _, value in pairs if _COPIED_SETTINGS.fullmatch(key)]
+
+
+def _run_user_git(folder: Path, *arguments: str) -> str:
+    """Ask git about its settings as the user's own would be asked; none of these questions runs anything."""
+    # Whoever owns the folder: in CI it often belongs to another account.
+    command = ["git", "-c", "safe.directory=*", *arguments]
+    try:
+        done = run_process(command, folder=folder, environment=_base_environment(), timeout_seconds=_SECONDS)
+    except (OSError, TimeoutExpired) as fault:
+        raise UsageError(f"{folder}: git cannot be asked: {fault}.") from fault
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip()
+        raise UsageError(f"{folder}: git {arguments[0]}: {said or f'exit code {done.returncode}'}.")
+    return done.stdout.decode(errors="replace")
+
+
+def _base_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in _LOCATION_VARIABLES} | {
+        "LC_ALL": "C.UTF-8"
+    }
+
+
+_FETCHED = "refs/upstream/fetched"
+_NO_SUCH_REF = 2
+_DEPTH = "--depth=2"
+"""A commit and its parent; more history is never looked at."""
+
+
+class GitUpstream:
+    """One remote of a repository."""
+
+    def __init__(self, top: Path, private: Path, remote: str) -> None:
+        self._top, self._private = top, private
+        self._user = UserGitSettings(top)
+        self.address = self._user.address(remote)
+        self._push_address = self._user.address(remote, push=True)
+
+    @classmethod
+    @contextmanager
+    def open(cls, repository: Path, remote: str) -> Iterator[Self]:
+        """The remote of the repository that a folder lies in; what is fetched is gone afterwards."""
+        revisions = GitRevisions(repository)
+        with TemporaryDirectory(prefix="outweigh-upstream-", ignore_cleanup_errors=True) as name:
+            private = Path(name)
+            for part in ("objects", "refs"):
+                (private / part).mkdir()
+            (private / "HEAD").write_text("ref: refs/heads/none\n")
+            (private / "config").write_text(repository_settings("0" * revisions.hash_length))
+            yield cls(revisions.top, private, remote)
+
+    def default_branch(self) -> str:
+        """The branch that the remote itself is at."""
+        said = self._reach("ls-remote", "--symref", "--", self.address, "HEAD").decode(errors="replace")
+        for line in said.splitlines():
+            target, _, name = line.partition("\t")
+            if name == "HEAD" and target.startswith("ref: refs/heads/"):
+                return target.removeprefix("ref: refs/heads/")
+        raise UsageError("the remote does not say which branch is its main one; name one by --into.")
+
+    def tip(self, branch: str) -> str | None:
+        """The commit a branch is at, fetched with its parent; None where there is no such branch."""
+        reference = self._reference(branch)
+        said = self._reach("ls-remote", "--exit-code", "--", self.address, reference, accept=_NO_SUCH_REF)
+        if not said.strip():
+            return None
+        options = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", _DEPTH)
+        self._reach("fetch", *options, "--", self.address, f"+{reference}:{_FETCHED}")
+        return self._ask("rev-parse", "--verify", f"{_FETCHED}^{{commit}}").decode().strip()
+
+    def files(self, commit: str, folder: str, wanted: Callable[[str], bool]) -> Iterator[RevisionFile]:
+        """The wanted files below a folder of a fetched or a new commit."""
+        return GitRevisions(self._private).files(commit, folder, wanted)
+
+    def changed(self, commit: str) -> list[str]:
+        """Every path that a commit does not share with its parent."""
+        parents = self._ask("rev-list", "--parents", "--max-count=1", commit).decode().split()[1:]
+        old = list_commit(self._private, parents[0]) if len(parents) == 1 else {}
+        new = list_commit(self._private, commit)
+        return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
+
+    def commit(self, onto: str, folder: str, changes: Sequence[FileChange], message: str) -> str:
+        """A commit on top of a fetched one; what is no plain file in the way of a change is refused."""
+        entries = list_commit(self._private, onto)
+        places = {change.path: _place(self._private, entries, folder, change) for change in changes}
+        index = {"GIT_INDEX_FILE": str(self._private / "index")}
+        self._ask("read-tree", onto, environment=index)
+        lines = [self._index_line(change, places[change.path]) for change in changes]
+        self._ask("update-index", "-z", "--index-info", stdin=b"".join(lines), environment=index)
+        tree = self._ask("write-tree", environment=index).decode().strip()
+        made = self._ask(
+            "commit-tree", tree, "-p", onto, "-F", "-", stdin=message.encode(), environment=dict(self._user.identity())
+        )
+        return made.decode().strip()
+
+    def push(self, branch: str, commit: str) -> None:
+        """Make the branch; one that exists already, whatever it is at, is refused by the lease."""
+        reference = self._reference(branch)
+        self._push(f"--force-with-lease={reference}:", f"{commit}:{reference}")
+
+    def remove(self, branch: str, commit: str) -> None:
+        """Remove the branch where it is still at this commit."""
+        reference = self._reference(branch)
+        self._push(f"--force-with-lease={reference}:{commit}", f":{reference}")
+
+    def _push(self, lease: str, refspec: str) -> None:
+        options = ("--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed", lease)
+        self._reach("push", *options, "--", self._push_address, refspec)
+
+    def _reference(self, branch: str) -> str:
+        reference, wrong = f"refs/heads/{branch}", f"{branch!r} is no name of a branch."
+        if branch.startswith("-"):
+            raise UsageError(wrong)
+        try:
+            self._ask("check-ref-format", reference)
+        except ForgeError as fault:
+            raise UsageError(wrong) from fault
+        return reference
+
+    def _index_line(self, change: FileChange, place: str) -> bytes:
+        if change.content is None:
+            return b"0 " + b"0" * GitRevisions(self._private).hash_length + b"\t" + os.fsencode(place) + b"\0"
+        name = self._ask("hash-object", "-w", "--stdin", "--no-filters", stdin=change.content).strip()
+        mode = b"100755" if change.executable else b"100644"
+        return mode + b" " + name + b"\t" + os.fsencode(place) + b"\0"
+
+    def _ask(self, *arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None) -> bytes:
+        try:
+            place = {"GIT_DIR": str(self._private), **(environment or {})}
+            return git(*arguments, folder=self._private, stdin=stdin, environment=place)
+        except GitError as fault:
+            raise ForgeError(f"git {arguments[0]}: {fault}.") from fault
+
+    def _reach(self, *arguments: str, accept: int = 0) -> bytes:
+        """Over the network, as the user's git would; a relative address starts at the top of their repository."""
+        environment = {**self._user.reaching(), "GIT_DIR": str(self._private)}
+        try:
+            return git(*arguments, folder=self._top, environment=environment, accept=accept)
+        except GitError as fault:
+            raise ForgeError(redact_passwords(f"git {arguments[0]} was refused: {fault}.")) from fault
+
+
+def _place(private: Path, entries: dict[str, TreeEntry], folder: str, change: FileChange) -> str:
+    """Where a change is made. A link to a file of the same folder is followed, so that it stays a link."""
+    refuse_unsafe_path(change.path)
+    prefix = "" if folder in ("", ".") else f"{PurePosixPath(folder)}/"
+    whole = f"{prefix}{change.path}"
+    for parent in PurePosixPath(whole).parents:
+        if str(parent) in entries:
+            raise UsageError(
+                f"{whole!r} cannot be written: {str(parent)!r} is no folder in the base, but a link, a file or a "
+                "submodule. Promote it by hand."
+            )
+    if any(path.startswith(f"{whole}/") for path in entries):
+        raise UsageError(f"{whole!r} cannot be written: it is a folder in the base. Promote it by hand.")
+    if change.content is None or whole not in entries:
+        return whole
+    return prefix + RevisionReader(private, dict(entries_below(entries, folder))).plain(change.path)

@@ -1,0 +1,91 @@
+"""Removes trees, also those that an agent made hard to remove.
+
+`Trash` moves them away at once and deletes them in the background, so that no trial waits for a disk.
+"""
+
+import shutil
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from threading import Event, Thread
+from types import TracebackType
+from typing import Self
+
+from outweigh.process import run_process
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a tree, whatever is in it; nothing there is fine."""
+    try:
+        shutil.rmtree(folder)
+    except (OSError, RecursionError):
+        _remove_by_force(folder)
+
+
+def _remove_by_force(folder: Path) -> None:
+    """By programs, which no depth of nesting stops; a process each, so not for the ordinary tree."""
+    if folder.exists() or folder.is_symlink():
+        _run("rm", "-rf", folder)
+    if folder.exists():
+        _run("chmod", "-R", folder, "u+rwX")
+        _run("rm", "-rf", folder)
+
+
+def _run(program: str, option: str, folder: Path, *operands: str) -> None:
+    run_process([program, option, *operands, "--", str(folder)])
+
+
+_PAUSE_SECONDS = 0.1
+# Far below what the system takes as the words of one command.
+_BATCH_SIZE = 1000
+
+
+class Trash:
+    """A folder that is emptied in the background, and empty when it is left.
+
+    It lies in the engine's own scratch folder: what a killed engine leaves in it is found like everything else.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._names = count(1)
+        self._closing = Event()
+        self._emptier = Thread(target=self._keep_emptying, name="wastebin")
+
+    def __enter__(self) -> Self:
+        self._folder.mkdir()
+        self._emptier.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._emptier.join()
+        with suppress(OSError):  # what could not be removed goes with the scratch folder, or is reported there
+            self._folder.rmdir()
+
+    def remove(self, tree: Path) -> None:
+        """Take a tree away, whatever is in it; when this returns, its name is free. Nothing there is fine."""
+        try:
+            tree.rename(self._folder / str(next(self._names)))
+        except FileNotFoundError:
+            return
+        except OSError:  # a mount is in it, or it lies on another disk
+            remove_tree(tree)
+
+    def _keep_emptying(self) -> None:
+        while not self._closing.wait(_PAUSE_SECONDS):
+            self._empty()
+        self._empty()
+
+    def _empty(self) -> None:
+        """One process for all that has gathered: it works beside the engine, not in its stead."""
+        trees = list(self._folder.iterdir())
+        for first in range(0, len(trees), _BATCH_SIZE):
+            some = trees[first : first + _BATCH_SIZE]
+            with suppress(OSError):
+                run_process(["rm", "-rf", "--", *map(str, some)])
+            for tree in some:
+                if tree.exists():
+                    remove_tree(tree)

@@ -1,0 +1,316 @@
+"""What every command-line agent owes to the driver: a private home, a clean environment, and an honest outcome."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.agents.programs import a_program, a_room
+
+from outweigh.agents.command_line import CommandLineAgent, HomeArtifacts, Launch, TurnOptions, read_whole
+from outweigh.errors import UsageError
+from outweigh.model.arm import Arm, McpServer
+from outweigh.model.failure import Failure, FailureKind, make_failure
+from outweigh.model.run_record import Status
+from outweigh.model.usage import NO_USAGE, Usage
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.testing.agent_contract import an_agent_arm, an_attempt
+from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.atif import AtifStep
+
+SAID_NOTHING = AgentReport(
+    version=None,
+    model=None,
+    session_id=None,
+    usage=NO_USAGE,
+    usage_by_model={},
+    cost_usd=None,
+    duration_seconds=None,
+    step_count=None,
+    tool_call_count=None,
+    request_count=None,
+    finished=False,
+    failure=None,
+    final_text=None,
+    steps=(),
+    loaded=None,
+    warnings=(),
+)
+
+
+class WordReader:
+    """Reads an output of single words: what is known about the run is one of them."""
+
+    def __init__(self) -> None:
+        self.heard = b""
+
+    def feed(self, chunk: bytes) -> None:
+        self.heard += chunk
+
+    def report(self) -> AgentReport:
+        words = self.heard.decode().split()
+        said: Failure | None = None
+        if "limited" in words:
+            said = make_failure(FailureKind.RATE_LIMITED, "come back later", 17.0)
+        elif "cut" in words:
+            said = make_failure(FailureKind.NO_RESULT, "no closing event")
+        return replace(
+            SAID_NOTHING,
+            version="9.9" if "versioned" in words else None,
+            usage=Usage(input_tokens=len(words), output_tokens=None, cache_read_tokens=None, cache_write_tokens=None),
+            cost_usd=0.5 if "dear" in words else None,
+            finished="done" in words,
+            failure=said,
+            steps=(AtifStep(step_id=1, source="agent", message=" ".join(words)),) if words else (),
+        )
+
+
+class Parrot(CommandLineAgent):
+    """Says what its program says."""
+
+    name = "parrot"
+    program = "parrot"
+    install = "buy a cage"
+    options = TurnOptions
+    own_ways = ("PARROT_TOKEN",)
+    keys = ("PARROT_KEY",)
+
+    def launch(self, request: AttemptRequest, home: str) -> Launch:
+        access, reader = request.model_access, WordReader()
+        return Launch(
+            arguments=("speak",),
+            stdin=request.task.instruction.encode(),
+            listen=reader.feed,
+            report=lambda _: reader.report(),
+            files={"cage/settings": b"open"},
+            defaults={"PARROT_HOME": f"{home}/cage", "PARROT_MOOD": "calm"},
+            access={} if access is None else {"PARROT_URL": access.base_url},
+            leaves={"feathers.txt": "cage/feather*"},
+            litter=("seeds-*",),
+            exit_codes={53: FailureKind.TURN_LIMIT},
+        )
+
+
+class DeafParrot(Parrot):
+    """One whose word is in a file."""
+
+    def launch(self, request: AttemptRequest, home: str) -> Launch:
+        return replace(super().launch(request, home), listen=None, report=_feathers)
+
+
+def _feathers(left: HomeArtifacts) -> AgentReport:
+    return read_whole(WordReader(), left["feathers.txt"])
+
+
+def attempt(
+    folder: Path, script: str, agent: CommandLineAgent | None = None, arm: Arm | None = None, **fields: Any
+) -> AttemptOutcome:
+    agent, arm = agent or Parrot(), arm or an_agent_arm("parrot")
+    program = a_program(folder / "bin" / "parrot", f'[ "$1" = --version ] && echo parrot 3.1 && exit\n{script}')
+    arm = msgspec.structs.replace(arm, options={**arm.options, "program": str(program)})
+    with a_room(folder) as room:
+        return agent.attempt(an_attempt(arm, **fields), room)
+
+
+# --- what the program is given ----------------------------------------------------------------------------------------
+
+
+def test_the_program_gets_its_words_its_flags_and_the_prompt(tmp_path: Path) -> None:
+    done = attempt(tmp_path, 'echo "$@"; cat', arm=an_agent_arm("parrot", flags=("--loud",)), instruction="Say it.")
+
+    assert done.artifacts["transcript.txt"] == b"speak --loud\nSay it."
+
+
+def test_its_home_is_its_own_with_what_the_adapter_wrote(tmp_path: Path) -> None:
+    done = attempt(tmp_path, 'cd && pwd && cat cage/settings && echo && ls -A . "$XDG_CONFIG_HOME" 2>/dev/null')
+
+    assert done.artifacts["transcript.txt"].decode().split() == [str(tmp_path / "home"), "open", ".:", "cage"]
+
+
+def test_its_environment_is_clean_and_the_arm_may_change_defaults_but_not_the_way_to_the_model(tmp_path: Path) -> None:
+    wishes = {"PARROT_MOOD": "wild", "PARROT_URL": "http://elsewhere", "PARROT_TOKEN": "own"}
+
+    done = attempt(tmp_path, "env", arm=an_agent_arm("parrot", environment=wishes))
+
+    seen = dict(line.split("=", 1) for line in done.artifacts["transcript.txt"].decode().splitlines())
+    assert (seen["PARROT_MOOD"], seen["PARROT_URL"]) == ("wild", "http://127.0.0.1:9")
+    assert "PARROT_TOKEN" not in seen
+    home = tmp_path / "home"
+    assert {name: value for name, value in seen.items() if "HOME" in name} == {
+        "HOME": str(home),
+        "PARROT_HOME": str(home / "cage"),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_DATA_HOME": str(home / ".local/share"),
+        "XDG_STATE_HOME": str(home / ".local/state"),
+    }
+    assert not seen.keys() & (os.environ.keys() - {"PATH", "HOME", "LANG", "PWD", "SHLVL", "_"})
+
+
+def test_without_a_gateway_its_own_ways_to_the_model_are_left_to_it(tmp_path: Path) -> None:
+    arm = an_agent_arm("parrot", environment={"PARROT_TOKEN": "own"})
+
+    done = attempt(tmp_path, 'echo "$PARROT_TOKEN ${PARROT_URL-none}"', arm=arm, model_access=None)
+
+    assert done.artifacts["transcript.txt"] == b"own none\n"
+
+
+def test_a_settings_file_is_never_written_through_what_lies_there(tmp_path: Path) -> None:
+    (tmp_path / "home" / "cage").mkdir(parents=True)
+    (tmp_path / "home" / "cage" / "settings").symlink_to(tmp_path / "victim")
+
+    with pytest.raises(FileExistsError):
+        attempt(tmp_path, "true")
+
+    assert not (tmp_path / "victim").exists()
+
+
+# --- what becomes of it -----------------------------------------------------------------------------------------------
+
+
+def test_a_program_that_says_it_is_done_is_done(tmp_path: Path) -> None:
+    done = attempt(tmp_path, "echo done dear versioned; echo noise >&2")
+
+    assert (done.status, done.status_detail, done.failure) == (Status.COMPLETED, None, None)
+    assert (done.agent.name, done.agent.version, done.cost.usd) == ("parrot", "9.9", 0.5)
+    assert done.usage.input_tokens == 3
+    assert done.artifacts["stderr.txt"] == b"noise\n"
+    assert done.steps is not None
+    assert b'"name":"parrot"' in done.artifacts["trajectory.json"]
+
+
+def test_a_version_that_the_output_does_not_tell_is_the_programs(tmp_path: Path) -> None:
+    assert attempt(tmp_path, "echo done").agent.version == "3.1"
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "kind", "detail"),
+    [
+        ("echo limited done", Status.INFRA_ERROR, FailureKind.RATE_LIMITED, "come back later"),
+        ("echo limited; exit 3", Status.INFRA_ERROR, FailureKind.RATE_LIMITED, "come back later"),
+        ("echo done; echo ouch >&2; exit 3", Status.AGENT_ERROR, FailureKind.CRASH, "exit code 3: ouch"),
+        ("echo cut; exit 53", Status.AGENT_ERROR, FailureKind.TURN_LIMIT, "exit code 53"),
+        ("echo cut; exit 3", Status.AGENT_ERROR, FailureKind.CRASH, "exit code 3"),
+        ("echo cut", Status.AGENT_ERROR, FailureKind.NO_RESULT, "no closing event"),
+        ("echo cut; echo why >&2", Status.AGENT_ERROR, FailureKind.NO_RESULT, "no closing event: why"),
+        (
+            "echo 429 too many requests >&2; exit 1",
+            Status.AGENT_ERROR,
+            FailureKind.CRASH,
+            "exit code 1: 429 too many requests",
+        ),
+        ("echo why >&2", Status.AGENT_ERROR, FailureKind.NO_RESULT, "it ended without a result: why"),
+        ("kill -9 $$", Status.AGENT_ERROR, FailureKind.CRASH, "exit code 137"),
+    ],
+)
+def test_every_other_end_is_a_failure_of_a_known_kind(
+    tmp_path: Path, script: str, status: Status, kind: FailureKind, detail: str
+) -> None:
+    done = attempt(tmp_path, script)
+
+    assert (done.status, done.status_detail) == (status, detail)
+    assert done.failure is not None
+    assert done.failure.kind is kind
+    assert done.retry_after_seconds == (17.0 if kind is FailureKind.RATE_LIMITED else None)
+
+
+def test_a_program_that_takes_too_long_is_out_of_time_and_its_words_count(tmp_path: Path) -> None:
+    done = attempt(tmp_path, "echo one two; sleep 600", timeout_seconds=2.0)
+
+    assert (done.status, done.usage.input_tokens) == (Status.TIMEOUT, 2)
+    assert done.failure is not None
+    assert done.failure.kind is FailureKind.TIMEOUT
+
+
+def test_a_program_that_cannot_be_started_inside_says_nothing_about_the_arm(tmp_path: Path) -> None:
+    arm = an_agent_arm("parrot", {"in_image": True})
+
+    with a_room(tmp_path) as room:
+        done = Parrot().attempt(an_attempt(arm), room)
+
+    assert (done.status, done.status_detail) == (
+        Status.INFRA_ERROR,
+        "exit code 127: the agent was not found in the sandbox",
+    )
+
+
+def test_a_program_that_is_missing_is_told_apart_from_one_that_fails(tmp_path: Path) -> None:
+    arm = an_agent_arm("parrot", {"program": "/no/such/parrot"})
+
+    with a_room(tmp_path) as room:
+        done = Parrot().attempt(an_attempt(arm), room)
+
+    assert done.status is Status.INFRA_ERROR
+    assert "there is no program '/no/such/parrot'" in (done.status_detail or "")
+
+
+# --- what it leaves behind --------------------------------------------------------------------------------------------
+
+
+def test_files_worth_keeping_are_kept_and_litter_is_taken_away(tmp_path: Path) -> None:
+    script = 'echo done; echo a >"$HOME/cage/feather1"; echo b >"$HOME/cage/feather2"; mkdir seeds-1; echo x >work'
+
+    done = attempt(tmp_path, script)
+
+    assert done.artifacts["feathers.txt"] == b"a\nb\n"
+    assert [path.name for path in (tmp_path / "workspace").iterdir()] == ["work"]
+
+
+def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+
+    done = attempt(tmp_path, f'echo done; ln -s {tmp_path}/secret "$HOME/cage/feather1"')
+
+    assert "feathers.txt" not in done.artifacts
+
+
+def test_an_agent_whose_word_is_in_a_file_is_read_from_there(tmp_path: Path) -> None:
+    done = attempt(tmp_path, 'echo ignored; echo done and dusted >"$HOME/cage/feather"', DeafParrot())
+
+    assert (done.status, done.usage.input_tokens) == (Status.COMPLETED, 3)
+
+
+# --- what is missing --------------------------------------------------------------------------------------------------
+
+
+class Choosy(Parrot):
+    """One that starts no servers and has no model of its own."""
+
+    starts_servers = False
+    needs_model = True
+
+
+@pytest.mark.parametrize(
+    ("agent", "arm", "complaint"),
+    [
+        (Parrot(), an_agent_arm("parrot"), "there is no program 'parrot' on your PATH"),
+        (Parrot(), an_agent_arm("parrot"), "Install parrot (buy a cage)"),
+        (Parrot(), an_agent_arm("parrot", {"max_turns": 0}), "$.max_turns"),
+        (Parrot(), an_agent_arm("parrot", {"colour": "red"}), "It understands in_image, program, max_turns."),
+        (Choosy(), an_agent_arm("parrot"), "has no model of its own"),
+        (
+            Choosy(),
+            an_agent_arm("parrot", model="m", mcp_servers={"x": McpServer(command=["x"])}),
+            "starts no tool servers",
+        ),
+    ],
+)
+def test_what_is_missing_is_said_with_the_way_out(agent: CommandLineAgent, arm: Arm, complaint: str) -> None:
+    assert complaint in (agent.missing(arm) or "")
+
+
+def test_nothing_is_missing_where_the_program_is_there_or_in_the_image(tmp_path: Path) -> None:
+    program = a_program(tmp_path / "parrot", "true")
+
+    there, inside = an_agent_arm("parrot", {"program": str(program)}), an_agent_arm("parrot", {"in_image": True})
+    by_path = an_agent_arm("parrot", environment={"PATH": str(tmp_path)})
+
+    assert [Parrot().missing(arm) for arm in (there, inside, by_path)] == [None, None, None]
+    assert [Parrot().read_only(arm) for arm in (there, inside, by_path)] == [(str(program),), (), (str(program),)]
+
+
+def test_options_that_make_no_sense_are_refused_wherever_they_are_looked_at() -> None:
+    with pytest.raises(UsageError, match=r"arms\.plain\.options of parrot"):
+        Parrot().read_only(an_agent_arm("parrot", {"colour": "red"}))

@@ -1,0 +1,387 @@
+"""Claims about many attempts at once. What an attempt does is a plain function here; clocks and threads are real."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
+from threading import Barrier, Lock, Timer
+from threading import Event as Signal
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from outweigh.engine.attempt import FinishedAttempt
+from outweigh.engine.batch import Batch, BatchSettings, EndReason
+from outweigh.engine.budget import Budget
+from outweigh.engine.events import EngineEvent, EventKind
+from outweigh.engine.trial_plan import PlannedRun, plan_runs
+from outweigh.errors import EvidenceError
+from outweigh.model.run_record import Status
+from outweigh.model.usage import UNKNOWN_COST, reported_cost
+from outweigh.testing.builders import a_run
+
+Make = Callable[[PlannedRun, int], FinishedAttempt]
+# Only what hangs takes longer, on any machine.
+PATIENCE = 300.0
+
+
+def made(
+    planned: PlannedRun, number: int, *, retry_after_seconds: float | None = None, **fields: Any
+) -> FinishedAttempt:
+    trial = planned.trial
+    known = {"attempt": number, "run_id": f"{trial}#{number}", "setup_seconds": 0.1, **fields}
+    record = a_run(trial.task_id, trial.arm, trial.repeat, **known)
+    return FinishedAttempt(record=record, retry_after_seconds=retry_after_seconds, may_retry=True)
+
+
+class Workbench:
+    """Keeps a diary of what a batch did."""
+
+    def __init__(self, make: Make = made) -> None:
+        self.starts: list[tuple[PlannedRun, int, float]] = []
+        self.events: list[EngineEvent] = []
+        self.most_at_once = 0
+        self.drain = Signal()
+        self.drain_after: EventKind | None = None
+        self.has_stopped = Signal()
+        self.attempt = make
+        self._now = 0
+        self._lock = Lock()
+
+    def make(self, planned: PlannedRun, number: int) -> FinishedAttempt:
+        with self._lock:
+            self.starts.append((planned, number, monotonic()))
+            self._now += 1
+            self.most_at_once = max(self.most_at_once, self._now)
+        try:
+            return self.attempt(planned, number)
+        finally:
+            with self._lock:
+                self._now -= 1
+
+    def run(
+        self,
+        plan: Sequence[PlannedRun],
+        *,
+        jobs: int = 2,
+        retries: int = 2,
+        backoff: float = 0.01,
+        longest: float = 10.0,
+        budget: Budget | None = None,
+        decided: Callable[[Collection[str]], bool] | None = None,
+    ) -> EndReason:
+        pace = BatchSettings(jobs=jobs, retries=retries, first_backoff_seconds=backoff, longest_backoff_seconds=longest)
+        batch = Batch(
+            make=self.make,
+            pace=pace,
+            budget=budget or Budget(None, None),
+            drain=self.drain,
+            listen=self.listen,
+            decided=decided,
+        )
+        return batch.run([(run, 1) for run in plan])
+
+    def listen(self, event: EngineEvent) -> None:
+        self.events.append(event)
+        if event.kind is EventKind.STOPPED:
+            self.has_stopped.set()
+        if event.kind is self.drain_after:
+            Timer(0.1, self.drain.set).start()
+
+    def kinds(self) -> Counter[EventKind]:
+        return Counter(event.kind for event in self.events)
+
+    def gaps(self) -> list[float]:
+        times = [when for _, _, when in self.starts]
+        return [later - earlier for earlier, later in pairwise(times)]
+
+
+def a_plan(runs: int) -> tuple[PlannedRun, ...]:
+    return plan_runs([f"t{number}" for number in range(runs // 2)], ["a", "b"], 1, seed=1)
+
+
+def failing_until(attempt: int, status: Status = Status.INFRA_ERROR) -> Make:
+    """The first attempts end with the status, the rest are fine."""
+
+    def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+        return made(planned, number, status=status if number < attempt else Status.COMPLETED)
+
+    return make
+
+
+class TestOrderAndConcurrency:
+    def test_every_run_of_the_plan_is_attempted_once_in_its_order(self) -> None:
+        bench, plan = Workbench(), a_plan(20)
+
+        assert bench.run(plan, jobs=1) is EndReason.DONE
+
+        assert [(planned, number) for planned, number, _ in bench.starts] == [(run, 1) for run in plan]
+        assert bench.kinds() == {EventKind.STARTED: 20, EventKind.FINISHED: 20}
+
+    @pytest.mark.parametrize("jobs", [1, 3])
+    def test_as_many_run_at_once_as_asked_for_and_no_more(self, jobs: int) -> None:
+        everybody = Barrier(jobs, timeout=PATIENCE)
+
+        def meet(planned: PlannedRun, number: int) -> FinishedAttempt:
+            everybody.wait()
+            return made(planned, number)
+
+        bench = Workbench(meet)
+        bench.run(a_plan(12), jobs=jobs)
+
+        assert bench.most_at_once == jobs
+
+    def test_an_empty_plan_is_done(self) -> None:
+        assert Workbench().run([]) is EndReason.DONE
+
+    def test_a_store_that_fails_ends_the_batch_when_what_runs_has_finished(self) -> None:
+        bench = Workbench()
+        finished: list[int] = []
+
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            if planned.position == 0:
+                raise EvidenceError("the disk is full")
+            bench.has_stopped.wait(PATIENCE)
+            finished.append(planned.position)
+            return made(planned, number)
+
+        bench.attempt = make
+        with pytest.raises(EvidenceError, match="full"):
+            bench.run(a_plan(20))
+
+        assert finished == [1]
+        assert "the disk is full; 1 running will be finished" in bench.events[-1].detail
+
+
+class TestRetries:
+    def test_infrastructure_errors_are_retried_up_to_the_limit_with_attempts_numbered_on(self) -> None:
+        bench = Workbench(failing_until(99))
+        plan = a_plan(2)[:1]
+
+        stop = bench.run(plan, retries=2)
+
+        assert stop is EndReason.INCOMPLETE
+        assert [number for _, number, _ in bench.starts] == [1, 2, 3]
+        assert bench.kinds()[EventKind.RETRYING] == 2
+
+    def test_a_retry_that_succeeds_is_a_result(self) -> None:
+        bench = Workbench(failing_until(3))
+
+        assert bench.run(a_plan(4), retries=2) is EndReason.DONE
+
+    @pytest.mark.parametrize(
+        "status", [Status.COMPLETED, Status.AGENT_ERROR, Status.TIMEOUT, Status.BUDGET_EXCEEDED, Status.NOT_RUN]
+    )
+    def test_nothing_else_is_retried(self, status: Status) -> None:
+        bench = Workbench(failing_until(99, status))
+
+        stop = bench.run(a_plan(4))
+
+        assert len(bench.starts) == 4
+        assert stop is (EndReason.INCOMPLETE if status is Status.NOT_RUN else EndReason.DONE)
+
+    def test_the_pause_doubles_with_jitter_and_has_an_end(self) -> None:
+        bench = Workbench(failing_until(99))
+
+        bench.run(a_plan(2)[:1], retries=3, backoff=0.4, longest=0.8)
+
+        waits = [0.4, 0.8, 0.8]
+        told = [float(event.detail.split()[2]) for event in bench.events if event.kind is EventKind.RETRYING]
+        assert all(0.5 * wait <= pause <= wait for wait, pause in zip(waits, told, strict=True))
+        assert all(gap >= 0.5 * wait for wait, gap in zip(waits, bench.gaps(), strict=True))
+
+    def test_a_retry_waits_while_others_run_and_then_goes_first(self) -> None:
+        longest_pause = 2.0
+
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            if planned.position == 1:
+                sleep(longest_pause)
+            failed = planned.position == 0 and number == 1
+            return made(planned, number, status=Status.INFRA_ERROR if failed else Status.COMPLETED)
+
+        bench = Workbench(make)
+        bench.run(a_plan(6), jobs=1, backoff=longest_pause)
+
+        assert [planned.position for planned, _, _ in bench.starts] == [0, 1, 0, 2, 3, 4, 5]
+
+
+class TestRateLimits:
+    def test_a_pause_stops_new_starts_until_it_is_over(self) -> None:
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            if planned.position == 0 and number == 1:
+                return made(planned, number, status=Status.INFRA_ERROR, retry_after_seconds=0.8)
+            return made(planned, number)
+
+        bench = Workbench(make)
+
+        assert bench.run(a_plan(6), jobs=1) is EndReason.DONE
+
+        assert bench.gaps()[0] >= 0.8
+        assert bench.starts[1][0].position == 0
+        assert bench.kinds()[EventKind.PAUSED] == 1
+
+    def test_a_shorter_pause_does_not_shorten_a_longer_one(self) -> None:
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            if planned.position < 2 and number == 1:
+                return made(planned, number, retry_after_seconds=(0.8, 0.05)[planned.position])
+            return made(planned, number)
+
+        bench = Workbench(make)
+        bench.run(a_plan(4), jobs=2)
+
+        assert bench.starts[2][2] - bench.starts[0][2] >= 0.8
+
+    def test_a_pause_can_be_interrupted(self) -> None:
+        bench = Workbench(lambda planned, number: made(planned, number, retry_after_seconds=1000.0))
+        bench.drain_after = EventKind.PAUSED
+        began = monotonic()
+
+        assert bench.run(a_plan(6), jobs=1) is EndReason.INTERRUPTED
+        assert monotonic() - began < 1000
+
+
+class TestDraining:
+    def test_what_runs_is_finished_and_nothing_more_is_started(self) -> None:
+        bench = Workbench()
+
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            bench.drain.set()
+            bench.has_stopped.wait(PATIENCE)
+            return made(planned, number)
+
+        bench.attempt = make
+        stop = bench.run(a_plan(20), jobs=2)
+
+        assert stop is EndReason.INTERRUPTED
+        assert 1 <= len(bench.starts) <= 2
+        assert bench.kinds()[EventKind.FINISHED] == len(bench.starts)
+
+    def test_it_is_said_while_the_runs_still_go_on(self) -> None:
+        bench = Workbench()
+
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            bench.drain.set()
+            assert bench.has_stopped.wait(PATIENCE)
+            return made(planned, number)
+
+        bench.attempt = make
+        bench.run(a_plan(20), jobs=2)
+
+        kinds = [event.kind for event in bench.events]
+        assert kinds.index(EventKind.STOPPED) < kinds.index(EventKind.FINISHED)
+
+    def test_a_run_that_was_cancelled_leaves_the_batch_interrupted_even_when_it_was_the_last(self) -> None:
+        bench = Workbench()
+
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            bench.drain.set()
+            return made(planned, number, status=Status.NOT_RUN)
+
+        bench.attempt = make
+
+        assert bench.run(a_plan(2)[:1]) is EndReason.INTERRUPTED
+
+    def test_nothing_is_retried_any_more(self) -> None:
+        bench = Workbench()
+
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            bench.drain.set()
+            return made(planned, number, status=Status.INFRA_ERROR)
+
+        bench.attempt = make
+
+        assert bench.run(a_plan(2)[:1]) is EndReason.INTERRUPTED
+        assert len(bench.starts) == 1
+
+
+class TestBudgets:
+    def test_it_stops_before_the_run_that_could_exceed_it(self) -> None:
+        bench = Workbench(lambda planned, number: made(planned, number, cost=reported_cost(1.0)))
+
+        stop = bench.run(a_plan(20), jobs=1, budget=Budget(5.0, 1.0))
+
+        assert (stop, len(bench.starts)) == (EndReason.BUDGET, 5)
+
+    def test_runs_that_go_on_at_once_cannot_exceed_it_together(self) -> None:
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            sleep(0.02)
+            return made(planned, number, cost=reported_cost(1.0))
+
+        bench = Workbench(make)
+
+        stop = bench.run(a_plan(40), jobs=8, budget=Budget(5.0, 1.0))
+
+        assert (stop, len(bench.starts)) == (EndReason.BUDGET, 5)
+
+    def test_a_small_purse_makes_runs_wait_for_each_other_rather_than_stop(self) -> None:
+        pair = Barrier(2, timeout=PATIENCE)
+
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            pair.wait()
+            return made(planned, number, cost=reported_cost(0.01))
+
+        bench = Workbench(make)
+
+        stop = bench.run(a_plan(20), jobs=8, budget=Budget(2.5, 1.0))
+
+        assert (stop, len(bench.starts), bench.most_at_once) == (EndReason.DONE, 20, 2)
+
+    def test_an_unknown_cost_counts_at_its_worst(self) -> None:
+        bench = Workbench(lambda planned, number: made(planned, number, cost=UNKNOWN_COST))
+
+        stop = bench.run(a_plan(20), jobs=1, budget=Budget(5.0, 1.0))
+
+        assert (stop, len(bench.starts)) == (EndReason.BUDGET, 5)
+
+    def test_retries_are_paid_for_too(self) -> None:
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            return made(planned, number, status=Status.INFRA_ERROR, cost=reported_cost(1.0))
+
+        bench = Workbench(make)
+
+        stop = bench.run(a_plan(2)[:1], retries=20, budget=Budget(5.0, 1.0))
+
+        assert (stop, len(bench.starts)) == (EndReason.BUDGET, 5)
+
+
+class TestDeciding:
+    def test_it_is_asked_when_a_task_is_whole_and_told_which_are_not(self) -> None:
+        asked: list[set[str]] = []
+
+        def decided(still_open: Collection[str]) -> bool:
+            asked.append(set(still_open))
+            return False
+
+        plan = plan_runs(["x", "y", "z"], ["a", "b"], 2, seed=1, task_by_task=True)
+        stop = Workbench().run(plan, jobs=1, decided=decided)
+
+        tasks = list(dict.fromkeys(run.trial.task_id for run in plan))
+        assert stop is EndReason.DONE
+        assert asked == [set(tasks[1:]), set(tasks[2:]), set()]
+
+    def test_a_task_with_a_retry_to_come_is_not_whole(self) -> None:
+        asked: list[set[str]] = []
+
+        def decided(still_open: Collection[str]) -> bool:
+            asked.append(set(still_open))
+            return False
+
+        plan = plan_runs(["x", "y"], ["a", "b"], 1, seed=1, task_by_task=True)
+        first = plan[0]
+
+        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+            failed = planned == first and number == 1
+            return made(planned, number, status=Status.INFRA_ERROR if failed else Status.COMPLETED)
+
+        Workbench(make).run(plan, jobs=1, backoff=2.0, decided=decided)
+
+        assert asked == [{first.trial.task_id}, set()]
+
+    def test_a_decision_stops_what_has_not_begun(self) -> None:
+        plan = plan_runs([f"t{number}" for number in range(10)], ["a", "b"], 2, seed=1, task_by_task=True)
+        bench = Workbench()
+
+        stop = bench.run(plan, jobs=1, decided=lambda still_open: len(still_open) <= 7)
+
+        assert stop is EndReason.DECIDED
+        assert len(bench.starts) == 3 * 4

@@ -1,0 +1,224 @@
+"""Claims about whole experiments: resuming, and stopping when it is decided."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Event as Signal
+from typing import Any
+
+import pytest
+from tests.engine.engine_fixtures import loaded, open_shop, plan_of, shell
+from tests.engine.fake_sandboxes import BrokenRooms
+
+from outweigh.engine.attempt import EngineDeps
+from outweigh.engine.batch import EndReason
+from outweigh.engine.budget import Budget
+from outweigh.engine.events import EngineEvent
+from outweigh.engine.experiment import (
+    ExperimentProgress,
+    close_abandoned_attempts,
+    experiment_progress,
+    run_experiment,
+    sequential_decision,
+)
+from outweigh.engine.load_suite import LoadedSuite
+from outweigh.engine.trial_plan import PlannedRun
+from outweigh.model.pricing import PriceTables
+from outweigh.model.run_record import EXCLUDED_STATUSES, Status
+from outweigh.store.run_store import FolderRunStore
+
+SOLVE = [{"do": "write", "path": "answer.txt", "content": "42"}]
+
+
+def scripted(probability: float, **behaviour: Any) -> dict[str, Any]:
+    drawn = {"solve_probability": probability, "on_success": SOLVE, "duration_seconds": 10, "cost_usd": 0.1}
+    return {"agent": "scripted", "options": {"default": {**drawn, **behaviour}}}
+
+
+class Engine:
+    """One life of an engine over a store."""
+
+    def __init__(self, suite: LoadedSuite, shop: EngineDeps, store: FolderRunStore) -> None:
+        self.suite, self.shop, self.store = suite, shop, store
+        self.events: list[EngineEvent] = []
+
+    def run(
+        self,
+        plan: Sequence[PlannedRun],
+        *,
+        until_decided: bool = False,
+        budget_usd: float | None = None,
+        drain: Signal | None = None,
+    ) -> EndReason:
+        close_abandoned_attempts(self.shop, plan, self.store.abandoned(), self.events.append)
+        progress = experiment_progress(plan, self.store)
+        decided = (
+            sequential_decision(self.suite.spec, self.store, self.shop.tasks, PriceTables()) if until_decided else None
+        )
+        return run_experiment(
+            self.shop,
+            self.suite.spec,
+            progress,
+            jobs=2,
+            budget=Budget(budget_usd, self.suite.spec.limits.budget_usd, progress.paid),
+            decided=decided,
+            drain=drain or Signal(),
+            listen=self.events.append,
+        )
+
+    def progress(self, plan: Sequence[PlannedRun]) -> ExperimentProgress:
+        return experiment_progress(plan, self.store)
+
+    def attempts(self) -> dict[tuple[str, str, int], list[Status]]:
+        return {trial: [record.status for record in records] for trial, records in self.store.finished().items()}
+
+
+class Laboratory:
+    """A suite, and one engine after the other over the same store."""
+
+    def __init__(self, folder: Path, arms: dict[str, Any], **settings: Any) -> None:
+        self.folder = folder
+        self.suite = loaded(folder, arms, **settings)
+
+    def engine(self) -> Iterator[Engine]:
+        with open_shop(self.suite, self.folder / "store") as (shop, store):
+            yield Engine(self.suite, shop, store)
+
+
+def test_resuming_repeats_nothing_that_counts(tmp_path: Path) -> None:
+    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=3)
+    plan = plan_of(lab.suite, repeats=2)
+    for engine in lab.engine():
+        assert engine.run(plan[:5]) is EndReason.DONE
+        before = engine.store.finished()
+
+    for engine in lab.engine():
+        assert engine.run(plan) is EndReason.DONE
+
+        after = engine.store.finished()
+        assert len(after) == len(plan)
+        assert all(len(records) == 1 for records in after.values())
+        assert {trial: after[trial] for trial in before} == before
+
+
+def test_a_failing_agent_counts_and_is_not_repeated(tmp_path: Path) -> None:
+    lab = Laboratory(tmp_path, {"a": shell("exit 1"), "b": shell("sleep 60")}, limits={"timeout_seconds": 0.2})
+    plan = plan_of(lab.suite)
+
+    for _ in range(2):
+        for engine in lab.engine():
+            assert engine.run(plan) is EndReason.DONE
+            assert engine.attempts() == {
+                ("task-1", "a", 1): [Status.AGENT_ERROR],
+                ("task-1", "b", 1): [Status.TIMEOUT],
+            }
+
+
+def test_resuming_attempts_again_what_infrastructure_failed(tmp_path: Path) -> None:
+    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, limits={"retries": 0})
+    plan = plan_of(lab.suite)
+    for engine in lab.engine():
+        engine.shop = replace(engine.shop, sandboxes=BrokenRooms())
+        assert engine.run(plan) is EndReason.INCOMPLETE
+
+    for engine in lab.engine():
+        assert [number for _, number in engine.progress(plan).left] == [2, 2]
+        assert engine.run(plan) is EndReason.DONE
+        assert set(map(tuple, engine.attempts().values())) == {(Status.INFRA_ERROR, Status.COMPLETED)}
+
+
+def test_resuming_closes_attempts_that_a_killed_engine_left_open(tmp_path: Path) -> None:
+    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)})
+    plan = plan_of(lab.suite)
+    for engine in lab.engine():
+        engine.store.begin("task-1/a/1#1", next(run.trial for run in plan if run.trial.arm == "a"), 1)
+
+    for engine in lab.engine():
+        assert engine.run(plan) is EndReason.DONE
+        assert engine.attempts()["task-1", "a", 1] == [Status.INFRA_ERROR, Status.COMPLETED]
+        assert engine.attempts()["task-1", "b", 1] == [Status.COMPLETED]
+        assert engine.store.abandoned() == []
+
+
+def test_a_gap_in_the_attempts_does_not_lead_to_a_number_twice(tmp_path: Path) -> None:
+    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, limits={"retries": 0})
+    plan = [run for run in plan_of(lab.suite) if run.trial.arm == "a"]
+    for _ in range(4):
+        for engine in lab.engine():
+            engine.shop = replace(engine.shop, sandboxes=BrokenRooms())
+            engine.run(plan)
+    file = tmp_path / "store" / "runs-engine.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([lines[0], b"damaged\n", *lines[2:]]))
+
+    for engine in lab.engine():
+        assert engine.run(plan) is EndReason.DONE
+        numbers = [record.attempt for record in engine.store.finished()["task-1", "a", 1]]
+        assert numbers == [1, 2, 3, 4, 5]
+
+
+def test_progress_knows_what_every_arm_has_and_what_it_cost(tmp_path: Path) -> None:
+    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=2)
+    plan = plan_of(lab.suite)
+    for engine in lab.engine():
+        engine.run([run for run in plan if run.trial.arm == "a"])
+        progress = engine.progress(plan)
+
+    assert (progress.done, progress.passed) == ({"a": 2}, {"a": 2})
+    assert {run.trial.arm for run, _ in progress.left} == {"b"}
+    assert progress.spent_usd == pytest.approx(0.2)
+
+
+def test_what_earlier_engines_spent_counts_against_the_budget(tmp_path: Path) -> None:
+    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=5, limits={"budget_usd": 0.1})
+    plan = plan_of(lab.suite)
+    for engine in lab.engine():
+        assert engine.run(plan, budget_usd=0.4) is EndReason.BUDGET
+        assert len(engine.attempts()) == 4
+
+    for engine in lab.engine():
+        assert engine.run(plan, budget_usd=0.6) is EndReason.BUDGET
+        assert len(engine.attempts()) == 6
+        assert engine.run(plan, budget_usd=1.0) is EndReason.DONE
+
+
+def test_an_attempt_that_a_killed_engine_paid_for_counts_at_its_worst(tmp_path: Path) -> None:
+    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=5, limits={"budget_usd": 0.1})
+    plan = plan_of(lab.suite)
+    for engine in lab.engine():
+        engine.store.begin("lost", plan[0].trial, 1)
+
+    for engine in lab.engine():
+        assert engine.run(plan, budget_usd=0.4) is EndReason.BUDGET
+        counted = [statuses for statuses in engine.attempts().values() if set(statuses) - EXCLUDED_STATUSES]
+        assert len(counted) == 3
+
+
+def sequential(folder: Path, baseline: float, candidate: float) -> tuple[EndReason, int, int]:
+    """How an experiment of 40 tasks ends, how many trials it ran, and how many were planned."""
+    noise = {"median": 10, "spread": 0.1}
+    arms = {
+        "a": scripted(baseline, duration_seconds=noise),
+        "b": {**scripted(candidate, duration_seconds=noise), "extra_prompt": "Think."},
+    }
+    policy = {"gates": ["pass_rate"]}
+    lab = Laboratory(folder, arms, tasks=40, policy=policy, seed=3)
+    plan = plan_of(lab.suite, repeats=2, task_by_task=True)
+    for engine in lab.engine():
+        stop = engine.run(plan, until_decided=True)
+        return stop, len(engine.attempts()), len(plan)
+    raise AssertionError("an engine has one life")
+
+
+def test_until_decided_stops_early_on_a_clear_difference(tmp_path: Path) -> None:
+    stop, ran, planned = sequential(tmp_path, baseline=0.1, candidate=1.0)
+
+    assert stop is EndReason.DECIDED
+    assert ran < planned / 2
+
+
+def test_until_decided_goes_on_to_the_end_when_there_is_none(tmp_path: Path) -> None:
+    stop, ran, planned = sequential(tmp_path, baseline=0.5, candidate=0.5)
+
+    assert stop is EndReason.DONE
+    assert ran == planned

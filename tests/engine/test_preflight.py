@@ -1,0 +1,207 @@
+from pathlib import Path
+from threading import Event
+
+import msgspec
+import pytest
+from tests.engine.fake_sandboxes import BrokenRooms, Copies, WatchedRooms
+
+from outweigh.engine.load_suite import load_suite
+from outweigh.engine.preflight import PreflightContext, preflight
+from outweigh.model.preflight_result import FindingKind, PreflightResult
+from outweigh.model.suite import SandboxSpec
+from outweigh.ports.sandboxes import SandboxProvider
+from outweigh.testing.sandbox_fixtures import COMMAND_TIMEOUT_SECONDS
+
+SUITE = 'name = "s"\ntasks = ["task"]\nbaseline = "a"\n[arms.a]\nagent = "noop"\n[arms.b]\nagent = "oracle"\n'
+DONE = '{ type = "file_contains", name = "done", path = "answer.txt", text = "42" }'
+
+
+class Trial:
+    """A task to be tried."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.rooms = WatchedRooms()
+        self.write("suite.toml", SUITE)
+        self.write("task/instruction.md", "Answer.")
+        self.write("task/environment/question.txt", "6 x 7")
+        (folder / "scratch").mkdir()
+
+    def write(self, path: str, content: str) -> None:
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+
+    def run(
+        self,
+        checks: str,
+        solution: str | None = None,
+        rooms: SandboxProvider | None = None,
+        solution_timeout_seconds: float = COMMAND_TIMEOUT_SECONDS,
+        *,
+        rubric: str = "",
+        judged: bool = False,
+    ) -> PreflightResult:
+        self.write("task/task.toml", f"[metadata.outweigh]\nchecks = [{checks}]\n{rubric}")
+        if solution is not None:
+            self.write("task/solution/solve.sh", solution)
+        (task,) = load_suite(self.folder).tasks
+        premises = PreflightContext(
+            sandboxes=rooms or self.rooms,
+            workspaces=Copies(),
+            scratch=self.folder / "scratch",
+            sandbox=SandboxSpec(),
+            label="engine",
+            solution_timeout_seconds=solution_timeout_seconds,
+            cancel=Event(),
+            judged=judged,
+        )
+        return preflight(task, premises)
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Trial:
+    return Trial(tmp_path)
+
+
+def kinds(result: PreflightResult) -> list[FindingKind]:
+    return [finding.kind for finding in result.findings]
+
+
+def test_a_task_that_fails_untouched_and_passes_when_solved_is_fit(trial: Trial) -> None:
+    result = trial.run(DONE, solution="#!/bin/sh\necho 42 > answer.txt\n")
+
+    assert result.findings == ()
+    assert result.fit
+    assert result.untouched is not None
+    assert result.oracle is not None
+    assert [check.passed for check in (*result.untouched, *result.oracle)] == [False, True]
+
+
+def test_a_task_that_passes_with_no_work_is_vacuous(trial: Trial) -> None:
+    result = trial.run('{ type = "command", name = "runs", run = "true" }', solution="true\n")
+
+    assert kinds(result) == [FindingKind.PASSES_UNTOUCHED]
+    assert result.vacuous
+    assert not result.fit
+    assert "'runs'" in result.findings[0].message
+
+
+@pytest.mark.parametrize("checks", ["", '{ type = "command", name = "c", run = "false", required = false }'])
+def test_a_task_without_a_required_check_is_vacuous(trial: Trial, checks: str) -> None:
+    result = trial.run(checks, solution="true\n")
+
+    assert kinds(result) == [FindingKind.NO_REQUIRED_CHECK]
+    assert result.vacuous
+
+
+RUBRIC = '[[metadata.outweigh.rubric.criteria]]\ntype = "binary"\nname = "right"\ndescription = "It is 42."\n'
+
+
+def test_a_task_may_leave_it_all_to_the_judges_of_its_suite(trial: Trial) -> None:
+    result = trial.run("", rubric=RUBRIC, judged=True)
+
+    assert kinds(result) == [FindingKind.ONLY_JUDGED, FindingKind.NO_SOLUTION]
+    assert result.fit
+
+
+def test_a_rubric_that_nobody_goes_by_tells_no_runs_apart(trial: Trial) -> None:
+    result = trial.run("", rubric=RUBRIC, judged=False)
+
+    assert not result.fit
+    assert "name [[judges]] in the suite" in result.findings[0].message
+
+
+def test_a_check_that_passes_early_is_noted_but_a_guard_is_not(trial: Trial) -> None:
+    guard = '{ type = "unchanged", name = "guard", paths = ["question.txt"] }'
+    builds = '{ type = "command", name = "builds", run = "true" }'
+
+    result = trial.run(f"{DONE}, {guard}, {builds}", solution="echo 42 > answer.txt\n")
+
+    assert kinds(result) == [FindingKind.CHECK_PASSES_UNTOUCHED]
+    assert "'builds'" in result.findings[0].message
+    assert "guard" not in result.findings[0].message
+    assert result.fit
+
+
+def test_a_solution_that_does_not_pass_blocks_the_task(trial: Trial) -> None:
+    result = trial.run(DONE, solution="echo 41 > answer.txt\n")
+
+    assert kinds(result) == [FindingKind.SOLUTION_FAILS]
+    assert not result.fit
+    assert "does not contain the text '42'" in result.findings[0].message
+
+
+def test_a_solution_whose_script_fails_blocks_the_task(trial: Trial) -> None:
+    result = trial.run(DONE, solution="echo 42 > answer.txt; echo oops >&2; exit 3\n")
+
+    assert kinds(result)[0] is FindingKind.SOLUTION_FAILS
+    assert "exit code 3 and said: oops" in result.findings[0].message
+
+
+def test_a_solution_that_does_not_end_blocks_the_task(trial: Trial) -> None:
+    result = trial.run(DONE, solution="sleep 600\n", solution_timeout_seconds=0.5)
+
+    assert kinds(result)[0] is FindingKind.SOLUTION_FAILS
+    assert "was timed out" in result.findings[0].message
+
+
+def test_a_task_without_a_solution_can_run_but_nobody_has_shown_that_it_can_be_done(trial: Trial) -> None:
+    result = trial.run(DONE)
+
+    assert (kinds(result), result.oracle, result.fit) == ([FindingKind.NO_SOLUTION], None, True)
+
+
+def test_a_check_that_answers_now_so_now_otherwise_blocks_the_task(trial: Trial) -> None:
+    count = trial.folder / "count"
+    flaky = f'{{ type = "command", name = "flaky", run = "echo x >> {count}; test $(wc -l < {count}) -gt 1" }}'
+
+    result = trial.run(f"{flaky}, {DONE}", solution="echo 42 > answer.txt\n")
+
+    assert FindingKind.UNSTABLE in kinds(result)
+    assert not result.fit
+
+
+def test_a_check_that_cannot_be_evaluated_yet_is_noted(trial: Trial) -> None:
+    reward = '{ type = "reward", name = "r", run = "cat answer.txt && echo 1 > $OUTWEIGH_REWARD" }'
+
+    result = trial.run(reward, solution="echo 42 > answer.txt\n")
+
+    assert kinds(result) == [FindingKind.NOT_EVALUATED]
+    assert result.fit
+
+
+def test_a_sandbox_that_cannot_start_is_a_finding(trial: Trial) -> None:
+    result = trial.run(DONE, rooms=BrokenRooms())
+
+    assert kinds(result) == [FindingKind.SANDBOX_FAILED]
+    assert (result.untouched, result.noop, result.oracle, result.fit) == (None, None, None, False)
+    assert "no room to be had" in result.findings[0].message
+
+
+def test_the_solution_finds_its_own_files_and_they_are_gone_when_checks_come(trial: Trial) -> None:
+    trial.write("task/solution/answer", "42")
+    hidden = '{ type = "command", name = "hidden", run = "! ls -A | grep -q solution" }'
+
+    result = trial.run(f"{DONE}, {hidden}", solution='cp "$OUTWEIGH_SOLUTION/answer" answer.txt\n')
+
+    assert result.oracle is not None
+    assert [check.passed for check in result.oracle] == [True, True]
+
+
+def test_every_try_has_a_fresh_room_and_nothing_is_left_behind(trial: Trial) -> None:
+    trial.run(DONE, solution="echo 42 > answer.txt; touch ~/left\n")
+
+    requests = trial.rooms.requests
+    assert [request.label for request in requests] == [
+        f"engine:preflight/task/{name}" for name in ("untouched", "noop", "oracle", "oracle")
+    ]
+    assert len({request.home for request in requests}) == 4
+    assert list((trial.folder / "scratch").iterdir()) == []
+    assert [path.name for path in (trial.folder / "task/environment").iterdir()] == ["question.txt"]
+
+
+def test_the_evidence_can_be_stored_and_read_again(trial: Trial) -> None:
+    result = trial.run(DONE)
+
+    assert msgspec.json.decode(msgspec.json.encode(result), type=PreflightResult) == result

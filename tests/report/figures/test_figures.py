@@ -1,0 +1,235 @@
+"""What of a comparison is drawn, and when it is left out because nobody could know it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.report.svg.parsed_svg import marks, titles, written
+
+from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.compare.evidence import Evidence
+from outweigh.compare.inference import IntervalMethod, Population, infer
+from outweigh.compare.judge_agreement import summarise_judges
+from outweigh.compare.ladder import compare_tiers
+from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.usage import UNKNOWN_COST, Component, ComponentTokens, reported_cost
+from outweigh.report.document import Block, Figure
+from outweigh.report.figures.arm_overview import (
+    component_figures,
+    distribution_figures,
+    frontier_figures,
+    heat_map_figures,
+    tier_figures,
+)
+from outweigh.report.figures.deltas import metric_figures, task_change_figures, task_slope_figures
+from outweigh.report.figures.gates import deciding_gate, dial_figures
+from outweigh.report.figures.judge_reliability import judge_agreement_figures
+from outweigh.report.figures.over_time import evidence_figures, spending_figures
+from outweigh.testing.builders import a_judgment, a_run, evidence_of
+from outweigh.verdict.decision import Verdict
+from outweigh.verdict.evidence_policy import decide_by_evidence
+from outweigh.verdict.evidence_settings import evidence_settings
+from outweigh.verdict.gates_policy import decide_by_gates
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def runs(arm: str, seconds: float, *, tasks: int = 8, **fields: Any) -> list[RunRecord]:
+    """Arms that differ in time, more so on some tasks than on others."""
+    return [
+        a_run(
+            f"task-{task}",
+            arm,
+            repeat,
+            passed=(task + repeat) % 3 > 0,
+            duration_seconds=seconds * (1 + task % 5 / 50),
+            **fields,
+        )
+        for task in range(tasks)
+        for repeat in range(1, 6)
+    ]
+
+
+def both(evidence: Evidence) -> Comparison:
+    return compare_arms(evidence, "slow", "fast")
+
+
+def slow_and_fast(**fields: Any) -> Comparison:
+    return both(evidence_of(runs("slow", 200, **fields), runs("fast", 100, **fields)))
+
+
+def decided(comparison: Comparison) -> Verdict:
+    [verdict] = decide_by_evidence([comparison], evidence_settings(gates=("duration",)))
+    return verdict
+
+
+def only(blocks: list[Block]) -> Figure:
+    [picture] = blocks
+    assert isinstance(picture, Figure)
+    return picture
+
+
+def test_the_dial_shows_the_gate_that_got_better() -> None:
+    verdict = decided(slow_and_fast())
+    gate = deciding_gate(verdict)
+
+    picture = only(dial_figures(verdict))
+    assert gate is not None
+    assert gate.name == "duration"
+    assert verdict.decision.value.upper() in written(picture.svg)
+
+
+def test_a_rule_on_averages_has_no_dial() -> None:
+    assert dial_figures(decide_by_gates(slow_and_fast())) == []
+
+
+def test_metrics_are_oriented_so_that_less_time_is_better() -> None:
+    comparison = slow_and_fast()
+    inference = infer(comparison, population=Population.TASKS, method=IntervalMethod.T, seed=0)
+
+    picture = only(metric_figures(comparison, inference))
+
+    assert "duration better" in written(picture.svg)
+    assert any(line.startswith("duration") and "●" in line for line in picture.sketch)
+
+
+def test_every_task_has_its_passes_and_of_many_those_that_changed_most_are_shown() -> None:
+    few, many = slow_and_fast(), both(evidence_of(runs("slow", 9, tasks=50), runs("fast", 9, tasks=50)))
+
+    assert "3/5 → 3/5" in written(only(task_change_figures(few)).svg)
+    assert "16 of 50 tasks" in only(task_change_figures(many)).title
+
+
+def test_slopes_count_tasks_that_got_better_and_worse() -> None:
+    titled = {picture.title: picture for picture in task_slope_figures(slow_and_fast()) if isinstance(picture, Figure)}
+
+    assert titled["Duration of every task, slow to fast"].words == ("8 tasks better, 0 worse, 0 the same",)
+    assert titled["Pass rate of every task, slow to fast"].words == ("0 tasks better, 0 worse, 8 the same",)
+
+
+def test_what_nobody_knows_has_no_strip_and_no_slope() -> None:
+    comparison = slow_and_fast(cost=UNKNOWN_COST)
+
+    assert all(
+        "Cost" not in block.title for block in (*distribution_figures(comparison), *task_slope_figures(comparison))
+    )
+    assert len(distribution_figures(comparison)) == 2
+
+
+def test_the_frontier_needs_costs_and_names_who_is_on_it() -> None:
+    comparison = both(evidence_of(runs("slow", 9, cost=reported_cost(0.3)), runs("fast", 9, cost=reported_cost(0.1))))
+    tables = [comparison.baseline_table, comparison.candidate_table]
+    without = slow_and_fast(cost=UNKNOWN_COST)
+
+    assert any("fast" in words and "on the frontier" in words for words in only(frontier_figures(tables)).words)
+    assert frontier_figures([without.baseline_table, without.candidate_table]) == []
+
+
+def test_the_heat_map_marks_flaky_tasks() -> None:
+    comparison = slow_and_fast()
+
+    picture = only(heat_map_figures([comparison.baseline_table, comparison.candidate_table]))
+    assert any("flaky" in words for words in titles(picture.svg))
+    assert picture.words == ("8 of 8 tasks are flaky in at least one arm",)
+
+
+def timed(arm: str, seconds: float, offset: int) -> list[RunRecord]:
+    return [
+        a_run(
+            run.trial.task_id,
+            arm,
+            run.trial.repeat,
+            duration_seconds=run.duration_seconds,
+            cost=run.cost,
+            started_at=NOON + timedelta(minutes=2 * number + offset),
+        )
+        for number, run in enumerate(runs(arm, seconds))
+    ]
+
+
+def test_evidence_and_money_grow_in_the_order_of_the_runs() -> None:
+    comparison = both(evidence_of(timed("slow", 200, 0), timed("fast", 100, 1)))
+
+    grown = only(evidence_figures(decided(comparison), comparison))
+    spent = only(spending_figures([comparison.baseline_table, comparison.candidate_table]))
+
+    assert "better after 8 tasks" in grown.words[0]
+    assert spent.words == ("slow: $4.0000 for 40 attempts", "fast: $4.0000 for 40 attempts")
+    assert len(marks(spent.svg, "ow-path")) == 2
+
+
+def test_an_arm_that_knows_no_cost_has_not_spent_nothing() -> None:
+    silent = [replace(run, cost=UNKNOWN_COST) for run in timed("fast", 100, 1)]
+
+    comparison = both(evidence_of(timed("slow", 200, 0), silent))
+    spent = only(spending_figures([comparison.baseline_table, comparison.candidate_table]))
+
+    assert spent.words == ("slow: $4.0000 for 40 attempts", "fast: unknown for all 40 attempts")
+
+
+def test_attempts_that_were_tried_again_are_in_what_was_spent() -> None:
+    slow = timed("slow", 200, 0)
+    failed = replace(slow[0], run_id="first-try", status=Status.INFRA_ERROR)
+    again = replace(slow[0], attempt=2)
+
+    comparison = both(evidence_of(failed, again, slow[1:], timed("fast", 100, 1)))
+    spent = only(spending_figures([comparison.baseline_table, comparison.candidate_table]))
+
+    assert spent.words == ("slow: $4.1000 for 41 attempts", "fast: $4.0000 for 40 attempts")
+    assert comparison.baseline.paid_usd.value == pytest.approx(4.1)
+    assert comparison.baseline.total_cost_usd.value == pytest.approx(4.0)
+
+
+def test_without_an_order_there_is_nothing_over_time() -> None:
+    comparison = slow_and_fast()
+
+    assert evidence_figures(decided(comparison), comparison) == []
+    assert spending_figures([comparison.baseline_table, comparison.candidate_table]) == []
+
+
+def test_components_are_drawn_where_an_agent_exposes_them() -> None:
+    ledger = (ComponentTokens(component=Component.TOOL_SCHEMA, input_tokens=30, output_tokens=10),)
+    comparison = both(evidence_of(runs("slow", 9), runs("fast", 9, components=ledger)))
+
+    picture = only(component_figures((comparison.baseline, comparison.candidate)))
+    assert "1,600 tokens" in written(picture.svg)
+    assert component_figures((comparison.baseline,)) == []
+
+
+def test_judges_that_judged_twice_are_drawn() -> None:
+    slow, fast = runs("slow", 9), runs("fast", 9)
+    answers = [
+        a_judgment(run, (place % 5) / 5, pass_index=number)
+        for number in (1, 2)
+        for place, run in enumerate(slow + fast)
+    ]
+    comparison = both(evidence_of(slow, fast, answers))
+
+    picture = only(judge_agreement_figures(summarise_judges(comparison.judging, 0)))
+    assert "judge with itself" in written(picture.svg)
+    assert judge_agreement_figures(None) == []
+
+
+def test_the_ladder_is_drawn_where_tiers_have_composites() -> None:
+    slow, fast = runs("slow", 9), runs("fast", 9)
+    judged = evidence_of(slow, fast, [a_judgment(run, 0.9) for run in slow + fast])
+
+    picture = only(tier_figures(compare_tiers(judged, ["slow", "fast"])))
+    assert "0. slow" in written(picture.svg)
+    assert tier_figures(compare_tiers(evidence_of(slow, fast), ["slow", "fast"])) == []
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3])
+def test_few_tasks_draw_what_they_can_and_never_break(tasks: int) -> None:
+    comparison = both(evidence_of(runs("slow", 9, tasks=tasks), runs("fast", 9, tasks=tasks)))
+    inference = infer(comparison, population=Population.TASKS, method=IntervalMethod.T, seed=0)
+
+    drawn = [
+        *metric_figures(comparison, inference),
+        *task_change_figures(comparison),
+        *task_slope_figures(comparison),
+        *distribution_figures(comparison),
+        *heat_map_figures([comparison.baseline_table]),
+    ]
+    assert all(isinstance(picture, Figure) and "nan" not in picture.svg for picture in drawn)

@@ -1,0 +1,92 @@
+"""What the tests of containers start from: an image of one static program, made without a registry."""
+
+import io
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from secrets import token_hex
+from threading import Event
+from typing import Any
+
+import pytest
+from tests.prerequisites import require
+
+from outweigh.ports.sandboxes import SandboxRequest
+from outweigh.sandbox.container_engine import ContainerEngine, find_engine
+
+PATH = {"PATH": "/bin"}
+
+
+@cache
+def working_engine() -> ContainerEngine:
+    """Found once for all tests."""
+    return find_engine()
+
+
+@contextmanager
+def busybox_image(engine: ContainerEngine) -> Iterator[str]:
+    """The name of a small image; it is removed in the end."""
+    name = f"outweigh-test:{token_hex(6)}"
+    imported = engine.ask("import", "-", name, stdin=busybox_archive())
+    if imported.code != 0:
+        pytest.fail(imported.complaint)
+    yield name
+    engine.ask("rmi", "--force", name)
+
+
+def busybox_archive() -> bytes:
+    """A root folder as a tar archive."""
+    busybox = shutil.which("busybox")
+    if busybox is None:
+        require("busybox is not installed (Debian: apt-get install busybox-static)")
+        raise AssertionError
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for folder in ("bin", "etc", "tmp", "ws", "home", "home/agent"):
+            _add_folder(tar, folder)
+        tar.add(Path(busybox).resolve(), "bin/busybox")
+        # Equal images are stored once, and another process that removes its own would take ours.
+        tar.addfile(tarfile.TarInfo(f"etc/{token_hex(8)}"))
+        _add_links(tar, subprocess.check_output([busybox, "--list"], text=True).split())
+    return archive.getvalue()
+
+
+def _add_folder(tar: tarfile.TarFile, name: str) -> None:
+    folder = tarfile.TarInfo(name)
+    folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755
+    tar.addfile(folder)
+
+
+def _add_links(tar: tarfile.TarFile, names: list[str]) -> None:
+    for name in names:
+        link = tarfile.TarInfo(f"bin/{name}")
+        link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+        if name != "busybox":
+            tar.addfile(link)
+
+
+def a_request(folder: Path, image: str | None, **fields: Any) -> SandboxRequest:
+    """A room over two new folders; any field can be given by name."""
+    for name in ("workspace", "home"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    defaults: dict[str, Any] = {
+        "workspace": folder / "workspace",
+        "home": folder / "home",
+        "label": f"test-{token_hex(6)}:task/arm/1#1",
+        "read_only": (),
+        "doors": (),
+        "image": image,
+        "memory_mb": None,
+        "processes": None,
+        "cancel": Event(),
+    }
+    return SandboxRequest(**(defaults | fields))
+
+
+def containers_of(engine: ContainerEngine, label: str) -> list[str]:
+    """The containers, running or not, that carry a label."""
+    return engine.ask("ps", "--all", "--quiet", f"--filter=label=outweigh.trial={label}").out.split()

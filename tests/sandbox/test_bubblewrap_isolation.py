@@ -1,0 +1,240 @@
+"""An agent that wants out: whatever it tries in bubblewrap fails.
+
+No attempt would do harm if it succeeded: what must not be writable is opened and never written to.
+"""
+
+import os
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from tests.prerequisites import require
+
+from outweigh.ports.sandboxes import Sandbox, SandboxError
+from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
+from outweigh.testing.sandbox_fixtures import (
+    DAEMON_SCRIPT,
+    SHORT_TIMEOUT_SECONDS,
+    WAIT_FOR_DAEMON,
+    a_sandbox_request,
+    is_unchanging,
+    run_shell,
+)
+
+SECRET = "do-not-leak-4711"
+_AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root owns what could be written here")
+
+
+@pytest.fixture(autouse=True)
+def _works() -> None:
+    require(BubblewrapSandboxProvider().missing())
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
+    with BubblewrapSandboxProvider().open(a_sandbox_request(tmp_path / "own", "walls:trial-of-arm-b")) as room:
+        yield room
+
+
+def _opens_for_writing(sandbox: Sandbox, path: str) -> bool:
+    """Opened to append, and closed again with nothing written."""
+    return run_shell(sandbox, f"(exec 3>>'{path}')").exit_code == 0
+
+
+def test_a_secret_file_outside_cannot_be_read(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(SECRET)
+
+    done = run_shell(
+        sandbox, f"cat {tmp_path}/secret; cat /proc/1/root{tmp_path}/secret; cat /proc/1/cwd{tmp_path}/secret"
+    )
+
+    assert done.exit_code != 0
+    assert SECRET.encode() not in done.stdout
+
+
+def test_the_homes_and_data_of_the_host_are_not_there(sandbox: Sandbox) -> None:
+    homes = {Path.home(), Path("/root"), Path("/var/lib"), Path("/srv"), Path("/opt"), Path("/sys")}
+
+    assert [home for home in homes if run_shell(sandbox, f"ls {home}").exit_code == 0] == []
+    assert run_shell(sandbox, "ls -A /home /home/agent /tmp /run /var/tmp").stdout.split() == [
+        *(b"/home:", b"agent", b"/home/agent:", b"/run:", b"/tmp:", b"/var/tmp:")
+    ]
+
+
+def test_what_only_root_may_read_in_etc_is_covered(sandbox: Sandbox) -> None:
+    done = run_shell(
+        sandbox, "find /etc -type f ! -perm -o+r 2>/dev/null; cat /etc/shadow /etc/gshadow; ls /etc/ssl/private"
+    )
+
+    assert done.stdout == b""
+    assert run_shell(sandbox, "cat /etc/passwd").stdout.startswith(b"root:")
+
+
+def test_the_engines_environment_cannot_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENGINE_SECRET", SECRET)
+    with BubblewrapSandboxProvider().open(a_sandbox_request(tmp_path, "walls:trial-of-arm-b")) as room:
+        seen = run_shell(room, "env; cat /proc/*/environ /proc/*/task/*/environ /proc/*/cmdline", GIVEN="yes").stdout
+
+    assert SECRET.encode() not in seen
+    assert b"arm-b" not in seen
+    assert str(tmp_path).encode() not in seen
+    assert b"GIVEN=yes" in seen
+
+
+def test_secrets_of_the_agent_appear_in_no_process_list(tmp_path: Path) -> None:
+    request = a_sandbox_request(tmp_path)
+    with BubblewrapSandboxProvider().open(request) as room:
+        thread = threading.Thread(target=run_shell, args=(room, "touch started; sleep 20"), kwargs={"KEY": SECRET})
+        thread.start()
+        while not (request.workspace / "started").exists():
+            thread.join(0.02)
+        listed = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, check=True).stdout
+        request.cancel.set()
+        thread.join()
+
+    assert SECRET.encode() not in listed
+
+
+def test_another_sandbox_and_its_processes_cannot_be_seen(sandbox: Sandbox, tmp_path: Path) -> None:
+    other = a_sandbox_request(tmp_path / "other")
+    (other.workspace / "solution").write_text(SECRET)
+    with BubblewrapSandboxProvider().open(other) as room:
+        thread = threading.Thread(target=run_shell, args=(room, "touch started; sleep 20 # neighbour"))
+        thread.start()
+        while not (other.workspace / "started").exists():
+            thread.join(0.02)
+        seen = run_shell(sandbox, f"cat /proc/[0-9]*/cmdline; cat {other.workspace}/solution; ls {tmp_path}").stdout
+        other.cancel.set()
+        thread.join()
+
+    assert b"neighbour" not in seen.replace(b"# neighbour;", b"")
+    assert SECRET.encode() not in seen
+
+
+def test_processes_of_the_host_have_no_number_inside(sandbox: Sandbox) -> None:
+    listed = run_shell(sandbox, "cd /proc; ls -d [0-9]* | wc -l").stdout
+
+    assert int(listed) < 8
+
+
+def test_a_process_of_the_host_cannot_be_killed(sandbox: Sandbox) -> None:
+    with subprocess.Popen(["sleep", "60"]) as victim:
+        done = run_shell(sandbox, f"kill -9 {victim.pid} && echo killed; kill -0 {os.getpid()} && echo seen")
+
+        assert victim.poll() is None
+        victim.kill()
+    assert done.stdout == b""
+
+
+def test_the_network_of_the_host_cannot_be_reached(sandbox: Sandbox) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        port = server.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port)).close()
+        connect = f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)"
+
+        done = run_shell(sandbox, f'/usr/bin/python3 -c "{connect}" || exec bash -c ": </dev/tcp/127.0.0.1/{port}"')
+
+    assert done.exit_code != 0
+    assert b"efused" in done.stderr
+
+
+def test_there_is_no_network_but_an_empty_loopback(sandbox: Sandbox) -> None:
+    interfaces = run_shell(sandbox, "tail -n +3 /proc/net/dev | cut -d: -f1").stdout.split()
+
+    assert interfaces == [b"lo"]
+
+
+def test_sockets_without_a_path_lead_nowhere(sandbox: Sandbox) -> None:
+    with closing(socket.socket(socket.AF_UNIX)) as server:
+        server.bind(f"\0outweigh-{os.getpid()}")
+        server.listen()
+
+        listed = run_shell(sandbox, "cat /proc/net/unix").stdout
+
+    assert f"@outweigh-{os.getpid()}".encode() not in listed
+
+
+@pytest.mark.parametrize("path", ["/usr/x", "/usr/bin/env", "/etc/x", "/etc/passwd", "/x", "/home/x", "/bin/sh"])
+def test_the_system_cannot_be_written(sandbox: Sandbox, path: str) -> None:
+    assert not _opens_for_writing(sandbox, path)
+    assert run_shell(sandbox, f"mkdir -p {path}.d; chmod 777 {path}").exit_code != 0
+
+
+@_AS_ROOT
+def test_no_setting_of_the_kernel_can_be_written(sandbox: Sandbox) -> None:
+    offered = "find /proc -path '/proc/[0-9]*' -prune -o -type f -writable -print 2>/dev/null"
+    opened = run_shell(sandbox, f"{offered} | while read -r file; do (exec 3>>$file) 2>/dev/null && echo $file; done")
+
+    assert opened.stdout == b""
+    for path in ("sys/kernel/core_pattern", "sys/kernel/hostname", "sysrq-trigger"):
+        assert not _opens_for_writing(sandbox, f"/proc/{path}")
+
+
+def test_no_capability_and_no_further_namespace_is_left(sandbox: Sandbox) -> None:
+    held = run_shell(sandbox, "grep -E '^Cap(Eff|Prm|Bnd|Inh|Amb)' /proc/self/status | cut -f2").stdout.split()
+
+    assert held == [b"0" * 16] * 5
+    assert run_shell(sandbox, "unshare --user --map-root-user true").exit_code != 0
+    assert run_shell(sandbox, "umount /proc/sys || mount -o remount,rw / || chroot / true").exit_code != 0
+
+
+def test_only_harmless_devices_are_there(sandbox: Sandbox) -> None:
+    devices = run_shell(sandbox, "find /dev -type b -o -type c -not -path '/dev/pts/*'").stdout.split()
+
+    assert {Path(device.decode()).name for device in devices} <= {"null", "zero", "full", "random", "urandom", "tty"}
+
+
+def test_a_daemon_left_behind_dies_with_its_command(sandbox: Sandbox) -> None:
+    run_shell(sandbox, f"env -i PATH=$PATH {DAEMON_SCRIPT} {WAIT_FOR_DAEMON}")
+
+    assert (sandbox.host_workspace / "beat").stat().st_size > 0
+    assert is_unchanging(sandbox.host_workspace / "beat")
+
+
+def test_a_daemon_that_closes_everything_dies_at_a_timeout(sandbox: Sandbox) -> None:
+    script = f"({DAEMON_SCRIPT}) & exec >&- 2>&-; trap '' TERM HUP INT; while :; do sleep 0.1; done"
+    run_shell(sandbox, script, SHORT_TIMEOUT_SECONDS)
+
+    assert is_unchanging(sandbox.host_workspace / "beat")
+
+
+@pytest.fixture
+def tools() -> Iterator[Path]:
+    """A folder that a sandbox may be shown; the usual one for temporary files may lie below /dev, which it may not."""
+    with TemporaryDirectory(dir="/var/tmp") as folder:
+        yield Path(folder)
+
+
+def test_a_tool_chain_is_bound_by_name_and_read_only(tmp_path: Path, tools: Path) -> None:
+    (tools / "compiler").write_text("#!/bin/sh\necho compiled\n")
+    (tools / "compiler").chmod(0o755)
+    request = replace(a_sandbox_request(tmp_path / "own"), read_only=(str(tools),))
+    with BubblewrapSandboxProvider().open(request) as room:
+        assert run_shell(room, f"{tools}/compiler").stdout == b"compiled\n"
+        assert not _opens_for_writing(room, f"{tools}/compiler")
+
+
+@pytest.mark.parametrize(
+    ("named", "reason"),
+    [("/no/such/folder", "exists"), ("relative", "absolute"), ("/", "workspaces"), ("/proc/sys", "outside")],
+)
+def test_a_tool_chain_that_would_open_the_walls_is_refused(tmp_path: Path, named: str, reason: str) -> None:
+    with (
+        BubblewrapSandboxProvider().open(replace(a_sandbox_request(tmp_path), read_only=(named,))) as room,
+        pytest.raises(SandboxError, match=reason),
+    ):
+        run_shell(room, "true")
+
+
+def test_a_sandbox_that_cannot_be_built_is_our_failure_and_not_the_commands(tmp_path: Path) -> None:
+    request = a_sandbox_request(tmp_path)
+    request.workspace.rmdir()
+
+    with BubblewrapSandboxProvider().open(request) as room, pytest.raises(SandboxError, match="could not build"):
+        run_shell(room, "true")

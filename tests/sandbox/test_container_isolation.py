@@ -1,0 +1,195 @@
+"""What a hostile agent tries from inside a container, and what comes of it."""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from secrets import token_hex
+
+import pytest
+from tests.prerequisites import require
+from tests.sandbox.container_fixtures import PATH, a_request, busybox_image, working_engine
+
+from outweigh.ports.sandboxes import CompletedCommand, Sandbox
+from outweigh.sandbox.container import ContainerSandboxProvider
+from outweigh.testing.sandbox_fixtures import COMMAND_TIMEOUT_SECONDS
+
+SECRET = f"secret-{token_hex(8)}"
+
+
+@pytest.fixture(scope="module")
+def provider() -> ContainerSandboxProvider:
+    provider = ContainerSandboxProvider()
+    require(provider.missing())
+    return provider
+
+
+@pytest.fixture(scope="module")
+def image(provider: ContainerSandboxProvider) -> Iterator[str]:
+    with busybox_image(working_engine()) as name:
+        yield name
+
+
+@pytest.fixture(scope="module")
+def room(provider: ContainerSandboxProvider, image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A room with limits, opened by a process whose environment holds a secret."""
+    os.environ["OUTWEIGH_TEST_SECRET"] = SECRET
+    request = a_request(tmp_path_factory.mktemp("room"), image, memory_mb=64, processes=40)
+    with provider.open(request) as sandbox:
+        yield sandbox
+    del os.environ["OUTWEIGH_TEST_SECRET"]
+
+
+def attempt(sandbox: Sandbox, script: str) -> CompletedCommand:
+    return sandbox.exec(["sh", "-c", script], environment=PATH, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
+
+
+def test_the_files_of_the_host_are_not_there(room: Sandbox, tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.write_text(SECRET)
+    done = attempt(room, f"cat {hidden} {Path.home()}/.profile /etc/shadow /etc/machine-id; ls -A {Path.home()}")
+
+    assert done.exit_code != 0
+    assert done.stdout == b""
+
+
+def test_a_search_of_everything_finds_no_secret(room: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "hidden").write_text(SECRET)
+    pattern = f"[s]{SECRET[1:]}"  # so that the search does not find itself
+    places = "/dev/shm /etc /home /run /tmp /var /ws /proc/[0-9]*/environ /proc/[0-9]*/cmdline"
+    done = attempt(room, f"grep -rl '{pattern}' {places} 2> /dev/null")
+
+    assert (done.exit_code, done.stdout) == (1, b"")
+
+
+def test_the_hosts_names_are_not_told(room: Sandbox) -> None:
+    assert attempt(room, "cat /etc/hosts").stdout == b"127.0.0.1 localhost\n::1 localhost\n"
+    assert attempt(room, "hostname").stdout.strip().decode() != socket.gethostname()
+
+
+def test_there_is_no_network_but_the_rooms_own_loopback(room: Sandbox) -> None:
+    with socket.create_server(("0.0.0.0", 0)) as listener:
+        port = listener.getsockname()[1]
+        done = attempt(room, f"nc -w 1 127.0.0.1 {port} < /dev/null || nc -w 1 192.0.2.1 80 < /dev/null")
+        listener.setblocking(False)
+
+        assert done.exit_code != 0
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    assert attempt(room, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '").stdout == b"lo\n"
+
+
+def test_two_rooms_do_not_see_each_other(
+    provider: ContainerSandboxProvider, image: str, room: Sandbox, tmp_path: Path
+) -> None:
+    request = a_request(tmp_path, image)
+    with provider.open(request) as other:
+        other.write("answer", SECRET.encode())
+        attempt(other, f"echo {SECRET} > /tmp/answer")
+        done = attempt(room, f"cat {tmp_path}/workspace/answer /tmp/answer; ls /ws/answer")
+
+    assert done.stdout == b""
+
+
+def test_no_right_is_left_and_none_can_be_gained(room: Sandbox) -> None:
+    status = attempt(room, "grep -E '^(Cap(Prm|Eff|Bnd)|NoNewPrivs)' /proc/self/status").stdout.split()
+
+    assert status[1::2] == [b"0" * 16] * 3 + [b"1"]
+
+
+def test_the_walls_cannot_be_moved(room: Sandbox) -> None:
+    deeds = (
+        "mount -t tmpfs none /tmp",
+        "mknod /tmp/disk b 8 0",
+        "touch /bin/planted",
+        "echo 0 > /proc/sys/kernel/core_pattern",
+        "echo 1 > /sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "touch /run/outweigh/planted",
+        "chroot /ws /bin/sh",
+    )
+    codes = attempt(room, "".join(f"({deed})\necho $?\n" for deed in deeds)).stdout.split()
+
+    assert len(codes) == len(deeds)
+    assert not {b"0", b"127"} & set(codes)
+
+
+_MOVE_WALLS = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+NEWUSER, NEWNS, READ_ONLY, REMOUNT, BIND = 0x10000000, 0x20000, 1, 32, 4096
+print("inner", libc.unshare(NEWUSER | NEWNS))
+for target in (b"/", b"/run/outweigh", b"/proc/sys"):
+    print("remount", libc.mount(None, target, None, REMOUNT | BIND, None))
+    print("umount", libc.umount2(target, 0))
+print("mknod", libc.mknod(b"/tmp/disk", 0o60600, os.makedev(8, 0)))
+for path in ("/bin/planted", "/run/outweigh/planted", "/proc/sys/kernel/core_pattern"):
+    try:
+        open(path, "w")
+        print("wrote", 0)
+    except OSError:
+        print("wrote", -1)
+"""
+
+
+def test_a_namespace_of_the_agents_own_opens_no_wall(
+    provider: ContainerSandboxProvider, image: str, tmp_path: Path
+) -> None:
+    with provider.open(a_request(tmp_path, image, read_only=_python_folders())) as sandbox:
+        done = sandbox.exec([_python(), "-Ic", _MOVE_WALLS], environment=PATH, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
+
+    tried = [line.split() for line in done.stdout.decode().splitlines()]
+    assert len(tried) == 11
+    assert {code for deed, code in tried if deed != "inner"} == {"-1"}
+
+
+def test_a_room_cannot_be_ended_from_inside(room: Sandbox) -> None:
+    attempt(room, "kill -9 1; kill -TERM 1; kill -STOP 1; kill -9 -1")
+
+    assert attempt(room, "echo still here").stdout == b"still here\n"
+
+
+def test_tools_of_the_host_are_shown_but_cannot_be_changed(
+    provider: ContainerSandboxProvider, image: str, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "tool").write_text("as it was")
+    with provider.open(a_request(tmp_path, image, read_only=(str(tools),))) as sandbox:
+        done = attempt(sandbox, f"cat {tools}/tool; echo changed > {tools}/tool")
+
+    assert (done.exit_code, done.stdout) == (1, b"as it was")
+    assert (tools / "tool").read_text() == "as it was"
+
+
+@pytest.mark.parametrize(
+    "hog",
+    [
+        "head -c 200m /dev/zero | tail",
+        "dd if=/dev/zero of=/dev/shm/x bs=1M count=60 && dd if=/dev/zero of=/tmp/x bs=1M count=60",
+    ],
+)
+def test_more_memory_than_granted_ends_the_hog_and_not_the_room(room: Sandbox, hog: str) -> None:
+    hogged = attempt(room, hog)
+
+    assert hogged.exit_code != 0
+    assert not Path("oom").exists()  # podman's monitor leaves one where it was started
+    assert not Path("/oom").exists()
+    assert attempt(room, "rm -f /tmp/x /dev/shm/x; echo still here").stdout == b"still here\n"
+
+
+def test_more_processes_than_granted_are_refused_and_the_next_command_has_room(room: Sandbox) -> None:
+    crowd = attempt(room, "for i in $(seq 100); do sleep 80 & done; echo all")
+
+    assert b"all" not in crowd.stdout
+    assert b"fork" in crowd.stderr
+    assert attempt(room, "ps | grep -c '[s]leep 80'").stdout == b"0\n"
+
+
+def _python() -> str:
+    return str(Path(sys.executable).resolve())
+
+
+def _python_folders() -> tuple[str, ...]:
+    """The host's own Python, shown as any tool chain can be."""
+    return tuple({sys.base_prefix, *(folder for folder in ("/lib", "/lib64", "/usr") if Path(folder).exists())})
