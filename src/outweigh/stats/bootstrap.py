@@ -70,7 +70,7 @@ def _draw_weights(generator: "Generator", rows: int, tasks: int) -> Weights:
     return np.bincount(cells.ravel(), minlength=rows * tasks).reshape(rows, tasks)
 
 
-def _mean_exactly(weights: NDArray[np.generic], rounded: Floats) -> Floats:
+def _mean_exactly(weights: Weights, rounded: Floats) -> Floats:
     doubles = weights.astype(np.float64)
     # Products this small stay on one core, so that nothing waits for a busy second one; eight rows fill a BLAS kernel.
     rows = 8 * max(1, _CELLS_PER_PRODUCT // max(1, 8 * rounded.size))
@@ -131,7 +131,7 @@ def _estimate(
     tasks: int,
     level: float,
     method: str,
-    ends: Callable[[Floats], tuple[float, float, float] | None],
+    ends: Callable[[Floats], tuple[float, float, float]],
 ) -> Estimate:
     # One column of a table of draws is strided; everything below reads it several times.
     values = np.ascontiguousarray(draws, dtype=np.float64)
@@ -139,14 +139,12 @@ def _estimate(
     warnings = _objections(values, point, tasks)
     if not warnings:
         error = _standard_error(values, tasks)
-        found = ends(values)
-        if found is None:
-            warnings = ("the statistic is too uneven over the tasks for a BCa interval",)
-        elif _is_rounding(found[0], found[1]):
+        low, high, tail = ends(values)
+        if _is_rounding(low, high):
             warnings = ("the draws near both ends of the interval are the same, so its width is unknown",)
         else:
-            interval = Interval(low=found[0], high=found[1], level=level, method=method)
-            warnings = _reservations(values, found[2])
+            interval = Interval(low=low, high=high, level=level, method=method)
+            warnings = _reservations(values, tail)
     return Estimate(
         point=float(point) if math.isfinite(point) else None,
         interval=interval,

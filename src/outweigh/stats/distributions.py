@@ -200,6 +200,6 @@ def _require_probability(p: float) -> None:
         raise ValueError(f"a probability lies in [0, 1], got {p}")
 
 
-def _require_positive(*parameters: float) -> None:
-    if not all(parameter > 0 for parameter in parameters):
-        raise ValueError(f"shape parameters and degrees of freedom are positive, got {parameters}")
+def _require_positive(df: float) -> None:
+    if not df > 0:
+        raise ValueError(f"degrees of freedom are positive, got {df}")
