@@ -30,7 +30,7 @@ codes = Counter()
 for _ in range({STARTS}):
     os.write(1, b".")
     os.read(0, 1)
-    codes[run_apart(["sh", "-c", "exit 7"]).returncode] += 1
+    codes[run_process(["sh", "-c", "exit 7"]).returncode] += 1
 os.write(1, repr(dict(codes)).encode())
 """
 

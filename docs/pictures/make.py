@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/statistics.md: `python docs/pictures/make.py` writes them again.
+"""Draws the pictures of docs/statistics.md and ARCHITECTURE.md: `python docs/pictures/make.py` writes them again.
 
 Measured numbers are read from docs/calibration.md, intervals are computed by outweigh itself. Every picture brings its
 own light background, so it reads the same on a dark page; the colours are Okabe and Ito's, safe for colour-blind eyes.
@@ -379,6 +379,35 @@ def all_passing() -> str:
     return picture.svg()
 
 
+def flow() -> str:
+    """From a suite to a report: what each step makes, and the package that does it."""
+    picture = Picture("From a suite to a report", 330)
+    rows = (
+        (("Suite", "model"), ("Trial", "engine"), ("RunRecord", "store"), ("Judgment", "engine.judging")),
+        (("Score", "score"), ("Comparison", "compare"), ("Verdict", "verdict"), ("Report", "report")),
+    )
+    verbs = (("plan", "attempt", "judge"), ("compare", "decide", "view"))
+    for row, (boxes, steps) in enumerate(zip(rows, verbs, strict=True)):
+        y = 76 + 118 * row
+        for column, (name, package) in enumerate(boxes):
+            x = 24 + 178 * column
+            stored = name in ("RunRecord", "Judgment")
+            picture.rectangle(x, y, 124, 56, fill=BAND, stroke=GREEN if stored else BLUE, corner=6)
+            picture.text(x + 62, y + 25, name, weight="bold", anchor="middle")
+            picture.text(x + 62, y + 45, f"{package}/", size=12, anchor="middle", fill=GREY)
+        for column, step in enumerate(steps):
+            x = 148 + 178 * column
+            picture.line((x + 3, y + 28), (x + 50, y + 28))
+            picture.area([(x + 54, y + 28), (x + 46, y + 24), (x + 46, y + 32)], fill=INK)
+            picture.text(x + 27, y + 20, step, size=11, anchor="middle")
+    picture.curve([(620, 132), (620, 163), (86, 163), (86, 186)], stroke=INK, width=1.5)
+    picture.area([(86, 193), (82, 185), (90, 185)], fill=INK)
+    picture.text(353, 158, "score, from here on by pure functions", size=12, anchor="middle")
+    picture.text(24, 284, "Green: stored, appended and never changed. Blue: computed, so it can be computed again.", size=13)
+    picture.text(24, 308, "app/ runs the steps; cli/, web/ and the Python API call app/.", size=13)
+    return picture.svg()
+
+
 def calibration_table(heading: str) -> list[list[str]]:
     """The rows of a table of docs/calibration.md."""
     page = (HERE.parent / "calibration.md").read_text()
@@ -395,6 +424,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "5-averages-promote-noise": averages_promote_noise,
     "6-peeking": peeking,
     "7-all-passing": all_passing,
+    "flow": flow,
 }
 
 

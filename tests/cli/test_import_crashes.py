@@ -26,7 +26,7 @@ from outweigh.app.import_source import ImportOptions, import_source
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
-class WhileReading(Promptfoo):
+class WhileReading(PromptfooImporter):
     def read(self, request, notes):
         for number, run in enumerate(super().read(request, notes)):
             if number == 20:
@@ -34,13 +34,13 @@ class WhileReading(Promptfoo):
                 die()
             yield run
 
-class BeforeTheManifest(Promptfoo):
+class BeforeTheManifest(PromptfooImporter):
     @property
     def fields(self):
         die()
 
 moment, source, target = sys.argv[1:]
-wishes = Wishes(arm=None, tasks=None, columns={}, skip_invalid=False)
+wishes = ImportOptions(arm=None, tasks=None, columns={}, skip_invalid=False)
 import_source({"reading": WhileReading, "manifest": BeforeTheManifest}[moment](), Path(source), Path(target), wishes)
 """
 

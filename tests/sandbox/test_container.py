@@ -171,7 +171,7 @@ import sys
 from pathlib import Path
 from outweigh.sandbox.container import ContainerSandboxProvider
 from tests.sandbox.container_fixtures import PATH, a_request
-with ContainerSandboxes().open(a_request(Path(sys.argv[1]), sys.argv[2], label=sys.argv[3])) as sandbox:
+with ContainerSandboxProvider().open(a_request(Path(sys.argv[1]), sys.argv[2], label=sys.argv[3])) as sandbox:
     sandbox.exec(["sh", "-c", "touch begun; sleep 790"], environment=PATH, timeout_seconds=600)
 """
 

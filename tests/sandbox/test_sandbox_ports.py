@@ -30,9 +30,9 @@ from pathlib import Path
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.testing.sandbox_fixtures import EchoServer, a_sandbox_request, dial_script, run_shell
 
-request = replace(a_request(Path(sys.argv[1])), doors=(Porter("one").door,))
-with BubblewrapSandboxes().open(request) as sandbox:
-    print(shell(sandbox, dial(sandbox.port("one"), "hi")).stdout.decode(), end="")
+request = replace(a_sandbox_request(Path(sys.argv[1])), doors=(EchoServer("one").door,))
+with BubblewrapSandboxProvider().open(request) as sandbox:
+    print(run_shell(sandbox, dial_script(sandbox.port("one"), "hi")).stdout.decode(), end="")
 """
 
 

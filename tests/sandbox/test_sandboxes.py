@@ -89,8 +89,10 @@ class TestEitherKind:
 def _engine_that_dies(name: str, module: str, folder: Path) -> "subprocess.Popen[bytes]":
     script = (
         "import sys\nfrom pathlib import Path\n"
-        f"from {module} import {name}\nfrom outweigh.testing.sandbox_fixtures import DAEMON_SCRIPT, a_sandbox_request, run_shell\n"
-        f"with {name}().open(a_request(Path(sys.argv[1]), 'orphan:1')) as room: shell(room, DAEMON + ' sleep 60', 60)\n"
+        f"from {module} import {name}\n"
+        "from outweigh.testing.sandbox_fixtures import DAEMON_SCRIPT, a_sandbox_request, run_shell\n"
+        f"with {name}().open(a_sandbox_request(Path(sys.argv[1]), 'orphan:1')) as sandbox:\n"
+        "    run_shell(sandbox, DAEMON_SCRIPT + ' sleep 60', 60)\n"
     )
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen([sys.executable, "-c", script, str(folder)], env=environment)
@@ -112,7 +114,7 @@ def test_processes_that_left_their_group_are_found_by_their_mark() -> None:
 def test_sweeping_spares_the_sweeper_and_its_parents() -> None:
     script = (
         "import os, subprocess, sys\nfrom outweigh.sandbox.leftover_processes import kill_marked\n"
-        "print(end_marked('branch'.__eq__))"
+        "print(kill_marked('branch'.__eq__))"
     )
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), SANDBOX_MARK: "branch"}
 
