@@ -403,7 +403,7 @@ def flow() -> str:
     picture.curve([(620, 132), (620, 163), (86, 163), (86, 186)], stroke=INK, width=1.5)
     picture.area([(86, 193), (82, 185), (90, 185)], fill=INK)
     picture.text(353, 158, "score, from here on by pure functions", size=12, anchor="middle")
-    picture.text(24, 284, "Green: stored, appended and never changed. Blue: computed, so it can be computed again.", size=13)
+    picture.text(24, 284, "Green: stored, and never changed. Blue: computed, so it can be computed again.", size=13)
     picture.text(24, 308, "app/ runs the steps; cli/, web/ and the Python API call app/.", size=13)
     return picture.svg()
 
