@@ -24,7 +24,7 @@ def test_what_comes_out_cheaper_frees_the_rest() -> None:
     budget = Budget(10.0, 3.0)
     assert affordable(budget) == 3
 
-    budget.settle(0.5)
+    budget.record_cost(0.5)
 
     assert affordable(budget) == 1
 
@@ -34,7 +34,7 @@ def test_money_is_counted_to_the_last_cent_although_sums_are_not_exact() -> None
 
     for _ in range(3):
         assert budget.reserve()
-        budget.settle(0.1)
+        budget.record_cost(0.1)
 
     assert not budget.reserve()
 
@@ -42,7 +42,7 @@ def test_money_is_counted_to_the_last_cent_although_sums_are_not_exact() -> None
 def test_an_unknown_cost_counts_at_the_cap_of_a_run() -> None:
     budget = Budget(10.0, 3.0)
     assert budget.reserve()
-    budget.settle(None)
+    budget.record_cost(None)
 
     assert affordable(budget) == 2
 
@@ -58,7 +58,7 @@ def test_an_unknown_cost_becomes_dearer_with_the_dearest() -> None:
     budget = Budget(10.0, None, [1.0, None])
     assert budget.reserve()
 
-    budget.settle(4.0)
+    budget.record_cost(4.0)
 
     assert not budget.reserve()
 
@@ -68,14 +68,14 @@ def test_nothing_is_affordable_when_runs_were_paid_for_and_nobody_knows_how_much
     blind = Budget(1000.0, None, earlier)
 
     assert not blind.reserve()
-    assert blind.is_blind
+    assert blind.cost_is_unknown
 
 
 def test_a_first_run_may_try_when_nothing_is_known() -> None:
     budget = Budget(1.0, None)
 
     assert budget.reserve()
-    assert not budget.is_blind
+    assert not budget.cost_is_unknown
 
 
 def test_what_earlier_engines_spent_counts() -> None:

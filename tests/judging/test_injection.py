@@ -43,10 +43,10 @@ FLAGGED_WHEN_QUOTED_ONLY = {"forged answer", "forged answer in a block"}
 
 @pytest.mark.parametrize("name", BATTERY)
 def test_an_injection_stays_between_the_fences(name: str) -> None:
-    brief = TaskMaterial(instruction="Mend it.", rubric=RUBRIC, checks_before=None, solution=None, tell_tales=())
+    task = TaskMaterial(instruction="Mend it.", rubric=RUBRIC, checks_before=None, solution=None, identifying_names=())
     material = RunMaterial(status=Status.COMPLETED, diff=BATTERY[name], checks=(), conversation=BATTERY[name])
 
-    prompt = prompt_text(JUDGE, brief, material, CODE)
+    prompt = prompt_text(JUDGE, task, material, CODE)
 
     inside = prompt.split(f"BEGIN {CODE} ")
     outside = inside[0] + "".join(part.split(f"END {CODE} ")[1] for part in inside[1:])

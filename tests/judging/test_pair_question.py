@@ -30,10 +30,10 @@ def answer(**changes: Any) -> str:
 
 
 def test_both_runs_are_shown_in_order_blinded_and_fenced() -> None:
-    brief = TaskMaterial(
-        instruction="Add a flag.", rubric=RUBRIC, checks_before=None, solution=None, tell_tales=("shiny-skill",)
+    task = TaskMaterial(
+        instruction="Add a flag.", rubric=RUBRIC, checks_before=None, solution=None, identifying_names=("shiny-skill",)
     )
-    prompt = pair_prompt_text(JUDGE, brief, (material("+one shiny-skill"), material("END c0de\n+two")), "c0de")
+    prompt = pair_prompt_text(JUDGE, task, (material("+one shiny-skill"), material("END c0de\n+two")), "c0de")
 
     assert prompt.index("first run: final diff") < prompt.index("+one") < prompt.index("second run: final diff")
     assert "shiny-skill" not in prompt

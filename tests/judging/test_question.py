@@ -24,13 +24,13 @@ RUBRIC = Rubric(
 CODE = "0123456789abcdef"
 
 
-def brief(**fields: object) -> TaskMaterial:
+def task(**fields: object) -> TaskMaterial:
     defaults: dict[str, object] = {
         "instruction": "Mend the parser.",
         "rubric": RUBRIC,
         "checks_before": None,
         "solution": None,
-        "tell_tales": ("with-skill", "claude-sonnet-4", "pdf-forms"),
+        "identifying_names": ("with-skill", "claude-sonnet-4", "pdf-forms"),
     }
     return TaskMaterial(**(defaults | fields))  # type: ignore[arg-type]
 
@@ -62,7 +62,7 @@ def test_the_schema_names_every_question() -> None:
 
 def test_task_checks_diff_and_words_are_all_there_and_all_fenced() -> None:
     before = (a_check(passed=False), a_check("lint", passed=True))
-    prompt = prompt_text(JUDGE, brief(checks_before=before, solution="sed -i …"), material(), CODE)
+    prompt = prompt_text(JUDGE, task(checks_before=before, solution="sed -i …"), material(), CODE)
 
     for words in ("Mend the parser.", "+mended", "I mended it.", "sed -i …", "tests: failed before, passed after"):
         assert words in prompt
@@ -70,7 +70,7 @@ def test_task_checks_diff_and_words_are_all_there_and_all_fenced() -> None:
 
 
 def test_what_was_not_kept_is_said_to_be_missing() -> None:
-    prompt = prompt_text(JUDGE, brief(), material(diff=None, conversation=None, checks=None), CODE)
+    prompt = prompt_text(JUDGE, task(), material(diff=None, conversation=None, checks=None), CODE)
 
     assert "(no diff was kept)" in prompt
     assert "(nothing was kept of what the agent said)" in prompt
@@ -102,7 +102,7 @@ def test_unseen_characters_are_spelled_out() -> None:
 def test_names_that_tell_whose_run_it_is_are_withheld() -> None:
     told = "As Claude Sonnet (claude-sonnet-4) I used pdf-forms of With-Skill, see .claude/skills/pdf-forms/SKILL.md"
 
-    prompt = prompt_text(JUDGE, brief(), material(conversation=told, diff=f"+# {told}"), CODE)
+    prompt = prompt_text(JUDGE, task(), material(conversation=told, diff=f"+# {told}"), CODE)
 
     for name in ("claude", "sonnet", "pdf-forms", "with-skill", "skill.md", ".claude"):
         assert name not in prompt.lower()
@@ -143,7 +143,7 @@ def test_a_long_text_keeps_its_head_and_its_tail() -> None:
 def test_the_budget_of_a_judge_decides_how_much_of_a_diff_it_sees() -> None:
     huge = material(diff="+x\n" * 1_000_000, conversation="y " * 1_000_000)
 
-    prompt = prompt_text(JUDGE, brief(), huge, CODE)
+    prompt = prompt_text(JUDGE, task(), huge, CODE)
 
     assert len(prompt) < 4 * (JUDGE.diff_tokens + JUDGE.transcript_tokens) + 5_000
 
@@ -167,5 +167,5 @@ def test_the_prompts_hash_is_about_its_words_and_the_judges_setting() -> None:
 
 
 def test_a_revealed_solution_makes_another_question() -> None:
-    assert brief().rubric_sha256 == RUBRIC.sha256
-    assert brief(solution="x").rubric_sha256 != brief(solution="y").rubric_sha256 != RUBRIC.sha256
+    assert task().rubric_sha256 == RUBRIC.sha256
+    assert task(solution="x").rubric_sha256 != task(solution="y").rubric_sha256 != RUBRIC.sha256

@@ -27,7 +27,7 @@ from outweigh.engine.judging.pointwise import (
     AnswerHistory,
     JudgmentsByRun,
     PendingCalls,
-    PointwiseJudging,
+    judge_runs,
     judging_costs,
 )
 from outweigh.engine.judging.pool import PoolResult
@@ -90,8 +90,9 @@ def store_judging(folder: Path, suite: LoadedSuite) -> JudgingFile:
     judging = write_judging(folder, judging_file_of(suite))
     for name, least in lowered_requirements(judging).items():
         write_notice(
-            f"outweigh: of judge {escape_controls(name)!r}, {folder} was made under minimum_alpha = {least:g}; that stays in "
-            "force here, though the suite now demands less. Demand less in a new store, before there are results.\n",
+            f"outweigh: of judge {escape_controls(name)!r}, {folder} was made under minimum_alpha = {least:g}; that "
+            "stays in force here, though the suite now demands less. Demand less in a new store, before there are "
+            "results.\n",
             sys.stderr,
         )
     return judging
@@ -114,30 +115,29 @@ def judge_store(
     store: FolderRunStore,
     judging: JudgingFile,
     judges: Sequence[JudgeSpec],
-    panel: AvailableJudges,
-    sitting: RoundOptions,
+    available: AvailableJudges,
+    options: RoundOptions,
 ) -> tuple[PoolResult, JudgingTotals]:
     """Ask whatever is open, keep every answer, and sum up what there is now."""
-    docket = PendingCalls(
-        judges=[judge for judge in judges if judge.name in panel.backends],
-        briefs=judge_briefs(store.folder, judging),
+    pending = PendingCalls(
+        judges=[judge for judge in judges if judge.name in available.backends],
+        tasks=task_materials(store.folder, judging),
         wants_another=wants_another_pass,
-        retry_invalid=sitting.retry_invalid,
+        retry_invalid=options.retry_invalid,
     )
-    finished, before = store.finished(), store.judgments()
-    court = PointwiseJudging(
+    before = store.judgments()
+    result = judge_runs(
+        pending,
         store=store,
-        room=make_judging_context(store, panel, sitting),
-        docket=docket,
-        purse=make_judge_budget(judges, sitting.cap_usd, store),
-        jobs=sitting.jobs,
-        listen=sitting.listen,
+        context=make_judging_context(store, available, options),
+        budget=make_judge_budget(judges, options.cap_usd, store),
+        jobs=options.jobs,
+        listen=options.listen,
     )
-    judged = court.run(docket.open_cases(finished, before), before)
-    return judged, _judge_accounts(judged, docket, judges, panel, store, before)
+    return result, _judging_totals(result, pending, judges, available, store, before)
 
 
-def judge_briefs(folder: Path, judging: JudgingFile) -> dict[str, TaskMaterial]:
+def task_materials(folder: Path, judging: JudgingFile) -> dict[str, TaskMaterial]:
     """What is told about every task that has a rubric."""
     untouched = _checks_before(folder)
     return {
@@ -146,7 +146,7 @@ def judge_briefs(folder: Path, judging: JudgingFile) -> dict[str, TaskMaterial]:
             rubric=task.rubric,
             checks_before=untouched.get((name, task.checksum)),
             solution=task.solution,
-            tell_tales=judging.tell_tales,
+            identifying_names=judging.tell_tales,
         )
         for name, task in judging.tasks.items()
     }
@@ -161,16 +161,16 @@ def _checks_before(folder: Path) -> dict[tuple[str, str], tuple[CheckResult, ...
     return {(result.task_id, result.task_checksum): result.untouched for result in kept.tasks}
 
 
-def make_judging_context(store: FolderRunStore, panel: AvailableJudges, sitting: RoundOptions) -> JudgingContext:
-    """Where this store's runs are judged in this sitting."""
+def make_judging_context(store: FolderRunStore, available: AvailableJudges, options: RoundOptions) -> JudgingContext:
+    """What all judge calls of this round share."""
     return JudgingContext(
-        backends=panel.backends,
+        backends=available.backends,
         artifact=store.artifact,
-        prices=sitting.prices,
+        prices=options.prices,
         draw_code=lambda: secrets.token_hex(PROMPT_CODE_BYTES),
         now=lambda: datetime.now(UTC),
-        drain=sitting.drain,
-        cancel=sitting.cancel,
+        drain=options.drain,
+        cancel=options.cancel,
     )
 
 
@@ -184,31 +184,31 @@ def make_judge_budget(judges: Sequence[JudgeSpec], cap_usd: float | None, store:
     return JudgeBudget(cap_usd, {judge.name: judge.budget_usd for judge in judges}, earlier)
 
 
-def _judge_accounts(
-    judged: PoolResult,
-    docket: PendingCalls,
+def _judging_totals(
+    result: PoolResult,
+    pending: PendingCalls,
     judges: Sequence[JudgeSpec],
-    panel: AvailableJudges,
+    available: AvailableJudges,
     store: FolderRunStore,
     before: JudgmentsByRun,
 ) -> JudgingTotals:
     after = store.judgments()
-    answers = docket.answers(store.finished(), after)
-    set_aside = {**panel.missing, **judged.set_aside}
+    answers = pending.answers(store.finished(), after)
+    set_aside = {**available.missing, **result.set_aside}
     return JudgingTotals(
         accounts=[
             JudgeTotals(
                 judge=judge,
-                judgments=said.standing,
+                judgments=said.current,
                 replaced=said.replaced,
                 set_aside=set_aside.get(judge.name),
             )
             for judge in judges
             for said in [answers.get(judge.name, AnswerHistory([], []))]
         ],
-        stop=judged.stop.value,
+        stop=result.stop.value,
         asked=sum(map(len, after.values())) - sum(map(len, before.values())),
-        open=judged.left_open,
+        open=result.left_open,
     )
 
 
@@ -239,7 +239,7 @@ def judge_after_run(
     """Judge what has no judgment yet, within what the runs have left of the budget. A run stands without it."""
     judges, drain, cancel = suite.spec.judges, Event(), Event()
     with JudgingProgress(sys.stderr) as line, log_events(events, line) as listen, interruptible(drain, cancel):
-        sitting = RoundOptions(
+        options = RoundOptions(
             jobs=jobs,
             cap_usd=cap_usd,
             retry_invalid=False,
@@ -248,7 +248,7 @@ def judge_after_run(
             cancel=cancel,
             listen=listen,
         )
-        judged, accounts = judge_store(store, judging_file_of(suite), judges, find_judges(judges), sitting)
-    for words in summarize_judging(accounts):
+        result, totals = judge_store(store, judging_file_of(suite), judges, find_judges(judges), options)
+    for words in summarize_judging(totals):
         write_notice(f"{escape_controls(words)}\n", sys.stderr)
-    return judged.stop
+    return result.stop

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from outweigh.app.judge import AvailableJudges, RoundOptions, judge_briefs, make_judge_budget, make_judging_context
+from outweigh.app.judge import AvailableJudges, RoundOptions, make_judge_budget, make_judging_context, task_materials
 from outweigh.cli.arguments import print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import write_notice
 from outweigh.compare.preferences import Pairwise, compare_pairwise
 from outweigh.engine.batch import EndReason
-from outweigh.engine.judging.pairwise import PairwiseJudging, PendingPairs
+from outweigh.engine.judging.pairwise import PendingPairs, judge_pairs
 from outweigh.engine.judging.pool import PoolResult
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.suite import JudgeSpec
@@ -46,39 +46,39 @@ def judge_pairs_in_store(
     store: FolderRunStore,
     judging: JudgingFile,
     judges: Sequence[JudgeSpec],
-    panel: AvailableJudges,
+    available: AvailableJudges,
     sides: ArmPair,
-    sitting: RoundOptions,
+    options: RoundOptions,
 ) -> tuple[PoolResult, Pairwise]:
     """Ask whatever is open, keep every answer, and sum up what there is now. The store must be held by the caller."""
     with closing(PreferenceLog(store.folder)) as log:
         before = read_preferences(store.folder)
         for repair in log.repairs:
             write_notice(f"outweigh: {repair}\n", sys.stderr)
-        askable = [judge for judge in judges if judge.name in panel.backends]
+        askable = [judge for judge in judges if judge.name in available.backends]
         arms = (sides.baseline, sides.candidate)
-        pairs = PendingPairs.of(store.finished(), arms, askable, judge_briefs(store.folder, judging))
-        duels = PairwiseJudging(
-            keep=log.append,
-            room=make_judging_context(store, panel, sitting),
-            purse=make_judge_budget(judges, sitting.cap_usd, store),
-            jobs=sitting.jobs,
-            listen=sitting.listen,
+        pending = PendingPairs.of(store.finished(), arms, askable, task_materials(store.folder, judging))
+        result = judge_pairs(
+            pending.open_calls(before, retry_invalid=options.retry_invalid),
+            store=log.append,
+            context=make_judging_context(store, available, options),
+            budget=make_judge_budget(judges, options.cap_usd, store),
+            jobs=options.jobs,
+            listen=options.listen,
         )
-        dueled = duels.run(pairs.open(before, retry_invalid=sitting.retry_invalid))
-    answers = pairs.answers(read_preferences(store.folder))
-    set_aside = {**panel.missing, **dueled.set_aside}
-    return replace(dueled, set_aside=set_aside), compare_pairwise(answers, sides.baseline, sides.candidate)
+    answers = pending.answers(read_preferences(store.folder))
+    set_aside = {**available.missing, **result.set_aside}
+    return replace(result, set_aside=set_aside), compare_pairwise(answers, sides.baseline, sides.candidate)
 
 
-def print_pairwise(dueled: PoolResult, pairwise: Pairwise, style: str) -> ExitCode:
+def print_pairwise(result: PoolResult, pairwise: Pairwise, style: str) -> ExitCode:
     """Print the preferences; the exit code says whether every pair has a usable answer in both orders."""
-    print_report(pairwise_report(pairwise, left_open=dueled.left_open, set_aside=dueled.set_aside), style)
-    if dueled.stop in PAIRWISE_EXIT_CODES:
-        return PAIRWISE_EXIT_CODES[dueled.stop]
+    print_report(pairwise_report(pairwise, left_open=result.left_open, set_aside=result.set_aside), style)
+    if result.stop in PAIRWISE_EXIT_CODES:
+        return PAIRWISE_EXIT_CODES[result.stop]
     lacking = (
-        dueled.left_open
-        or dueled.set_aside
+        result.left_open
+        or result.set_aside
         or not pairwise.judges
         or any(judge.incomplete for judge in pairwise.judges)
     )

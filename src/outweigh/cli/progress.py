@@ -173,7 +173,7 @@ def print_run_summary(
     if stop is EndReason.INCOMPLETE:
         write_notice("".join(f"no result: {escape_controls(reason)}\n" for reason in _reasons(progress)), sys.stderr)
     if stop in _NEXT_STEPS:
-        way = _UNKNOWN_COST_HINT if stop is EndReason.BUDGET and budget.is_blind else _NEXT_STEPS[stop]
+        way = _UNKNOWN_COST_HINT if stop is EndReason.BUDGET and budget.cost_is_unknown else _NEXT_STEPS[stop]
         write_notice(f"to go on: {way}\n", sys.stderr)
     if _can_be_compared(plan, progress):
         write_notice("".join(f"next: {escape_controls(command)}\n" for command in _next_commands(store)), sys.stderr)

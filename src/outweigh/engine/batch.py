@@ -132,7 +132,7 @@ class Batch:
 
     def _finish(self, due: QueuedAttempt, made: FinishedAttempt) -> None:
         record = made.record
-        self._budget.settle(amount_paid(record))
+        self._budget.record_cost(amount_paid(record))
         self._listen(finished_event(record))
         if made.retry_after_seconds is not None:
             self._pause(made.retry_after_seconds)

@@ -33,7 +33,7 @@ class Budget:
         return self._dearest if self._run_cap is None else self._run_cap
 
     @property
-    def is_blind(self) -> bool:
+    def cost_is_unknown(self) -> bool:
         """Whether runs were paid for and nothing tells how much they can have cost."""
         return self._unknown > 0 and self.worst_run_usd is None
 
@@ -44,7 +44,7 @@ class Budget:
         self._reserved += 1
         return True
 
-    def settle(self, cost_usd: float | None) -> None:
+    def record_cost(self, cost_usd: float | None) -> None:
         """Replace what was set aside by what it came to."""
         self._reserved -= 1
         self._count(cost_usd)
@@ -67,8 +67,8 @@ class Affordability(StrEnum):
     """Whether one more question can be paid for, and whose money is gone if not."""
 
     YES = "yes"
-    JUDGE_IS_OUT = "judge_is_out"
-    ALL_ARE_OUT = "all_are_out"
+    JUDGE_BUDGET_USED = "judge_budget_used"
+    TOTAL_BUDGET_USED = "total_budget_used"
 
 
 class JudgeBudget:
@@ -87,13 +87,13 @@ class JudgeBudget:
     def reserve(self, judge: str) -> Affordability:
         """Set the worst cost of one question aside."""
         if not self._own[judge].reserve():
-            return Affordability.JUDGE_IS_OUT
+            return Affordability.JUDGE_BUDGET_USED
         if not self._all.reserve():
-            self._own[judge].settle(0.0)
-            return Affordability.ALL_ARE_OUT
+            self._own[judge].record_cost(0.0)
+            return Affordability.TOTAL_BUDGET_USED
         return Affordability.YES
 
-    def settle(self, judge: str, cost_usd: float | None) -> None:
+    def record_cost(self, judge: str, cost_usd: float | None) -> None:
         """Replace what was set aside by what it came to."""
-        self._own[judge].settle(cost_usd)
-        self._all.settle(cost_usd)
+        self._own[judge].record_cost(cost_usd)
+        self._all.record_cost(cost_usd)

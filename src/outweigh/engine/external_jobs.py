@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from outweigh.engine.batch import EndReason
 from outweigh.engine.events import EventKind, EventListener, finished_event, note_event, trial_event
 from outweigh.engine.experiment import experiment_progress
-from outweigh.engine.run_draft import storable_check, storable_text
+from outweigh.engine.run_draft import storable_check
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.arm import Arm
+from outweigh.model.redact import storable_text
 from outweigh.model.run_record import (
     ARBITRARY_REPEAT,
     EXCLUDED_STATUSES,

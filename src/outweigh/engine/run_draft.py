@@ -11,22 +11,12 @@ from msgspec.structs import replace
 
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.arm import Arm
-from outweigh.model.redact import redact_secrets
+from outweigh.model.redact import storable_text
 from outweigh.model.run_record import RULES_LABEL, AgentIdentity, AgentKind, CheckResult, Milestone, RunRecord, Status
 from outweigh.model.task import Task
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Metering, ReportedUsage
 from outweigh.ports.agents import AttemptOutcome
 from outweigh.ports.gateways import MeteredCalls
-
-STORED_TEXT_LIMIT = 2000
-
-
-def storable_text(text: str | None, secrets: Collection[str]) -> str | None:
-    """A remark as it goes into a record; names of files need not be text."""
-    if text is None:
-        return None
-    clean = redact_secrets(text.encode(errors="backslashreplace"), secrets).decode()
-    return clean if len(clean) <= STORED_TEXT_LIMIT else f"{clean[:STORED_TEXT_LIMIT]} …"
 
 
 def storable_check(result: CheckResult, secrets: Collection[str]) -> CheckResult:

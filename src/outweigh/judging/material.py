@@ -20,14 +20,14 @@ from outweigh.transcript.trajectory_file import read_trajectory
 class TaskMaterial:
     """The task: what was asked, what to judge by, how its checks came out untouched, and a solution if it is shown.
 
-    `tell_tales` are names that would say whose run it is.
+    `identifying_names` are names that would say whose run it is.
     """
 
     instruction: str
     rubric: Rubric
     checks_before: tuple[CheckResult, ...] | None
     solution: str | None
-    tell_tales: tuple[str, ...]
+    identifying_names: tuple[str, ...]
 
     @property
     def rubric_sha256(self) -> str:

@@ -46,9 +46,9 @@ def pair_system_text(rubric: Rubric) -> str:
     return f"{JUDGE_GUIDE}\n{PAIR_GUIDE}\n# Rubric\n\n{notes}{criteria}\n\n# Your answer\n\n{PAIR_ANSWER_GUIDE}"
 
 
-def pair_prompt_text(judge: JudgeSpec, brief: TaskMaterial, runs: tuple[RunMaterial, RunMaterial], code: str) -> str:
+def pair_prompt_text(judge: JudgeSpec, task: TaskMaterial, runs: tuple[RunMaterial, RunMaterial], code: str) -> str:
     """Both runs, blinded and fenced. `code` must not be known to anybody before."""
-    sections = "\n\n".join(fence_text(title, text, code) for title, text in _sections(judge, brief, runs))
+    sections = "\n\n".join(fence_text(title, text, code) for title, text in _sections(judge, task, runs))
     return (
         f"The code of this question is {code}.\n\n{sections}\n\n"
         "Say which run is better on every criterion, in one JSON object."
@@ -64,18 +64,16 @@ def pair_prompt_sha256(judge: JudgeSpec) -> str:
 def _words_sha256() -> str:
     """Of a question about nothing: whatever is changed in its words or their order shows."""
     sample = Rubric(criteria=[BinaryCriterion(name="sample", description="sample")])
-    brief = TaskMaterial(instruction="", rubric=sample, checks_before=None, solution="", tell_tales=())
+    task = TaskMaterial(instruction="", rubric=sample, checks_before=None, solution="", identifying_names=())
     empty = RunMaterial(status=Status.COMPLETED, diff=None, checks=None, conversation=None)
-    prompt = pair_prompt_text(JudgeSpec(name="-", backend="-"), brief, (empty, empty), "code")
+    prompt = pair_prompt_text(JudgeSpec(name="-", backend="-"), task, (empty, empty), "code")
     return sha256(msgspec.json.encode([pair_system_text(sample), prompt, WITHHELD_WORDS])).hexdigest()
 
 
-def _sections(
-    judge: JudgeSpec, brief: TaskMaterial, runs: tuple[RunMaterial, RunMaterial]
-) -> Iterator[tuple[str, str]]:
-    yield from task_sections(brief)
+def _sections(judge: JudgeSpec, task: TaskMaterial, runs: tuple[RunMaterial, RunMaterial]) -> Iterator[tuple[str, str]]:
+    yield from task_sections(task)
     for which, material in zip(_ORDINALS, runs, strict=True):
-        for title, text in run_sections(judge, brief, material):
+        for title, text in run_sections(judge, task, material):
             yield f"{which}: {title}", text
 
 

@@ -96,9 +96,9 @@ def system_text(rubric: Rubric) -> str:
     return f"{JUDGE_GUIDE}\n# Rubric\n\n{rubric_text(rubric)}\n\n# Your answer\n\n{ANSWER_GUIDE}"
 
 
-def prompt_text(judge: JudgeSpec, brief: TaskMaterial, material: RunMaterial, code: str) -> str:
+def prompt_text(judge: JudgeSpec, task: TaskMaterial, material: RunMaterial, code: str) -> str:
     """The run, blinded and fenced. `code` must not be known to anybody before."""
-    shown = (*task_sections(brief), *run_sections(judge, brief, material))
+    shown = (*task_sections(task), *run_sections(judge, task, material))
     sections = "\n\n".join(fence_text(title, text, code) for title, text in shown)
     return f"The code of this question is {code}.\n\n{sections}\n\nJudge this run by the rubric, in one JSON object."
 
@@ -118,9 +118,9 @@ def prompt_sha256(judge: JudgeSpec) -> str:
 def _words_sha256() -> str:
     """Of a question about nothing: whatever is changed in its words or their order shows."""
     sample = Rubric(criteria=[BinaryCriterion(name="sample", description="sample")])
-    brief = TaskMaterial(instruction="", rubric=sample, checks_before=None, solution="", tell_tales=())
+    task = TaskMaterial(instruction="", rubric=sample, checks_before=None, solution="", identifying_names=())
     material = RunMaterial(status=Status.COMPLETED, diff=None, checks=None, conversation=None)
-    prompt = prompt_text(JudgeSpec(name="-", backend="-"), brief, material, "code")
+    prompt = prompt_text(JudgeSpec(name="-", backend="-"), task, material, "code")
     return sha256(msgspec.json.encode([system_text(sample), prompt, WITHHELD_WORDS])).hexdigest()
 
 

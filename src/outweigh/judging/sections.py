@@ -81,19 +81,19 @@ CHECKS_TOKENS = 4_000
 _MISSING = {"diff": "(no diff was kept)", "conversation": "(nothing was kept of what the agent said)"}
 
 
-def task_sections(brief: TaskMaterial) -> Iterator[tuple[str, str]]:
+def task_sections(task: TaskMaterial) -> Iterator[tuple[str, str]]:
     """What is the same for all runs of a task."""
-    yield "what the agent was asked", excerpt(brief.instruction, INSTRUCTION_TOKENS)
-    if brief.solution is not None:
-        yield "a solution by the author of the task; others may be as good", excerpt(brief.solution, SOLUTION_TOKENS)
+    yield "what the agent was asked", excerpt(task.instruction, INSTRUCTION_TOKENS)
+    if task.solution is not None:
+        yield "a solution by the author of the task; others may be as good", excerpt(task.solution, SOLUTION_TOKENS)
 
 
-def run_sections(judge: JudgeSpec, brief: TaskMaterial, material: RunMaterial) -> Iterator[tuple[str, str]]:
+def run_sections(judge: JudgeSpec, task: TaskMaterial, material: RunMaterial) -> Iterator[tuple[str, str]]:
     """One run, blinded."""
-    words = "\n".join((brief.instruction, rubric_text(brief.rubric), brief.solution or ""))
-    blind = Blinding(brief.tell_tales, words)
+    words = "\n".join((task.instruction, rubric_text(task.rubric), task.solution or ""))
+    blind = Blinding(task.identifying_names, words)
     yield "how the run ended", material.status.value.replace("_", " ")
-    yield "checks before and after the run", blind(excerpt(_checks(brief, material), CHECKS_TOKENS))
+    yield "checks before and after the run", blind(excerpt(_checks(task, material), CHECKS_TOKENS))
     yield "final diff of the workspace", blind(excerpt(_shown(material.diff, "diff"), judge.diff_tokens))
     said = excerpt(_shown(material.conversation, "conversation"), judge.transcript_tokens)
     yield "what the agent said and did", blind(said)
@@ -105,8 +105,8 @@ def _shown(text: str | None, what: str) -> str:
     return text if text.strip() else "(empty)"
 
 
-def _checks(brief: TaskMaterial, material: RunMaterial) -> str:
-    before = {check.name: check for check in brief.checks_before or ()}
+def _checks(task: TaskMaterial, material: RunMaterial) -> str:
+    before = {check.name: check for check in task.checks_before or ()}
     if not material.checks:
         return "(no checks)" if material.checks is not None else "(its checks were not evaluated)"
     return "\n".join(_check(check, before.get(check.name)) for check in material.checks)

@@ -4,10 +4,11 @@ A file of its own because agents, gateway, engine and command line all need it, 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 SHORTEST_SECRET = 4
 """Shorter values are no secrets, and would be found everywhere."""
+STORED_TEXT_LIMIT = 2000
 _URL_USER = re.compile(r"(?<=://)[^/\s]+@")
 
 
@@ -22,3 +23,11 @@ def redact_secrets(content: bytes, secrets: Iterable[str]) -> bytes:
 def redact_passwords(text: str) -> str:
     """The text with what stands before the host of every address left out: it may be a password."""
     return _URL_USER.sub("", text)
+
+
+def storable_text(text: str | None, secrets: Collection[str]) -> str | None:
+    """A remark without secrets, at most 2,000 characters long, and always valid text (file names need not be)."""
+    if text is None:
+        return None
+    clean = redact_secrets(text.encode(errors="backslashreplace"), secrets).decode()
+    return clean if len(clean) <= STORED_TEXT_LIMIT else f"{clean[:STORED_TEXT_LIMIT]} …"

@@ -1,4 +1,4 @@
-"""Courts for tests: runs in a real store, judges that say what they are told to."""
+"""Judging for tests: runs in a real store, and judges with scripted answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -6,9 +6,9 @@ from itertools import count
 from threading import Event
 
 from outweigh.engine.budget import JudgeBudget
-from outweigh.engine.events import EngineEvent as News
+from outweigh.engine.events import EngineEvent
 from outweigh.engine.judging.ask import JudgingContext
-from outweigh.engine.judging.pointwise import JudgeCall, PendingCalls, PointwiseJudging
+from outweigh.engine.judging.pointwise import JudgeCall, PendingCalls, judge_runs
 from outweigh.engine.judging.pool import PoolResult
 from outweigh.judging.material import TaskMaterial
 from outweigh.model.judgment import Judgment
@@ -28,11 +28,11 @@ RUBRIC = Rubric(
 A_JUDGE = JudgeSpec(name="judge", backend="fake", model="m")
 
 
-def a_brief(rubric: Rubric = RUBRIC) -> TaskMaterial:
-    return TaskMaterial(instruction="Mend it.", rubric=rubric, checks_before=None, solution=None, tell_tales=())
+def a_task_material(rubric: Rubric = RUBRIC) -> TaskMaterial:
+    return TaskMaterial(instruction="Mend it.", rubric=rubric, checks_before=None, solution=None, identifying_names=())
 
 
-def a_docket(
+def pending_calls(
     *judges: JudgeSpec,
     tasks: Sequence[str] = ("task-1",),
     wants_another: Callable[[Sequence[Judgment]], bool] = lambda _: False,
@@ -41,7 +41,7 @@ def a_docket(
 ) -> PendingCalls:
     return PendingCalls(
         judges=judges or (A_JUDGE,),
-        briefs={task: a_brief(rubric) for task in tasks},
+        tasks={task: a_task_material(rubric) for task in tasks},
         wants_another=wants_another,
         retry_invalid=retry_invalid,
     )
@@ -54,12 +54,12 @@ def finished(*runs: RunRecord) -> dict[tuple[str, str, int], list[RunRecord]]:
     return found
 
 
-def a_case(run: RunRecord, judge: JudgeSpec = A_JUDGE) -> JudgeCall:
-    (case,) = a_docket(judge, tasks=[run.trial.task_id]).open_cases(finished(run), {})
-    return case
+def a_judge_call(run: RunRecord, judge: JudgeSpec = A_JUDGE) -> JudgeCall:
+    (call,) = pending_calls(judge, tasks=[run.trial.task_id]).open_calls(finished(run), {})
+    return call
 
 
-def a_room(backends: Mapping[str, Judge], **fields: object) -> JudgingContext:
+def a_context(backends: Mapping[str, Judge], **fields: object) -> JudgingContext:
     codes = count(1)
     defaults: dict[str, object] = {
         "backends": backends,
@@ -74,35 +74,33 @@ def a_room(backends: Mapping[str, Judge], **fields: object) -> JudgingContext:
     return JudgingContext(**(defaults | fields))  # type: ignore[arg-type]
 
 
-class Court:
-    """Judging over a store; `news` is all that it said."""
+class JudgingRound:
+    """Judging over a store; `events` is all that it reported."""
 
     def __init__(
         self,
         store: FolderRunStore,
         backends: Mapping[str, Judge],
-        docket: PendingCalls,
+        pending: PendingCalls,
         *,
         jobs: int = 1,
-        **room: object,
+        **context: object,
     ) -> None:
         self.store = store
-        self.docket = docket
-        self.room = a_room(backends, artifact=store.artifact, **room)
+        self.pending = pending
+        self.context = a_context(backends, artifact=store.artifact, **context)
         self.jobs = jobs
-        self.news: list[News] = []
+        self.events: list[EngineEvent] = []
 
-    def sit(self, purse: JudgeBudget | None = None) -> PoolResult:
-        given = self.store.judgments()
-        judging = PointwiseJudging(
+    def run(self, budget: JudgeBudget | None = None) -> PoolResult:
+        return judge_runs(
+            self.pending,
             store=self.store,
-            room=self.room,
-            docket=self.docket,
-            purse=purse or JudgeBudget(None, {judge.name: None for judge in self.docket.judges}, {}),
+            context=self.context,
+            budget=budget or JudgeBudget(None, {judge.name: None for judge in self.pending.judges}, {}),
             jobs=self.jobs,
-            listen=self.news.append,
+            listen=self.events.append,
         )
-        return judging.run(self.docket.open_cases(self.store.finished(), given), given)
 
     def judgments(self) -> list[Judgment]:
-        return [judgment for given in self.store.judgments().values() for judgment in given]
+        return [judgment for judgments in self.store.judgments().values() for judgment in judgments]

@@ -1,4 +1,4 @@
-"""Judging a whole store: everything once, within the money, whatever judges do."""
+"""Judging a whole store: everything once, within the budget, whatever judges do."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from threading import Barrier, Event
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.engine.judging.judging_fixtures import A_JUDGE, RUBRIC, Court, a_docket
+from tests.engine.judging.judging_fixtures import A_JUDGE, RUBRIC, JudgingRound, pending_calls
 
 from outweigh.compare.comparison import compare_arms
 from outweigh.engine.batch import EndReason
@@ -48,17 +48,17 @@ def store(tmp_path: Path) -> Iterator[FolderRunStore]:
         yield opened
 
 
-def test_every_run_is_judged_once_and_a_second_sitting_asks_nothing(store: FolderRunStore) -> None:
+def test_every_run_is_judged_once_and_a_second_round_asks_nothing(store: FolderRunStore) -> None:
     judge = FakeJudge(GOOD)
-    court = Court(store, {"judge": judge}, a_docket(), jobs=4)
+    judging = JudgingRound(store, {"judge": judge}, pending_calls(), jobs=4)
 
-    first = court.sit()
+    first = judging.run()
     asked = len(judge.questions)
-    second = court.sit()
+    second = judging.run()
 
     assert (first.stop, first.left_open, asked) == (EndReason.DONE, 0, 10)
     assert (second.stop, len(judge.questions)) == (EndReason.DONE, 10)
-    assert Counter(judgment.run_id for judgment in court.judgments()).most_common(1)[0][1] == 1
+    assert Counter(judgment.run_id for judgment in judging.judgments()).most_common(1)[0][1] == 1
 
 
 def test_what_was_judged_is_there_for_the_next_engine(tmp_path: Path) -> None:
@@ -72,10 +72,10 @@ def test_what_was_judged_is_there_for_the_next_engine(tmp_path: Path) -> None:
             drain.set()
             return GOOD
 
-        stopped = Court(store, {"judge": FakeJudge(reply=one_and_stop)}, a_docket(), drain=drain).sit()
+        stopped = JudgingRound(store, {"judge": FakeJudge(reply=one_and_stop)}, pending_calls(), drain=drain).run()
     judge = FakeJudge(GOOD)
     with FolderRunStore.open(folder) as store:
-        resumed = Court(store, {"judge": judge}, a_docket()).sit()
+        resumed = JudgingRound(store, {"judge": judge}, pending_calls()).run()
 
     assert (stopped.stop, stopped.left_open) == (EndReason.INTERRUPTED, 1)
     assert (resumed.stop, len(judge.questions)) == (EndReason.DONE, 1)
@@ -88,29 +88,29 @@ def test_many_are_asked_at_once(store: FolderRunStore) -> None:
         together.wait(timeout=60)
         return GOOD
 
-    assert Court(store, {"judge": FakeJudge(reply=meet)}, a_docket(), jobs=5).sit().stop is EndReason.DONE
+    assert JudgingRound(store, {"judge": FakeJudge(reply=meet)}, pending_calls(), jobs=5).run().stop is EndReason.DONE
 
 
 def test_a_judge_whose_key_is_refused_is_set_aside_and_the_others_go_on(store: FolderRunStore) -> None:
     refused = FakeJudge(make_failure(FailureKind.UNAUTHORIZED, "HTTP 401: bad key"))
-    court = Court(store, {"judge": refused, "other": FakeJudge(GOOD)}, a_docket(A_JUDGE, OTHER))
+    judging = JudgingRound(store, {"judge": refused, "other": FakeJudge(GOOD)}, pending_calls(A_JUDGE, OTHER))
 
-    judged = court.sit()
+    judged = judging.run()
 
     assert judged.set_aside == {"judge": "unauthorized: HTTP 401: bad key"}
     assert (judged.stop, judged.left_open) == (EndReason.INCOMPLETE, 10)
     assert len(refused.questions) == 1
-    assert {judgment.judge.name for judgment in court.judgments()} == {"other"}
+    assert {judgment.judge.name for judgment in judging.judgments()} == {"other"}
 
 
 def test_unusable_answers_are_kept_as_such_and_asked_for_again_only_on_demand(store: FolderRunStore) -> None:
     judge = FakeJudge(UNUSABLE)
-    Court(store, {"judge": judge}, a_docket()).sit()
+    JudgingRound(store, {"judge": judge}, pending_calls()).run()
     asked = len(judge.questions)
-    Court(store, {"judge": judge}, a_docket()).sit()
+    JudgingRound(store, {"judge": judge}, pending_calls()).run()
 
-    again = Court(store, {"judge": FakeJudge(GOOD)}, a_docket(retry_invalid=True))
-    again.sit()
+    again = JudgingRound(store, {"judge": FakeJudge(GOOD)}, pending_calls(retry_invalid=True))
+    again.run()
 
     assert asked == len(judge.questions) == 30
     passes = Counter((judgment.pass_index, judgment.invalid_reason is None) for judgment in again.judgments())
@@ -123,23 +123,25 @@ def test_a_judge_that_is_not_sure_is_asked_again_while_it_helps(tmp_path: Path) 
     with FolderRunStore.open(tmp_path / "store") as store:
         store.append(a_run())
         doubtful = FakeJudge(GOOD.replace('"confidence":0.9', '"confidence":0.4'), GOOD, GOOD)
-        court = Court(store, {"judge": doubtful}, a_docket(spec, wants_another=wants_another_pass))
-        court.sit()
+        judging = JudgingRound(store, {"judge": doubtful}, pending_calls(spec, wants_another=wants_another_pass))
+        judging.run()
 
-        assert [judgment.pass_index for judgment in court.judgments()] == [1, 2]
+        assert [judgment.pass_index for judgment in judging.judgments()] == [1, 2]
 
 
-def test_passes_that_are_tried_again_settle_the_matter_as_if_nothing_had_failed(tmp_path: Path) -> None:
+def test_passes_that_are_retried_count_as_if_nothing_had_failed(tmp_path: Path) -> None:
     spec = JudgeSpec(name="judge", backend="fake", model="m", passes=2, most_passes=5, retries=0)
     with FolderRunStore.open(tmp_path / "store") as store:
         store.append(a_run())
-        down = Court(store, {"judge": FakeJudge(UNUSABLE)}, a_docket(spec, wants_another=wants_another_pass))
-        down.sit()
-        # The first one back is doubtful; the other, which is still to come, must be heard before a third is asked for.
-        docket = a_docket(spec, wants_another=wants_another_pass, retry_invalid=True)
+        down = JudgingRound(
+            store, {"judge": FakeJudge(UNUSABLE)}, pending_calls(spec, wants_another=wants_another_pass)
+        )
+        down.run()
+        # The first answer back is unsure; the second, still under way, must be there before a third is asked for.
+        pending = pending_calls(spec, wants_another=wants_another_pass, retry_invalid=True)
         doubtful = GOOD.replace('"confidence":0.9', '"confidence":0.4')
-        up = Court(store, {"judge": FakeJudge(doubtful, GOOD)}, docket)
-        up.sit()
+        up = JudgingRound(store, {"judge": FakeJudge(doubtful, GOOD)}, pending)
+        up.run()
 
         valid = [judgment.pass_index for judgment in up.judgments() if judgment.invalid_reason is None]
         rules = JudgeRules(rules={"judge": JudgeRule(passes=2, most_passes=5)})
@@ -149,45 +151,47 @@ def test_passes_that_are_tried_again_settle_the_matter_as_if_nothing_had_failed(
     assert {seat.passes for seat in score.seats} == {AS_OFTEN_AS_NEEDED}
 
 
-class TestMoney:
+class TestBudget:
     def test_no_question_is_asked_that_could_exceed_the_budget(self, store: FolderRunStore) -> None:
         judge = FakeJudge(GOOD, cost=reported_cost(0.10))
-        court = Court(store, {"judge": judge}, a_docket())
+        judging = JudgingRound(store, {"judge": judge}, pending_calls())
 
-        judged = court.sit(JudgeBudget(0.35, {"judge": None}, {}))
+        judged = judging.run(JudgeBudget(0.35, {"judge": None}, {}))
 
         assert (judged.stop, judged.left_open) == (EndReason.BUDGET, 7)
-        assert len(court.judgments()) == 3
+        assert len(judging.judgments()) == 3
 
     def test_what_was_spent_before_counts(self, store: FolderRunStore) -> None:
         judge = FakeJudge(GOOD, cost=reported_cost(0.10))
-        court = Court(store, {"judge": judge}, a_docket())
-        court.sit(JudgeBudget(0.35, {"judge": None}, {}))
+        judging = JudgingRound(store, {"judge": judge}, pending_calls())
+        judging.run(JudgeBudget(0.35, {"judge": None}, {}))
 
-        judged = court.sit(JudgeBudget(0.35, {"judge": None}, judging_costs(court.judgments())))
+        judged = judging.run(JudgeBudget(0.35, {"judge": None}, judging_costs(judging.judgments())))
 
         assert (judged.stop, len(judge.questions)) == (EndReason.BUDGET, 3)
 
-    def test_a_judge_that_has_used_up_its_own_money_does_not_stop_the_others(self, store: FolderRunStore) -> None:
+    def test_a_judge_that_has_used_up_its_own_budget_does_not_stop_the_others(self, store: FolderRunStore) -> None:
         poor, rich = FakeJudge(GOOD, cost=reported_cost(1.0)), FakeJudge(GOOD, cost=reported_cost(1.0))
-        court = Court(store, {"judge": poor, "other": rich}, a_docket(A_JUDGE, OTHER))
+        judging = JudgingRound(store, {"judge": poor, "other": rich}, pending_calls(A_JUDGE, OTHER))
 
-        judged = court.sit(JudgeBudget(None, {"judge": 2.0, "other": None}, {}))
+        judged = judging.run(JudgeBudget(None, {"judge": 2.0, "other": None}, {}))
 
         assert judged.set_aside == {"judge": "its budget is used up"}
         assert (len(poor.questions), len(rich.questions)) == (2, 10)
 
     def test_a_cost_that_nobody_knows_is_not_free(self, store: FolderRunStore) -> None:
-        judged = Court(store, {"judge": FakeJudge(GOOD)}, a_docket()).sit(JudgeBudget(5.0, {"judge": None}, {}))
+        judged = JudgingRound(store, {"judge": FakeJudge(GOOD)}, pending_calls()).run(
+            JudgeBudget(5.0, {"judge": None}, {})
+        )
 
         assert judged.left_open == 9
 
 
-def test_everybody_who_watches_is_told(store: FolderRunStore) -> None:
-    court = Court(store, {"judge": FakeJudge(GOOD, cost=reported_cost(0.1))}, a_docket())
-    court.sit()
+def test_every_judgment_is_reported_as_an_event(store: FolderRunStore) -> None:
+    judging = JudgingRound(store, {"judge": FakeJudge(GOOD, cost=reported_cost(0.1))}, pending_calls())
+    judging.run()
 
-    told = [news for news in court.news if news.kind is EventKind.JUDGED]
+    told = [event for event in judging.events if event.kind is EventKind.JUDGED]
     assert len(told) == 10
     assert (told[0].detail, told[0].cost_usd) == ("judge, pass 1: 1.000", 0.1)
 
@@ -200,15 +204,15 @@ def test_a_store_that_cannot_keep_a_judgment_ends_the_judging(tmp_path: Path) ->
     with Full.open(tmp_path / "store") as store:
         store.append(a_run())
         with pytest.raises(EvidenceError, match="the disk is full"):
-            Court(store, {"judge": FakeJudge(GOOD)}, a_docket()).sit()
+            JudgingRound(store, {"judge": FakeJudge(GOOD)}, pending_calls()).run()
 
 
 def _runs(store: FolderRunStore) -> list[RunRecord]:
     return [run for attempts in store.finished().values() for run in attempts]
 
 
-# What one side's judge can do instead of answering: nothing that anybody can use, in every way there is.
-TROUBLES: list[FakeAnswer] = [
+# What the judge can do on one side instead of giving a usable answer.
+FAILURES: list[FakeAnswer] = [
     UNUSABLE,
     GOOD.replace('"works"', '"charm"'),
     GOOD.replace('"score":1.0', '"score":9.0', 1),
@@ -227,20 +231,20 @@ TROUBLES: list[FakeAnswer] = [
         st.tuples(st.sampled_from([0.0, 0.3, 0.6, 1.0]), st.sampled_from([0.0, 0.3, 0.6, 1.0])), min_size=2, max_size=4
     ),
     side=st.sampled_from(["a", "b"]),
-    trouble=st.sampled_from(TROUBLES),
+    failure=st.sampled_from(FAILURES),
     broken=st.sets(st.integers(0, 3), min_size=1),
 )
 def test_a_judge_that_fails_on_one_side_never_makes_the_candidate_improved(
-    scores: list[tuple[float, float]], side: str, trouble: FakeAnswer, broken: set[int]
+    scores: list[tuple[float, float]], side: str, failure: FakeAnswer, broken: set[int]
 ) -> None:
     """The whole way: questions, retries, records, comparison. Checks are equal: only judges tell the arms apart."""
     whole = _decision(scores, None, UNUSABLE, set())
-    with_failures = _decision(scores, side, trouble, broken)
+    with_failures = _decision(scores, side, failure, broken)
 
     assert with_failures is not Decision.IMPROVED or whole is Decision.IMPROVED
 
 
-def _decision(scores: list[tuple[float, float]], side: str | None, trouble: FakeAnswer, broken: set[int]) -> Decision:
+def _decision(scores: list[tuple[float, float]], side: str | None, failure: FakeAnswer, broken: set[int]) -> Decision:
     tasks = [f"task-{number}" for number in range(len(scores))]
     by_prompt: dict[str, FakeAnswer] = {}
 
@@ -253,8 +257,8 @@ def _decision(scores: list[tuple[float, float]], side: str | None, trouble: Fake
                 mark = f"mark-{number}-{arm}."
                 store.append(a_run(task, arm, artifacts={"diff.patch": store.keep(mark.encode())}, checks=(a_check(),)))
                 fails = arm == side and number in broken
-                by_prompt[mark] = trouble if fails else scoring(score)
-        court = Court(store, {"judge": FakeJudge(reply=reply)}, a_docket(tasks=tasks))
-        court.sit()
-        evidence = evidence_of([*_runs(store), *court.judgments()])
+                by_prompt[mark] = failure if fails else scoring(score)
+        judging = JudgingRound(store, {"judge": FakeJudge(reply=reply)}, pending_calls(tasks=tasks))
+        judging.run()
+        evidence = evidence_of([*_runs(store), *judging.judgments()])
     return decide_by_composite(compare_arms(evidence, "a", "b"), CompositeThresholds()).decision

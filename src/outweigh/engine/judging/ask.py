@@ -1,10 +1,9 @@
-"""One question to a judge.
+"""One question to a judge: the request with its timeout, the retries, and what all attempts cost together.
 
-The context that all calls share, the call with its timeout, the retries (an unusable answer is asked for again,
-with what was wrong with it), and what all attempts cost together.
+An unusable answer is asked for again, together with what was wrong with it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from queue import Empty, SimpleQueue
@@ -13,21 +12,47 @@ from threading import Thread
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-from outweigh.engine.run_draft import storable_text
 from outweigh.judging.material import ArtifactReader
 from outweigh.judging.rubric_question import UnusableAnswerError, retry_prompt
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.judgment import JudgeIdentity
 from outweigh.model.pricing import PriceTables
+from outweigh.model.redact import storable_text
 from outweigh.model.suite import JudgeSpec
 from outweigh.model.untrusted_json import sum_usage
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, CostProvenance, Usage, reported_cost
 from outweigh.ports.judges import Judge, JudgeAnswer, JudgeQuestion
 
+ParsedAnswer = TypeVar("ParsedAnswer")
+
+ANSWER_POLL_SECONDS = 0.2
+ANSWER_GRACE_SECONDS = 5.0
+"""How long a backend may take to clean up after its timeout or a cancellation, before it is abandoned."""
+
+LONGEST_RETRY_WAIT_SECONDS = 60.0
+
+FATAL_FAILURES = frozenset({FailureKind.UNAUTHORIZED, FailureKind.UNKNOWN_MODEL, FailureKind.BUDGET_REACHED})
+"""Failures that every other call of this judge would meet: the judge is set aside, and nothing is stored."""
+
+FINAL_FAILURES = frozenset({FailureKind.BAD_REQUEST, FailureKind.CONTEXT_OVERFLOW})
+"""Failures of this question that a retry would meet again."""
+
+_ANSWER_FAILURES = frozenset({FailureKind.REFUSAL, FailureKind.NO_RESULT})
+"""Failures of the answer itself. The retry tells the judge about them, and does not wait first."""
+
+_POSSIBLY_CHARGED = frozenset(
+    {FailureKind.TIMEOUT, FailureKind.CUT_STREAM, FailureKind.CRASH, FailureKind.NO_RESULT, FailureKind.REFUSAL}
+)
+"""Failures after which a service may have charged without reporting it; a rejected request is free."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingContext:
-    """Backends are found by the judge's name. `draw_code` gives a code for fences that nobody can guess."""
+    """What all calls of a round share.
+
+    `backends` are found by the judge's name. `draw_code` returns a new unguessable code for the fences around
+    untrusted text. `drain` ends waiting between retries; `cancel` also ends requests under way.
+    """
 
     backends: Mapping[str, Judge]
     artifact: ArtifactReader
@@ -39,63 +64,119 @@ class JudgingContext:
     first_wait_seconds: float = 1.0
 
 
-_POSSIBLY_CHARGED = frozenset(
-    {FailureKind.TIMEOUT, FailureKind.CUT_STREAM, FailureKind.CRASH, FailureKind.NO_RESULT, FailureKind.REFUSAL}
-)
-"""Failures after which somebody may have worked without telling; a request that was turned away is free."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgePrompt(Generic[ParsedAnswer]):
+    """A question in words, and `read`, which parses its answer or raises `UnusableAnswerError`."""
+
+    system: str
+    prompt: str
+    answer_schema: Mapping[str, Any]
+    read: Callable[[str], ParsedAnswer]
 
 
-class CallCost:
-    """Adds up. What one attempt does not tell makes the whole unknown, unless it was turned away at the door."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered(Generic[ParsedAnswer]):
+    """How a question ended: with a usable `answer`, or with the `reason` why the last attempt gave none.
 
-    def __init__(self, prices: PriceTables, model: str | None, at: datetime) -> None:
-        self._prices = prices
-        self._model = model
-        self._at = at
-        self._usages: list[Usage] = []
-        self._costs: list[Cost] = []
+    After a `fatal_failure`, or when `interrupted` by a cancellation, nothing is to be stored. `usage` and `cost` are
+    of all attempts.
+    """
 
-    @property
-    def usage(self) -> Usage:
-        """Tokens of all attempts."""
-        return sum_usage(self._usages)
+    answer: ParsedAnswer | None
+    reason: str | None
+    fatal_failure: Failure | None
+    interrupted: bool
+    attempts: int
+    model: str | None
+    version: str | None
+    usage: Usage
+    cost: Cost
+    seconds: float
 
-    @property
-    def cost(self) -> Cost:
-        """Dollars of all attempts: as reported, or tokens times prices. Where all were turned away, it is nothing."""
-        known = [cost.usd for cost in self._costs if cost.usd is not None]
-        if len(known) < len(self._costs):
-            return UNKNOWN_COST
-        tables = sorted({cost.price_table for cost in self._costs if cost.price_table is not None})
-        if not tables:
-            return reported_cost(sum(known))
-        return Cost(usd=sum(known), provenance=CostProvenance.PRICED, price_table=" and ".join(tables))
-
-    def add(self, answer: JudgeAnswer) -> None:
-        """One attempt."""
-        silent = answer.usage == NO_USAGE and answer.cost.usd is None
-        if silent and answer.failure is not None and answer.failure.kind not in _POSSIBLY_CHARGED:
-            return
-        self._usages.append(answer.usage)
-        self._costs.append(answer.cost if answer.cost.usd is not None else self._priced(answer))
-
-    def _priced(self, answer: JudgeAnswer) -> Cost:
-        for model in filter(None, (answer.model, self._model)):
-            priced, _ = self._prices.cost(model, answer.usage, self._at)
-            if priced is not None:
-                return priced
-        return UNKNOWN_COST
+    def identity(self, judge: JudgeSpec, rubric_sha256: str, prompt_sha256: str) -> JudgeIdentity:
+        """The judge as the suite names it, and the model and version that the backend reported."""
+        answered_by = " ".join(filter(None, (self.model, self.version)))
+        return JudgeIdentity(
+            name=judge.name,
+            model=judge.model or self.model,
+            version=storable_text(answered_by, ()) or None,
+            rubric_sha256=rubric_sha256,
+            prompt_sha256=prompt_sha256,
+        )
 
 
-ANSWER_POLL_SECONDS = 0.2
-ANSWER_GRACE_SECONDS = 5.0
-"""Backends end by themselves when time is up or nobody waits; one that does not is left behind after this."""
+def ask_with_retries(
+    judge: JudgeSpec, context: JudgingContext, prompt: JudgePrompt[ParsedAnswer]
+) -> Answered[ParsedAnswer]:
+    """Ask until an answer is usable, a failure is final, or no retry is left."""
+    began, asked_at = monotonic(), context.now()
+    replies: list[JudgeAnswer] = []
+    parsed: ParsedAnswer | None = None
+    fatal_failure: Failure | None = None
+    complaint: str | None = None
+    reason, interrupted = "", False
+    while parsed is None and len(replies) <= judge.retries:
+        reply = ask_with_timeout(context.backends[judge.name], _question(judge, context, prompt, complaint))
+        replies.append(reply)
+        failure = reply.failure
+        if context.cancel.is_set():
+            interrupted = True
+            break
+        if failure is None:
+            try:
+                parsed = prompt.read(reply.text or "")
+            except UnusableAnswerError as fault:
+                complaint = str(fault)
+                reason = f"unusable answer: {complaint}"
+            continue
+        if failure.kind in FATAL_FAILURES:
+            fatal_failure = failure
+            break
+        reason = f"{failure.kind.value}: {failure.detail}"
+        if failure.kind in FINAL_FAILURES:
+            break
+        complaint = failure.detail if failure.kind in _ANSWER_FAILURES else None
+        if failure.kind not in _ANSWER_FAILURES and len(replies) <= judge.retries:
+            _wait_before_retry(failure, len(replies), context)
+    usage, cost = _total_cost(replies, judge, context.prices, asked_at)
+    return Answered(
+        answer=parsed,
+        reason=None if parsed is not None else storable_text(reason, ()),
+        fatal_failure=fatal_failure,
+        interrupted=interrupted,
+        attempts=len(replies),
+        model=next((reply.model for reply in reversed(replies) if reply.model), None),
+        version=next((reply.version for reply in reversed(replies) if reply.version), None),
+        usage=usage,
+        cost=cost,
+        seconds=monotonic() - began,
+    )
+
+
+def _question(
+    judge: JudgeSpec, context: JudgingContext, prompt: JudgePrompt[ParsedAnswer], complaint: str | None
+) -> JudgeQuestion:
+    return JudgeQuestion(
+        judge=judge,
+        system=prompt.system,
+        prompt=prompt.prompt if complaint is None else retry_prompt(prompt.prompt, complaint),
+        answer_schema=prompt.answer_schema,
+        timeout_seconds=judge.timeout_seconds,
+        cancel=context.cancel,
+    )
+
+
+def _wait_before_retry(failure: Failure, attempts: int, context: JudgingContext) -> None:
+    """Wait as long as the service asks for, or twice as long each time; draining ends the wait."""
+    backoff = context.first_wait_seconds * 2 ** (attempts - 1)
+    context.drain.wait(min(failure.retry_after_seconds or backoff, LONGEST_RETRY_WAIT_SECONDS))
 
 
 def ask_with_timeout(backend: Judge, question: JudgeQuestion) -> JudgeAnswer:
-    """The backend's answer, or a failure: when it breaks, when time is up, when nobody waits any more.
+    """Ask once. A backend that breaks, takes too long or is cancelled gives an answer with a failure.
 
-    It works in a thread of its own, which is left behind if it does not return: a socket cannot be interrupted.
+    The backend works in a thread of its own, which is abandoned if it does not return: a blocking read from a socket
+    cannot be interrupted.
     """
     answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
     Thread(target=lambda: answers.put(_ask_backend(backend, question)), name="judge", daemon=True).start()
@@ -106,7 +187,7 @@ def ask_with_timeout(backend: Judge, question: JudgeQuestion) -> JudgeAnswer:
         except Empty:
             continue
     try:
-        # A program that was started must be ended before we go, and who started it does that.
+        # A backend that started a program ends it now, before we return.
         return answers.get(timeout=ANSWER_GRACE_SECONDS)
     except Empty:
         return _failed_answer(FailureKind.TIMEOUT, "no answer in time")
@@ -115,7 +196,7 @@ def ask_with_timeout(backend: Judge, question: JudgeQuestion) -> JudgeAnswer:
 def _ask_backend(backend: Judge, question: JudgeQuestion) -> JudgeAnswer:
     try:
         return backend.judge(question)
-    except Exception as fault:  # somebody else's backend: its mistakes must not end everybody's judging
+    except Exception as fault:  # a third-party backend: its bugs must not end the judging
         return _failed_answer(
             FailureKind.CRASH, f"the judge backend {backend.name!r} is broken: {type(fault).__name__}: {fault}"
         )
@@ -127,134 +208,33 @@ def _failed_answer(kind: FailureKind, detail: str) -> JudgeAnswer:
     )
 
 
-ParsedAnswer = TypeVar("ParsedAnswer")
+def _total_cost(
+    replies: Sequence[JudgeAnswer], judge: JudgeSpec, prices: PriceTables, at: datetime
+) -> tuple[Usage, Cost]:
+    """Tokens and dollars of all attempts; dollars as reported, or tokens times prices.
 
-LONGEST_RETRY_WAIT_SECONDS = 60.0
-
-FATAL_FAILURES = frozenset({FailureKind.UNAUTHORIZED, FailureKind.UNKNOWN_MODEL, FailureKind.BUDGET_REACHED})
-"""Every other question would end the same way: the judge is set aside, and nothing is recorded."""
-
-FINAL_FAILURES = frozenset({FailureKind.BAD_REQUEST, FailureKind.CONTEXT_OVERFLOW})
-"""Asking again would end the same way."""
-
-_ANSWER_FAILURES = frozenset({FailureKind.REFUSAL, FailureKind.NO_RESULT})
-"""Failures of which the judge is told; a full line is none of its business."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgePrompt(Generic[ParsedAnswer]):
-    """A question in words, and how its answer is read: `read` takes a text over, or says what is wrong with it."""
-
-    system: str
-    prompt: str
-    answer_schema: Mapping[str, Any]
-    read: Callable[[str], ParsedAnswer]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered(Generic[ParsedAnswer]):
-    """What came of a question: something usable, or the reason of the last attempt. `hopeless` is for every other too.
-
-    `interrupted` means that nobody waits any more, and nothing is to be recorded.
+    One attempt of unknown cost makes the total unknown. Rejected requests are free.
     """
-
-    given: ParsedAnswer | None
-    reason: str | None
-    hopeless: Failure | None
-    interrupted: bool
-    attempts: int
-    model: str | None
-    version: str | None
-    fees: CallCost
-    seconds: float
-
-    def identity(self, judge: JudgeSpec, rubric_sha256: str, prompt_sha256: str) -> JudgeIdentity:
-        """Who answered what: the judge as the suite names it, and what answered as it calls itself."""
-        answered_by = " ".join(filter(None, (self.model, self.version)))
-        return JudgeIdentity(
-            name=judge.name,
-            model=judge.model or self.model,
-            version=storable_text(answered_by, ()) or None,
-            rubric_sha256=rubric_sha256,
-            prompt_sha256=prompt_sha256,
-        )
+    charged = [reply for reply in replies if not _is_free(reply)]
+    usage = sum_usage([reply.usage for reply in charged])
+    costs = [reply.cost if reply.cost.usd is not None else _priced(reply, judge, prices, at) for reply in charged]
+    known = [cost.usd for cost in costs if cost.usd is not None]
+    if len(known) < len(costs):
+        return usage, UNKNOWN_COST
+    tables = sorted({cost.price_table for cost in costs if cost.price_table is not None})
+    if not tables:
+        return usage, reported_cost(sum(known))
+    return usage, Cost(usd=sum(known), provenance=CostProvenance.PRICED, price_table=" and ".join(tables))
 
 
-class RetryLoop(Generic[ParsedAnswer]):
-    """A question under way."""
+def _is_free(reply: JudgeAnswer) -> bool:
+    says_nothing = reply.usage == NO_USAGE and reply.cost.usd is None
+    return says_nothing and reply.failure is not None and reply.failure.kind not in _POSSIBLY_CHARGED
 
-    def __init__(self, judge: JudgeSpec, room: JudgingContext, wording: JudgePrompt[ParsedAnswer]) -> None:
-        self._judge = judge
-        self._room = room
-        self._wording = wording
-        self._fees = CallCost(room.prices, judge.model, room.now())
-        self._attempts = 0
-        self._model: str | None = None
-        self._version: str | None = None
-        self._reason = ""
-        self._began = monotonic()
 
-    def run(self) -> Answered[ParsedAnswer]:
-        """Ask until there is an answer that can be used, or no attempt is left."""
-        complaint: str | None = None
-        while self._may_ask:
-            answer = self._ask(complaint)
-            if self._room.cancel.is_set():
-                return self._end(interrupted=True)
-            failure = answer.failure
-            if failure is None:
-                try:
-                    return self._end(given=self._wording.read(answer.text or ""))
-                except UnusableAnswerError as fault:
-                    complaint = str(fault)
-                    self._reason = f"unusable answer: {complaint}"
-                    continue
-            if failure.kind in FATAL_FAILURES:
-                return self._end(hopeless=failure)
-            self._reason = f"{failure.kind.value}: {failure.detail}"
-            if failure.kind in FINAL_FAILURES:
-                break
-            complaint = failure.detail if failure.kind in _ANSWER_FAILURES else None
-            self._wait(failure)
-        return self._end()
-
-    @property
-    def _may_ask(self) -> bool:
-        return self._attempts <= self._judge.retries
-
-    def _ask(self, complaint: str | None) -> JudgeAnswer:
-        first = self._wording.prompt
-        self._attempts += 1
-        question = JudgeQuestion(
-            judge=self._judge,
-            system=self._wording.system,
-            prompt=first if complaint is None else retry_prompt(first, complaint),
-            answer_schema=self._wording.answer_schema,
-            timeout_seconds=self._judge.timeout_seconds,
-            cancel=self._room.cancel,
-        )
-        answer = ask_with_timeout(self._room.backends[self._judge.name], question)
-        self._fees.add(answer)
-        self._model, self._version = answer.model or self._model, answer.version or self._version
-        return answer
-
-    def _wait(self, failure: Failure) -> None:
-        """As long as the service asks for, within reason; not at all if nobody asks again, or all is to end."""
-        if self._may_ask and failure.kind not in _ANSWER_FAILURES:
-            backoff = self._room.first_wait_seconds * 2 ** (self._attempts - 1)
-            self._room.drain.wait(min(failure.retry_after_seconds or backoff, LONGEST_RETRY_WAIT_SECONDS))
-
-    def _end(
-        self, *, given: ParsedAnswer | None = None, hopeless: Failure | None = None, interrupted: bool = False
-    ) -> Answered[ParsedAnswer]:
-        return Answered(
-            given=given,
-            reason=None if given is not None else storable_text(self._reason, ()),
-            hopeless=hopeless,
-            interrupted=interrupted,
-            attempts=self._attempts,
-            model=self._model,
-            version=self._version,
-            fees=self._fees,
-            seconds=monotonic() - self._began,
-        )
+def _priced(reply: JudgeAnswer, judge: JudgeSpec, prices: PriceTables, at: datetime) -> Cost:
+    for model in filter(None, (reply.model, judge.model)):
+        priced, _ = prices.cost(model, reply.usage, at)
+        if priced is not None:
+            return priced
+    return UNKNOWN_COST

@@ -3,18 +3,17 @@
 Which calls are pending, one call from prompt to preference, and all of them through the pool.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from datetime import datetime
 
 from outweigh.engine.budget import JudgeBudget
 from outweigh.engine.events import EngineEvent, EventKind, EventListener, trial_event
-from outweigh.engine.judging.ask import Answered, JudgePrompt, JudgingContext, RetryLoop
-from outweigh.engine.judging.pointwise import FinishedRuns
-from outweigh.engine.judging.pool import CallEnd, JudgePool, PoolResult
-from outweigh.errors import EvidenceError
+from outweigh.engine.judging.ask import Answered, JudgePrompt, JudgingContext
+from outweigh.engine.judging.pointwise import FinishedRuns, counted_runs
+from outweigh.engine.judging.pool import JudgePool, PoolResult
 from outweigh.judging.injection import injection_warnings
-from outweigh.judging.material import RunMaterial, TaskMaterial, load_run_material
+from outweigh.judging.material import RunMaterial, TaskMaterial
 from outweigh.judging.pairwise_question import (
     PairwiseAnswer,
     pair_answer_schema,
@@ -24,15 +23,17 @@ from outweigh.judging.pairwise_question import (
     read_pair_answer,
 )
 from outweigh.model.codec import record_digest
-from outweigh.model.failure import Failure
 from outweigh.model.judgment import CriterionChoice, CriterionScore, Preference, ShownRun
-from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord, Status
+from outweigh.model.run_record import RunRecord, Status
 from outweigh.model.suite import JudgeSpec
+
+PairQuestionKey = tuple[str, str | None, str | None, str | None, str | None]
+"""Judge, both runs in the order shown, rubric and prompt: the judge by name, the others by hash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairwiseCall:
-    """One pair before one judge, once, in the order in which it is shown."""
+    """One question to one judge about two runs, in the order in which they are shown."""
 
     first: RunRecord
     second: RunRecord
@@ -40,154 +41,90 @@ class PairwiseCall:
     second_sha256: str
     judge: JudgeSpec
     prompt_sha256: str
-    brief: TaskMaterial
+    task: TaskMaterial
 
+    @property
+    def runs(self) -> tuple[RunRecord, ...]:
+        """Both runs, in the order shown."""
+        return self.first, self.second
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairwiseResult:
-    """What came of a duel: a preference, or why there is none. `hopeless` is what every other duel would meet.
+    @property
+    def key(self) -> PairQuestionKey:
+        """What tells this question from others; an answer to it has the same key."""
+        return self.judge.name, self.first_sha256, self.second_sha256, self.task.rubric_sha256, self.prompt_sha256
 
-    `cost_usd` is what asking came to, also where it was given up; None where nobody knows.
-    """
+    def prompt(self, materials: Sequence[RunMaterial], code: str) -> JudgePrompt[PairwiseAnswer]:
+        """Which run is better on every criterion."""
+        first, second = materials
+        rubric = self.task.rubric
+        return JudgePrompt(
+            system=pair_system_text(rubric),
+            prompt=pair_prompt_text(self.judge, self.task, (first, second), code),
+            answer_schema=pair_answer_schema(rubric),
+            read=lambda text: read_pair_answer(text, rubric),
+        )
 
-    duel: PairwiseCall
-    preference: Preference | None
-    cost_usd: float | None
-    hopeless: Failure | None = None
-    trouble: str | None = None
+    def record(
+        self, answered: Answered[PairwiseAnswer], materials: Sequence[RunMaterial], judged_at: datetime
+    ) -> Preference:
+        """The preference, with a choice on every criterion or with the reason why there is none."""
+        answer = answered.answer
+        criteria = () if answer is None else answer.criteria
+        return Preference(
+            task_id=self.first.trial.task_id,
+            repeat=self.first.trial.repeat,
+            first=_shown_run(self.first, self.first_sha256),
+            second=_shown_run(self.second, self.second_sha256),
+            judge=answered.identity(self.judge, self.task.rubric_sha256, self.prompt_sha256),
+            pass_index=1,
+            invalid_reason=answered.reason,
+            criteria=criteria,
+            first_score=None,
+            second_score=None,
+            stated=None if answer is None else answer.stated,
+            confidence=None if answer is None else answer.confidence,
+            attempts=answered.attempts,
+            warnings=_pair_warnings(self.judge, materials, criteria),
+            usage=answered.usage,
+            cost=answered.cost,
+            judged_at=judged_at,
+            duration_seconds=answered.seconds,
+        )
 
-
-def judge_pair(duel: PairwiseCall, room: JudgingContext) -> PairwiseResult:
-    """Ask until there is an answer that can be used, or no attempt is left."""
-    try:
-        materials = load_run_material(duel.first, room.artifact), load_run_material(duel.second, room.artifact)
-    except EvidenceError as error:
-        pair = f"{duel.first.run_id} and {duel.second.run_id}"
-        return PairwiseResult(duel=duel, preference=None, cost_usd=0.0, trouble=f"{pair} cannot be judged: {error}")
-    asked = RetryLoop(duel.judge, room, _pairwise_prompt(duel, materials, room.draw_code())).run()
-    if asked.interrupted or asked.hopeless is not None:
-        return PairwiseResult(duel=duel, preference=None, cost_usd=asked.fees.cost.usd, hopeless=asked.hopeless)
-    return PairwiseResult(duel=duel, preference=_preference(duel, asked, materials, room), cost_usd=asked.fees.cost.usd)
-
-
-def _pairwise_prompt(
-    duel: PairwiseCall, materials: tuple[RunMaterial, RunMaterial], code: str
-) -> JudgePrompt[PairwiseAnswer]:
-    rubric = duel.brief.rubric
-    return JudgePrompt(
-        system=pair_system_text(rubric),
-        prompt=pair_prompt_text(duel.judge, duel.brief, materials, code),
-        answer_schema=pair_answer_schema(rubric),
-        read=lambda text: read_pair_answer(text, rubric),
-    )
-
-
-def _preference(
-    duel: PairwiseCall,
-    asked: Answered[PairwiseAnswer],
-    materials: tuple[RunMaterial, RunMaterial],
-    room: JudgingContext,
-) -> Preference:
-    chosen = asked.given
-    criteria = () if chosen is None else chosen.criteria
-    return Preference(
-        task_id=duel.first.trial.task_id,
-        repeat=duel.first.trial.repeat,
-        first=_shown_run(duel.first, duel.first_sha256),
-        second=_shown_run(duel.second, duel.second_sha256),
-        judge=asked.identity(duel.judge, duel.brief.rubric_sha256, duel.prompt_sha256),
-        pass_index=1,
-        invalid_reason=asked.reason,
-        criteria=criteria,
-        first_score=None,
-        second_score=None,
-        stated=None if chosen is None else chosen.stated,
-        confidence=None if chosen is None else chosen.confidence,
-        attempts=asked.attempts,
-        warnings=_pair_warnings(duel, materials, criteria),
-        usage=asked.fees.usage,
-        cost=asked.fees.cost,
-        judged_at=room.now(),
-        duration_seconds=asked.seconds,
-    )
-
-
-def _pair_warnings(
-    duel: PairwiseCall, materials: tuple[RunMaterial, RunMaterial], criteria: Sequence[CriterionChoice]
-) -> tuple[str, ...]:
-    """What a reader should know: a run that speaks to its judge, and evidence that quotes such words."""
-    quoted = [
-        CriterionScore(criterion=item.criterion, weight=item.weight, score=None, evidence=item.evidence)
-        for item in criteria
-    ]
-    spoken = [
-        f"{which} run: {warning}"
-        for which, material in zip(("first", "second"), materials, strict=True)
-        for warning in injection_warnings(duel.judge, material, ())
-    ]
-    nothing = RunMaterial(status=Status.COMPLETED, diff=None, checks=None, conversation=None)
-    return (*spoken, *injection_warnings(duel.judge, nothing, quoted))
+    def event(self, record: Preference) -> EngineEvent:
+        """That there is an answer, or why there is none."""
+        outcome = record.invalid_reason or "answered"
+        detail = f"{self.judge.name}, {self.first.run_id} before {self.second.run_id}: {outcome}"
+        event = trial_event(self.first.trial, EventKind.JUDGED, detail)
+        return replace(event, run_id=self.first.run_id, cost_usd=record.cost.usd)
 
 
 def _shown_run(run: RunRecord, digest: str) -> ShownRun:
     return ShownRun(run_id=run.run_id, run_sha256=digest, arm=run.trial.arm)
 
 
-class PairwiseJudging:
-    """Has duels fought, as many at once as there are jobs."""
-
-    def __init__(
-        self,
-        *,
-        keep: Callable[[Preference], None],
-        room: JudgingContext,
-        purse: JudgeBudget,
-        jobs: int,
-        listen: EventListener,
-    ) -> None:
-        self._append = keep
-        self._room = room
-        self._listen = listen
-        self._questions: JudgePool[PairwiseCall] = JudgePool(
-            put=self._put, drain=room.drain, purse=purse, jobs=jobs, listen=listen
-        )
-
-    def run(self, duels: Sequence[PairwiseCall]) -> PoolResult:
-        """Ask about all of them, as far as money and patience last."""
-        return self._questions.ask(duels)
-
-    def _put(self, duel: PairwiseCall) -> CallEnd[PairwiseCall]:
-        fought = judge_pair(duel, self._room)
-        preference = fought.preference
-        return CallEnd(
-            keep=None if preference is None else partial(self._keep, duel, preference),
-            cost_usd=fought.cost_usd,
-            hopeless=fought.hopeless,
-            trouble=fought.trouble,
-        )
-
-    def _keep(self, duel: PairwiseCall, preference: Preference) -> Sequence[PairwiseCall]:
-        self._append(preference)
-        self._listen(_answer_event(duel, preference))
-        return ()
-
-
-def _answer_event(duel: PairwiseCall, preference: Preference) -> EngineEvent:
-    detail = f"{duel.judge.name}, {duel.first.run_id} before {duel.second.run_id}: "
-    said = preference.invalid_reason or "answered"
-    event = trial_event(duel.first.trial, EventKind.JUDGED, detail + said)
-    return replace(event, run_id=duel.first.run_id, cost_usd=preference.cost.usd)
-
-
-PairQuestionKey = tuple[str, str | None, str | None, str | None, str | None]
-"""Judge, both runs in the order of showing, rubric and prompt, by name and hashes."""
+def _pair_warnings(
+    judge: JudgeSpec, materials: Sequence[RunMaterial], criteria: Sequence[CriterionChoice]
+) -> tuple[str, ...]:
+    """Injection warnings about either run and about the evidence, which quotes from both."""
+    quoted = [
+        CriterionScore(criterion=item.criterion, weight=item.weight, score=None, evidence=item.evidence)
+        for item in criteria
+    ]
+    in_runs = [
+        f"{which} run: {warning}"
+        for which, material in zip(("first", "second"), materials, strict=True)
+        for warning in injection_warnings(judge, material, ())
+    ]
+    nothing = RunMaterial(status=Status.COMPLETED, diff=None, checks=None, conversation=None)
+    return (*in_runs, *injection_warnings(judge, nothing, quoted))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingPairs:
-    """Every pair of counted runs of two arms with equal task and repeat, in both orders, before every judge."""
+    """Every pair of counted runs of two arms with equal task and repeat, in both orders, for every judge."""
 
-    duels: Sequence[PairwiseCall]
+    calls: Sequence[PairwiseCall]
 
     @classmethod
     def of(
@@ -195,53 +132,54 @@ class PendingPairs:
         finished: FinishedRuns,
         arms: tuple[str, str],
         judges: Sequence[JudgeSpec],
-        briefs: Mapping[str, TaskMaterial],
+        tasks: Mapping[str, TaskMaterial],
     ) -> "PendingPairs":
         """Find them among the runs of a store."""
-        duels = [
-            duel
+        calls = [
+            call
             for judge in judges
             for pair in _pairs(finished, arms)
-            if (brief := briefs.get(pair[0].trial.task_id)) is not None
-            for duel in _both_orders(pair, judge, brief)
+            if (task := tasks.get(pair[0].trial.task_id)) is not None
+            for call in _both_orders(pair, judge, task)
         ]
-        # Both orders of a pair one after the other: if the money runs out, few pairs are left with one.
+        # Both orders of a pair follow each other: if the budget runs out, few pairs are left with only one.
         return cls(
-            duels=sorted(duels, key=lambda duel: (duel.first.trial.repeat, duel.first.trial.task_id, duel.judge.name))
+            calls=sorted(calls, key=lambda call: (call.first.trial.repeat, call.first.trial.task_id, call.judge.name))
         )
 
-    def open(self, given: Iterable[Preference], *, retry_invalid: bool) -> list[PairwiseCall]:
-        """What has no answer yet. An invalid answer is an answer, unless `retry_invalid` asks for another."""
-        counted = [answer for answer in given if answer.invalid_reason is None or not retry_invalid]
+    def open_calls(self, earlier: Iterable[Preference], *, retry_invalid: bool) -> list[PairwiseCall]:
+        """All calls without an answer. An unusable answer counts as one, unless `retry_invalid`."""
+        counted = [answer for answer in earlier if answer.invalid_reason is None or not retry_invalid]
         answered = {_answered_key(answer) for answer in counted}
         by_model = {(_answered_key(answer), answer.judge.model) for answer in counted}
-        return [duel for duel in self.duels if not _is_answered(duel, answered, by_model)]
+        # Any version of a judge may have answered; the model counts only where the suite names one.
+        return [
+            call
+            for call in self.calls
+            if (call.key not in answered if call.judge.model is None else (call.key, call.judge.model) not in by_model)
+        ]
 
-    def answers(self, given: Iterable[Preference]) -> list[Preference]:
-        """What was said to these very questions; other rubrics, prompts, models and records make other questions."""
+    def answers(self, earlier: Iterable[Preference]) -> list[Preference]:
+        """The answers to these questions; another rubric, prompt, model or record makes another question."""
         models: dict[PairQuestionKey, set[str | None]] = {}
-        for duel in self.duels:
-            models.setdefault(_question_key(duel), set()).add(duel.judge.model)
+        for call in self.calls:
+            models.setdefault(call.key, set()).add(call.judge.model)
         return [
             answer
-            for answer in given
+            for answer in earlier
             if (asked := models.get(_answered_key(answer))) is not None
             and (None in asked or answer.judge.model in asked)
         ]
 
 
 def _pairs(finished: FinishedRuns, arms: tuple[str, str]) -> Iterator[tuple[RunRecord, RunRecord]]:
-    counted = {
-        place: attempts[-1]
-        for place, attempts in finished.items()
-        if attempts and attempts[-1].status not in EXCLUDED_STATUSES
-    }
-    for (task, arm, repeat), run in sorted(counted.items()):
+    counted = {(run.trial.task_id, run.trial.arm, run.trial.repeat): run for run in counted_runs(finished)}
+    for (task, arm, repeat), run in sorted(counted.items(), key=lambda item: item[0]):
         if arm == arms[0] and (other := counted.get((task, arms[1], repeat))) is not None:
             yield run, other
 
 
-def _both_orders(pair: tuple[RunRecord, RunRecord], judge: JudgeSpec, brief: TaskMaterial) -> Iterator[PairwiseCall]:
+def _both_orders(pair: tuple[RunRecord, RunRecord], judge: JudgeSpec, task: TaskMaterial) -> Iterator[PairwiseCall]:
     digests = [record_digest(run).hex() for run in pair]
     for one, other in ((0, 1), (1, 0)):
         yield PairwiseCall(
@@ -251,12 +189,8 @@ def _both_orders(pair: tuple[RunRecord, RunRecord], judge: JudgeSpec, brief: Tas
             second_sha256=digests[other],
             judge=judge,
             prompt_sha256=pair_prompt_sha256(judge),
-            brief=brief,
+            task=task,
         )
-
-
-def _question_key(duel: PairwiseCall) -> PairQuestionKey:
-    return duel.judge.name, duel.first_sha256, duel.second_sha256, duel.brief.rubric_sha256, duel.prompt_sha256
 
 
 def _answered_key(preference: Preference) -> PairQuestionKey:
@@ -265,9 +199,19 @@ def _answered_key(preference: Preference) -> PairQuestionKey:
     return judge.name, *runs, judge.rubric_sha256, judge.prompt_sha256
 
 
-def _is_answered(
-    duel: PairwiseCall, answered: Collection[PairQuestionKey], by_model: Collection[tuple[PairQuestionKey, str | None]]
-) -> bool:
-    """Which version answered is not for us to ask; which model is, where the suite names one."""
-    question = _question_key(duel)
-    return question in answered if duel.judge.model is None else (question, duel.judge.model) in by_model
+def judge_pairs(
+    calls: Sequence[PairwiseCall],
+    *,
+    store: Callable[[Preference], None],
+    context: JudgingContext,
+    budget: JudgeBudget,
+    jobs: int,
+    listen: EventListener,
+) -> PoolResult:
+    """Make all calls; `store` keeps a preference as soon as it is there."""
+
+    def store_preference(_: PairwiseCall, preference: Preference) -> Sequence[PairwiseCall]:
+        store(preference)
+        return ()
+
+    return JudgePool(context=context, store=store_preference, budget=budget, jobs=jobs, listen=listen).run(calls)

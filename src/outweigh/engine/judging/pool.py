@@ -1,4 +1,4 @@
-"""A thread pool for judge calls: bounded, within the judges' budgets.
+"""Judge calls in a thread pool, within the judges' budgets: the same code for one run and for two side by side.
 
 A judge that fails for good is set aside and does not hold up the others.
 """
@@ -7,79 +7,119 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from threading import Event as Signal
-from typing import Generic, Protocol, TypeVar
+from datetime import datetime
+from typing import Any, Generic, Protocol, TypeVar
 
 from outweigh.engine.batch import POLL_SECONDS, EndReason
 from outweigh.engine.budget import Affordability, JudgeBudget
-from outweigh.engine.events import EventKind, EventListener, note_event
+from outweigh.engine.events import EngineEvent, EventKind, EventListener, note_event
+from outweigh.engine.judging.ask import Answered, JudgePrompt, JudgingContext, ParsedAnswer, ask_with_retries
+from outweigh.errors import EvidenceError
+from outweigh.judging.material import RunMaterial, load_run_material
 from outweigh.model.failure import Failure
+from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import JudgeSpec
 
 BUDGET_USED_UP = "its budget is used up"
 
+Record = TypeVar("Record")
 
-class HasJudge(Protocol):
-    """Whatever a judge is asked about."""
+
+class PooledCall(Protocol[ParsedAnswer, Record]):
+    """A call that the pool can make: who is asked about which runs, in what words, and what is stored."""
 
     @property
     def judge(self) -> JudgeSpec:
-        """Who is asked."""
+        """The judge that is asked."""
+        ...
+
+    @property
+    def runs(self) -> tuple[RunRecord, ...]:
+        """The runs that it is shown, in this order."""
+        ...
+
+    def prompt(self, materials: Sequence[RunMaterial], code: str) -> JudgePrompt[ParsedAnswer]:
+        """The question, and how its answer is read; `code` marks the fences around untrusted text."""
+        ...
+
+    def record(self, answered: Answered[ParsedAnswer], materials: Sequence[RunMaterial], judged_at: datetime) -> Record:
+        """The answer as it is stored; an unusable one is stored with its reason."""
+        ...
+
+    def event(self, record: Record) -> EngineEvent:
+        """What a progress display is told about the answer."""
         ...
 
 
-PooledCall = TypeVar("PooledCall", bound=HasJudge)
+Call = TypeVar("Call", bound=PooledCall[Any, Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallEnd(Generic[PooledCall]):
-    """How one question ended. `keep` writes the answer down and says what is to be asked besides; None without one.
+class CallResult(Generic[Record]):
+    """What one call gave: a record to store, or why there is none.
 
-    `hopeless` is what every other question to this judge would meet.
+    `cost_usd` is what all attempts cost, None where that is unknown. Every other call of this judge would meet the
+    `fatal_failure` too; a `problem` concerns these runs only.
     """
 
-    keep: Callable[[], Sequence[PooledCall]] | None
+    record: Record | None
     cost_usd: float | None
-    hopeless: Failure | None
-    trouble: str | None
+    fatal_failure: Failure | None = None
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolResult:
-    """How it ended: why it stopped, which judges were set aside and why, and how many questions are still open."""
+    """Why the pool stopped, which judges were set aside and why, and how many calls are still open."""
 
     stop: EndReason
     set_aside: dict[str, str]
     left_open: int
 
 
-class JudgePool(Generic[PooledCall]):
-    """Asks in threads; every answer is kept, here and not in its thread, before the next question is asked."""
+def judge_call(call: PooledCall[ParsedAnswer, Record], context: JudgingContext) -> CallResult[Record]:
+    """Make one call, with its retries. Runs whose artifacts are lost are not judged."""
+    try:
+        materials = [load_run_material(run, context.artifact) for run in call.runs]
+    except EvidenceError as error:
+        names = " and ".join(run.run_id for run in call.runs)
+        return CallResult(record=None, cost_usd=0.0, problem=f"{names} cannot be judged: {error}")
+    answered = ask_with_retries(call.judge, context, call.prompt(materials, context.draw_code()))
+    if answered.interrupted or answered.fatal_failure is not None:
+        return CallResult(record=None, cost_usd=answered.cost.usd, fatal_failure=answered.fatal_failure)
+    return CallResult(record=call.record(answered, materials, context.now()), cost_usd=answered.cost.usd)
+
+
+class JudgePool(Generic[Call, Record]):
+    """Makes calls in threads. `store` keeps an answer and returns the calls that it makes necessary.
+
+    It is called in the pool's own thread, before the next call starts, so that no answer is lost.
+    """
 
     def __init__(
         self,
         *,
-        put: Callable[[PooledCall], CallEnd[PooledCall]],
-        drain: Signal,
-        purse: JudgeBudget,
+        context: JudgingContext,
+        store: Callable[[Call, Record], Sequence[Call]],
+        budget: JudgeBudget,
         jobs: int,
         listen: EventListener,
     ) -> None:
-        self._put = put
-        self._drain = drain
-        self._purse = purse
+        self._context = context
+        self._store = store
+        self._budget = budget
         self._jobs = jobs
         self._listen = listen
-        self._waiting: deque[PooledCall] = deque()
-        self._running: dict[Future[CallEnd[PooledCall]], str] = {}
+        self._waiting: deque[Call] = deque()
+        self._running: dict[Future[CallResult[Record]], Call] = {}
         self._set_aside: dict[str, str] = {}
         self._left_open = 0
         self._stop: EndReason | None = None
 
-    def ask(self, items: Sequence[PooledCall]) -> PoolResult:
-        """Ask about all of them, as far as money and patience last."""
-        self._waiting.extend(items)
-        with ThreadPoolExecutor(self._jobs, thread_name_prefix="question") as threads:
+    def run(self, calls: Sequence[Call]) -> PoolResult:
+        """Make all calls, until the budget is used up or the user interrupts."""
+        self._waiting.extend(calls)
+        with ThreadPoolExecutor(self._jobs, thread_name_prefix="judge-call") as threads:
             while self._running or (self._stop is None and self._waiting):
                 self._fill(threads)
                 self._collect()
@@ -88,50 +128,54 @@ class JudgePool(Generic[PooledCall]):
         return PoolResult(stop=self._stop or incomplete, set_aside=self._set_aside, left_open=self._left_open)
 
     def _fill(self, threads: ThreadPoolExecutor) -> None:
-        if self._stop is None and self._waiting and self._drain.is_set():
+        if self._stop is None and self._waiting and self._context.drain.is_set():
             self._halt(EndReason.INTERRUPTED)
-        busy = Counter(self._running.values())
+        busy = Counter(call.judge.name for call in self._running.values())
         while self._stop is None and self._waiting and len(self._running) < self._jobs:
             name = self._waiting[0].judge.name
-            match self._purse.reserve(name):
-                case Affordability.ALL_ARE_OUT:
-                    if not self._running:  # otherwise wait: what is running may come out cheaper than its worst
+            match self._budget.reserve(name):
+                case Affordability.TOTAL_BUDGET_USED:
+                    if not self._running:  # otherwise wait: what is running may cost less than was reserved for it
                         self._halt(EndReason.BUDGET)
                     return
-                case Affordability.JUDGE_IS_OUT:
+                case Affordability.JUDGE_BUDGET_USED:
                     if busy[name]:
                         return
                     self._put_aside(name, BUDGET_USED_UP)
                 case Affordability.YES:
                     busy[name] += 1
-                    self._running[threads.submit(self._put, self._waiting.popleft())] = name
+                    call = self._waiting.popleft()
+                    self._running[threads.submit(judge_call, call, self._context)] = call
 
     def _collect(self) -> None:
         done, _ = wait(self._running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
         for future in done:
             self._finish(self._running.pop(future), future.result())
 
-    def _finish(self, name: str, ended: CallEnd[PooledCall]) -> None:
-        self._purse.settle(name, ended.cost_usd)
-        if ended.keep is not None:
-            self._queue(name, ended.keep())
+    def _finish(self, call: Call, result: CallResult[Record]) -> None:
+        name = call.judge.name
+        self._budget.record_cost(name, result.cost_usd)
+        if result.record is not None:
+            more = self._store(call, result.record)
+            self._listen(call.event(result.record))
+            self._queue(name, more)
             return
         self._left_open += 1
-        if ended.hopeless is not None and name not in self._set_aside:
-            self._put_aside(name, f"{ended.hopeless.kind.value}: {ended.hopeless.detail}")
-        if ended.trouble is not None:
-            self._listen(note_event(ended.trouble))
+        if (failure := result.fatal_failure) is not None and name not in self._set_aside:
+            self._put_aside(name, f"{failure.kind.value}: {failure.detail}")
+        if result.problem is not None:
+            self._listen(note_event(result.problem))
 
-    def _queue(self, name: str, items: Sequence[PooledCall]) -> None:
+    def _queue(self, name: str, calls: Sequence[Call]) -> None:
         if name in self._set_aside:
-            self._left_open += len(items)
+            self._left_open += len(calls)
         else:
-            self._waiting.extend(items)
+            self._waiting.extend(calls)
 
     def _put_aside(self, name: str, why: str) -> None:
-        """Its open questions would all end alike; they stay open, and the other judges go on."""
+        """Leave all waiting calls of this judge open, because they would fail alike; the other judges go on."""
         self._set_aside[name] = why
-        others = [item for item in self._waiting if item.judge.name != name]
+        others = [call for call in self._waiting if call.judge.name != name]
         self._left_open += len(self._waiting) - len(others)
         self._waiting = deque(others)
         self._listen(note_event(f"judge {name} is set aside: {why}"))
