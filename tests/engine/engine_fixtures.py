@@ -1,4 +1,4 @@
-"""Workshops for tests of the engine: a suite written on the spot, the rest as the command line puts it together."""
+"""Engines for tests: a suite written on the spot, and everything else as the command line puts it together."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -66,10 +66,10 @@ def plan_of(suite: LoadedSuite, *, repeats: int = 1, task_by_task: bool = False)
 
 
 @contextmanager
-def open_shop(
+def open_engine(
     suite: LoadedSuite, folder: Path, scratch: Path | None = None
 ) -> Iterator[tuple[EngineDeps, FolderRunStore]]:
-    """A workshop over a real store in `folder`."""
+    """The engine's dependencies, with a real store in `folder`."""
     place = scratch or folder.parent / "scratch"
     place.mkdir(exist_ok=True)
     with FolderRunStore.open(folder) as store:

@@ -1,4 +1,4 @@
-"""Rooms for tests of the engine: the real local sandbox, one that cannot start, and workspaces that are copies."""
+"""Sandboxes for tests of the engine: the local one, one that cannot start, and workspaces that are copies."""
 
 import shutil
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxRequest
 from outweigh.sandbox.local import LocalSandboxProvider
 
 
-def room_request(workspace: Path, home: Path) -> SandboxRequest:
-    """A request for a room that asks for nothing special."""
+def plain_sandbox_request(workspace: Path, home: Path) -> SandboxRequest:
+    """A request for a sandbox without ports, images or limits."""
     home.mkdir(exist_ok=True)
     return SandboxRequest(
         workspace=workspace,
@@ -27,7 +27,7 @@ def room_request(workspace: Path, home: Path) -> SandboxRequest:
     )
 
 
-class WatchedRooms(LocalSandboxProvider):
+class RecordedSandboxes(LocalSandboxProvider):
     """Local sandboxes that remember what was asked of them."""
 
     def __init__(self) -> None:
@@ -40,12 +40,12 @@ class WatchedRooms(LocalSandboxProvider):
             yield sandbox
 
 
-class BrokenRooms(LocalSandboxProvider):
+class BrokenSandboxes(LocalSandboxProvider):
     """A kind of sandbox that cannot start today."""
 
     @contextmanager
     def open(self, request: SandboxRequest) -> Iterator[Sandbox]:
-        raise SandboxError("no room to be had")
+        raise SandboxError("no sandbox today")
         yield
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from tests.cli.engines import until
-from tests.engine.engine_fixtures import artifact, kept_bytes, loaded, open_shop, plan_of, shell
-from tests.engine.fake_sandboxes import BrokenRooms
+from tests.engine.engine_fixtures import artifact, kept_bytes, loaded, open_engine, plan_of, shell
+from tests.engine.fake_sandboxes import BrokenSandboxes
 from tests.prerequisites import require
 
 from outweigh.agents.noop import NoopAgent
@@ -33,12 +33,12 @@ class Attempted:
         scratch = self.scratch = settings.pop("scratch", folder / "scratch")
         self.suite = loaded(folder, arms, **settings)
         self.folder = folder / "store"
-        self.shop, self.store = held.enter_context(open_shop(self.suite, self.folder, scratch))
+        self.deps, self.store = held.enter_context(open_engine(self.suite, self.folder, scratch))
         self.plan = {run.trial.arm: run for run in plan_of(self.suite)}
 
     def make(self, arm: str = "a", number: int = 1, **changes: Any) -> RunRecord:
-        shop: EngineDeps = replace(self.shop, **changes)
-        record = run_attempt(shop, self.plan[arm], number).record
+        deps: EngineDeps = replace(self.deps, **changes)
+        record = run_attempt(deps, self.plan[arm], number).record
         assert [*self.stored(arm)][-1] == record
         return record
 
@@ -48,7 +48,7 @@ class Attempted:
 
         def cancel() -> None:
             until(begun.exists)
-            self.shop.cancel.set()
+            self.deps.cancel.set()
 
         thread = Thread(target=cancel)
         thread.start()
@@ -162,7 +162,7 @@ class TestRecords:
     def test_an_abandoned_attempt_is_recorded_with_nothing_but_its_end(self, attempting: Attempting) -> None:
         scene = attempting()
 
-        record = close_abandoned_attempt(scene.shop, scene.plan["a"], 2)
+        record = close_abandoned_attempt(scene.deps, scene.plan["a"], 2)
 
         assert scene.stored() == [record]
         assert (record.status, record.attempt, record.started_at) == (Status.INFRA_ERROR, 2, None)
@@ -351,10 +351,10 @@ class TestBadWeather:
     def test_a_sandbox_that_cannot_start_is_an_infrastructure_error(self, attempting: Attempting) -> None:
         scene = attempting()
 
-        record = scene.make(sandboxes=BrokenRooms())
+        record = scene.make(sandboxes=BrokenSandboxes())
 
         assert record.status is Status.INFRA_ERROR
-        assert record.status_detail == "SandboxError: no room to be had"
+        assert record.status_detail == "SandboxError: no sandbox today"
         assert (record.setup_seconds, record.checks, record.cost.usd) == (None, None, None)
 
     def test_a_folder_that_cannot_be_made_is_one_too_and_the_next_attempt_is_unharmed(

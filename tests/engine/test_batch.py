@@ -34,21 +34,21 @@ def made(
     return FinishedAttempt(record=record, retry_after_seconds=retry_after_seconds, may_retry=True)
 
 
-class Workbench:
+class BatchUnderTest:
     """Keeps a diary of what a batch did."""
 
-    def __init__(self, make: Make = made) -> None:
+    def __init__(self, run_attempt: Make = made) -> None:
         self.starts: list[tuple[PlannedRun, int, float]] = []
         self.events: list[EngineEvent] = []
         self.most_at_once = 0
         self.drain = Signal()
         self.drain_after: EventKind | None = None
         self.has_stopped = Signal()
-        self.attempt = make
+        self.attempt = run_attempt
         self._now = 0
         self._lock = Lock()
 
-    def make(self, planned: PlannedRun, number: int) -> FinishedAttempt:
+    def run_attempt(self, planned: PlannedRun, number: int) -> FinishedAttempt:
         with self._lock:
             self.starts.append((planned, number, monotonic()))
             self._now += 1
@@ -70,10 +70,12 @@ class Workbench:
         budget: Budget | None = None,
         decided: Callable[[Collection[str]], bool] | None = None,
     ) -> EndReason:
-        pace = BatchSettings(jobs=jobs, retries=retries, first_backoff_seconds=backoff, longest_backoff_seconds=longest)
+        settings = BatchSettings(
+            jobs=jobs, retries=retries, first_backoff_seconds=backoff, longest_backoff_seconds=longest
+        )
         batch = Batch(
-            make=self.make,
-            pace=pace,
+            run_attempt=self.run_attempt,
+            settings=settings,
             budget=budget or Budget(None, None),
             drain=self.drain,
             listen=self.listen,
@@ -103,20 +105,20 @@ def a_plan(runs: int) -> tuple[PlannedRun, ...]:
 def failing_until(attempt: int, status: Status = Status.INFRA_ERROR) -> Make:
     """The first attempts end with the status, the rest are fine."""
 
-    def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+    def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
         return made(planned, number, status=status if number < attempt else Status.COMPLETED)
 
-    return make
+    return run_attempt
 
 
 class TestOrderAndConcurrency:
     def test_every_run_of_the_plan_is_attempted_once_in_its_order(self) -> None:
-        bench, plan = Workbench(), a_plan(20)
+        engine, plan = BatchUnderTest(), a_plan(20)
 
-        assert bench.run(plan, jobs=1) is EndReason.DONE
+        assert engine.run(plan, jobs=1) is EndReason.DONE
 
-        assert [(planned, number) for planned, number, _ in bench.starts] == [(run, 1) for run in plan]
-        assert bench.kinds() == {EventKind.STARTED: 20, EventKind.FINISHED: 20}
+        assert [(planned, number) for planned, number, _ in engine.starts] == [(run, 1) for run in plan]
+        assert engine.kinds() == {EventKind.STARTED: 20, EventKind.FINISHED: 20}
 
     @pytest.mark.parametrize("jobs", [1, 3])
     def test_as_many_run_at_once_as_asked_for_and_no_more(self, jobs: int) -> None:
@@ -126,222 +128,222 @@ class TestOrderAndConcurrency:
             everybody.wait()
             return made(planned, number)
 
-        bench = Workbench(meet)
-        bench.run(a_plan(12), jobs=jobs)
+        engine = BatchUnderTest(meet)
+        engine.run(a_plan(12), jobs=jobs)
 
-        assert bench.most_at_once == jobs
+        assert engine.most_at_once == jobs
 
     def test_an_empty_plan_is_done(self) -> None:
-        assert Workbench().run([]) is EndReason.DONE
+        assert BatchUnderTest().run([]) is EndReason.DONE
 
     def test_a_store_that_fails_ends_the_batch_when_what_runs_has_finished(self) -> None:
-        bench = Workbench()
+        engine = BatchUnderTest()
         finished: list[int] = []
 
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
             if planned.position == 0:
                 raise EvidenceError("the disk is full")
-            bench.has_stopped.wait(PATIENCE)
+            engine.has_stopped.wait(PATIENCE)
             finished.append(planned.position)
             return made(planned, number)
 
-        bench.attempt = make
+        engine.attempt = run_attempt
         with pytest.raises(EvidenceError, match="full"):
-            bench.run(a_plan(20))
+            engine.run(a_plan(20))
 
         assert finished == [1]
-        assert "the disk is full; 1 running will be finished" in bench.events[-1].detail
+        assert "the disk is full; 1 running will be finished" in engine.events[-1].detail
 
 
 class TestRetries:
     def test_infrastructure_errors_are_retried_up_to_the_limit_with_attempts_numbered_on(self) -> None:
-        bench = Workbench(failing_until(99))
+        engine = BatchUnderTest(failing_until(99))
         plan = a_plan(2)[:1]
 
-        stop = bench.run(plan, retries=2)
+        stop = engine.run(plan, retries=2)
 
         assert stop is EndReason.INCOMPLETE
-        assert [number for _, number, _ in bench.starts] == [1, 2, 3]
-        assert bench.kinds()[EventKind.RETRYING] == 2
+        assert [number for _, number, _ in engine.starts] == [1, 2, 3]
+        assert engine.kinds()[EventKind.RETRYING] == 2
 
     def test_a_retry_that_succeeds_is_a_result(self) -> None:
-        bench = Workbench(failing_until(3))
+        engine = BatchUnderTest(failing_until(3))
 
-        assert bench.run(a_plan(4), retries=2) is EndReason.DONE
+        assert engine.run(a_plan(4), retries=2) is EndReason.DONE
 
     @pytest.mark.parametrize(
         "status", [Status.COMPLETED, Status.AGENT_ERROR, Status.TIMEOUT, Status.BUDGET_EXCEEDED, Status.NOT_RUN]
     )
     def test_nothing_else_is_retried(self, status: Status) -> None:
-        bench = Workbench(failing_until(99, status))
+        engine = BatchUnderTest(failing_until(99, status))
 
-        stop = bench.run(a_plan(4))
+        stop = engine.run(a_plan(4))
 
-        assert len(bench.starts) == 4
+        assert len(engine.starts) == 4
         assert stop is (EndReason.INCOMPLETE if status is Status.NOT_RUN else EndReason.DONE)
 
     def test_the_pause_doubles_with_jitter_and_has_an_end(self) -> None:
-        bench = Workbench(failing_until(99))
+        engine = BatchUnderTest(failing_until(99))
 
-        bench.run(a_plan(2)[:1], retries=3, backoff=0.4, longest=0.8)
+        engine.run(a_plan(2)[:1], retries=3, backoff=0.4, longest=0.8)
 
         waits = [0.4, 0.8, 0.8]
-        told = [float(event.detail.split()[2]) for event in bench.events if event.kind is EventKind.RETRYING]
+        told = [float(event.detail.split()[2]) for event in engine.events if event.kind is EventKind.RETRYING]
         assert all(0.5 * wait <= pause <= wait for wait, pause in zip(waits, told, strict=True))
-        assert all(gap >= 0.5 * wait for wait, gap in zip(waits, bench.gaps(), strict=True))
+        assert all(gap >= 0.5 * wait for wait, gap in zip(waits, engine.gaps(), strict=True))
 
     def test_a_retry_waits_while_others_run_and_then_goes_first(self) -> None:
         longest_pause = 2.0
 
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
             if planned.position == 1:
                 sleep(longest_pause)
             failed = planned.position == 0 and number == 1
             return made(planned, number, status=Status.INFRA_ERROR if failed else Status.COMPLETED)
 
-        bench = Workbench(make)
-        bench.run(a_plan(6), jobs=1, backoff=longest_pause)
+        engine = BatchUnderTest(run_attempt)
+        engine.run(a_plan(6), jobs=1, backoff=longest_pause)
 
-        assert [planned.position for planned, _, _ in bench.starts] == [0, 1, 0, 2, 3, 4, 5]
+        assert [planned.position for planned, _, _ in engine.starts] == [0, 1, 0, 2, 3, 4, 5]
 
 
 class TestRateLimits:
     def test_a_pause_stops_new_starts_until_it_is_over(self) -> None:
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
             if planned.position == 0 and number == 1:
                 return made(planned, number, status=Status.INFRA_ERROR, retry_after_seconds=0.8)
             return made(planned, number)
 
-        bench = Workbench(make)
+        engine = BatchUnderTest(run_attempt)
 
-        assert bench.run(a_plan(6), jobs=1) is EndReason.DONE
+        assert engine.run(a_plan(6), jobs=1) is EndReason.DONE
 
-        assert bench.gaps()[0] >= 0.8
-        assert bench.starts[1][0].position == 0
-        assert bench.kinds()[EventKind.PAUSED] == 1
+        assert engine.gaps()[0] >= 0.8
+        assert engine.starts[1][0].position == 0
+        assert engine.kinds()[EventKind.PAUSED] == 1
 
     def test_a_shorter_pause_does_not_shorten_a_longer_one(self) -> None:
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
             if planned.position < 2 and number == 1:
                 return made(planned, number, retry_after_seconds=(0.8, 0.05)[planned.position])
             return made(planned, number)
 
-        bench = Workbench(make)
-        bench.run(a_plan(4), jobs=2)
+        engine = BatchUnderTest(run_attempt)
+        engine.run(a_plan(4), jobs=2)
 
-        assert bench.starts[2][2] - bench.starts[0][2] >= 0.8
+        assert engine.starts[2][2] - engine.starts[0][2] >= 0.8
 
     def test_a_pause_can_be_interrupted(self) -> None:
-        bench = Workbench(lambda planned, number: made(planned, number, retry_after_seconds=1000.0))
-        bench.drain_after = EventKind.PAUSED
+        engine = BatchUnderTest(lambda planned, number: made(planned, number, retry_after_seconds=1000.0))
+        engine.drain_after = EventKind.PAUSED
         began = monotonic()
 
-        assert bench.run(a_plan(6), jobs=1) is EndReason.INTERRUPTED
+        assert engine.run(a_plan(6), jobs=1) is EndReason.INTERRUPTED
         assert monotonic() - began < 1000
 
 
 class TestDraining:
     def test_what_runs_is_finished_and_nothing_more_is_started(self) -> None:
-        bench = Workbench()
+        engine = BatchUnderTest()
 
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
-            bench.drain.set()
-            bench.has_stopped.wait(PATIENCE)
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
+            engine.drain.set()
+            engine.has_stopped.wait(PATIENCE)
             return made(planned, number)
 
-        bench.attempt = make
-        stop = bench.run(a_plan(20), jobs=2)
+        engine.attempt = run_attempt
+        stop = engine.run(a_plan(20), jobs=2)
 
         assert stop is EndReason.INTERRUPTED
-        assert 1 <= len(bench.starts) <= 2
-        assert bench.kinds()[EventKind.FINISHED] == len(bench.starts)
+        assert 1 <= len(engine.starts) <= 2
+        assert engine.kinds()[EventKind.FINISHED] == len(engine.starts)
 
     def test_it_is_said_while_the_runs_still_go_on(self) -> None:
-        bench = Workbench()
+        engine = BatchUnderTest()
 
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
-            bench.drain.set()
-            assert bench.has_stopped.wait(PATIENCE)
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
+            engine.drain.set()
+            assert engine.has_stopped.wait(PATIENCE)
             return made(planned, number)
 
-        bench.attempt = make
-        bench.run(a_plan(20), jobs=2)
+        engine.attempt = run_attempt
+        engine.run(a_plan(20), jobs=2)
 
-        kinds = [event.kind for event in bench.events]
+        kinds = [event.kind for event in engine.events]
         assert kinds.index(EventKind.STOPPED) < kinds.index(EventKind.FINISHED)
 
     def test_a_run_that_was_cancelled_leaves_the_batch_interrupted_even_when_it_was_the_last(self) -> None:
-        bench = Workbench()
+        engine = BatchUnderTest()
 
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
-            bench.drain.set()
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
+            engine.drain.set()
             return made(planned, number, status=Status.NOT_RUN)
 
-        bench.attempt = make
+        engine.attempt = run_attempt
 
-        assert bench.run(a_plan(2)[:1]) is EndReason.INTERRUPTED
+        assert engine.run(a_plan(2)[:1]) is EndReason.INTERRUPTED
 
     def test_nothing_is_retried_any_more(self) -> None:
-        bench = Workbench()
+        engine = BatchUnderTest()
 
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
-            bench.drain.set()
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
+            engine.drain.set()
             return made(planned, number, status=Status.INFRA_ERROR)
 
-        bench.attempt = make
+        engine.attempt = run_attempt
 
-        assert bench.run(a_plan(2)[:1]) is EndReason.INTERRUPTED
-        assert len(bench.starts) == 1
+        assert engine.run(a_plan(2)[:1]) is EndReason.INTERRUPTED
+        assert len(engine.starts) == 1
 
 
 class TestBudgets:
     def test_it_stops_before_the_run_that_could_exceed_it(self) -> None:
-        bench = Workbench(lambda planned, number: made(planned, number, cost=reported_cost(1.0)))
+        engine = BatchUnderTest(lambda planned, number: made(planned, number, cost=reported_cost(1.0)))
 
-        stop = bench.run(a_plan(20), jobs=1, budget=Budget(5.0, 1.0))
+        stop = engine.run(a_plan(20), jobs=1, budget=Budget(5.0, 1.0))
 
-        assert (stop, len(bench.starts)) == (EndReason.BUDGET, 5)
+        assert (stop, len(engine.starts)) == (EndReason.BUDGET, 5)
 
     def test_runs_that_go_on_at_once_cannot_exceed_it_together(self) -> None:
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
             sleep(0.02)
             return made(planned, number, cost=reported_cost(1.0))
 
-        bench = Workbench(make)
+        engine = BatchUnderTest(run_attempt)
 
-        stop = bench.run(a_plan(40), jobs=8, budget=Budget(5.0, 1.0))
+        stop = engine.run(a_plan(40), jobs=8, budget=Budget(5.0, 1.0))
 
-        assert (stop, len(bench.starts)) == (EndReason.BUDGET, 5)
+        assert (stop, len(engine.starts)) == (EndReason.BUDGET, 5)
 
-    def test_a_small_purse_makes_runs_wait_for_each_other_rather_than_stop(self) -> None:
+    def test_a_small_budget_makes_runs_wait_for_each_other_rather_than_stop(self) -> None:
         pair = Barrier(2, timeout=PATIENCE)
 
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
             pair.wait()
             return made(planned, number, cost=reported_cost(0.01))
 
-        bench = Workbench(make)
+        engine = BatchUnderTest(run_attempt)
 
-        stop = bench.run(a_plan(20), jobs=8, budget=Budget(2.5, 1.0))
+        stop = engine.run(a_plan(20), jobs=8, budget=Budget(2.5, 1.0))
 
-        assert (stop, len(bench.starts), bench.most_at_once) == (EndReason.DONE, 20, 2)
+        assert (stop, len(engine.starts), engine.most_at_once) == (EndReason.DONE, 20, 2)
 
     def test_an_unknown_cost_counts_at_its_worst(self) -> None:
-        bench = Workbench(lambda planned, number: made(planned, number, cost=UNKNOWN_COST))
+        engine = BatchUnderTest(lambda planned, number: made(planned, number, cost=UNKNOWN_COST))
 
-        stop = bench.run(a_plan(20), jobs=1, budget=Budget(5.0, 1.0))
+        stop = engine.run(a_plan(20), jobs=1, budget=Budget(5.0, 1.0))
 
-        assert (stop, len(bench.starts)) == (EndReason.BUDGET, 5)
+        assert (stop, len(engine.starts)) == (EndReason.BUDGET, 5)
 
     def test_retries_are_paid_for_too(self) -> None:
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
             return made(planned, number, status=Status.INFRA_ERROR, cost=reported_cost(1.0))
 
-        bench = Workbench(make)
+        engine = BatchUnderTest(run_attempt)
 
-        stop = bench.run(a_plan(2)[:1], retries=20, budget=Budget(5.0, 1.0))
+        stop = engine.run(a_plan(2)[:1], retries=20, budget=Budget(5.0, 1.0))
 
-        assert (stop, len(bench.starts)) == (EndReason.BUDGET, 5)
+        assert (stop, len(engine.starts)) == (EndReason.BUDGET, 5)
 
 
 class TestDeciding:
@@ -353,7 +355,7 @@ class TestDeciding:
             return False
 
         plan = plan_runs(["x", "y", "z"], ["a", "b"], 2, seed=1, task_by_task=True)
-        stop = Workbench().run(plan, jobs=1, decided=decided)
+        stop = BatchUnderTest().run(plan, jobs=1, decided=decided)
 
         tasks = list(dict.fromkeys(run.trial.task_id for run in plan))
         assert stop is EndReason.DONE
@@ -369,19 +371,19 @@ class TestDeciding:
         plan = plan_runs(["x", "y"], ["a", "b"], 1, seed=1, task_by_task=True)
         first = plan[0]
 
-        def make(planned: PlannedRun, number: int) -> FinishedAttempt:
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
             failed = planned == first and number == 1
             return made(planned, number, status=Status.INFRA_ERROR if failed else Status.COMPLETED)
 
-        Workbench(make).run(plan, jobs=1, backoff=2.0, decided=decided)
+        BatchUnderTest(run_attempt).run(plan, jobs=1, backoff=2.0, decided=decided)
 
         assert asked == [{first.trial.task_id}, set()]
 
     def test_a_decision_stops_what_has_not_begun(self) -> None:
         plan = plan_runs([f"t{number}" for number in range(10)], ["a", "b"], 2, seed=1, task_by_task=True)
-        bench = Workbench()
+        engine = BatchUnderTest()
 
-        stop = bench.run(plan, jobs=1, decided=lambda still_open: len(still_open) <= 7)
+        stop = engine.run(plan, jobs=1, decided=lambda still_open: len(still_open) <= 7)
 
         assert stop is EndReason.DECIDED
-        assert len(bench.starts) == 3 * 4
+        assert len(engine.starts) == 3 * 4

@@ -1,4 +1,4 @@
-"""Claims about the purse."""
+"""The budget of an experiment: nothing starts whose worst cost is not affordable."""
 
 import pytest
 

@@ -7,7 +7,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from tests.engine.engine_fixtures import DONE, artifact, loaded, open_shop, plan_of, shell, write_suite
+from tests.engine.engine_fixtures import DONE, artifact, loaded, open_engine, plan_of, shell, write_suite
 from tests.prerequisites import require
 
 from outweigh.app.preflight_suite import preflight_tasks
@@ -95,14 +95,14 @@ def attempt(
 ) -> tuple[RunRecord, bytes]:
     """One run of an agent that is a line of shell, with a quota of two mebibytes; and its patch."""
     suite = loaded(folder, {"a": shell(line)}, sandbox={"kind": kind, "disk_mb": 2}, **settings)
-    with open_shop(suite, folder / "store") as (shop, store):
+    with open_engine(suite, folder / "store") as (deps, store):
         run = next(run for run in plan_of(suite) if run.trial.arm == "a")
-        record = run_attempt(with_overlays(shop, folder, overlays=overlays), run, 1).record
+        record = run_attempt(with_overlays(deps, folder, overlays=overlays), run, 1).record
         return record, artifact(store, record, "diff.patch") if "diff.patch" in record.artifacts else b""
 
 
-def with_overlays(shop: EngineDeps, folder: Path, *, overlays: bool) -> EngineDeps:
-    return shop if overlays else replace(shop, workspaces=WorkspaceCache(folder / "copies", overlays=False))
+def with_overlays(deps: EngineDeps, folder: Path, *, overlays: bool) -> EngineDeps:
+    return deps if overlays else replace(deps, workspaces=WorkspaceCache(folder / "copies", overlays=False))
 
 
 class TestARun:
@@ -120,7 +120,7 @@ class TestARun:
         assert passed(record).value == 0
 
     @pytest.mark.parametrize("place", ["file", '"$HOME/file"'], ids=["workspace", "home"])
-    def test_behind_walls_is_watched_as_well(self, tmp_path: Path, place: str) -> None:
+    def test_in_an_isolated_sandbox_is_watched_as_well(self, tmp_path: Path, place: str) -> None:
         require(BubblewrapSandboxProvider().missing())
 
         record, _ = attempt(tmp_path, f"{FILL.format(place)}; sleep 600", kind="bubblewrap")

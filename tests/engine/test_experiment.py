@@ -7,8 +7,8 @@ from threading import Event as Signal
 from typing import Any
 
 import pytest
-from tests.engine.engine_fixtures import loaded, open_shop, plan_of, shell
-from tests.engine.fake_sandboxes import BrokenRooms
+from tests.engine.engine_fixtures import loaded, open_engine, plan_of, shell
+from tests.engine.fake_sandboxes import BrokenSandboxes
 
 from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.batch import EndReason
@@ -38,8 +38,8 @@ def scripted(probability: float, **behaviour: Any) -> dict[str, Any]:
 class Engine:
     """One life of an engine over a store."""
 
-    def __init__(self, suite: LoadedSuite, shop: EngineDeps, store: FolderRunStore) -> None:
-        self.suite, self.shop, self.store = suite, shop, store
+    def __init__(self, suite: LoadedSuite, deps: EngineDeps, store: FolderRunStore) -> None:
+        self.suite, self.deps, self.store = suite, deps, store
         self.events: list[EngineEvent] = []
 
     def run(
@@ -50,13 +50,13 @@ class Engine:
         budget_usd: float | None = None,
         drain: Signal | None = None,
     ) -> EndReason:
-        close_abandoned_attempts(self.shop, plan, self.store.abandoned(), self.events.append)
+        close_abandoned_attempts(self.deps, plan, self.store.abandoned(), self.events.append)
         progress = experiment_progress(plan, self.store)
         decided = (
-            sequential_decision(self.suite.spec, self.store, self.shop.tasks, PriceTables()) if until_decided else None
+            sequential_decision(self.suite.spec, self.store, self.deps.tasks, PriceTables()) if until_decided else None
         )
         return run_experiment(
-            self.shop,
+            self.deps,
             self.suite.spec,
             progress,
             jobs=2,
@@ -81,8 +81,8 @@ class Laboratory:
         self.suite = loaded(folder, arms, **settings)
 
     def engine(self) -> Iterator[Engine]:
-        with open_shop(self.suite, self.folder / "store") as (shop, store):
-            yield Engine(self.suite, shop, store)
+        with open_engine(self.suite, self.folder / "store") as (deps, store):
+            yield Engine(self.suite, deps, store)
 
 
 def test_resuming_repeats_nothing_that_counts(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_resuming_attempts_again_what_infrastructure_failed(tmp_path: Path) -> N
     lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, limits={"retries": 0})
     plan = plan_of(lab.suite)
     for engine in lab.engine():
-        engine.shop = replace(engine.shop, sandboxes=BrokenRooms())
+        engine.deps = replace(engine.deps, sandboxes=BrokenSandboxes())
         assert engine.run(plan) is EndReason.INCOMPLETE
 
     for engine in lab.engine():
@@ -145,7 +145,7 @@ def test_a_gap_in_the_attempts_does_not_lead_to_a_number_twice(tmp_path: Path) -
     plan = [run for run in plan_of(lab.suite) if run.trial.arm == "a"]
     for _ in range(4):
         for engine in lab.engine():
-            engine.shop = replace(engine.shop, sandboxes=BrokenRooms())
+            engine.deps = replace(engine.deps, sandboxes=BrokenSandboxes())
             engine.run(plan)
     file = tmp_path / "store" / "runs-engine.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)

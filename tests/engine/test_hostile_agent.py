@@ -1,4 +1,4 @@
-"""An agent that tries everything, behind both kinds of walls: each attempt fails, and the record shows it."""
+"""An agent that tries everything, in both kinds of sandbox: each attempt fails, and the record shows it."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engine.engine_fixtures import artifact, loaded, open_shop, plan_of, shell
+from tests.engine.engine_fixtures import artifact, loaded, open_engine, plan_of, shell
 from tests.engine.test_sandbox_egress import FETCH
 from tests.prerequisites import require
 from tests.sandbox.container_fixtures import busybox_image, working_engine
@@ -47,8 +47,8 @@ def listener() -> Iterator[int]:
 
 
 @pytest.fixture(params=["bubblewrap", "container"])
-def walls(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    """What of a workshop differs behind each kind of walls."""
+def isolation(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    """The dependencies that differ with the kind of sandbox."""
     if request.param == "bubblewrap":
         require(BubblewrapSandboxProvider().missing())
         yield {"sandboxes": BubblewrapSandboxProvider()}
@@ -59,7 +59,7 @@ def walls(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
 
 
 def test_every_attack_fails_and_is_in_the_record(
-    tmp_path: Path, walls: dict[str, Any], listener: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, isolation: dict[str, Any], listener: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ENGINE_TREASURE", "gold")
     secret = tmp_path / "secret.txt"
@@ -77,10 +77,10 @@ def test_every_attack_fails_and_is_in_the_record(
     suite = loaded(tmp_path, {"a": shell(attacks)})
     with ExitStack() as held:
         background = held.enter_context(EventLoopThread())
-        shop, store = held.enter_context(open_shop(suite, tmp_path / "store", tmp_path / "scratch"))
+        deps, store = held.enter_context(open_engine(suite, tmp_path / "store", tmp_path / "scratch"))
         planned = next(run for run in plan_of(suite) if run.trial.arm == "a")
         record = run_attempt(
-            replace(shop, hosts=lambda: EgressProxy(["hub.test"], background), **walls), planned, 1
+            replace(deps, hosts=lambda: EgressProxy(["hub.test"], background), **isolation), planned, 1
         ).record
         told = artifact(store, record, "stdout.txt").decode()
         refused = artifact(store, record, "refused-hosts.txt").decode()

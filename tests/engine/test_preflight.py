@@ -3,7 +3,7 @@ from threading import Event
 
 import msgspec
 import pytest
-from tests.engine.fake_sandboxes import BrokenRooms, Copies, WatchedRooms
+from tests.engine.fake_sandboxes import BrokenSandboxes, Copies, RecordedSandboxes
 
 from outweigh.engine.load_suite import load_suite
 from outweigh.engine.preflight import PreflightContext, preflight
@@ -21,7 +21,7 @@ class Trial:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.rooms = WatchedRooms()
+        self.sandboxes = RecordedSandboxes()
         self.write("suite.toml", SUITE)
         self.write("task/instruction.md", "Answer.")
         self.write("task/environment/question.txt", "6 x 7")
@@ -36,7 +36,7 @@ class Trial:
         self,
         checks: str,
         solution: str | None = None,
-        rooms: SandboxProvider | None = None,
+        sandboxes: SandboxProvider | None = None,
         solution_timeout_seconds: float = COMMAND_TIMEOUT_SECONDS,
         *,
         rubric: str = "",
@@ -47,7 +47,7 @@ class Trial:
             self.write("task/solution/solve.sh", solution)
         (task,) = load_suite(self.folder).tasks
         premises = PreflightContext(
-            sandboxes=rooms or self.rooms,
+            sandboxes=sandboxes or self.sandboxes,
             workspaces=Copies(),
             scratch=self.folder / "scratch",
             sandbox=SandboxSpec(),
@@ -172,11 +172,11 @@ def test_a_check_that_cannot_be_evaluated_yet_is_noted(trial: Trial) -> None:
 
 
 def test_a_sandbox_that_cannot_start_is_a_finding(trial: Trial) -> None:
-    result = trial.run(DONE, rooms=BrokenRooms())
+    result = trial.run(DONE, sandboxes=BrokenSandboxes())
 
     assert kinds(result) == [FindingKind.SANDBOX_FAILED]
     assert (result.untouched, result.noop, result.oracle, result.fit) == (None, None, None, False)
-    assert "no room to be had" in result.findings[0].message
+    assert "no sandbox today" in result.findings[0].message
 
 
 def test_the_solution_finds_its_own_files_and_they_are_gone_when_checks_come(trial: Trial) -> None:
@@ -192,7 +192,7 @@ def test_the_solution_finds_its_own_files_and_they_are_gone_when_checks_come(tri
 def test_every_try_has_a_fresh_room_and_nothing_is_left_behind(trial: Trial) -> None:
     trial.run(DONE, solution="echo 42 > answer.txt; touch ~/left\n")
 
-    requests = trial.rooms.requests
+    requests = trial.sandboxes.requests
     assert [request.label for request in requests] == [
         f"engine:preflight/task/{name}" for name in ("untouched", "noop", "oracle", "oracle")
     ]

@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from tests.engine.engine_fixtures import artifact, loaded, open_shop, plan_of, shell
+from tests.engine.engine_fixtures import artifact, loaded, open_engine, plan_of, shell
 from tests.prerequisites import require
 from tests.sandbox.container_fixtures import busybox_image, working_engine
 
@@ -65,8 +65,8 @@ def registry() -> Iterator[int]:
 
 
 @pytest.fixture(params=["local", "bubblewrap", "container"])
-def rooms(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    """What of a workshop differs with the kind of sandbox."""
+def sandboxes(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+    """The dependencies that differ with the kind of sandbox."""
     if request.param == "local":
         yield {"sandboxes": LocalSandboxProvider()}
     elif request.param == "bubblewrap":
@@ -94,17 +94,17 @@ def attempt(folder: Path, arm: dict[str, Any], check: str, **parts: Any) -> tupl
     folder.mkdir()
     checks = [{"type": "command", "name": "check", "run": check}]
     suite = loaded(folder, {"a": arm}, task={"checks": checks})
-    with open_shop(suite, folder / "store") as (shop, store):
+    with open_engine(suite, folder / "store") as (deps, store):
         planned = next(run for run in plan_of(suite) if run.trial.arm == "a")
-        return run_attempt(replace(shop, **parts), planned, 1).record, store
+        return run_attempt(replace(deps, **parts), planned, 1).record, store
 
 
 def test_agent_and_checks_reach_what_is_listed_and_nothing_else(
-    tmp_path: Path, rooms: dict[str, Any], registry: int
+    tmp_path: Path, sandboxes: dict[str, Any], registry: int
 ) -> None:
     script = f"{FETCH} fetch http://registry.example:{registry}/package; fetch http://elsewhere.example/$0"
     with way_to([f"registry.example:{registry}"]) as hosts:
-        record, store = attempt(tmp_path / "run", shell(script), script, **rooms, hosts=hosts)
+        record, store = attempt(tmp_path / "run", shell(script), script, **sandboxes, hosts=hosts)
 
     assert record.status is Status.COMPLETED, record.status_detail
     for name in ("stdout.txt", "checks/check.stdout"):
@@ -140,7 +140,7 @@ def test_the_arm_has_the_last_word_about_its_environment(tmp_path: Path) -> None
     assert checks["NO_PROXY"] == "127.0.0.1,localhost"
 
 
-def test_without_hosts_nothing_is_said_of_a_way_out(tmp_path: Path) -> None:
+def test_without_allowed_hosts_no_proxy_variables_are_set(tmp_path: Path) -> None:
     record, store = attempt(tmp_path / "run", shell("env"), "env")
 
     for name in ("stdout.txt", "checks/check.stdout"):

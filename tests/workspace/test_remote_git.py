@@ -125,7 +125,7 @@ def test_settings_reach_git_by_the_environment_and_not_by_its_command_line(pair:
     pair.here.git("config", "http.https://forge.example/.extraheader", "AUTHORIZATION: basic c2VjcmV0")
     pair.here.git("config", "core.hooksPath", "/somewhere")
 
-    given = UserGitSettings(pair.here.folder).reaching()
+    given = UserGitSettings(pair.here.folder).network_environment()
 
     assert "AUTHORIZATION: basic c2VjcmV0" in given.values()
     assert "/somewhere" not in given.values()

@@ -13,9 +13,9 @@ PATIENCE_SECONDS = 30.0
 
 
 @pytest.fixture
-def wastebin(tmp_path: Path) -> Iterator[Trash]:
-    with Trash(tmp_path / "waste") as wastebin:
-        yield wastebin
+def trash(tmp_path: Path) -> Iterator[Trash]:
+    with Trash(tmp_path / "waste") as trash:
+        yield trash
 
 
 def a_tree(root: Path) -> Path:
@@ -26,23 +26,23 @@ def a_tree(root: Path) -> Path:
     return root
 
 
-def test_the_name_of_a_removed_tree_is_free_at_once(wastebin: Trash, tmp_path: Path) -> None:
+def test_the_name_of_a_removed_tree_is_free_at_once(trash: Trash, tmp_path: Path) -> None:
     for _ in range(20):
-        wastebin.remove(a_tree(tmp_path / "tree"))
+        trash.remove(a_tree(tmp_path / "tree"))
 
         assert not (tmp_path / "tree").exists()
 
 
 def test_all_is_gone_when_it_is_left(tmp_path: Path) -> None:
-    with Trash(tmp_path / "waste") as wastebin:
+    with Trash(tmp_path / "waste") as trash:
         for number in range(50):
-            wastebin.remove(a_tree(tmp_path / f"tree-{number}"))
+            trash.remove(a_tree(tmp_path / f"tree-{number}"))
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_is_emptied_while_it_is_in_use(wastebin: Trash, tmp_path: Path) -> None:
-    wastebin.remove(a_tree(tmp_path / "tree"))
+def test_it_is_emptied_while_it_is_in_use(trash: Trash, tmp_path: Path) -> None:
+    trash.remove(a_tree(tmp_path / "tree"))
 
     deadline = monotonic() + PATIENCE_SECONDS
     while list((tmp_path / "waste").iterdir()):
@@ -50,16 +50,16 @@ def test_it_is_emptied_while_it_is_in_use(wastebin: Trash, tmp_path: Path) -> No
         sleep(0.01)
 
 
-def test_nothing_there_is_fine(wastebin: Trash, tmp_path: Path) -> None:
-    wastebin.remove(tmp_path / "none")
+def test_nothing_there_is_fine(trash: Trash, tmp_path: Path) -> None:
+    trash.remove(tmp_path / "none")
 
 
-def test_a_tree_on_another_disk_is_removed_on_the_spot(wastebin: Trash, tmp_path: Path) -> None:
+def test_a_tree_on_another_disk_is_removed_on_the_spot(trash: Trash, tmp_path: Path) -> None:
     elsewhere = Path("/dev/shm")
     if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("there is no other disk")
     with TemporaryDirectory(dir=elsewhere) as folder:
         tree = a_tree(Path(folder, "tree"))
-        wastebin.remove(tree)
+        trash.remove(tree)
 
         assert not tree.exists()

@@ -157,10 +157,10 @@ class TestPreparing:
     @pytest.mark.parametrize("name", ["../escape", "/tmp/outweigh-escape"])
     def test_an_archive_that_reaches_out_is_refused(self, tmp_path: Path, name: str) -> None:
         with tarfile.open(tmp_path / "evil.tar", "w") as archive:
-            link = tarfile.TarInfo("door")
+            link = tarfile.TarInfo("link")
             link.type, link.linkname = tarfile.SYMTYPE, name
             archive.addfile(link)
-            member = tarfile.TarInfo("door/file")
+            member = tarfile.TarInfo("link/file")
             member.size = 1
             archive.addfile(member, io.BytesIO(b"x"))
 
@@ -168,7 +168,7 @@ class TestPreparing:
             WorkspaceCache(tmp_path / "cache").prepare(a_task(TarballSource(path=str(tmp_path / "evil.tar"))))
         assert list((tmp_path / "cache").iterdir()) == []
 
-    @pytest.mark.parametrize("name", ["../x", "door/x", "pipe", "away", "hard"])
+    @pytest.mark.parametrize("name", ["../x", "link/x", "pipe", "away", "hard"])
     def test_a_python_without_the_safe_filter_refuses_the_same(self, tmp_path: Path, name: str) -> None:
         kinds = {"pipe": tarfile.FIFOTYPE, "away": tarfile.SYMTYPE, "hard": tarfile.LNKTYPE}
         member = tarfile.TarInfo(name)
@@ -176,7 +176,7 @@ class TestPreparing:
         with tarfile.open(tmp_path / "evil.tar", "w") as archive:
             archive.addfile(member)
         (tmp_path / "target").mkdir()
-        (tmp_path / "target" / "door").symlink_to(tmp_path)
+        (tmp_path / "target" / "link").symlink_to(tmp_path)
 
         with tarfile.open(tmp_path / "evil.tar") as archive, pytest.raises(tarfile.TarError, match=name):
             list(checked_members(archive, tmp_path / "target"))
@@ -256,9 +256,11 @@ class TestLayingOut:
 
     def test_git_and_writing_work_for_the_agent_in_bubblewrap(self, laid: tuple[Path, Path], tmp_path: Path) -> None:
         require(BubblewrapSandboxProvider().missing())
-        request = replace(a_sandbox_request(tmp_path / "room"), workspace=laid[0])
-        with BubblewrapSandboxProvider().open(request) as room:
-            done = run_shell(room, "echo more >>src/main.py; mv src lib; git status --porcelain && git log --format=%s")
+        request = replace(a_sandbox_request(tmp_path / "sandbox"), workspace=laid[0])
+        with BubblewrapSandboxProvider().open(request) as sandbox:
+            done = run_shell(
+                sandbox, "echo more >>src/main.py; mv src lib; git status --porcelain && git log --format=%s"
+            )
 
         assert done.stdout.decode().split("\n")[-2] == "Base"
         assert b"lib/main.py" in workspace_patch(*laid)

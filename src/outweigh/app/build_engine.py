@@ -143,7 +143,7 @@ def build_engine_deps(
         remove=scratch.remove,
         gateway=gateway,
         hosts=hosts,
-        watch=expected_setup(suite.arms, suite.overlays),
+        expected_setup=expected_setup(suite.arms, suite.overlays),
         keep_bodies=suite.spec.gateway.keep_bodies,
         rules_sha256=read_rules_sha256(store.folder),
     )

@@ -111,9 +111,9 @@ def _time_start(provider: SandboxProvider, spec: SandboxSpec) -> float:
         home.mkdir()
         label = f"outweigh-doctor:{os.getpid()}"
         with open_allowed_hosts(spec) as hosts:
-            doors = RunEgress(hosts()).doors
+            ports = RunEgress(hosts()).ports
             request = build_sandbox_request(
-                spec, workspace=workspace, home=home, label=label, cancel=Event(), doors=doors
+                spec, workspace=workspace, home=home, label=label, cancel=Event(), ports=ports
             )
             began = monotonic()
             with provider.open(request) as sandbox:

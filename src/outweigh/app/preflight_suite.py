@@ -82,7 +82,7 @@ def _preflight_all(suite: LoadedSuite, scratch: Path, label: str) -> list[Prefli
             return list(threads.map(lambda task: preflight(task, premises), suite.tasks))
 
 
-def _preflight_setting(suite: LoadedSuite, scratch: Path, label: str, way_out: RunEgress) -> PreflightContext:
+def _preflight_setting(suite: LoadedSuite, scratch: Path, label: str, egress: RunEgress) -> PreflightContext:
     return PreflightContext(
         sandboxes=load_adapter("sandbox", sandbox_name(suite.spec.sandbox.kind)),
         workspaces=WorkspaceCache(scratch / "pristine"),
@@ -91,7 +91,7 @@ def _preflight_setting(suite: LoadedSuite, scratch: Path, label: str, way_out: R
         label=label,
         solution_timeout_seconds=suite.spec.limits.timeout_seconds,
         cancel=Event(),
-        way_out=way_out,
+        egress=egress,
         judged=bool(suite.spec.judges),
     )
 

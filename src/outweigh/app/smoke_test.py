@@ -105,7 +105,7 @@ class _SmokeTest:
             home.mkdir()
             label = f"outweigh-doctor:{os.getpid()}"
             room = build_sandbox_request(
-                self._spec, workspace=workspace, home=home, label=label, cancel=Event(), doors=(meter.door,)
+                self._spec, workspace=workspace, home=home, label=label, cancel=Event(), ports=(meter.door,)
             )
             shown = (*room.read_only, *agent.read_only(arm))
             with self._sandboxes.open(replace(room, read_only=tuple(dict.fromkeys(shown)))) as sandbox:

@@ -83,7 +83,7 @@ def run_suite(suite: LoadedSuite, options: argparse.Namespace) -> int:
             open_model_gateway(suite, equipment) as gateway,
         ):
             require_preflight(folder, suite, scratch=scratch, label=engine_label(folder), go_on=options.yes)
-            shop = build_engine_deps(
+            deps = build_engine_deps(
                 suite,
                 equipment,
                 store,
@@ -93,7 +93,7 @@ def run_suite(suite: LoadedSuite, options: argparse.Namespace) -> int:
                 gateway=gateway,
                 hosts=hosts,
             )
-            stop = _run(options, suite, plan, shop, store)
+            stop = _run(options, suite, plan, deps, store)
         if suite.spec.judges and stop in STOPS_BEFORE_JUDGING:
             stop = _judge(options, suite, plan, store) or stop
     return RUN_EXIT_CODES[stop]
@@ -138,7 +138,7 @@ def _remove_leftovers(equipment: SuiteAdapters, folder: Path) -> None:
 
 
 def _run(
-    options: argparse.Namespace, suite: LoadedSuite, plan: Sequence[PlannedRun], shop: EngineDeps, store: FolderRunStore
+    options: argparse.Namespace, suite: LoadedSuite, plan: Sequence[PlannedRun], deps: EngineDeps, store: FolderRunStore
 ) -> EndReason:
     spec, drain = suite.spec, Event()
     for repair in store.repairs:
@@ -146,15 +146,15 @@ def _run(
     with (
         RunProgress(plan, sys.stderr) as line,
         log_events(options.events, line) as listen,
-        interruptible(drain, shop.cancel),
+        interruptible(drain, deps.cancel),
     ):
-        close_abandoned_attempts(shop, plan, store.abandoned(), listen)
+        close_abandoned_attempts(deps, plan, store.abandoned(), listen)
         progress = experiment_progress(plan, store)
         line.resume(progress)
         budget = Budget(_remaining_budget(options, suite, judge_spending(store)), spec.limits.budget_usd, progress.paid)
-        decided = sequential_decision(spec, store, shop.tasks, price_tables(None)) if options.until_decided else None
+        decided = sequential_decision(spec, store, deps.tasks, price_tables(None)) if options.until_decided else None
         stop = run_experiment(
-            shop, spec, progress, jobs=options.jobs, budget=budget, decided=decided, drain=drain, listen=listen
+            deps, spec, progress, jobs=options.jobs, budget=budget, decided=decided, drain=drain, listen=listen
         )
     note_drift(store, suite)
     print_run_summary(stop, plan, experiment_progress(plan, store), budget, store.folder)

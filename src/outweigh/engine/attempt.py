@@ -54,27 +54,27 @@ class EngineDeps:
     remove: Callable[[Path], None]
     gateway: Gateway | None
     hosts: Callable[[], HostAccess | None]
-    watch: ExpectedSetup
+    expected_setup: ExpectedSetup
     keep_bodies: bool
     rules_sha256: str | None = None
 
 
 @contextmanager
-def open_meter(shop: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
+def open_meter(deps: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
     """The run's way to its model; whatever happens on it is accounted for, also when the attempt breaks."""
-    if shop.gateway is None or not shop.agents[draft.arm.agent].uses_model(draft.arm):
+    if deps.gateway is None or not deps.agents[draft.arm.agent].uses_model(draft.arm):
         yield None
         return
     request = MeterRequest(
         label=draft.run_id,
-        budget_usd=shop.limits.budget_usd,
-        tokens=shop.limits.tokens,
-        markers=tuple(shop.watch.markers.values()),
-        keep_bodies=shop.keep_bodies,
+        budget_usd=deps.limits.budget_usd,
+        tokens=deps.limits.tokens,
+        markers=tuple(deps.expected_setup.markers.values()),
+        keep_bodies=deps.keep_bodies,
     )
     meter: Meter | None = None
     try:
-        with shop.gateway.meter(request) as meter:
+        with deps.gateway.meter(request) as meter:
             yield meter
     finally:
         if meter is not None:
@@ -82,23 +82,23 @@ def open_meter(shop: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
 
 
 def agent_sandbox_request(
-    shop: EngineDeps, draft: RunDraft, room: SandboxRequest, meter: Meter | None
+    deps: EngineDeps, draft: RunDraft, request: SandboxRequest, meter: Meter | None
 ) -> SandboxRequest:
-    """The agent's room has what the agent is installed in, and the door to its model."""
-    doors = room.doors if meter is None else (*room.doors, meter.door)
-    programs = shop.agents[draft.arm.agent].read_only(draft.arm)
-    return replace(room, doors=doors, read_only=tuple(dict.fromkeys((*room.read_only, *programs))))
+    """The agent's request has what the agent is installed in, and the door to its model."""
+    doors = request.doors if meter is None else (*request.doors, meter.door)
+    programs = deps.agents[draft.arm.agent].read_only(draft.arm)
+    return replace(request, doors=doors, read_only=tuple(dict.fromkeys((*request.read_only, *programs))))
 
 
 def run_agent(
-    shop: EngineDeps, draft: RunDraft, sandbox: Sandbox, meter: Meter | None, variables: Mapping[str, str]
+    deps: EngineDeps, draft: RunDraft, sandbox: Sandbox, meter: Meter | None, variables: Mapping[str, str]
 ) -> AttemptOutcome:
     """Let the agent work in an open sandbox. Where its adapter breaks, infrastructure did, not the agent."""
     access = None
     if meter is not None:
         access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.door.name)}", key=meter.key)
     try:
-        return shop.agents[draft.arm.agent].attempt(_attempt_request(shop, draft, access, variables), sandbox)
+        return deps.agents[draft.arm.agent].attempt(_attempt_request(deps, draft, access, variables), sandbox)
     except (SandboxError, OSError):
         raise
     except Exception as fault:  # somebody else's adapter: its mistakes must not end everybody's experiment
@@ -106,16 +106,16 @@ def run_agent(
 
 
 def _attempt_request(
-    shop: EngineDeps, draft: RunDraft, access: ModelAccess | None, variables: Mapping[str, str]
+    deps: EngineDeps, draft: RunDraft, access: ModelAccess | None, variables: Mapping[str, str]
 ) -> AttemptRequest:
     arm = draft.arm
     return AttemptRequest(
         trial=draft.planned.trial,
         task=draft.task,
         arm=arm,
-        timeout_seconds=draft.task.timeout_seconds or shop.limits.timeout_seconds,
-        budget_usd=shop.limits.budget_usd,
-        environment={**variables, **arm.environment, **{name: shop.secrets[name] for name in arm.secrets}},
+        timeout_seconds=draft.task.timeout_seconds or deps.limits.timeout_seconds,
+        budget_usd=deps.limits.budget_usd,
+        environment={**variables, **arm.environment, **{name: deps.secrets[name] for name in arm.secrets}},
         model_access=access,
     )
 
@@ -129,17 +129,17 @@ class FinishedAttempt:
     may_retry: bool
 
 
-def run_attempt(shop: EngineDeps, planned: PlannedRun, number: int) -> FinishedAttempt:
+def run_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> FinishedAttempt:
     """Attempt a trial and keep its record; when this returns, the record is durable."""
-    draft = _new_draft(shop, planned, number, shop.now())
-    shop.store.begin(draft.run_id, planned.trial, number)
+    draft = _new_draft(deps, planned, number, deps.now())
+    deps.store.begin(draft.run_id, planned.trial, number)
     try:
-        _attempt(shop, draft)
+        _attempt(deps, draft)
     except (SandboxError, OSError) as fault:
         draft.failure = Status.INFRA_ERROR, f"{type(fault).__name__}: {fault}"
         if draft.account is not None and draft.metering is None:
-            finish_attempt(draft, shop.watch)  # what was spent before it broke was spent
-    record = _store_record(shop, draft)
+            finish_attempt(draft, deps.expected_setup)  # what was spent before it broke was spent
+    record = _store_record(deps, draft)
     failure = None if draft.outcome is None or draft.failure is not None else draft.outcome.failure
     return FinishedAttempt(
         record=record,
@@ -148,70 +148,70 @@ def run_attempt(shop: EngineDeps, planned: PlannedRun, number: int) -> FinishedA
     )
 
 
-def close_abandoned_attempt(shop: EngineDeps, planned: PlannedRun, number: int) -> RunRecord:
+def close_abandoned_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> RunRecord:
     """Record an attempt whose engine died: it took place, and nothing else is known, not even when it started."""
-    draft = _new_draft(shop, planned, number, None)
+    draft = _new_draft(deps, planned, number, None)
     draft.failure = Status.INFRA_ERROR, "the engine ended before this attempt did"
-    return _store_record(shop, draft)
+    return _store_record(deps, draft)
 
 
-def _new_draft(shop: EngineDeps, planned: PlannedRun, number: int, started_at: datetime | None) -> RunDraft:
-    task, arm = shop.tasks[planned.trial.task_id], shop.arms[planned.trial.arm]
+def _new_draft(deps: EngineDeps, planned: PlannedRun, number: int, started_at: datetime | None) -> RunDraft:
+    task, arm = deps.tasks[planned.trial.task_id], deps.arms[planned.trial.arm]
     return RunDraft(
         planned=planned,
         number=number,
         task=task,
         arm=arm,
         started_at=started_at,
-        rules_sha256=shop.rules_sha256,
+        rules_sha256=deps.rules_sha256,
     )
 
 
-def _attempt(shop: EngineDeps, draft: RunDraft) -> None:
-    pristine = shop.workspaces.prepare(draft.task)
+def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
+    pristine = deps.workspaces.prepare(draft.task)
     began = monotonic()
     with (
-        _private_folder(shop, f"{draft.planned.position}.{draft.number}") as folder,
-        shop.workspaces.lay(pristine, folder / "workspace") as workspace,
-        _record_refused_hosts(draft, RunEgress(shop.hosts())) as way_out,
-        watch_disk_quota(folder, shop.sandbox.disk_mb, shop.cancel) as quota,
+        _private_folder(deps, f"{draft.planned.position}.{draft.number}") as folder,
+        deps.workspaces.lay(pristine, folder / "workspace") as workspace,
+        _record_refused_hosts(draft, RunEgress(deps.hosts())) as egress,
+        watch_disk_quota(folder, deps.sandbox.disk_mb, deps.cancel) as quota,
     ):
-        room = replace(_sandbox_request(shop, workspace, folder / "home", draft.run_id, way_out), cancel=quota.cancel)
+        request = replace(_sandbox_request(deps, workspace, folder / "home", draft.run_id, egress), cancel=quota.cancel)
         with (
-            open_meter(shop, draft) as meter,
-            shop.sandboxes.open(agent_sandbox_request(shop, draft, room, meter)) as sandbox,
+            open_meter(deps, draft) as meter,
+            deps.sandboxes.open(agent_sandbox_request(deps, draft, request, meter)) as sandbox,
         ):
-            _lay_overlay(shop, draft.arm, sandbox)
+            _lay_overlay(deps, draft.arm, sandbox)
             draft.setup_seconds = monotonic() - began
-            draft.outcome = run_agent(shop, draft, sandbox, meter, way_out.variables(sandbox))
+            draft.outcome = run_agent(deps, draft, sandbox, meter, egress.variables(sandbox))
         draft.artifacts.update(draft.outcome.artifacts)
         if (too_much := quota.exceeded()) is not None:
             draft.outcome = replace(draft.outcome, status=Status.AGENT_ERROR, status_detail=too_much)
-        finish_attempt(draft, shop.watch)
+        finish_attempt(draft, deps.expected_setup)
         if too_much is None and draft.outcome.status not in EXCLUDED_STATUSES:
-            draft.artifacts["diff.patch"] = shop.diff(
+            draft.artifacts["diff.patch"] = deps.diff(
                 workspace, pristine, {file.path: file.sha256 for file in draft.arm.overlay}
             )
-            _run_checks(shop, draft, replace(room, home=folder / "checks-home"), pristine, way_out)
+            _run_checks(deps, draft, replace(request, home=folder / "checks-home"), pristine, egress)
             if (too_much := quota.exceeded()) is not None:
                 draft.failure = Status.AGENT_ERROR, f"{too_much}, while its checks ran"
 
 
 @contextmanager
-def _record_refused_hosts(draft: RunDraft, way_out: RunEgress) -> Iterator[RunEgress]:
+def _record_refused_hosts(draft: RunDraft, egress: RunEgress) -> Iterator[RunEgress]:
     """Whom agent and checks asked for in vain belongs to the run, also when it breaks."""
     try:
-        yield way_out
+        yield egress
     finally:
-        draft.artifacts["refused-hosts.txt"] = way_out.refused()
+        draft.artifacts["refused-hosts.txt"] = egress.refused()
 
 
-def _run_checks(shop: EngineDeps, draft: RunDraft, room: SandboxRequest, pristine: Path, way_out: RunEgress) -> None:
-    """A second, fresh room over the same workspace: the agent and all it started are gone when checks arrive."""
+def _run_checks(deps: EngineDeps, draft: RunDraft, request: SandboxRequest, pristine: Path, egress: RunEgress) -> None:
+    """A second, fresh request over the same workspace: the agent and all it started are gone when checks arrive."""
     began = monotonic()
-    room.home.mkdir()
-    with shop.sandboxes.open(room) as sandbox:
-        environment = {**CHECK_ENVIRONMENT, **way_out.variables(sandbox)}
+    request.home.mkdir()
+    with deps.sandboxes.open(request) as sandbox:
+        environment = {**CHECK_ENVIRONMENT, **egress.variables(sandbox)}
         checked = evaluate_checks(
             draft.task,
             sandbox,
@@ -220,51 +220,51 @@ def _run_checks(shop: EngineDeps, draft: RunDraft, room: SandboxRequest, pristin
             overlay=draft.arm.overlay,
             environment=environment,
         )
-    if shop.cancel.is_set():
+    if deps.cancel.is_set():
         raise SandboxError("cancelled while its checks ran")
     draft.checks, draft.checks_seconds = checked.results, monotonic() - began
     draft.artifacts.update(checked.artifacts)
 
 
-def _sandbox_request(shop: EngineDeps, workspace: Path, home: Path, run_id: str, way_out: RunEgress) -> SandboxRequest:
+def _sandbox_request(deps: EngineDeps, workspace: Path, home: Path, run_id: str, egress: RunEgress) -> SandboxRequest:
     home.mkdir()
     return build_sandbox_request(
-        shop.sandbox,
+        deps.sandbox,
         workspace=workspace,
         home=home,
-        label=f"{shop.label}:{run_id}",
-        cancel=shop.cancel,
-        doors=way_out.doors,
+        label=f"{deps.label}:{run_id}",
+        cancel=deps.cancel,
+        ports=egress.ports,
     )
 
 
-def _lay_overlay(shop: EngineDeps, arm: Arm, sandbox: Sandbox) -> None:
+def _lay_overlay(deps: EngineDeps, arm: Arm, sandbox: Sandbox) -> None:
     for file in arm.overlay:
-        sandbox.write(file.path, shop.overlays[file.sha256], executable=file.executable)
+        sandbox.write(file.path, deps.overlays[file.sha256], executable=file.executable)
 
 
 @contextmanager
-def _private_folder(shop: EngineDeps, name: str) -> Iterator[Path]:
-    folder = shop.scratch / name
+def _private_folder(deps: EngineDeps, name: str) -> Iterator[Path]:
+    folder = deps.scratch / name
     folder.mkdir(parents=True)
     try:
         yield folder
     finally:
-        shop.remove(folder)
+        deps.remove(folder)
 
 
-def _store_record(shop: EngineDeps, draft: RunDraft) -> RunRecord:
-    secrets = shop.secrets.values()
+def _store_record(deps: EngineDeps, draft: RunDraft) -> RunRecord:
+    secrets = deps.secrets.values()
     artifacts = {name: redact_secrets(content, secrets) for name, content in draft.artifacts.items() if content}
-    kept = {name: shop.store.keep(content) for name, content in artifacts.items()}
+    kept = {name: deps.store.keep(content) for name, content in artifacts.items()}
     try:
         record = build_record(draft, kept, secrets)
-        shop.store.append(record)
+        deps.store.append(record)
     except (ValueError, EvidenceError) as fault:
         if draft.outcome is None:
             raise
         # Either the disk fails, and then the second try does too, or an agent said what no record can hold.
         draft.outcome, draft.failure = None, (Status.AGENT_ERROR, f"what the agent reported cannot be stored: {fault}")
         record = build_record(draft, kept, secrets)
-        shop.store.append(record)
+        deps.store.append(record)
     return record

@@ -61,15 +61,15 @@ class Batch:
     def __init__(
         self,
         *,
-        make: Callable[[PlannedRun, int], FinishedAttempt],
-        pace: BatchSettings,
+        run_attempt: Callable[[PlannedRun, int], FinishedAttempt],
+        settings: BatchSettings,
         budget: Budget,
         drain: Signal,
         listen: EventListener,
         decided: IsDecided | None,
     ) -> None:
-        self._make = make
-        self._pace = pace
+        self._run_attempt = run_attempt
+        self._settings = settings
         self._budget = budget
         self._drain = drain
         self._listen = listen
@@ -89,7 +89,7 @@ class Batch:
         )
         self._left_of_task.update(due.planned.trial.task_id for due in self._waiting)
         # Leaving the pool waits for what is running, also when something went wrong: its records are kept.
-        with ThreadPoolExecutor(self._pace.jobs, thread_name_prefix="trial") as threads:
+        with ThreadPoolExecutor(self._settings.jobs, thread_name_prefix="trial") as threads:
             try:
                 while self._running or (self._stop is None and (self._waiting or self._retries)):
                     self._fill(threads)
@@ -100,7 +100,7 @@ class Batch:
         return self._stop or (EndReason.INCOMPLETE if self._without_result else EndReason.DONE)
 
     def _fill(self, threads: ThreadPoolExecutor) -> None:
-        while len(self._running) < self._pace.jobs and self._may_start():
+        while len(self._running) < self._settings.jobs and self._may_start():
             queue = self._next_queue()
             if not queue:
                 return
@@ -110,7 +110,7 @@ class Batch:
                 return
             due = queue[0]
             del queue[0]
-            self._running[threads.submit(self._make, due.planned, due.attempt)] = due
+            self._running[threads.submit(self._run_attempt, due.planned, due.attempt)] = due
             self._listen(trial_event(due.planned.trial, EventKind.STARTED, f"attempt {due.attempt}"))
 
     def _may_start(self) -> bool:
@@ -144,7 +144,7 @@ class Batch:
             self._close(due, has_result=record.status not in EXCLUDED_STATUSES)
 
     def _may_try_again(self, due: QueuedAttempt) -> bool:
-        return due.tries < self._pace.retries and self._stop is None
+        return due.tries < self._settings.retries and self._stop is None
 
     def _close(self, due: QueuedAttempt, *, has_result: bool) -> None:
         self._without_result += not has_result
@@ -156,7 +156,7 @@ class Batch:
                 self._halt(EndReason.DECIDED)
 
     def _retry(self, due: QueuedAttempt, why: str | None) -> None:
-        pause = min(self._pace.first_backoff_seconds * 2**due.tries, self._pace.longest_backoff_seconds)
+        pause = min(self._settings.first_backoff_seconds * 2**due.tries, self._settings.longest_backoff_seconds)
         # Jitter, so that many runs that failed together do not come back together.
         pause *= random.uniform(0.5, 1.0)
         again = QueuedAttempt(

@@ -50,14 +50,14 @@ class ExperimentProgress:
 
 
 def close_abandoned_attempts(
-    shop: EngineDeps, plan: Sequence[PlannedRun], abandoned: Sequence[Attempt], listen: EventListener
+    deps: EngineDeps, plan: Sequence[PlannedRun], abandoned: Sequence[Attempt], listen: EventListener
 ) -> None:
     """Close what a killed engine left open, so that every attempt has its record."""
     planned = {_trial_key(run): run for run in plan}
     for attempt in abandoned:
         run = planned.get((attempt.trial.task_id, attempt.trial.arm, attempt.trial.repeat))
         if run is not None:
-            close_abandoned_attempt(shop, run, attempt.attempt)
+            close_abandoned_attempt(deps, run, attempt.attempt)
             listen(note_event(f"{attempt.run_id} was cut short by the end of an earlier engine"))
 
 
@@ -85,7 +85,7 @@ def _status_text(record: RunRecord) -> str:
 
 
 def run_experiment(
-    shop: EngineDeps,
+    deps: EngineDeps,
     spec: SuiteSpec,
     progress: ExperimentProgress,
     *,
@@ -97,8 +97,8 @@ def run_experiment(
 ) -> EndReason:
     """Run what is left."""
     batch = Batch(
-        make=lambda planned, number: run_attempt(shop, planned, number),
-        pace=BatchSettings(
+        run_attempt=lambda planned, number: run_attempt(deps, planned, number),
+        settings=BatchSettings(
             jobs=jobs,
             retries=spec.limits.retries,
             first_backoff_seconds=FIRST_BACKOFF_SECONDS,

@@ -186,7 +186,7 @@ def _unserved(status: Status, unserved: Sequence[str]) -> str | None:
     return f"the agent asked for what the gateway does not serve: {quote_names(unserved)}"
 
 
-def finish_attempt(draft: RunDraft, watch: ExpectedSetup) -> None:
+def finish_attempt(draft: RunDraft, expected: ExpectedSetup) -> None:
     """Put measured figures in the place of reported ones, and throw out a run that was not its arm's."""
     outcome = draft.outcome or unknown_outcome(draft.arm)
     if draft.account is not None:
@@ -194,8 +194,8 @@ def finish_attempt(draft: RunDraft, watch: ExpectedSetup) -> None:
         outcome, draft.metering, draft.reported = found.outcome, found.metering, found.reported
         if draft.account.bodies:
             draft.artifacts["model-traffic.jsonl"] = draft.account.bodies
-    proof = check_setup(draft.arm, watch, outcome.loaded, draft.account)
-    outcome = replace(outcome, loaded=proof.loaded)
-    if proof.faults and outcome.status not in EXCLUDED_STATUSES:
-        outcome = replace(outcome, status=Status.ARM_NOT_APPLIED, status_detail="; ".join(proof.faults))
+    check = check_setup(draft.arm, expected, outcome.loaded, draft.account)
+    outcome = replace(outcome, loaded=check.loaded)
+    if check.faults and outcome.status not in EXCLUDED_STATUSES:
+        outcome = replace(outcome, status=Status.ARM_NOT_APPLIED, status_detail="; ".join(check.faults))
     draft.outcome = outcome

@@ -56,42 +56,42 @@ class PreflightContext:
     solution_timeout_seconds: float
     cancel: Event
     environment: Mapping[str, str] = field(default_factory=lambda: CHECK_ENVIRONMENT)
-    way_out: RunEgress = field(default_factory=lambda: RunEgress(None))
+    egress: RunEgress = field(default_factory=lambda: RunEgress(None))
     judged: bool = False
 
     def environment_in(self, sandbox: Sandbox) -> dict[str, str]:
         """What solution and checks are given, in a sandbox with this way out."""
-        return {**self.environment, **self.way_out.variables(sandbox)}
+        return {**self.environment, **self.egress.variables(sandbox)}
 
 
-def preflight(task: Task, premises: PreflightContext) -> PreflightResult:
+def preflight(task: Task, context: PreflightContext) -> PreflightResult:
     """Try a task without any agent. A sandbox that breaks is a finding, not an exception."""
     try:
-        pristine = premises.workspaces.prepare(task)
-        untouched = _try_task(task, premises, pristine, "untouched")
-        noop = _try_task(task, premises, pristine, "noop")
-        oracle, trouble = _try_solution(task, premises, pristine)
+        pristine = context.workspaces.prepare(task)
+        untouched = _try_task(task, context, pristine, "untouched")
+        noop = _try_task(task, context, pristine, "noop")
+        oracle, problem = _try_solution(task, context, pristine)
     except (SandboxError, untrusted_files.UnsafePathError, OSError) as fault:
-        return _broken_sandbox_result(task, premises, fault)
+        return _broken_sandbox_result(task, context, fault)
     return PreflightResult(
         task_id=task.id,
         task_checksum=task.checksum,
-        sandbox=premises.sandboxes.name,
+        sandbox=context.sandboxes.name,
         untouched=untouched,
         noop=noop,
         oracle=oracle,
         findings=(
-            *findings_before_work(task, untouched, noop, judged=premises.judged),
-            *findings_after_solution(oracle, trouble),
+            *findings_before_work(task, untouched, noop, judged=context.judged),
+            *findings_after_solution(oracle, problem),
         ),
     )
 
 
-def _broken_sandbox_result(task: Task, premises: PreflightContext, fault: Exception) -> PreflightResult:
+def _broken_sandbox_result(task: Task, context: PreflightContext, fault: Exception) -> PreflightResult:
     return PreflightResult(
         task_id=task.id,
         task_checksum=task.checksum,
-        sandbox=premises.sandboxes.name,
+        sandbox=context.sandboxes.name,
         untouched=None,
         noop=None,
         oracle=None,
@@ -99,37 +99,37 @@ def _broken_sandbox_result(task: Task, premises: PreflightContext, fault: Except
     )
 
 
-def _try_task(task: Task, premises: PreflightContext, pristine: Path, name: str) -> CheckResults:
+def _try_task(task: Task, context: PreflightContext, pristine: Path, name: str) -> CheckResults:
     with (
-        _private_sandbox_request(task, premises, pristine, name) as request,
-        premises.sandboxes.open(request) as sandbox,
+        _private_sandbox_request(task, context, pristine, name) as request,
+        context.sandboxes.open(request) as sandbox,
     ):
-        return evaluate_checks(task, sandbox, pristine, answer="", environment=premises.environment_in(sandbox)).results
+        return evaluate_checks(task, sandbox, pristine, answer="", environment=context.environment_in(sandbox)).results
 
 
-def _try_solution(task: Task, premises: PreflightContext, pristine: Path) -> tuple[CheckResults | None, str | None]:
+def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> tuple[CheckResults | None, str | None]:
     """The checks after the solution, and how its script failed if it did."""
     if task.solution_folder is None or not Path(task.solution_folder, SOLUTION_SCRIPT).is_file():
         return None, None
-    with _private_sandbox_request(task, premises, pristine, "oracle") as request:
-        with premises.sandboxes.open(request) as sandbox:
-            done = _solve(task, Path(task.solution_folder), sandbox, premises)
+    with _private_sandbox_request(task, context, pristine, "oracle") as request:
+        with context.sandboxes.open(request) as sandbox:
+            done = _solve(task, Path(task.solution_folder), sandbox, context)
         # As in a trial, the checks come in when whoever did the work is gone.
-        with premises.sandboxes.open(_fresh_home(request)) as sandbox:
-            said, environment = done.stdout.decode(errors="replace"), premises.environment_in(sandbox)
+        with context.sandboxes.open(_fresh_home(request)) as sandbox:
+            said, environment = done.stdout.decode(errors="replace"), context.environment_in(sandbox)
             results = evaluate_checks(task, sandbox, pristine, answer=said, environment=environment).results
     return results, _failure_text(done)
 
 
-def _solve(task: Task, solution: Path, sandbox: Sandbox, premises: PreflightContext) -> CompletedCommand:
+def _solve(task: Task, solution: Path, sandbox: Sandbox, context: PreflightContext) -> CompletedCommand:
     root, inside = sandbox.host_workspace, f"{sandbox.workspace}/{SOLUTION_FOLDER}"
     script = f'chmod +x "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}" && exec "$OUTWEIGH_SOLUTION/{SOLUTION_SCRIPT}"'
     try:
         untrusted_files.replace_folder(root, SOLUTION_FOLDER, solution)
         return sandbox.exec(
             ["sh", "-c", script],
-            environment={**premises.environment_in(sandbox), "OUTWEIGH_SOLUTION": inside},
-            timeout_seconds=task.timeout_seconds or premises.solution_timeout_seconds,
+            environment={**context.environment_in(sandbox), "OUTWEIGH_SOLUTION": inside},
+            timeout_seconds=task.timeout_seconds or context.solution_timeout_seconds,
         )
     finally:
         untrusted_files.remove_path(root, SOLUTION_FOLDER)
@@ -147,24 +147,24 @@ def _failure_text(done: CompletedCommand) -> str | None:
 
 @contextmanager
 def _private_sandbox_request(
-    task: Task, premises: PreflightContext, pristine: Path, name: str
+    task: Task, context: PreflightContext, pristine: Path, name: str
 ) -> Iterator[SandboxRequest]:
     """A private copy of the workspace and an empty home, gone afterwards."""
     with (
-        TemporaryDirectory(prefix="preflight-", dir=premises.scratch, ignore_cleanup_errors=True) as folder,
-        premises.workspaces.lay(pristine, Path(folder, "workspace")) as workspace,
-        watch_disk_quota(Path(folder), premises.sandbox.disk_mb, premises.cancel) as quota,
+        TemporaryDirectory(prefix="preflight-", dir=context.scratch, ignore_cleanup_errors=True) as folder,
+        context.workspaces.lay(pristine, Path(folder, "workspace")) as workspace,
+        watch_disk_quota(Path(folder), context.sandbox.disk_mb, context.cancel) as quota,
     ):
         home = Path(folder, "home")
         home.mkdir()
-        label = f"{premises.label}:preflight/{task.id}/{name}"
+        label = f"{context.label}:preflight/{task.id}/{name}"
         yield build_sandbox_request(
-            premises.sandbox,
+            context.sandbox,
             workspace=workspace,
             home=home,
             label=label,
             cancel=quota.cancel,
-            doors=premises.way_out.doors,
+            ports=context.egress.ports,
         )
         if (too_much := quota.exceeded()) is not None:
             raise SandboxError(too_much)

@@ -19,7 +19,7 @@ from outweigh.ports.sandboxes import ForwardedPort, Sandbox, SandboxRequest
 
 
 def build_sandbox_request(
-    spec: SandboxSpec, *, workspace: Path, home: Path, label: str, cancel: Event, doors: tuple[ForwardedPort, ...]
+    spec: SandboxSpec, *, workspace: Path, home: Path, label: str, cancel: Event, ports: tuple[ForwardedPort, ...]
 ) -> SandboxRequest:
     """A request for a sandbox over folders that are there already."""
     return SandboxRequest(
@@ -27,7 +27,7 @@ def build_sandbox_request(
         home=home,
         label=label,
         read_only=tuple(spec.read_only),
-        doors=doors,
+        doors=ports,
         image=spec.image,
         memory_mb=spec.memory_mb,
         processes=spec.processes,
@@ -46,7 +46,7 @@ class RunEgress:
     hosts: HostAccess | None
 
     @property
-    def doors(self) -> tuple[ForwardedPort, ...]:
+    def ports(self) -> tuple[ForwardedPort, ...]:
         """What a sandbox must open."""
         return () if self.hosts is None else (self.hosts.door(),)
 

@@ -28,7 +28,7 @@ SHORTEST_MARKER_TEXT = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedItem:
-    """One thing an arm lays before its agent, and the markers that show it; a skill may go by its folder's name too."""
+    """One item an arm lays before its agent, and the markers that show it; a skill may go by its folder's name too."""
 
     name: str
     folder: str | None
@@ -47,20 +47,20 @@ class ExpectedSetup:
     def of_others(self, arm: str) -> tuple[tuple[ExpectedItem, ...], tuple[ExpectedItem, ...]]:
         """Skills and instructions that only other arms have. What lies within this arm's own texts shows nothing."""
         own = [*self.skills.get(arm, ()), *self.instructions.get(arm, ())]
-        own_texts = [_collapse_spaces(self.markers[name].text) for thing in own for name in _marker_names(thing)]
+        own_texts = [_collapse_spaces(self.markers[name].text) for item in own for name in _marker_names(item)]
         skills, instructions = (
             tuple(
                 {
-                    (thing.name, thing.shown_by): thing
-                    for name, things in table.items()
+                    (item.name, item.shown_by): item
+                    for name, items in table.items()
                     if name != arm
-                    for thing in things
-                    if thing.shown_by is None or not _is_within(self.markers[thing.shown_by].text, own_texts)
+                    for item in items
+                    if item.shown_by is None or not _is_within(self.markers[item.shown_by].text, own_texts)
                 }.values()
             )
             for table in (self.skills, self.instructions)
         )
-        own_names = {thing.name for thing in self.skills.get(arm, ())}
+        own_names = {item.name for item in self.skills.get(arm, ())}
         return tuple(skill for skill in skills if skill.name not in own_names or skill.shown_by), instructions
 
 
@@ -99,7 +99,7 @@ def _expected_instructions(
     arm: Arm, overlays: Mapping[str, bytes], markers: dict[str, ArmMarker]
 ) -> tuple[ExpectedItem, ...]:
     texts: dict[str, tuple[str, str]] = {}
-    for file in arm.overlay:  # one text under two names, for two families of agents, is one thing
+    for file in arm.overlay:  # one text under two names, for two families of agents, is one item
         if file.path in INSTRUCTION_FILES:
             texts.setdefault(file.sha256, (file.path, overlays[file.sha256].decode(errors="replace")))
     return tuple(
@@ -119,8 +119,8 @@ def _add_marker(markers: dict[str, ArmMarker], what: str, component: Component, 
     return name
 
 
-def _marker_names(thing: ExpectedItem) -> list[str]:
-    return [name for name in (thing.shown_by, thing.used_by) if name is not None]
+def _marker_names(item: ExpectedItem) -> list[str]:
+    return [name for name in (item.shown_by, item.used_by) if name is not None]
 
 
 def _is_within(text: str, others: list[str]) -> bool:
@@ -144,13 +144,17 @@ class SetupCheck:
     faults: tuple[str, ...]
 
 
-def check_setup(arm: Arm, watch: ExpectedSetup, said: ObservedSetup | None, account: MeteredCalls | None) -> SetupCheck:
+def check_setup(
+    arm: Arm, expected: ExpectedSetup, said: ObservedSetup | None, account: MeteredCalls | None
+) -> SetupCheck:
     """Hold what the agent says and what was sent to the model against the arm; without either, nothing is proven."""
     answered = account is not None and any(call.failure is None for call in account.calls)
     if said is None and not answered:
         return SetupCheck(loaded=None, faults=())
-    sight = _Observations(said, account if answered else None)
-    return SetupCheck(loaded=_observed_setup(arm, watch, sight), faults=tuple(_setup_faults(arm, watch, sight)))
+    observed = _Observations(said, account if answered else None)
+    return SetupCheck(
+        loaded=_observed_setup(arm, expected, observed), faults=tuple(_setup_faults(arm, expected, observed))
+    )
 
 
 class _Observations:
@@ -162,70 +166,72 @@ class _Observations:
         self.tools = None if account is None else tuple(dict.fromkeys(t for call in account.calls for t in call.tools))
         self.models = [] if account is None else [c.requested_model for c in account.calls if c.requested_model]
 
-    def shows(self, thing: ExpectedItem, listed: tuple[str, ...] | None) -> bool | None:
-        """Whether a thing was at hand; None where nobody could have seen it."""
-        if self.seen is not None and {thing.shown_by, thing.used_by} & self.seen:
+    def shows(self, item: ExpectedItem, listed: tuple[str, ...] | None) -> bool | None:
+        """Whether a item was at hand; None where nobody could have seen it."""
+        if self.seen is not None and {item.shown_by, item.used_by} & self.seen:
             return True
         if listed is not None:
-            return thing.name in listed or thing.folder in listed
-        return None if self.seen is None or thing.shown_by is None else False
+            return item.name in listed or item.folder in listed
+        return None if self.seen is None or item.shown_by is None else False
 
 
-def _setup_faults(arm: Arm, watch: ExpectedSetup, sight: _Observations) -> Iterator[str]:
-    yield from _skill_faults(arm, watch, sight)
-    yield from _instruction_faults(arm, watch, sight)
-    yield from _server_faults(arm, sight)
-    yield from _model_faults(arm, sight)
+def _setup_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> Iterator[str]:
+    yield from _skill_faults(arm, expected, observed)
+    yield from _instruction_faults(arm, expected, observed)
+    yield from _server_faults(arm, observed)
+    yield from _model_faults(arm, observed)
 
 
-def _skill_faults(arm: Arm, watch: ExpectedSetup, sight: _Observations) -> Iterator[str]:
-    listed = None if sight.said is None else sight.said.skills
-    for skill in watch.skills.get(arm.name, ()):
-        if sight.shows(skill, listed) is False:
+def _skill_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> Iterator[str]:
+    listed = None if observed.said is None else observed.said.skills
+    for skill in expected.skills.get(arm.name, ()):
+        if observed.shows(skill, listed) is False:
             yield f"the skill {skill.name!r} is declared and was not loaded"
-    own = {skill.name for skill in watch.skills.get(arm.name, ())}
-    for skill in watch.of_others(arm.name)[0]:
+    own = {skill.name for skill in expected.skills.get(arm.name, ())}
+    for skill in expected.of_others(arm.name)[0]:
         # Another arm's version of a skill that this arm has too is known by its text alone.
-        if sight.shows(skill, None if skill.name in own else listed):
+        if observed.shows(skill, None if skill.name in own else listed):
             yield f"the skill {skill.name!r} of another arm was loaded"
 
 
-def _instruction_faults(arm: Arm, watch: ExpectedSetup, sight: _Observations) -> Iterator[str]:
+def _instruction_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> Iterator[str]:
     """By what was sent alone: that a file was found does not say which text it had."""
-    for text in watch.instructions.get(arm.name, ()):
-        if sight.shows(text, None) is False:
+    for text in expected.instructions.get(arm.name, ()):
+        if observed.shows(text, None) is False:
             yield f"the instructions in {text.name} are declared and were not sent to the model"
-    for text in watch.of_others(arm.name)[1]:
-        if sight.shows(text, None):
+    for text in expected.of_others(arm.name)[1]:
+        if observed.shows(text, None):
             yield f"the instructions in {text.name} of another arm were sent to the model"
 
 
-def _server_faults(arm: Arm, sight: _Observations) -> Iterator[str]:
-    states = {server.name: server.state for server in _reported_servers(sight) or ()}
+def _server_faults(arm: Arm, observed: _Observations) -> Iterator[str]:
+    states = {server.name: server.state for server in _reported_servers(observed) or ()}
     for name in arm.mcp_servers:
-        if _offers_tools_of(sight, name):
+        if _offers_tools_of(observed, name):
             continue
         if states.get(name) in BROKEN_SERVER_STATES:
             yield f"the MCP server {name!r} is declared and its state was {states[name]!r}"
-        elif _reported_servers(sight) is not None and name not in states:
+        elif _reported_servers(observed) is not None and name not in states:
             yield f"the MCP server {name!r} is declared and was not loaded"
 
 
-def _reported_servers(sight: _Observations) -> tuple[ObservedServer, ...] | None:
-    return None if sight.said is None else sight.said.mcp_servers
+def _reported_servers(observed: _Observations) -> tuple[ObservedServer, ...] | None:
+    return None if observed.said is None else observed.said.mcp_servers
 
 
-def _offers_tools_of(sight: _Observations, server: str) -> bool:
+def _offers_tools_of(observed: _Observations, server: str) -> bool:
     """Tools of a server carry its name: mcp__server__tool, mcp_server_tool or server_tool, as agents differ."""
-    return any(tool.removeprefix("mcp__").removeprefix("mcp_").startswith(f"{server}_") for tool in sight.tools or ())
+    return any(
+        tool.removeprefix("mcp__").removeprefix("mcp_").startswith(f"{server}_") for tool in observed.tools or ()
+    )
 
 
-def _model_faults(arm: Arm, sight: _Observations) -> Iterator[str]:
-    if arm.model is None or not sight.models:
+def _model_faults(arm: Arm, observed: _Observations) -> Iterator[str]:
+    if arm.model is None or not observed.models:
         return
     wanted = _bare_model_name(arm.model)
-    if not any(wanted in _bare_model_name(model) or _bare_model_name(model) in wanted for model in sight.models):
-        yield f"the model {arm.model!r} is declared and {sight.models[0]!r} was asked"
+    if not any(wanted in _bare_model_name(model) or _bare_model_name(model) in wanted for model in observed.models):
+        yield f"the model {arm.model!r} is declared and {observed.models[0]!r} was asked"
 
 
 def _bare_model_name(model: str) -> str:
@@ -233,32 +239,32 @@ def _bare_model_name(model: str) -> str:
     return model.rpartition("/")[2].lower().replace(".", "-")
 
 
-def _observed_setup(arm: Arm, watch: ExpectedSetup, sight: _Observations) -> ObservedSetup:
-    said = sight.said
+def _observed_setup(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> ObservedSetup:
+    said = observed.said
     listed = None if said is None else said.skills
-    known = {skill for skills in watch.skills.values() for skill in skills}
-    seen = sight.seen or frozenset()
+    known = {skill for skills in expected.skills.values() for skill in skills}
+    seen = observed.seen or frozenset()
     shown = sorted({skill.name for skill in known if {skill.shown_by, skill.used_by} & seen})
     read = sorted({skill.name for skill in known if skill.used_by in seen})
     told_used = None if said is None else said.skills_used
-    texts = [text.name for texts in watch.instructions.values() for text in texts if text.shown_by in seen]
+    texts = [text.name for texts in expected.instructions.values() for text in texts if text.shown_by in seen]
     memory = None if said is None else said.memory_files
-    unseen = sight.seen is None
+    unseen = observed.seen is None
     return ObservedSetup(
         skills=listed if listed is not None else (None if unseen else tuple(shown)),
         skills_used=(
             None if told_used is None and (unseen or not known) else tuple(dict.fromkeys((*(told_used or ()), *read)))
         ),
-        mcp_servers=_reported_servers(sight) or _offered_servers(arm, sight),
-        tools=said.tools if said is not None and said.tools is not None else sight.tools,
+        mcp_servers=_reported_servers(observed) or _offered_servers(arm, observed),
+        tools=said.tools if said is not None and said.tools is not None else observed.tools,
         memory_files=memory if memory is not None else (None if unseen else tuple(dict.fromkeys(texts))),
         seen_by=(*(() if said is None else said.seen_by), *(() if unseen else (REQUESTS_SOURCE,))),
     )
 
 
-def _offered_servers(arm: Arm, sight: _Observations) -> tuple[ObservedServer, ...] | None:
-    if sight.tools is None:
+def _offered_servers(arm: Arm, observed: _Observations) -> tuple[ObservedServer, ...] | None:
+    if observed.tools is None:
         return None
     return tuple(
-        ObservedServer(name=name, state="offered") for name in arm.mcp_servers if _offers_tools_of(sight, name)
+        ObservedServer(name=name, state="offered") for name in arm.mcp_servers if _offers_tools_of(observed, name)
     )

@@ -30,9 +30,9 @@ def plan_runs(
 
     Task by task, all blocks of a task come before the next task: a sequential verdict counts whole tasks.
     """
-    dice = random.Random(seed)
-    blocks = _blocks(dice, tasks, repeats, task_by_task=task_by_task)
-    order = [(block, task, repeat, arm) for block, (task, repeat) in enumerate(blocks) for arm in _shuffled(dice, arms)]
+    rng = random.Random(seed)
+    blocks = _blocks(rng, tasks, repeats, task_by_task=task_by_task)
+    order = [(block, task, repeat, arm) for block, (task, repeat) in enumerate(blocks) for arm in _shuffled(rng, arms)]
     return tuple(
         PlannedRun(
             trial=Trial(task_id=task, arm=arm, repeat=repeat, seed=trial_seed(seed, task, arm, repeat)),
@@ -49,12 +49,12 @@ def trial_seed(seed: int, task: str, arm: str, repeat: int) -> int:
     return int.from_bytes(sha256(text.encode()).digest()[:6])
 
 
-def _blocks(dice: random.Random, tasks: Sequence[str], repeats: int, *, task_by_task: bool) -> list[tuple[str, int]]:
+def _blocks(rng: random.Random, tasks: Sequence[str], repeats: int, *, task_by_task: bool) -> list[tuple[str, int]]:
     numbers = range(1, repeats + 1)
     if task_by_task:
-        return [(task, repeat) for task in _shuffled(dice, tasks) for repeat in numbers]
-    return _shuffled(dice, [(task, repeat) for task in tasks for repeat in numbers])
+        return [(task, repeat) for task in _shuffled(rng, tasks) for repeat in numbers]
+    return _shuffled(rng, [(task, repeat) for task in tasks for repeat in numbers])
 
 
-def _shuffled(dice: random.Random, items: Sequence[PlanItem]) -> list[PlanItem]:
-    return dice.sample(list(items), len(items))
+def _shuffled(rng: random.Random, items: Sequence[PlanItem]) -> list[PlanItem]:
+    return rng.sample(list(items), len(items))

@@ -65,7 +65,7 @@ class UserGitSettings:
         except UsageError as fault:
             raise UsageError(f"{self._folder} has no remote {remote!r}; name one by --remote.") from fault
 
-    def reaching(self) -> dict[str, str]:
+    def network_environment(self) -> dict[str, str]:
         """An environment that reaches remotes as the user's git does, and in which nothing asks at the terminal.
 
         Settings go there and not to a command line, which anybody on the machine could read.
@@ -82,11 +82,11 @@ class UserGitSettings:
         found: dict[str, str] = {}
         for role in ("author", "committer"):
             for part in ("name", "email"):
-                found[f"GIT_{role}_{part}".upper()] = self._said(role, part)
+                found[f"GIT_{role}_{part}".upper()] = self._identity_value(role, part)
             found[f"GIT_{role}_DATE".upper()] = now
         return found
 
-    def _said(self, role: str, part: str) -> str:
+    def _identity_value(self, role: str, part: str) -> str:
         settings = {key.lower(): value for key, value in self._settings}
         said = os.environ.get(f"GIT_{role}_{part}".upper()) or settings.get(f"{role}.{part}")
         value = said or settings.get(f"user.{part}")
@@ -152,7 +152,7 @@ class GitUpstream:
 
     def default_branch(self) -> str:
         """The branch that the remote itself is at."""
-        said = self._reach("ls-remote", "--symref", "--", self.address, "HEAD").decode(errors="replace")
+        said = self._run_remote("ls-remote", "--symref", "--", self.address, "HEAD").decode(errors="replace")
         for line in said.splitlines():
             target, _, name = line.partition("\t")
             if name == "HEAD" and target.startswith("ref: refs/heads/"):
@@ -162,12 +162,12 @@ class GitUpstream:
     def tip(self, branch: str) -> str | None:
         """The commit a branch is at, fetched with its parent; None where there is no such branch."""
         reference = self._reference(branch)
-        said = self._reach("ls-remote", "--exit-code", "--", self.address, reference, accept=_NO_SUCH_REF)
+        said = self._run_remote("ls-remote", "--exit-code", "--", self.address, reference, accept=_NO_SUCH_REF)
         if not said.strip():
             return None
         options = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", _DEPTH)
-        self._reach("fetch", *options, "--", self.address, f"+{reference}:{_FETCHED}")
-        return self._ask("rev-parse", "--verify", f"{_FETCHED}^{{commit}}").decode().strip()
+        self._run_remote("fetch", *options, "--", self.address, f"+{reference}:{_FETCHED}")
+        return self._run_local("rev-parse", "--verify", f"{_FETCHED}^{{commit}}").decode().strip()
 
     def files(self, commit: str, folder: str, wanted: Callable[[str], bool]) -> Iterator[RevisionFile]:
         """The wanted files below a folder of a fetched or a new commit."""
@@ -175,7 +175,7 @@ class GitUpstream:
 
     def changed(self, commit: str) -> list[str]:
         """Every path that a commit does not share with its parent."""
-        parents = self._ask("rev-list", "--parents", "--max-count=1", commit).decode().split()[1:]
+        parents = self._run_local("rev-list", "--parents", "--max-count=1", commit).decode().split()[1:]
         old = list_commit(self._private, parents[0]) if len(parents) == 1 else {}
         new = list_commit(self._private, commit)
         return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
@@ -185,11 +185,11 @@ class GitUpstream:
         entries = list_commit(self._private, onto)
         places = {change.path: _place(self._private, entries, folder, change) for change in changes}
         index = {"GIT_INDEX_FILE": str(self._private / "index")}
-        self._ask("read-tree", onto, environment=index)
+        self._run_local("read-tree", onto, environment=index)
         lines = [self._index_line(change, places[change.path]) for change in changes]
-        self._ask("update-index", "-z", "--index-info", stdin=b"".join(lines), environment=index)
-        tree = self._ask("write-tree", environment=index).decode().strip()
-        made = self._ask(
+        self._run_local("update-index", "-z", "--index-info", stdin=b"".join(lines), environment=index)
+        tree = self._run_local("write-tree", environment=index).decode().strip()
+        made = self._run_local(
             "commit-tree", tree, "-p", onto, "-F", "-", stdin=message.encode(), environment=dict(self._user.identity())
         )
         return made.decode().strip()
@@ -206,14 +206,14 @@ class GitUpstream:
 
     def _push(self, lease: str, refspec: str) -> None:
         options = ("--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed", lease)
-        self._reach("push", *options, "--", self._push_address, refspec)
+        self._run_remote("push", *options, "--", self._push_address, refspec)
 
     def _reference(self, branch: str) -> str:
         reference, wrong = f"refs/heads/{branch}", f"{branch!r} is no name of a branch."
         if branch.startswith("-"):
             raise UsageError(wrong)
         try:
-            self._ask("check-ref-format", reference)
+            self._run_local("check-ref-format", reference)
         except ForgeError as fault:
             raise UsageError(wrong) from fault
         return reference
@@ -221,20 +221,20 @@ class GitUpstream:
     def _index_line(self, change: FileChange, place: str) -> bytes:
         if change.content is None:
             return b"0 " + b"0" * GitRevisions(self._private).hash_length + b"\t" + os.fsencode(place) + b"\0"
-        name = self._ask("hash-object", "-w", "--stdin", "--no-filters", stdin=change.content).strip()
+        name = self._run_local("hash-object", "-w", "--stdin", "--no-filters", stdin=change.content).strip()
         mode = b"100755" if change.executable else b"100644"
         return mode + b" " + name + b"\t" + os.fsencode(place) + b"\0"
 
-    def _ask(self, *arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None) -> bytes:
+    def _run_local(self, *arguments: str, stdin: bytes = b"", environment: dict[str, str] | None = None) -> bytes:
         try:
             place = {"GIT_DIR": str(self._private), **(environment or {})}
             return git(*arguments, folder=self._private, stdin=stdin, environment=place)
         except GitError as fault:
             raise ForgeError(f"git {arguments[0]}: {fault}.") from fault
 
-    def _reach(self, *arguments: str, accept: int = 0) -> bytes:
+    def _run_remote(self, *arguments: str, accept: int = 0) -> bytes:
         """Over the network, as the user's git would; a relative address starts at the top of their repository."""
-        environment = {**self._user.reaching(), "GIT_DIR": str(self._private)}
+        environment = {**self._user.network_environment(), "GIT_DIR": str(self._private)}
         try:
             return git(*arguments, folder=self._top, environment=environment, accept=accept)
         except GitError as fault:

@@ -56,12 +56,12 @@ class GitRevisions:
     @property
     def top(self) -> Path:
         """The repository's working folder."""
-        return Path(self._ask("--show-toplevel", why="it lies in no working copy of a git repository"))
+        return Path(self._rev_parse("--show-toplevel", why="it lies in no working copy of a git repository"))
 
     @property
     def hash_length(self) -> int:
         """How many digits the names of its objects have."""
-        kind = self._ask("--show-object-format", why="it lies in no git repository")
+        kind = self._rev_parse("--show-object-format", why="it lies in no git repository")
         return 64 if kind == "sha256" else 40
 
     def commit(self, ref: str) -> str:
@@ -69,7 +69,7 @@ class GitRevisions:
         if ref.startswith("-") or not ref.isprintable() or not ref.strip():
             raise UsageError(f"{ref!r} is no name of a branch, a tag or a commit.")
         why = f"there is no commit {ref!r}. Fetch it first; a CI job that checks out one commit alone does not have it"
-        found = self._ask("--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", why=why)
+        found = self._rev_parse("--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", why=why)
         if not _FULL_HASH.fullmatch(found):
             raise UsageError(f"{self._folder}: {ref!r} does not mean one commit.")
         return found
@@ -93,7 +93,7 @@ class GitRevisions:
 
     def check_out(self, commit: str, target: Path) -> None:
         """Lay a whole commit into an empty folder, byte for byte; tasks that name this repository still find it."""
-        own = self._ask("--absolute-git-dir", why="it lies in no git repository")
+        own = self._rev_parse("--absolute-git-dir", why="it lies in no git repository")
         with self._borrowed(commit) as repository:
             environment = {
                 "GIT_DIR": str(repository),
@@ -107,7 +107,7 @@ class GitRevisions:
                 raise UsageError(f"commit {commit} of {self._folder} cannot be laid out: {fault}.") from fault
         (target / ".git").write_text(f"gitdir: {own}\n")
 
-    def _ask(self, *arguments: str, why: str) -> str:
+    def _rev_parse(self, *arguments: str, why: str) -> str:
         try:
             return git(*_ANY_OWNER, "rev-parse", *arguments, folder=self._folder).decode().strip()
         except (GitError, UnicodeDecodeError) as fault:
@@ -115,7 +115,9 @@ class GitRevisions:
 
     @contextmanager
     def _borrowed(self, commit: str) -> Iterator[Path]:
-        objects = Path(self._folder, self._ask("--git-path", "objects", why="it lies in no git repository")).resolve()
+        objects = Path(
+            self._folder, self._rev_parse("--git-path", "objects", why="it lies in no git repository")
+        ).resolve()
         with TemporaryDirectory(prefix="outweigh-git-") as name:
             folder = Path(name)
             for part in ("objects/info", "refs", "info"):

@@ -50,18 +50,18 @@ class Trash:
         self._folder = folder
         self._names = count(1)
         self._closing = Event()
-        self._emptier = Thread(target=self._keep_emptying, name="wastebin")
+        self._worker = Thread(target=self._keep_emptying, name="trash")
 
     def __enter__(self) -> Self:
         self._folder.mkdir()
-        self._emptier.start()
+        self._worker.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._closing.set()
-        self._emptier.join()
+        self._worker.join()
         with suppress(OSError):  # what could not be removed goes with the scratch folder, or is reported there
             self._folder.rmdir()
 

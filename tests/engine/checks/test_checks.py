@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.engine.fake_sandboxes import room_request
+from tests.engine.fake_sandboxes import plain_sandbox_request
 
 from outweigh.engine.checks.check_outcome import CHECK_OUTPUT_LIMIT
 from outweigh.engine.checks.content_checks import UnfinishedSearchError, bounded_search
@@ -64,7 +64,7 @@ class Scene:
             solution_folder=None,
             checksum="0",
         )
-        with LocalSandboxProvider().open(room_request(self.workspace, self.home)) as sandbox:
+        with LocalSandboxProvider().open(plain_sandbox_request(self.workspace, self.home)) as sandbox:
             return evaluate_checks(task, sandbox, self.untouched, overlay=overlay, answer=answer)
 
     def check(self, check: Check, *, overlay: tuple[OverlayFile, ...] = ()) -> CheckResult:

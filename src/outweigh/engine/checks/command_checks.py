@@ -96,9 +96,9 @@ class CheckContext:
         return self.sandbox.host_workspace
 
 
-def run_command_check(check: CommandCheck, bench: CheckContext) -> CheckOutcome:
+def run_command_check(check: CommandCheck, context: CheckContext) -> CheckOutcome:
     """Passed when the exit code is the expected one."""
-    done = _execute(bench, check.run, check.timeout_seconds)
+    done = _execute(context, check.run, check.timeout_seconds)
     early = _early_end(done, check.timeout_seconds)
     if early is not None:
         return early
@@ -107,34 +107,34 @@ def run_command_check(check: CommandCheck, bench: CheckContext) -> CheckOutcome:
     return CheckOutcome(passed=passed, detail=detail, exit_code=done.exit_code, output=_output(done))
 
 
-def run_test_suite_check(check: TestSuiteCheck, bench: CheckContext) -> CheckOutcome:
+def run_test_suite_check(check: TestSuiteCheck, context: CheckContext) -> CheckOutcome:
     """Passed when the runner says so and, where it must leave a report, the report says so too."""
     if check.report is not None:
         # Whatever is there now was not written by these tests.
-        untrusted_files.remove_path(bench.root, check.report)
-    done = _execute(bench, check.run, check.timeout_seconds)
+        untrusted_files.remove_path(context.root, check.report)
+    done = _execute(context, check.run, check.timeout_seconds)
     early = _early_end(done, check.timeout_seconds)
     if early is not None:
         return early
     if check.report is None:
         detail = None if done.exit_code == 0 else f"exit code {done.exit_code}"
         return CheckOutcome(passed=done.exit_code == 0, detail=detail, exit_code=done.exit_code, output=_output(done))
-    return _by_report(check.report, done, bench)
+    return _by_report(check.report, done, context)
 
 
-def run_reward_check(check: RewardCheck, bench: CheckContext) -> CheckOutcome:
+def run_reward_check(check: RewardCheck, context: CheckContext) -> CheckOutcome:
     """Passed when the verifier wrote a reward of at least the minimum, into a folder nobody knew before."""
     folder = f".outweigh-verifier-{secrets.token_hex(8)}"
-    untrusted_files.replace_folder(bench.root, folder, None)
+    untrusted_files.replace_folder(context.root, folder, None)
     try:
-        path = f"{bench.sandbox.workspace}/{folder}/reward.txt"
-        done = _execute(bench, check.run, check.timeout_seconds, {REWARD_VARIABLE: path})
+        path = f"{context.sandbox.workspace}/{folder}/reward.txt"
+        done = _execute(context, check.run, check.timeout_seconds, {REWARD_VARIABLE: path})
         early = _early_end(done, check.timeout_seconds)
         if early is not None:
             return early
-        reward = read_reward(bench.root, folder)
+        reward = read_reward(context.root, folder)
     finally:
-        untrusted_files.remove_path(bench.root, folder)
+        untrusted_files.remove_path(context.root, folder)
     if reward.value is None:
         detail = f"{reward.fault}; the verifier ended with exit code {done.exit_code}"
         return CheckOutcome(passed=None, detail=detail, exit_code=done.exit_code, output=_output(done))
@@ -147,16 +147,16 @@ def run_reward_check(check: RewardCheck, bench: CheckContext) -> CheckOutcome:
 
 
 def _execute(
-    bench: CheckContext, command: Command, timeout_seconds: float, variables: Mapping[str, str] | None = None
+    context: CheckContext, command: Command, timeout_seconds: float, variables: Mapping[str, str] | None = None
 ) -> CompletedCommand:
     """Run over a clean copy of the tests: neither the agent nor an earlier check has had a hand in it."""
-    environment = {**bench.environment, **(variables or {})}
-    if bench.tests is None:
-        untrusted_files.remove_path(bench.root, TESTS_FOLDER)
+    environment = {**context.environment, **(variables or {})}
+    if context.tests is None:
+        untrusted_files.remove_path(context.root, TESTS_FOLDER)
     else:
-        untrusted_files.replace_folder(bench.root, TESTS_FOLDER, bench.tests)
-        environment[TESTS_VARIABLE] = f"{bench.sandbox.workspace}/{TESTS_FOLDER}"
-    return bench.sandbox.exec(_words(command), environment=environment, timeout_seconds=timeout_seconds)
+        untrusted_files.replace_folder(context.root, TESTS_FOLDER, context.tests)
+        environment[TESTS_VARIABLE] = f"{context.sandbox.workspace}/{TESTS_FOLDER}"
+    return context.sandbox.exec(_words(command), environment=environment, timeout_seconds=timeout_seconds)
 
 
 def _words(command: Command) -> list[str]:
@@ -174,8 +174,8 @@ def _early_end(done: CompletedCommand, timeout_seconds: float) -> CheckOutcome |
     return None
 
 
-def _by_report(path: str, done: CompletedCommand, bench: CheckContext) -> CheckOutcome:
-    content = untrusted_files.read_file(bench.root, path, REPORT_LIMIT + 1)
+def _by_report(path: str, done: CompletedCommand, context: CheckContext) -> CheckOutcome:
+    content = untrusted_files.read_file(context.root, path, REPORT_LIMIT + 1)
     output = _output(done)
     if content is None:
         # A runner that was ended from within (`os._exit(0)`) leaves exit code 0 and no report.

@@ -65,14 +65,18 @@ def evaluate_checks(
     Files that must not change are looked at first, before any command leaves traces; the rest follow as declared.
     `answer` is what the agent said last, None where nobody knows.
     """
-    bench = CheckContext(sandbox=sandbox, tests=_tests_path(task), environment=environment)
+    context = CheckContext(sandbox=sandbox, tests=_tests_path(task), environment=environment)
     look = partial(
-        _evaluate_check, bench=bench, untouched=untouched, overlay={file.path: file for file in overlay}, answer=answer
+        _evaluate_check,
+        context=context,
+        untouched=untouched,
+        overlay={file.path: file for file in overlay},
+        answer=answer,
     )
     try:
         early = {check.name: look(check) for check in task.checks if isinstance(check, UnchangedCheck)}
         outcomes = [(check, early.get(check.name) or look(check)) for check in task.checks]
-        _remove_tests(bench)
+        _remove_tests(context)
     except OSError as fault:
         raise SandboxError(f"the checks of {task.id!r} could not be run: {fault}") from fault
     return CheckEvaluation(
@@ -86,43 +90,43 @@ def evaluate_checks(
 
 
 def _evaluate_check(
-    check: Check, *, bench: CheckContext, untouched: Path, overlay: Mapping[str, OverlayFile], answer: str | None
+    check: Check, *, context: CheckContext, untouched: Path, overlay: Mapping[str, OverlayFile], answer: str | None
 ) -> CheckOutcome:
     try:
         if isinstance(check, UnchangedCheck):
-            return check_unchanged(check, bench.root, untouched, overlay)
+            return check_unchanged(check, context.root, untouched, overlay)
         if isinstance(check, AnswerContainsCheck):
             return check_answer_contains(check, answer)
-        return _run_check(check, bench)
+        return _run_check(check, context)
     except untrusted_files.UnsafePathError as refusal:
         return CheckOutcome(passed=False, detail=str(refusal))
 
 
-def _run_check(check: Check, bench: CheckContext) -> CheckOutcome:
+def _run_check(check: Check, context: CheckContext) -> CheckOutcome:
     match check:
         case CommandCheck():
-            return run_command_check(check, bench)
+            return run_command_check(check, context)
         case TestSuiteCheck():
-            return run_test_suite_check(check, bench)
+            return run_test_suite_check(check, context)
         case RewardCheck():
-            return run_reward_check(check, bench)
+            return run_reward_check(check, context)
         case FileExistsCheck():
-            return check_file_exists(check, bench.root)
+            return check_file_exists(check, context.root)
         case FileContainsCheck():
-            return check_file_contains(check, bench.root)
+            return check_file_contains(check, context.root)
         case JsonValueCheck():
-            return check_json_value(check, bench.root)
+            return check_json_value(check, context.root)
         case UnchangedCheck() | AnswerContainsCheck():
-            raise AssertionError("needs no bench")
+            raise AssertionError("needs no context")
 
 
 def _tests_path(task: Task) -> Path | None:
     return None if task.tests_folder is None else Path(task.tests_folder)
 
 
-def _remove_tests(bench: CheckContext) -> None:
+def _remove_tests(context: CheckContext) -> None:
     """Leave the workspace as the agent left it; what cannot be removed goes with the workspace."""
     try:
-        untrusted_files.remove_path(bench.root, TESTS_FOLDER)
+        untrusted_files.remove_path(context.root, TESTS_FOLDER)
     except untrusted_files.UnsafePathError:
         return
