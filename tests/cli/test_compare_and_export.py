@@ -46,6 +46,15 @@ def test_every_delta_has_its_figures(comparison: dict[str, Any]) -> None:
         assert delta.keys() >= {"n", "mean", "median", "task_mean", "interval"}
 
 
+def test_the_exported_table_has_every_metric_that_compare_has_of_a_single_run(
+    outweigh: Any, comparison: dict[str, Any], tmp_path: Path
+) -> None:
+    outweigh("export", EXAMPLE, "-o", str(tmp_path / "runs.csv"))
+
+    columns = set((tmp_path / "runs.csv").read_text().splitlines()[0].split(","))
+    assert comparison["arms"]["T1-skill"]["metrics"].keys() - columns == {"composite", "composite_even"}
+
+
 def test_the_cells_of_the_paired_table_are_there(comparison: dict[str, Any]) -> None:
     table = comparison["tests"]["mcnemar"]
 

@@ -14,7 +14,7 @@ from outweigh.compare.evidence import Evidence
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import encode
 from outweigh.model.run_record import RunRecord
-from outweigh.report.render_csv import RUN_COLUMNS, run_rows
+from outweigh.report.render_csv import run_columns, run_rows
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.records import RECORDS_SUFFIX, STANDARD_INPUT
 
@@ -60,8 +60,9 @@ def _parquet(options: argparse.Namespace) -> Iterator[bytes]:
 
 def _csv(options: argparse.Namespace) -> Iterator[bytes]:
     """One row per run."""
-    rows = run_rows(score for scores in _evidence(options).arms.values() for score in scores)
-    for row in (RUN_COLUMNS, *rows):
+    evidence = _evidence(options)
+    rows = run_rows((score for scores in evidence.arms.values() for score in scores), evidence.metrics)
+    for row in (run_columns(evidence.metrics), *rows):
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(row)
         yield line.getvalue().encode()

@@ -9,7 +9,6 @@ import numpy as np
 from outweigh.compare.arm_table import ArmTable
 from outweigh.model.run_record import Status
 from outweigh.score.composite import SEED_GRADES, GradeScale, grade
-from outweigh.score.metrics import METRICS
 from outweigh.score.objective import Change, change_fail_percentage, pr_revert_rate
 from outweigh.score.resource_usage import ComponentShare, cost_of_pass
 from outweigh.stats.estimate import Quantity, known, unknown
@@ -49,7 +48,7 @@ def summarise(
     table: ArmTable, changes: Collection[Change], components: Sequence[ComponentShare], scale: GradeScale = SEED_GRADES
 ) -> ArmSummary:
     """Aggregate one arm."""
-    metrics = {metric.name: describe(table.columns[metric.name]) for metric in METRICS}
+    metrics = {metric.name: describe(table.columns[metric.name]) for metric in table.metrics}
     passed, cost = metrics["passed"], metrics["cost_usd"]
     known_cost = float(np.nansum(table.columns["cost_usd"]))
     successes = int(np.nansum(table.columns["passed"]))

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from outweigh.score.composite import (
     cost_adjustment,
 )
 from outweigh.score.judge_scores import JudgeCount
-from outweigh.score.metrics import COMPOSITE_METRICS, METRICS
+from outweigh.score.metrics import METRICS, Metric
 from outweigh.score.run_score import Score
 
 Column = NDArray[np.float64]
@@ -43,6 +44,7 @@ class ArmTable:
     tasks: tuple[str, ...]
     task_of: Index
     columns: Mapping[str, Column]
+    metrics: tuple[Metric, ...] = METRICS
     superseded: Sequence[Score] = ()
 
     @property
@@ -75,15 +77,18 @@ class ArmTable:
 
 
 def tabulate_arm(
-    name: str, scores: Sequence[Score], *, composite: CompositeOf, composite_even: CompositeOf
+    name: str,
+    scores: Sequence[Score],
+    *,
+    composite: CompositeOf,
+    composite_even: CompositeOf,
+    metrics: tuple[Metric, ...] = METRICS,
 ) -> ArmTable:
     """Lay an arm out as columns, dropping nothing: what is not counted goes to `excluded`."""
     runs = [score for score in scores if score.counted]
     tasks = {task: place for place, task in enumerate(dict.fromkeys(run.task_id for run in runs))}
     columns = {
-        metric.name: _column(getattr(run, metric.name) for run in runs)
-        for metric in METRICS
-        if metric.name not in COMPOSITE_METRICS
+        metric.name: _column(map(attrgetter(metric.name), runs)) for metric in metrics if metric.formula is not None
     }
     return ArmTable(
         name=name,
@@ -96,11 +101,13 @@ def tabulate_arm(
             "composite": _column(map(composite, runs)),
             "composite_even": _column(map(composite_even, runs)),
         },
+        metrics=metrics,
     )
 
 
 def _column(values: Iterable[float | None]) -> Column:
-    return np.fromiter((np.nan if value is None else value for value in values), np.float64)
+    # numpy reads None as NaN.
+    return np.array(list(values), dtype=np.float64)
 
 
 CostReference = Mapping[str, float | None]
@@ -110,8 +117,15 @@ JudgesOf = Callable[[Score], frozenset[JudgeCount]]
 class CompositeScorer:
     """Knows the reference arm and the judges that all arms share, and so can give every run its composite."""
 
-    def __init__(self, reference_arm: str, arms: Mapping[str, Sequence[Score]], profile: Profile) -> None:
+    def __init__(
+        self,
+        reference_arm: str,
+        arms: Mapping[str, Sequence[Score]],
+        profile: Profile,
+        metrics: tuple[Metric, ...] = METRICS,
+    ) -> None:
         self._reference_arm = reference_arm
+        self._metrics = metrics
         self._profile = profile
         self._references = _references(arms[reference_arm])
         self._judged, self._dropped = _judged_tasks(arms.values(), lambda score: score.deciding_seats)
@@ -124,8 +138,8 @@ class CompositeScorer:
 
         `deciding_judge_score` is a column, and no metric: it is `judge_score` without judges who may not decide.
         """
-        table = tabulate_arm(name, scores, composite=self._composite, composite_even=self._even)
-        decisive = np.array([_or_nan(run.deciding_judge_score) for run in table.runs], dtype=np.float64)
+        table = tabulate_arm(name, scores, composite=self._composite, composite_even=self._even, metrics=self._metrics)
+        decisive = _column(run.deciding_judge_score for run in table.runs)
         scores_of_judges = {
             "judge_score": _where_judged(table, table.columns["judge_score"], self._shown),
             "deciding_judge_score": _where_judged(table, decisive, self._judged),
@@ -142,8 +156,8 @@ class CompositeScorer:
         notes = []
         if left_out := list(dict.fromkeys((*self._hidden, *self._dropped))):
             notes.append(
-                f"judge scores are left out of {quote_names(left_out)} on both sides: not every run has the same judges, "
-                "models, prompts, rubrics and passes. Judge the missing runs to bring them back."
+                f"judge scores are left out of {quote_names(left_out)} on both sides: not every run has the same "
+                "judges, models, prompts, rubrics and passes. Judge the missing runs to bring them back."
             )
         for signal, runs in sorted(self._left_out.items()):
             notes.append(f"{signal} is left out of the cost adjustment of {runs} runs: not reported on both sides.")
@@ -172,10 +186,6 @@ class CompositeScorer:
 def _where_judged(table: ArmTable, column: Column, tasks: Set[str]) -> Column:
     judged = np.array([task in tasks for task in table.tasks], dtype=bool)[table.task_of]
     return np.where(judged, column, np.nan)
-
-
-def _or_nan(value: float | None) -> float:
-    return np.nan if value is None else value
 
 
 def _references(scores: Iterable[Score]) -> dict[str, CostReference]:

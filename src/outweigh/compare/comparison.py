@@ -65,7 +65,7 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
     arms = {name: evidence.arm(name) for name in (baseline, candidate)}
     if baseline == candidate:
         raise UsageError(f"baseline and candidate are both {baseline!r}; name two different arms.")
-    composer = CompositeScorer(baseline, arms, profile)
+    composer = CompositeScorer(baseline, arms, profile, evidence.metrics)
     before, after = (
         replace(composer.tabulate(name, scores), superseded=evidence.superseded.get(name, ()))
         for name, scores in arms.items()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from outweigh.compare.arm_table import ArmTable, Column, Index
-from outweigh.score.metrics import METRICS, Metric
+from outweigh.score.metrics import Metric
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Quantity, known, unknown
 from outweigh.stats.sample import mean, median
@@ -188,7 +188,7 @@ class Delta:
 
 def compute_deltas(baseline: ArmTable, candidate: ArmTable, pairing: Pairing) -> Mapping[str, Delta]:
     """Every metric's delta, by its name in the JSON contract."""
-    return {metric.delta: _delta(metric, baseline, candidate, pairing) for metric in METRICS}
+    return {metric.delta: _delta(metric, baseline, candidate, pairing) for metric in baseline.metrics}
 
 
 def align_tasks(baseline: ArmTable, candidate: ArmTable) -> Index:

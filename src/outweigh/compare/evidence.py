@@ -14,9 +14,10 @@ from outweigh.model.pricing import ModelPrices, PriceTables
 from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord
 from outweigh.model.usage import Component, ComponentTokens
 from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
+from outweigh.score.metrics import METRICS, Metric
 from outweigh.score.objective import Change
 from outweigh.score.resource_usage import ComponentShare, component_breakdown
-from outweigh.score.run_score import Score, score_run
+from outweigh.score.run_score import RunScorer, Score
 
 SHOWN_LINES = 10
 ARBITRARY_REPEATS = (
@@ -42,6 +43,7 @@ class Evidence:
     warnings: tuple[str, ...]
     sightings: Mapping[str, SetupSummary] = field(default_factory=dict)
     superseded: Mapping[str, Sequence[Score]] = field(default_factory=dict)
+    metrics: tuple[Metric, ...] = METRICS
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
@@ -67,13 +69,17 @@ def gather(
     changes: Iterable[Change] = (),
     skipped: Sequence[InvalidLine] = (),
     jury: JudgeRules = NO_JUDGE_RULES,
+    metrics: tuple[Metric, ...] = METRICS,
 ) -> Evidence:
-    """Score every run as it is read, keep the last attempt of each trial, and join the judgments."""
-    trials = _Trials()
+    """Score every run as it is read, keep the last attempt of each trial, and join the judgments.
+
+    `metrics` is the table to score by; everything made of the evidence shows the metrics of this table.
+    """
+    trials = _Trials(RunScorer(prices, metrics))
     judgments: dict[str, list[LocatedJudgment]] = defaultdict(list)
     for located in records:
         if isinstance(located.record, RunRecord):
-            trials.add(located, located.record, prices)
+            trials.add(located, located.record)
         elif isinstance(located.record, Judgment):
             judgments[located.record.run_id].append(LocatedJudgment(located.record, located.source, located.line))
     if not trials.scores:
@@ -97,13 +103,15 @@ def gather(
         ),
         sightings=trials.sightings(),
         superseded=trials.superseded,
+        metrics=metrics,
     )
 
 
 class _Trials:
     """The runs read so far, one per (task, arm, repeat)."""
 
-    def __init__(self) -> None:
+    def __init__(self, scorer: RunScorer) -> None:
+        self._scorer = scorer
         self.scores: dict[tuple[str, str, int], Score] = {}
         self.digests: dict[str, list[bytes]] = defaultdict(list)
         self.digest_of: dict[tuple[str, str, int], bytes] = {}
@@ -113,8 +121,8 @@ class _Trials:
         self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
         self._models: dict[str, set[str | None]] = defaultdict(set)
 
-    def add(self, located: LocatedRecord, run: RunRecord, prices: PriceTables) -> None:
-        score = score_run(located, run, prices)
+    def add(self, located: LocatedRecord, run: RunRecord) -> None:
+        score = self._scorer.score(located, run)
         arm, key = score.arm, (score.task_id, score.arm, score.repeat)
         digest = record_digest(run)
         self.digests[arm].append(digest)

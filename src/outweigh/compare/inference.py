@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import align_tasks, task_deltas, task_families, task_moments
-from outweigh.score.metrics import METRICS
 from outweigh.stats.bootstrap import bootstrap_means, expanded_percentile_interval
 from outweigh.stats.estimate import (
     Alternative,
@@ -134,7 +133,7 @@ def infer_deltas(
     labels = _labels(baseline, candidate)
     by_task = {
         metric.name: candidate.mean_per_task(metric.name)[rows[:, 1]] - baseline.mean_per_task(metric.name)[rows[:, 0]]
-        for metric in METRICS
+        for metric in baseline.metrics
     }
     draws = _bootstrap(by_task, labels, seed) if method is IntervalMethod.BOOTSTRAP and len(rows) > 1 else None
     return {
@@ -144,7 +143,7 @@ def infer_deltas(
             median_of_tasks=median_interval(_known(by_task[metric.name]), level=LEVEL, unit=Unit.TASK),
             dominance=dominance(_known(by_task[metric.name]), level=LEVEL, unit=Unit.TASK),
         )
-        for metric in METRICS
+        for metric in baseline.metrics
     }
 
 

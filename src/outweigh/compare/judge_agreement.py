@@ -73,8 +73,8 @@ def _rubrics(facts: Sequence[JudgeCallFact], tasks: Mapping[str, str]) -> Iterat
     changed = dict.fromkeys(task for (task, _), rubrics in seen.items() if len(rubrics) > 1)
     if changed:
         yield (
-            f"runs of task {quote_names(list(changed))} were judged by different rubrics, which makes different judges; "
-            "usable answers by older ones still count."
+            f"runs of task {quote_names(list(changed))} were judged by different rubrics, which makes different "
+            "judges; usable answers by older ones still count."
         )
 
 

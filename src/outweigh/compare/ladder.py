@@ -78,7 +78,7 @@ def compare_tiers(
     """
     names = _checked(order) if order else sorted(evidence.arms, key=lambda name: (name != first, _natural(name)))
     arms = {name: evidence.arm(name) for name in names}
-    composer = CompositeScorer(names[0], arms, EVEN)
+    composer = CompositeScorer(names[0], arms, EVEN, evidence.metrics)
     tables = [composer.tabulate(name, scores) for name, scores in arms.items()]
     summaries = [_summary(evidence, table, scale) for table in tables]
     guessed = (

@@ -11,7 +11,7 @@ from outweigh.compare.inference import Inference, Population
 from outweigh.compare.judge_agreement import PanelAgreement, summarise_judges
 from outweigh.report.comparison_tables import arms_table, judge_blocks
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
-from outweigh.report.formatting import METRIC_FORMATS, SAME, UNKNOWN, describe_direction
+from outweigh.report.formatting import SAME, UNIT_FORMATS, UNKNOWN, describe_direction
 from outweigh.report.json_output import Payload, finite_or_none, never_passes, observed_setup_payload
 from outweigh.report.judge_agreement import panel_payload
 from outweigh.stats.estimate import Estimate, Interval, Quantity
@@ -221,15 +221,15 @@ def _delta_table(comparison: Comparison, inference: Inference) -> Table:
 
 
 def _delta_row(delta: Delta, inference: Inference) -> tuple[str, ...]:
-    words, inferred = METRIC_FORMATS[delta.metric.name], inference.deltas[delta.metric.delta]
+    show, inferred = UNIT_FORMATS[delta.metric.unit].difference, inference.deltas[delta.metric.delta]
     chosen = inferred.over_tasks if inference.population is Population.TASKS else inferred.on_suite
     return (
-        words.title,
+        delta.metric.title,
         str(delta.n),
-        words.difference(delta.mean),
-        words.difference(delta.median),
-        words.difference(delta.task_mean),
-        _format_interval(chosen.interval, words.difference),
+        show(delta.mean),
+        show(delta.median),
+        show(delta.task_mean),
+        _format_interval(chosen.interval, show),
         _format_error(inferred.over_tasks.standard_error),
         _format_error(inferred.on_suite.standard_error),
         _delta_direction(delta, chosen.interval),
@@ -279,19 +279,16 @@ def _unpaired_bullets(comparison: Comparison) -> BulletList:
 
 def _unrecorded_metrics(comparison: Comparison) -> tuple[str, ...]:
     """Metrics that nobody reported, in one line instead of one each."""
-    silent = [
-        METRIC_FORMATS[name].title
-        for name, description in comparison.baseline.metrics.items()
-        if description.count == 0 and comparison.candidate.metrics[name].count == 0
-    ]
-    one_sided = [
-        METRIC_FORMATS[name].title
-        for name, description in comparison.baseline.metrics.items()
-        if (description.count == 0) != (comparison.candidate.metrics[name].count == 0)
-    ]
+    before, after = comparison.baseline.metrics, comparison.candidate.metrics
+    missing = {
+        metric.title: (before[metric.name].count == 0, after[metric.name].count == 0)
+        for metric in comparison.baseline_table.metrics
+    }
+    nowhere = [title for title, sides in missing.items() if all(sides)]
+    one_sided = [title for title, sides in missing.items() if any(sides) and not all(sides)]
     lines = []
-    if silent:
-        lines.append(f"not recorded in either arm: {', '.join(silent)}.")
+    if nowhere:
+        lines.append(f"not recorded in either arm: {', '.join(nowhere)}.")
     if one_sided:
         lines.append(f"recorded in one arm only, so not compared: {', '.join(one_sided)}.")
     return tuple(lines)

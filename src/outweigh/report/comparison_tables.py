@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from math import isclose
+from typing import Literal, NamedTuple
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
@@ -9,34 +10,54 @@ from outweigh.compare.judge_agreement import JudgeSummary, PanelAgreement
 from outweigh.report.document import Block, BulletList, Table, Tone
 from outweigh.report.formatting import (
     ROUNDING_ERROR,
+    UNIT_FORMATS,
     UNKNOWN,
+    NumberFormat,
     describe_direction,
     format_count,
     format_dollars,
     format_percent,
     format_score,
-    format_seconds,
 )
 from outweigh.score.judge_scores import NOTABLE_GAP
+from outweigh.score.metrics import METRICS_BY_NAME
 from outweigh.stats.estimate import Estimate
 from outweigh.verdict.decision import Gate, GateEvidence
 
-ArmRow = tuple[str, Callable[[ArmSummary], float | None], Callable[[float | None], str], int]
 
-_ARM_ROWS: tuple[ArmRow, ...] = (
-    ("pass rate", lambda arm: arm.pass_rate.value, format_percent, +1),
-    ("objective, mean", lambda arm: arm.metrics["objective"].mean, format_score, +1),
-    ("judge score, mean", lambda arm: arm.metrics["judge_score"].mean, format_score, +1),
-    ("composite, median", lambda arm: arm.metrics["composite"].median, format_score, +1),
-    ("duration, median", lambda arm: arm.metrics["duration_seconds"].median, format_seconds, -1),
-    ("non-cache tokens, median", lambda arm: arm.metrics["non_cache_tokens"].median, format_count, -1),
-    ("total tokens, median", lambda arm: arm.metrics["total_tokens"].median, format_count, -1),
-    ("cost, median", lambda arm: arm.metrics["cost_usd"].median, format_dollars, -1),
-    ("cost, total", lambda arm: arm.total_cost_usd.value, format_dollars, 0),
-    ("cost of a pass", lambda arm: arm.cost_of_pass_usd.value, format_dollars, -1),
-    ("passes per dollar", lambda arm: arm.solved_per_dollar.value, format_score, +1),
-    ("changes that failed", lambda arm: arm.change_fail_percentage.value, format_percent, -1),
-    ("changes reverted", lambda arm: arm.pr_revert_rate.value, format_percent, -1),
+class ArmRow(NamedTuple):
+    """One row of the table of arms."""
+
+    title: str
+    value: Callable[[ArmSummary], float | None]
+    show: NumberFormat
+    better: int
+
+
+def _metric_row(name: str, statistic: Literal["mean", "median"]) -> ArmRow:
+    metric = METRICS_BY_NAME[name]
+    return ArmRow(
+        f"{metric.title}, {statistic}",
+        lambda arm: getattr(arm.metrics[name], statistic),
+        UNIT_FORMATS[metric.unit].value,
+        metric.better,
+    )
+
+
+_ARM_ROWS = (
+    ArmRow("pass rate", lambda arm: arm.pass_rate.value, format_percent, +1),
+    _metric_row("objective", "mean"),
+    _metric_row("judge_score", "mean"),
+    _metric_row("composite", "median"),
+    _metric_row("duration_seconds", "median"),
+    _metric_row("non_cache_tokens", "median"),
+    _metric_row("total_tokens", "median"),
+    _metric_row("cost_usd", "median"),
+    ArmRow("cost, total", lambda arm: arm.total_cost_usd.value, format_dollars, 0),
+    ArmRow("cost of a pass", lambda arm: arm.cost_of_pass_usd.value, format_dollars, -1),
+    ArmRow("passes per dollar", lambda arm: arm.solved_per_dollar.value, format_score, +1),
+    ArmRow("changes that failed", lambda arm: arm.change_fail_percentage.value, format_percent, -1),
+    ArmRow("changes reverted", lambda arm: arm.pr_revert_rate.value, format_percent, -1),
 )
 
 

@@ -3,7 +3,11 @@
 import unicodedata
 from collections.abc import Callable
 from math import isinf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    # Commands that only print a name start without the formulas that the table of metrics holds.
+    from outweigh.score.metrics import MetricUnit
 
 UNKNOWN = "unknown"
 SAME = "~"
@@ -82,40 +86,17 @@ def _with_sign(plain: NumberFormat) -> NumberFormat:
     return show
 
 
-class MetricFormat(NamedTuple):
-    """A metric's title and how its differences are written."""
+class UnitFormat(NamedTuple):
+    """How numbers of one unit are written, and how their differences are."""
 
-    title: str
+    value: NumberFormat
     difference: NumberFormat
 
 
-def _signed_format(title: str, plain: NumberFormat) -> MetricFormat:
-    return MetricFormat(title, _with_sign(plain))
-
-
-METRIC_FORMATS = {
-    "passed": MetricFormat("pass rate", format_points),
-    "objective": _signed_format("objective", format_score),
-    "checks_passed": _signed_format("checks passed", format_count),
-    "judge_score": _signed_format("judge score", format_score),
-    "composite": _signed_format("composite", format_score),
-    "composite_even": _signed_format("composite (even)", format_score),
-    "cost_usd": _signed_format("cost", format_dollars),
-    "cache_normalised_cost_usd": _signed_format("cost without cache", format_dollars),
-    "duration_seconds": _signed_format("duration", format_seconds),
-    "total_tokens": _signed_format("total tokens", format_count),
-    "non_cache_tokens": _signed_format("non-cache tokens", format_count),
-    "cache_read_tokens": _signed_format("cache-read tokens", format_count),
-    "cache_write_tokens": _signed_format("cache-write tokens", format_count),
-    "cache_read_share": MetricFormat("cache-read share", format_points),
-    "steps": _signed_format("steps", format_count),
-    "tool_calls": _signed_format("tool calls", format_count),
-    "check_commands": _signed_format("check commands", format_count),
-    "r_prog": _signed_format("progress (r_prog)", format_score),
-    "strategic_drift": _signed_format("strategic drift", format_score),
-    "edit_fail_rate": MetricFormat("edit fail rate", format_points),
-    "skill_used": _signed_format("skill used", format_score),
-    "schema_overhead": _signed_format("schema overhead", format_count),
-    "skill_efficiency": _signed_format("skill efficiency", format_score),
-    "token_efficiency_ratio": _signed_format("token efficiency ratio", format_score),
+UNIT_FORMATS: dict["MetricUnit", UnitFormat] = {
+    "share": UnitFormat(format_percent, format_points),
+    "score": UnitFormat(format_score, _with_sign(format_score)),
+    "dollars": UnitFormat(format_dollars, _with_sign(format_dollars)),
+    "seconds": UnitFormat(format_seconds, _with_sign(format_seconds)),
+    "count": UnitFormat(format_count, _with_sign(format_count)),
 }

@@ -20,8 +20,9 @@ def advise(plan: SamplePlan) -> str:
     step, share = plan.step, plan.step.share_between_tasks
     repeats = format_detectable(step.twice_the_repeats, plan)
     doubling = (
-        f"from {pluralize(step.start.tasks, 'task')} × {pluralize(step.start.repeats, 'repeat')}, doubling the tasks takes "
-        f"the smallest visible effect from {format_detectable(step.start, plan)} to {format_detectable(step.twice_the_tasks, plan)}"
+        f"from {pluralize(step.start.tasks, 'task')} × {pluralize(step.start.repeats, 'repeat')}, "
+        f"doubling the tasks takes the smallest visible effect from {format_detectable(step.start, plan)} "
+        f"to {format_detectable(step.twice_the_tasks, plan)}"
     )
     if share is None:
         return (
@@ -31,8 +32,9 @@ def advise(plan: SamplePlan) -> str:
     split = f"{format_percent(share)} of the variance at {pluralize(step.start.repeats, 'repeat')} lies between tasks"
     if step.buy_repeats and plan.prices is not None:
         return (
-            f"Buy repeats before tasks: a new task costs {format_dollars(plan.prices.task_usd)} before it is run, and only "
-            f"{split}, where repeats do not reach; {doubling}, doubling the repeats to {repeats} without new tasks."
+            f"Buy repeats before tasks: a new task costs {format_dollars(plan.prices.task_usd)} before it is run, and "
+            f"only {split}, where repeats do not reach; {doubling}, "
+            f"doubling the repeats to {repeats} without new tasks."
         )
     why = (
         f"Buy tasks, though repeats are nearly as good: only {split}"

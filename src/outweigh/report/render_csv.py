@@ -5,10 +5,11 @@ An unknown is an empty cell, and no text is taken for a formula.
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from outweigh.report.document import Report
+from outweigh.score.metrics import Metric
 from outweigh.score.run_score import Score
 
 # A cell that begins like this is taken for a formula by spreadsheets, whoever wrote it.
@@ -75,42 +76,29 @@ def _verdict_cell(value: Any) -> Any:
     return escape_formula(value) if isinstance(value, str) else value
 
 
-RUN_COLUMNS = (
-    "run_id",
-    "task_id",
-    "arm",
-    "repeat",
-    "attempt",
-    "status",
-    "passed",
-    "objective",
-    "judge_score",
-    "cost_usd",
-    "cost_provenance",
-    "cache_normalised_cost_usd",
-    "duration_seconds",
-    "total_tokens",
-    "non_cache_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-    "cache_read_share",
-    "steps",
-    "tool_calls",
-    "check_commands",
-    "r_prog",
-    "strategic_drift",
-    "edit_fail_rate",
-    "skill_used",
-    "schema_overhead",
-    "skill_efficiency",
-    "token_efficiency_ratio",
-)
+def run_columns(metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """What identifies a run, then every metric of the table that a single run has."""
+    names = [metric.name for metric in metrics if metric.formula is not None]
+    # Where a cost comes from is told beside it.
+    after_cost = names.index("cost_usd") + 1
+    return (
+        "run_id",
+        "task_id",
+        "arm",
+        "repeat",
+        "attempt",
+        "status",
+        *names[:after_cost],
+        "cost_provenance",
+        *names[after_cost:],
+    )
 
 
-def run_rows(scores: Iterable[Score]) -> Iterator[tuple[object, ...]]:
-    """The values under COLUMNS; an unknown is an empty cell, never 0, and no name is a formula."""
+def run_rows(scores: Iterable[Score], metrics: Sequence[Metric]) -> Iterator[tuple[object, ...]]:
+    """The values under `run_columns`; an unknown is an empty cell, never 0, and no name is a formula."""
+    columns = run_columns(metrics)
     for score in scores:
-        yield tuple(_run_cell(getattr(score, column)) for column in RUN_COLUMNS)
+        yield tuple(_run_cell(getattr(score, column)) for column in columns)
 
 
 def _run_cell(value: object) -> object:

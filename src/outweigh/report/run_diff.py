@@ -1,14 +1,15 @@
 """Two runs compared: aligned steps, patches file by file, checks, and their numbers with the differences."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from outweigh.model.run_record import RunRecord
-from outweigh.report.formatting import METRIC_FORMATS, SAME, UNKNOWN, format_count, format_dollars, format_seconds
+from outweigh.report.formatting import SAME, UNIT_FORMATS, UNKNOWN
 from outweigh.report.run_alignment import AlignedStep, StepLikeness, align_steps, first_divergence
 from outweigh.report.run_steps import ShownStep
+from outweigh.score.metrics import METRICS_BY_NAME, Metric
 from outweigh.score.objective import passed
 from outweigh.score.resource_usage import non_cache_tokens, total_tokens
 
@@ -158,35 +159,40 @@ def diff_runs(a: ComparedRun, b: ComparedRun) -> RunDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedNumber:
-    """One number of both runs; `key` is its name for programs."""
+    """One metric of both runs."""
 
-    key: str
-    title: str
+    metric: Metric
     a: float | None
     b: float | None
-    show: Callable[[float | None], str]
+
+    def show(self, value: float | None) -> str:
+        """A value as people read it."""
+        return UNIT_FORMATS[self.metric.unit].value(value)
 
     @property
     def difference(self) -> str:
         """B against A, in words; unknown where one of them is."""
         if self.a is None or self.b is None:
             return UNKNOWN
-        return SAME if self.a == self.b else METRIC_FORMATS[self.key].difference(self.b - self.a)
+        return SAME if self.a == self.b else UNIT_FORMATS[self.metric.unit].difference(self.b - self.a)
 
 
 def compared_numbers(diff: RunDiff) -> tuple[ComparedNumber, ...]:
-    """Cost, time, tokens and steps."""
-    a, b = diff.a.record, diff.b.record
-    return (
-        _compared_number("cost_usd", a.cost.usd, b.cost.usd, format_dollars),
-        _compared_number("duration_seconds", a.duration_seconds, b.duration_seconds, format_seconds),
-        _compared_number("total_tokens", total_tokens(a.usage).value, total_tokens(b.usage).value, format_count),
-        _compared_number(
-            "non_cache_tokens", non_cache_tokens(a.usage).value, non_cache_tokens(b.usage).value, format_count
-        ),
-        _compared_number("steps", a.step_count, b.step_count, format_count),
-        _compared_number("tool_calls", a.tool_call_count, b.tool_call_count, format_count),
+    """Cost, time, tokens and steps, as they were recorded."""
+    return tuple(
+        ComparedNumber(metric=METRICS_BY_NAME[name], a=recorded(diff.a.record), b=recorded(diff.b.record))
+        for name, recorded in _RECORDED.items()
     )
+
+
+_RECORDED: Mapping[str, Callable[[RunRecord], float | None]] = {
+    "cost_usd": lambda run: run.cost.usd,
+    "duration_seconds": lambda run: run.duration_seconds,
+    "total_tokens": lambda run: total_tokens(run.usage).value,
+    "non_cache_tokens": lambda run: non_cache_tokens(run.usage).value,
+    "steps": lambda run: run.step_count,
+    "tool_calls": lambda run: run.tool_call_count,
+}
 
 
 def describe_run_outcome(run: RunRecord) -> str:
@@ -205,7 +211,3 @@ def check_outcomes(diff: RunDiff) -> tuple[tuple[str, str, str], ...]:
 def _checks_by_name(run: RunRecord) -> dict[str, str]:
     words = {True: "passed", False: "failed", None: UNKNOWN}
     return {check.name: words[check.passed] for check in run.checks or ()}
-
-
-def _compared_number(key: str, a: float | None, b: float | None, show: Callable[[float | None], str]) -> ComparedNumber:
-    return ComparedNumber(key=key, title=METRIC_FORMATS[key].title, a=a, b=b, show=show)

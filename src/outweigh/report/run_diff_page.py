@@ -28,7 +28,7 @@ def diff_payload(diff: RunDiff) -> Payload:
         "schema": "outweigh.diff/1",
         "a": _run_payload(diff.a),
         "b": _run_payload(diff.b),
-        "facts": {fact.key: {"a": fact.a, "b": fact.b} for fact in compared_numbers(diff)},
+        "facts": {number.metric.name: {"a": number.a, "b": number.b} for number in compared_numbers(diff)},
         "checks": [{"name": name, "a": a, "b": b} for name, a, b in check_outcomes(diff)],
         "first_divergence": diff.divergence,
         "alike": None if rows is None else diff.count(StepLikeness.SAME),
@@ -137,7 +137,10 @@ def _number_table(diff: RunDiff) -> Table:
             ("task", a.trial.task_id, b.trial.task_id, ""),
             ("status", a.status.value, b.status.value, ""),
             ("outcome", describe_run_outcome(a), describe_run_outcome(b), ""),
-            *((fact.title, fact.show(fact.a), fact.show(fact.b), fact.difference) for fact in compared_numbers(diff)),
+            *(
+                (fact.metric.title, fact.show(fact.a), fact.show(fact.b), fact.difference)
+                for fact in compared_numbers(diff)
+            ),
         ),
     )
 

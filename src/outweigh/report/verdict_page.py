@@ -1,4 +1,4 @@
-"""The page and the JSON of `outweigh verdict`: the decision, its reasons, how firm it is, and what blocks a promotion."""
+"""The page and the JSON of `outweigh verdict`: decision, reasons, how firm it is, and what blocks a promotion."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,42 +1,262 @@
-"""The metrics of a run: what each is called, which direction is better, and the name of its delta."""
+"""The table of metrics. A metric is added here and nowhere else: one entry in METRICS.
 
+Scoring, comparison, report, CSV and JSON all read this table. What an entry cannot say belongs to one page only, such
+as the few metrics that the table of arms shows.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from outweigh.model.pricing import PriceTables
+from outweigh.model.run_record import RunRecord
+from outweigh.score.judge_scores import NOT_JUDGED
+from outweigh.score.objective import Objective, edit_fail_rate, passed, r_prog, skill_used, strategic_drift
+from outweigh.score.resource_usage import (
+    cache_normalised_cost,
+    cache_read_share,
+    non_cache_tokens,
+    schema_overhead,
+    skill_efficiency,
+    token_efficiency_ratio,
+    total_tokens,
+)
+from outweigh.stats.estimate import Quantity, known, unknown
+
+MetricUnit = Literal["share", "score", "dollars", "seconds", "count"]
+"""What the numbers are, and so how they are written. A share is written in percent, a score as a plain number."""
+
+
+class FormulaInput(NamedTuple):
+    """What a formula may read of one run. `cost` and `checks` are computed once, because several metrics need them."""
+
+    record: RunRecord
+    prices: PriceTables
+    cost: Quantity
+    checks: Objective
+
+
+Formula = Callable[[FormulaInput], Quantity]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """`name` is a field of Score or a composite; `better` is +1, −1, or 0 where neither way is."""
+    """One row of the table.
+
+    `name` is the attribute of Score, the key in JSON and the column in CSV; `delta` is the key of its difference.
+    `better` is +1 where more is better, −1 where less is, 0 where neither is. `formula` is None for a composite, which
+    needs the arm that the run is compared with. A `charted` metric is in the figure of all changes,
+    provided that one way is better.
+    """
 
     name: str
+    formula: Formula | None
+    unit: MetricUnit
+    better: Literal[+1, -1, 0]
+    title: str
     delta: str
-    better: int
+    charted: bool = True
+
+
+def reported(value: float | None) -> Quantity:
+    """A number that the record holds, or that nobody reported it."""
+    return unknown("not reported") if value is None else known(value)
 
 
 METRICS = (
-    Metric(name="passed", delta="pass_delta", better=+1),
-    Metric(name="objective", delta="objective_delta", better=+1),
-    Metric(name="checks_passed", delta="checks_passed_delta", better=+1),
-    Metric(name="judge_score", delta="judge_score_delta", better=+1),
-    Metric(name="composite", delta="composite_delta", better=+1),
-    Metric(name="composite_even", delta="composite_even_delta", better=+1),
-    Metric(name="cost_usd", delta="cost_delta_usd", better=-1),
-    Metric(name="cache_normalised_cost_usd", delta="cache_normalised_cost_delta_usd", better=-1),
-    Metric(name="duration_seconds", delta="duration_delta_seconds", better=-1),
-    Metric(name="total_tokens", delta="token_delta", better=-1),
-    Metric(name="non_cache_tokens", delta="non_cache_token_delta", better=-1),
-    Metric(name="cache_read_tokens", delta="cache_read_token_delta", better=0),
-    Metric(name="cache_write_tokens", delta="cache_write_token_delta", better=0),
-    Metric(name="cache_read_share", delta="cache_read_share_delta", better=0),
-    Metric(name="steps", delta="step_delta", better=-1),
-    Metric(name="tool_calls", delta="tool_call_delta", better=-1),
-    Metric(name="check_commands", delta="check_command_delta", better=0),
-    Metric(name="r_prog", delta="r_prog_delta", better=+1),
-    Metric(name="strategic_drift", delta="strategic_drift_delta", better=-1),
-    Metric(name="edit_fail_rate", delta="edit_fail_rate_delta", better=-1),
-    Metric(name="skill_used", delta="skill_used_delta", better=0),
-    Metric(name="schema_overhead", delta="schema_overhead_delta", better=-1),
-    Metric(name="skill_efficiency", delta="skill_efficiency_delta", better=+1),
-    Metric(name="token_efficiency_ratio", delta="token_efficiency_ratio_delta", better=-1),
+    Metric(
+        name="passed",
+        formula=lambda run: passed(run.record),
+        unit="share",
+        better=+1,
+        title="pass rate",
+        delta="pass_delta",
+    ),
+    Metric(
+        name="objective",
+        formula=lambda run: run.checks.share,
+        unit="score",
+        better=+1,
+        title="objective",
+        delta="objective_delta",
+    ),
+    Metric(
+        name="checks_passed",
+        formula=lambda run: run.checks.passed,
+        unit="count",
+        better=+1,
+        title="checks passed",
+        delta="checks_passed_delta",
+        charted=False,
+    ),
+    Metric(
+        name="judge_score",
+        # Judgments are stored apart from the run; `with_judgments` puts their score in.
+        formula=lambda _: NOT_JUDGED.score,
+        unit="score",
+        better=+1,
+        title="judge score",
+        delta="judge_score_delta",
+    ),
+    Metric(name="composite", formula=None, unit="score", better=+1, title="composite", delta="composite_delta"),
+    Metric(
+        name="composite_even",
+        formula=None,
+        unit="score",
+        better=+1,
+        title="composite (even)",
+        delta="composite_even_delta",
+        charted=False,
+    ),
+    Metric(
+        name="cost_usd",
+        formula=lambda run: run.cost,
+        unit="dollars",
+        better=-1,
+        title="cost",
+        delta="cost_delta_usd",
+    ),
+    Metric(
+        name="cache_normalised_cost_usd",
+        formula=lambda run: cache_normalised_cost(run.record, run.prices),
+        unit="dollars",
+        better=-1,
+        title="cost without cache",
+        delta="cache_normalised_cost_delta_usd",
+    ),
+    Metric(
+        name="duration_seconds",
+        formula=lambda run: reported(run.record.duration_seconds),
+        unit="seconds",
+        better=-1,
+        title="duration",
+        delta="duration_delta_seconds",
+    ),
+    Metric(
+        name="total_tokens",
+        formula=lambda run: total_tokens(run.record.usage),
+        unit="count",
+        better=-1,
+        title="total tokens",
+        delta="token_delta",
+    ),
+    Metric(
+        name="non_cache_tokens",
+        formula=lambda run: non_cache_tokens(run.record.usage),
+        unit="count",
+        better=-1,
+        title="non-cache tokens",
+        delta="non_cache_token_delta",
+    ),
+    Metric(
+        name="cache_read_tokens",
+        formula=lambda run: reported(run.record.usage.cache_read_tokens),
+        unit="count",
+        better=0,
+        title="cache-read tokens",
+        delta="cache_read_token_delta",
+    ),
+    Metric(
+        name="cache_write_tokens",
+        formula=lambda run: reported(run.record.usage.cache_write_tokens),
+        unit="count",
+        better=0,
+        title="cache-write tokens",
+        delta="cache_write_token_delta",
+    ),
+    Metric(
+        name="cache_read_share",
+        formula=lambda run: cache_read_share(run.record.usage),
+        unit="share",
+        better=0,
+        title="cache-read share",
+        delta="cache_read_share_delta",
+    ),
+    Metric(
+        name="steps",
+        formula=lambda run: reported(run.record.step_count),
+        unit="count",
+        better=-1,
+        title="steps",
+        delta="step_delta",
+    ),
+    Metric(
+        name="tool_calls",
+        formula=lambda run: reported(run.record.tool_call_count),
+        unit="count",
+        better=-1,
+        title="tool calls",
+        delta="tool_call_delta",
+    ),
+    Metric(
+        name="check_commands",
+        formula=lambda run: reported(run.record.check_command_count),
+        unit="count",
+        better=0,
+        title="check commands",
+        delta="check_command_delta",
+    ),
+    Metric(
+        name="r_prog",
+        formula=lambda run: r_prog(run.record.milestones),
+        unit="score",
+        better=+1,
+        title="progress (r_prog)",
+        delta="r_prog_delta",
+        charted=False,
+    ),
+    Metric(
+        name="strategic_drift",
+        formula=lambda run: strategic_drift(run.record.actions),
+        unit="score",
+        better=-1,
+        title="strategic drift",
+        delta="strategic_drift_delta",
+        charted=False,
+    ),
+    Metric(
+        name="edit_fail_rate",
+        formula=lambda run: edit_fail_rate(run.record.steps),
+        unit="share",
+        better=-1,
+        title="edit fail rate",
+        delta="edit_fail_rate_delta",
+        charted=False,
+    ),
+    Metric(
+        name="skill_used",
+        formula=lambda run: skill_used(run.record.loaded),
+        unit="score",
+        better=0,
+        title="skill used",
+        delta="skill_used_delta",
+    ),
+    Metric(
+        name="schema_overhead",
+        formula=lambda run: schema_overhead(run.record.components),
+        unit="count",
+        better=-1,
+        title="schema overhead",
+        delta="schema_overhead_delta",
+        charted=False,
+    ),
+    Metric(
+        name="skill_efficiency",
+        formula=lambda run: skill_efficiency(run.record.components),
+        unit="score",
+        better=+1,
+        title="skill efficiency",
+        delta="skill_efficiency_delta",
+        charted=False,
+    ),
+    Metric(
+        name="token_efficiency_ratio",
+        formula=lambda run: token_efficiency_ratio(run.record.components),
+        unit="score",
+        better=-1,
+        title="token efficiency ratio",
+        delta="token_efficiency_ratio_delta",
+        charted=False,
+    ),
 )
-COMPOSITE_METRICS = ("composite", "composite_even")
-"""Metrics that are not a field of Score, because they depend on what the run is compared with."""
+METRICS_BY_NAME = {metric.name: metric for metric in METRICS}

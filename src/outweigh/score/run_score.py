@@ -1,9 +1,10 @@
 """All the numbers of one run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from sys import intern
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -14,22 +15,17 @@ from outweigh.model.run_record import EXCLUDED_STATUSES, AgentKind, RunRecord, S
 from outweigh.model.usage import CostProvenance
 from outweigh.score.composite import COST_SIGNALS, Dimension
 from outweigh.score.judge_scores import NO_JUDGE_RULES, NOT_JUDGED, JudgeCount, JudgeRules, panel_score
-from outweigh.score.objective import edit_fail_rate, objective, passed, r_prog, skill_used, strategic_drift
-from outweigh.score.resource_usage import (
-    cache_normalised_cost,
-    cache_read_share,
-    non_cache_tokens,
-    run_cost,
-    schema_overhead,
-    skill_efficiency,
-    token_efficiency_ratio,
-    total_tokens,
-)
-from outweigh.stats.estimate import Quantity, known, unknown
+from outweigh.score.metrics import METRICS, FormulaInput, Metric
+from outweigh.score.objective import objective
+from outweigh.score.resource_usage import run_cost
+from outweigh.stats.estimate import known, unknown
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One run as numbers; `reasons` says why a metric is None. A Struct, because a million of them are held."""
+    """One run as numbers: what identifies it, and a field for every metric of the table that it was scored by.
+
+    `reasons` says why a metric is None. A Struct, because a million of them are held.
+    """
 
     run_id: str
     task_id: str
@@ -51,29 +47,16 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     deciding_judge_score: float | None
     cost_provenance: CostProvenance
     paid_usd: float | None
-    passed: float | None
-    objective: float | None
-    checks_passed: float | None
-    judge_score: float | None
-    cost_usd: float | None
-    cache_normalised_cost_usd: float | None
-    duration_seconds: float | None
-    total_tokens: float | None
-    non_cache_tokens: float | None
-    cache_read_tokens: float | None
-    cache_write_tokens: float | None
-    cache_read_share: float | None
-    steps: float | None
-    tool_calls: float | None
-    check_commands: float | None
-    r_prog: float | None
-    strategic_drift: float | None
-    edit_fail_rate: float | None
-    skill_used: float | None
-    schema_overhead: float | None
-    skill_efficiency: float | None
-    token_efficiency_ratio: float | None
     reasons: Mapping[str, str]
+
+    if TYPE_CHECKING:
+        # The metrics that code reads by name; the table of metrics adds them and all others as fields.
+        passed: float | None
+        objective: float | None
+        judge_score: float | None
+        cost_usd: float | None
+        duration_seconds: float | None
+        non_cache_tokens: float | None
 
     @property
     def counted(self) -> bool:
@@ -98,59 +81,53 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return {name: getattr(self, name) for name in COST_SIGNALS}
 
 
-def score_run(located: LocatedRecord, run: RunRecord, prices: PriceTables) -> Score:
-    """Compute every metric that needs nothing but the run itself."""
-    cost, cost_reason = run_cost(run, prices)
-    checks = objective(run)
-    measures = {
-        "passed": passed(run),
-        "objective": checks.share,
-        "checks_passed": checks.passed,
-        "judge_score": NOT_JUDGED.score,
-        "cost_usd": unknown(cost_reason) if cost.usd is None else known(cost.usd),
-        "cache_normalised_cost_usd": cache_normalised_cost(run, prices),
-        "duration_seconds": _reported(run.duration_seconds),
-        "total_tokens": total_tokens(run.usage),
-        "non_cache_tokens": non_cache_tokens(run.usage),
-        "cache_read_tokens": _reported(run.usage.cache_read_tokens),
-        "cache_write_tokens": _reported(run.usage.cache_write_tokens),
-        "cache_read_share": cache_read_share(run.usage),
-        "steps": _reported(run.step_count),
-        "tool_calls": _reported(run.tool_call_count),
-        "check_commands": _reported(run.check_command_count),
-        "r_prog": r_prog(run.milestones),
-        "strategic_drift": strategic_drift(run.actions),
-        "edit_fail_rate": edit_fail_rate(run.steps),
-        "skill_used": skill_used(run.loaded),
-        "schema_overhead": schema_overhead(run.components),
-        "skill_efficiency": skill_efficiency(run.components),
-        "token_efficiency_ratio": token_efficiency_ratio(run.components),
-    }
-    return Score(
-        run_id=run.run_id,
-        # One string object per task and arm, not per run.
-        task_id=intern(run.trial.task_id),
-        arm=intern(run.trial.arm),
-        repeat=run.trial.repeat,
-        attempt=run.attempt,
-        status=run.status,
-        source=located.source,
-        line=located.line,
-        agent_kind=run.agent.kind,
-        arm_fingerprint=run.arm_fingerprint,
-        task_checksum=run.task_checksum,
-        family=run.family,
-        position=run.position,
-        started_at=run.started_at,
-        vacuous=checks.vacuous,
-        seats=NOT_JUDGED.seats,
-        deciding_seats=NOT_JUDGED.seats,
-        deciding_judge_score=None,
-        cost_provenance=cost.provenance,
-        paid_usd=cost.usd if was_paid_here(run) else 0.0,
-        reasons=_shared_reasons(tuple((name, m.reason) for name, m in measures.items() if m.reason is not None)),
-        **{name: measure.value for name, measure in measures.items()},
-    )
+class RunScorer:
+    """Computes every metric of a table that needs nothing but the run itself."""
+
+    def __init__(self, prices: PriceTables, metrics: tuple[Metric, ...] = METRICS) -> None:
+        self._prices = prices
+        self._formulas = [(metric.name, metric.formula) for metric in metrics if metric.formula is not None]
+        self._make = _score_class(tuple(name for name, _ in self._formulas))
+
+    def score(self, located: LocatedRecord, run: RunRecord) -> Score:
+        """One run as numbers, before it is judged."""
+        cost, cost_reason = run_cost(run, self._prices)
+        checks = objective(run)
+        given = FormulaInput(run, self._prices, unknown(cost_reason) if cost.usd is None else known(cost.usd), checks)
+        measured = {name: formula(given) for name, formula in self._formulas}
+        return self._make(
+            run_id=run.run_id,
+            # One string object per task and arm, not per run.
+            task_id=intern(run.trial.task_id),
+            arm=intern(run.trial.arm),
+            repeat=run.trial.repeat,
+            attempt=run.attempt,
+            status=run.status,
+            source=located.source,
+            line=located.line,
+            agent_kind=run.agent.kind,
+            arm_fingerprint=run.arm_fingerprint,
+            task_checksum=run.task_checksum,
+            family=run.family,
+            position=run.position,
+            started_at=run.started_at,
+            vacuous=checks.vacuous,
+            seats=NOT_JUDGED.seats,
+            deciding_seats=NOT_JUDGED.seats,
+            deciding_judge_score=None,
+            cost_provenance=cost.provenance,
+            paid_usd=cost.usd if was_paid_here(run) else 0.0,
+            reasons=_shared_reasons(tuple((name, m.reason) for name, m in measured.items() if m.reason is not None)),
+            **{name: measure.value for name, measure in measured.items()},
+        )
+
+
+@cache
+def _score_class(names: tuple[str, ...]) -> Callable[..., Score]:
+    """Score with a field for each of these metrics: as small and as fast as if they were written out."""
+    fields = [(name, float | None) for name in names]
+    made = msgspec.defstruct("Score", fields, bases=(Score,), module=__name__, frozen=True, kw_only=True, gc=False)
+    return cast(Callable[..., Score], made)
 
 
 def with_judgments(score: Score, judgments: Iterable[Judgment], jury: JudgeRules = NO_JUDGE_RULES) -> Score:
@@ -169,10 +146,6 @@ def with_judgments(score: Score, judgments: Iterable[Judgment], jury: JudgeRules
         deciding_seats=deciding.seats,
         reasons=reasons,
     )
-
-
-def _reported(value: float | None) -> Quantity:
-    return unknown("not reported") if value is None else known(value)
 
 
 @cache

@@ -12,6 +12,7 @@ from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, RunRecord, Status, Trial
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Usage, reported_cost
 from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
+from outweigh.score.metrics import METRICS, Metric
 
 
 def a_check(name: str = "tests", *, passed: bool | None = True, required: bool = True, **fields: Any) -> CheckResult:
@@ -117,10 +118,12 @@ def an_arm(arm: str, outcomes: Sequence[Sequence[bool]], **fields: Any) -> list[
     ]
 
 
-def evidence_of(*records: Record | Iterable[Record], jury: JudgeRules = NO_JUDGE_RULES) -> Evidence:
+def evidence_of(
+    *records: Record | Iterable[Record], jury: JudgeRules = NO_JUDGE_RULES, metrics: tuple[Metric, ...] = METRICS
+) -> Evidence:
     """Gather records, or lists of them, as if they had been read from a file."""
     flat: list[Record] = []
     for item in records:
         flat.extend([item] if isinstance(item, RunRecord | Judgment | Preference) else item)
     located = (LocatedRecord(record, "records", number) for number, record in enumerate(flat, start=1))
-    return gather(located, prices=PriceTables(), jury=jury)
+    return gather(located, prices=PriceTables(), jury=jury, metrics=metrics)

@@ -95,8 +95,8 @@ def _files(standing: PromotionState) -> Iterator[str]:
         yield "the candidate changes no file, so there is nothing that a pull request could carry."
     if standing.moved_candidate:
         yield (
-            f"the candidate is no longer what was tested: {quote_names(standing.moved_candidate, SHOWN)}. Test it again, "
-            "or go back to the tested commit."
+            f"the candidate is no longer what was tested: {quote_names(standing.moved_candidate, SHOWN)}. "
+            "Test it again, or go back to the tested commit."
         )
     if standing.moved_base:
         yield (

@@ -128,8 +128,8 @@ def self_check(
     pairs = tuple(_natural_pairs(evidence, arms, rules))
     if not shares and not pairs:
         raise EvidenceError(
-            f"no task of {quote_names(arms)} has two counted runs, so there is nothing to split. Run every task at least "
-            "twice (ten times, to split into halves of five)."
+            f"no task of {quote_names(arms)} has two counted runs, so there is nothing to split. Run every task "
+            "at least twice (ten times, to split into halves of five)."
         )
     tallies = _tally(
         [answers for name in shares for answers in _ask_about_splits(repeats[name], shares[name], rng, rules)]

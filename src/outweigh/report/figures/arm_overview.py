@@ -13,15 +13,14 @@ from outweigh.model.usage import Component
 from outweigh.report.document import Block, Figure
 from outweigh.report.figures.text_charts import TEXT_WIDTH, sparkline, text_bar
 from outweigh.report.formatting import (
-    METRIC_FORMATS,
+    UNIT_FORMATS,
     UNKNOWN,
     format_count,
     format_dollars,
     format_percent,
     format_score,
-    format_seconds,
 )
-from outweigh.report.svg.axis import dollar_tick, percent_tick, plain_tick, second_tick
+from outweigh.report.svg.axis import UNIT_TICKS, dollar_tick, percent_tick
 from outweigh.report.svg.bars import (
     BarSegment,
     Distribution,
@@ -36,6 +35,7 @@ from outweigh.report.svg.bars import (
 from outweigh.report.svg.cost_quality import FrontierPoint, draw_frontier
 from outweigh.report.svg.elements import shorten_name
 from outweigh.report.svg.heat_map import HeatCell, HeatRow, draw_heat_map
+from outweigh.score.metrics import METRICS_BY_NAME, Metric
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.means import mean_interval
 
@@ -73,7 +73,8 @@ def frontier_figures(arms: Sequence[ArmTable]) -> list[Block]:
             cost_interval=_cost_or_rate_span(known[name][1]),
             quality_interval=_cost_or_rate_span(known[name][0]),
             on_frontier=name in best,
-            words=f"{name}: {format_percent(rate)} passed at {format_dollars(cost)} a run{', on the frontier' * (name in best)}",
+            words=f"{name}: {format_percent(rate)} passed at {format_dollars(cost)} a run"
+            + (", on the frontier" if name in best else ""),
         )
         for name, (rate, cost) in points.items()
     ]
@@ -156,11 +157,7 @@ def _format_cell(cell: HeatCell | None) -> str:
     return "-" if cell is None else f"{cell.passes}/{cell.runs}{'~' if cell.flaky else ' '}"
 
 
-DISTRIBUTION_FORMATS = {
-    "duration_seconds": (format_seconds, second_tick),
-    "non_cache_tokens": (format_count, plain_tick),
-    "cost_usd": (format_dollars, dollar_tick),
-}
+DISTRIBUTION_METRICS = tuple(METRICS_BY_NAME[name] for name in ("duration_seconds", "non_cache_tokens", "cost_usd"))
 DISTRIBUTION_CAPTION = (
     "Bars are runs, the box is their middle half, the upright line the median. A long tail shows here first."
 )
@@ -170,16 +167,16 @@ def distribution_figures(comparison: Comparison) -> list[Block]:
     """A strip per arm for everything that both arms know of any run."""
     known = [
         metric
-        for metric in DISTRIBUTION_FORMATS
-        if comparison.baseline.metrics[metric].count and comparison.candidate.metrics[metric].count
+        for metric in DISTRIBUTION_METRICS
+        if comparison.baseline.metrics[metric.name].count and comparison.candidate.metrics[metric.name].count
     ]
     # How to read them is said once.
     return [_distribution_figure(comparison, metric, first=metric == known[0]) for metric in known]
 
 
-def _distribution_figure(comparison: Comparison, metric: str, *, first: bool) -> Figure:
-    strips = [_distribution(arm, metric) for arm in (comparison.baseline_table, comparison.candidate_table)]
-    title, show = f"{METRIC_FORMATS[metric].title.capitalize()} of every run", DISTRIBUTION_FORMATS[metric][0]
+def _distribution_figure(comparison: Comparison, metric: Metric, *, first: bool) -> Figure:
+    strips = [_distribution(arm, metric.name) for arm in (comparison.baseline_table, comparison.candidate_table)]
+    title, show = f"{metric.title.capitalize()} of every run", UNIT_FORMATS[metric.unit].value
     scale, names = distribution_axis(strips), [shorten_name(strip.name) for strip in strips]
     widest = max(map(len, names))
     sketch = [
@@ -189,7 +186,7 @@ def _distribution_figure(comparison: Comparison, metric: str, *, first: bool) ->
     ends = f"{show(scale.low)} to {show(scale.high)}{', logarithmic' if scale.log else ''}"
     return Figure(
         title=title,
-        svg=draw_distributions(title, strips, show, DISTRIBUTION_FORMATS[metric][1]),
+        svg=draw_distributions(title, strips, show, UNIT_TICKS[metric.unit]),
         caption=DISTRIBUTION_CAPTION if first else "",
         words=(),
         sketch=(*sketch, f"{'':<{widest}}  {ends}"),
@@ -247,7 +244,8 @@ def _components_text(arms: Sequence[ArmSummary]) -> list[str]:
     for arm in arms:
         lines.append(arm.name)
         lines.extend(
-            f"  {_component_name(part.component):<17}{text_bar(part.token_share.value or 0.0)}  {format_percent(part.token_share.value)}"
+            f"  {_component_name(part.component):<17}{text_bar(part.token_share.value or 0.0)}  "
+            + format_percent(part.token_share.value)
             for part in arm.components
         )
     return lines
@@ -280,7 +278,10 @@ def tier_figures(ladder: Ladder) -> list[Block]:
 def _tier_bar(tier: Tier) -> TierBar:
     summary, composite = tier.summary, tier.summary.metrics["composite"]
     uplift = UNKNOWN if tier.uplift.value is None else f"{100 * tier.uplift.value:+.1f} %"
-    figures = f"{format_score(composite.median)}, {summary.grade or 'no grade'}{'' if tier.rank == 0 else f', uplift {uplift}'}"
-    words = f"{summary.name}: {figures}; mean {format_score(composite.mean)}; pass rate {format_percent(summary.pass_rate.value)}"
+    figures = f"{format_score(composite.median)}, {summary.grade or 'no grade'}"
+    if tier.rank > 0:
+        figures += f", uplift {uplift}"
+    means = f"mean {format_score(composite.mean)}; pass rate {format_percent(summary.pass_rate.value)}"
+    words = f"{summary.name}: {figures}; {means}"
     name = f"{tier.rank}. {summary.name}"
     return TierBar(name=name, score=composite.median, mean=composite.mean, figures=figures, words=words)

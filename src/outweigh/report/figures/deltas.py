@@ -12,33 +12,15 @@ from outweigh.compare.deltas import Delta, align_tasks
 from outweigh.compare.inference import Inference, Population
 from outweigh.report.document import Block, Figure
 from outweigh.report.figures.text_charts import text_intervals
-from outweigh.report.formatting import METRIC_FORMATS, ROUNDING_ERROR, format_dollars, format_percent, format_seconds
-from outweigh.report.svg.axis import (
-    AxisScale,
-    dollar_tick,
-    linear_axis,
-    log_axis,
-    needs_log_axis,
-    percent_tick,
-    second_tick,
-)
+from outweigh.report.formatting import ROUNDING_ERROR, UNIT_FORMATS
+from outweigh.report.svg.axis import UNIT_TICKS, AxisScale, linear_axis, log_axis, needs_log_axis
 from outweigh.report.svg.intervals import ChangeMarker, IntervalRow, draw_intervals
 from outweigh.report.svg.lines import Slope, draw_slopes, sample_evenly
-from outweigh.score.metrics import METRICS
+from outweigh.score.metrics import METRICS_BY_NAME, Metric
 from outweigh.stats.estimate import Interval, Unit
 from outweigh.stats.means import excludes
 from outweigh.stats.proportions import proportion_difference_interval
 
-RATES = ("passed", "objective", "judge_score", "composite")
-AMOUNTS = (
-    "cost_usd",
-    "cache_normalised_cost_usd",
-    "duration_seconds",
-    "non_cache_tokens",
-    "total_tokens",
-    "steps",
-    "tool_calls",
-)
 METRICS_CAPTION = (
     "Mean of task deltas with its 95 % interval: rates in points, amounts in percent of the baseline's mean. Filled "
     "circle: better; diamond: worse; empty circle: the interval does not tell the arms apart. No policy decides by "
@@ -58,18 +40,18 @@ def metric_figures(comparison: Comparison, inference: Inference) -> list[Block]:
 
 def _metric_rows(comparison: Comparison, inference: Inference) -> Iterator[IntervalRow]:
     for delta in comparison.deltas.values():
-        name = delta.metric.name
-        if name in (*RATES, *AMOUNTS) and delta.task_mean is not None:
-            inferred = inference.deltas[delta.metric.delta]
+        metric = delta.metric
+        if metric.charted and metric.better != 0 and delta.task_mean is not None:
+            inferred = inference.deltas[metric.delta]
             chosen = inferred.over_tasks if inference.population is Population.TASKS else inferred.on_suite
-            unit = 1.0 if name in RATES else _baseline_mean(comparison, name)
+            unit = 1.0 if _is_rate(metric) else _baseline_mean(comparison, metric.name)
             if unit > 0:
                 yield _metric_row(delta, delta.task_mean, chosen.interval, unit)
 
 
 def _metric_row(delta: Delta, change: float, interval: Interval | None, unit: float) -> IntervalRow:
-    better, name = delta.metric.better, METRIC_FORMATS[delta.metric.name].title
-    measure = "points" if delta.metric.name in RATES else "%"
+    better, name = delta.metric.better, delta.metric.title
+    measure = "points" if _is_rate(delta.metric) else "%"
     figures, span = f"{_format_signed(change / unit)} {measure}", None
     if interval is not None and isfinite(interval.low) and isfinite(interval.high):
         low, high = sorted((better * interval.low / unit, better * interval.high / unit))
@@ -88,6 +70,11 @@ def _metric_row(delta: Delta, change: float, interval: Interval | None, unit: fl
         words=f"{name} {state}: {figures}",
         band_words="",
     )
+
+
+def _is_rate(metric: Metric) -> bool:
+    """Whether it lies between 0 and 1, so that its change is told in points; amounts change by a percentage."""
+    return metric.unit in ("share", "score")
 
 
 def _metric_marker(benefit: float, interval: Interval | None) -> ChangeMarker:
@@ -121,12 +108,7 @@ SLOPE_CAPTION = (
     "Each line is a task, or several that share it (thicker). Solid: better; dashed: worse; dotted: the same. The mean "
     "over the repeats of a task is shown."
 )
-BETTER_DIRECTIONS = {metric.name: metric.better for metric in METRICS}
-SLOPE_FORMATS = {
-    "passed": (format_percent, percent_tick),
-    "cost_usd": (format_dollars, dollar_tick),
-    "duration_seconds": (format_seconds, second_tick),
-}
+SLOPE_METRICS = tuple(METRICS_BY_NAME[name] for name in ("passed", "cost_usd", "duration_seconds"))
 
 
 def task_change_figures(comparison: Comparison) -> list[Block]:
@@ -175,7 +157,7 @@ def _task_passes(arm: ArmTable) -> list[tuple[int, int]]:
 def task_slope_figures(comparison: Comparison) -> list[Block]:
     """The way of every task, for passes and what it takes to get them."""
     pictures: list[Block] = []
-    for metric in SLOPE_FORMATS:
+    for metric in SLOPE_METRICS:
         slopes = _task_slopes(comparison, metric)
         if slopes:
             # What the lines mean is said once.
@@ -183,9 +165,9 @@ def task_slope_figures(comparison: Comparison) -> list[Block]:
     return pictures
 
 
-def _slope_figure(comparison: Comparison, metric: str, slopes: Sequence[Slope], caption: str) -> Figure:
+def _slope_figure(comparison: Comparison, metric: Metric, slopes: Sequence[Slope], caption: str) -> Figure:
     arms = comparison.baseline.name, comparison.candidate.name
-    title = f"{METRIC_FORMATS[metric].title.capitalize()} of every task, {arms[0]} to {arms[1]}"
+    title = f"{metric.title.capitalize()} of every task, {arms[0]} to {arms[1]}"
     # The most extreme tasks alone would look as if everything changed; a sample over all changes does not.
     drawn = sample_evenly(sorted(slopes, key=lambda slope: slope.after - slope.before), MOST_SLOPES)
     if len(drawn) < len(slopes):
@@ -194,23 +176,24 @@ def _slope_figure(comparison: Comparison, metric: str, slopes: Sequence[Slope], 
     tally = Counter[ChangeMarker]()
     for slope in slopes:
         tally[slope.mark] += slope.tasks
-    words = f"{tally[ChangeMarker.BETTER]} tasks better, {tally[ChangeMarker.WORSE]} worse, {tally[ChangeMarker.OPEN]} the same"
-    svg = draw_slopes(title, arms, drawn, _slope_axis(metric, drawn), SLOPE_FORMATS[metric][1])
+    better, worse, same = (tally[mark] for mark in (ChangeMarker.BETTER, ChangeMarker.WORSE, ChangeMarker.OPEN))
+    words = f"{better} tasks better, {worse} worse, {same} the same"
+    svg = draw_slopes(title, arms, drawn, _slope_axis(metric, drawn), UNIT_TICKS[metric.unit])
     return Figure(title=title, svg=svg, caption=caption, words=(words,))
 
 
-def _slope_axis(metric: str, slopes: Sequence[Slope]) -> AxisScale:
+def _slope_axis(metric: Metric, slopes: Sequence[Slope]) -> AxisScale:
     """Rates from none to all; amounts as close as they lie, for it is the slope that counts."""
     ends = [end for slope in slopes for end in (slope.before, slope.after)]
-    if metric == "passed":
+    if metric.unit == "share":
         return linear_axis((0.0, 1.0), most=6)
     return log_axis(ends) if needs_log_axis(ends) else linear_axis(ends, most=6)
 
 
-def _task_slopes(comparison: Comparison, metric: str) -> list[Slope]:
+def _task_slopes(comparison: Comparison, metric: Metric) -> list[Slope]:
     before, after = comparison.baseline_table, comparison.candidate_table
     rows = align_tasks(before, after)
-    old, new = before.mean_per_task(metric)[rows[:, 0]], after.mean_per_task(metric)[rows[:, 1]]
+    old, new = before.mean_per_task(metric.name)[rows[:, 0]], after.mean_per_task(metric.name)[rows[:, 1]]
     tasks: dict[tuple[float, float], list[str]] = {}
     for place in np.flatnonzero(~np.isnan(old) & ~np.isnan(new)).tolist():
         ends = round(float(old[place]), 9), round(float(new[place]), 9)
@@ -218,8 +201,8 @@ def _task_slopes(comparison: Comparison, metric: str) -> list[Slope]:
     return [_task_slope(metric, ends, names) for ends, names in tasks.items()]
 
 
-def _task_slope(metric: str, ends: tuple[float, float], names: Sequence[str]) -> Slope:
-    benefit, show = BETTER_DIRECTIONS[metric] * (ends[1] - ends[0]), SLOPE_FORMATS[metric][0]
+def _task_slope(metric: Metric, ends: tuple[float, float], names: Sequence[str]) -> Slope:
+    benefit, show = metric.better * (ends[1] - ends[0]), UNIT_FORMATS[metric.unit].value
     mark = (
         ChangeMarker.OPEN
         if abs(benefit) < ROUNDING_ERROR

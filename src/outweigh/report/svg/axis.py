@@ -1,8 +1,10 @@
 """Axes: round ticks on a linear or logarithmic scale, positions on it, and tick labels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
+
+from outweigh.score.metrics import MetricUnit
 
 AXIS_LEFT, AXIS_RIGHT = 4.0, 96.0
 LOG_RATIO = 20.0
@@ -126,3 +128,13 @@ def plain_tick(value: float | None) -> str:
             unit = 1e3 if letter == "k" else size
             return f"{(value or 0.0) / unit:.4g}{letter}"
     return f"{value or 0.0:,.4g}"
+
+
+UNIT_TICKS: dict[MetricUnit, Callable[[float | None], str]] = {
+    "share": percent_tick,
+    "score": plain_tick,
+    "dollars": dollar_tick,
+    "seconds": second_tick,
+    "count": plain_tick,
+}
+"""How the numbers along an axis are written."""

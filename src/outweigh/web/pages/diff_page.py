@@ -66,7 +66,7 @@ def _facts_table(diff: RunDiff) -> Html:
         table_row("status", a.status.value, b.status.value, ""),
         table_row("outcome", badge(describe_run_outcome(a)), badge(describe_run_outcome(b)), ""),
         *(
-            table_row(fact.title, fact.show(fact.a), fact.show(fact.b), fact.difference)
+            table_row(fact.metric.title, fact.show(fact.a), fact.show(fact.b), fact.difference)
             for fact in compared_numbers(diff)
         ),
     ]
