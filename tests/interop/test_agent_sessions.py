@@ -8,13 +8,21 @@ import msgspec
 import pytest
 from tests.interop.harbor.harbor_jobs import TRAJECTORY
 
-from outweigh.interop.agent_sessions import ClaudeCodeImporter, CodexImporter, MiniSweAgentImporter
+from outweigh.interop.agent_sessions import (
+    ClaudeCodeImporter,
+    ClineImporter,
+    CodexImporter,
+    CopilotImporter,
+    MiniSweAgentImporter,
+    PiImporter,
+)
 from outweigh.interop.atif import AtifImporter
 from outweigh.model.run_record import RunRecord, Status
 from outweigh.model.usage import NO_USAGE, Usage
-from outweigh.ports.importers import Importer
+from outweigh.ports.importers import FieldOrigin, Importer
 from outweigh.testing.importer_contract import ImporterContract, read_all
 
+SAMPLES = Path(__file__).parents[1] / "agents" / "samples"
 SESSION: list[dict[str, Any]] = [
     {"type": "summary", "summary": "a summary"},
     {
@@ -107,6 +115,12 @@ def write_document(path: Path, document: object) -> Path:
     return path
 
 
+def copy_sample(agent: str, path: Path) -> Path:
+    """The output that an agent left, under another name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return Path(shutil.copy(SAMPLES / agent / "run.txt", path))
+
+
 def runs(importer: Importer, path: Path, **wishes: Any) -> list[RunRecord]:
     return [record for record in read_all(importer, path, **wishes)[0] if isinstance(record, RunRecord)]
 
@@ -141,6 +155,39 @@ class TestMiniSweAgentImporter(ImporterContract):
 
     def example(self, folder: Path) -> Path:
         return write_document(folder / "batch" / "a__a-1" / "a__a-1.traj.json", MINI).parent.parent
+
+
+class TestClineImporter(ImporterContract):
+    # Cline leaves out the tokens written to the cache where there are none, and states its totals twice.
+    alternatives = frozenset({"input_tokens", "output_tokens", "cache_read_tokens", "cost", "duration_seconds"})
+
+    def importer(self) -> Importer:
+        return ClineImporter()
+
+    def example(self, folder: Path) -> Path:
+        return copy_sample("cline", folder / "outputs" / "hello.txt").parent
+
+
+class TestCopilotImporter(ImporterContract):
+    # Stated, else what lies between the first and the last event.
+    alternatives = frozenset({"duration_seconds"})
+
+    def importer(self) -> Importer:
+        return CopilotImporter()
+
+    def example(self, folder: Path) -> Path:
+        return copy_sample("copilot", folder / "outputs" / "hello.txt").parent
+
+
+class TestPiImporter(ImporterContract):
+    # What lies between the first and the last event that has a time.
+    alternatives = frozenset({"duration_seconds"})
+
+    def importer(self) -> Importer:
+        return PiImporter()
+
+    def example(self, folder: Path) -> Path:
+        return copy_sample("pi", folder / "outputs" / "hello.txt").parent
 
 
 class TestAtifImporter(ImporterContract):
@@ -179,7 +226,7 @@ def test_an_output_is_read_with_the_totals_of_all_models(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["array.json", "stream.jsonl"])
 def test_the_output_of_qwen_code_is_not_taken_for_claude_codes(name: str) -> None:
     """It has the same shape, and another meaning of input tokens."""
-    output = Path(__file__).parents[1] / "agents" / "samples" / "qwen-code" / name
+    output = SAMPLES / "qwen-code" / name
 
     records, notes = read_all(ClaudeCodeImporter(), output)
 
@@ -188,11 +235,55 @@ def test_the_output_of_qwen_code_is_not_taken_for_claude_codes(name: str) -> Non
     assert "not a session or an output of Claude Code" in str([*notes.unreadable, *notes.warnings])
 
 
+def test_a_short_output_of_copilot_is_not_taken_for_a_session_of_claude_code(tmp_path: Path) -> None:
+    events = [{"type": "session.skills_loaded", "data": {"skills": []}}, {"type": "result", "sessionId": "s-1"}]
+    output = write_lines(tmp_path / "short.jsonl", events)
+
+    assert not ClaudeCodeImporter().recognises(output)
+    assert CopilotImporter().recognises(output)
+
+
 def test_codex_counts_the_cache_inside_input_and_has_no_cost(tmp_path: Path) -> None:
     (run,) = runs(CodexImporter(), write_lines(tmp_path / "fix-median.jsonl", CODEX))
 
     assert (run.usage.input_tokens, run.usage.cache_read_tokens, run.usage.output_tokens) == (40, 60, 9)
     assert run.cost.usd is None
+
+
+def test_cline_counts_the_cache_inside_input(tmp_path: Path) -> None:
+    (run,) = runs(ClineImporter(), copy_sample("cline", tmp_path / "hello.txt"))
+
+    assert (run.trial.task_id, run.trial.arm, run.status) == ("hello", "cline fake-model", Status.COMPLETED)
+    assert run.usage == Usage(input_tokens=1200, output_tokens=80, cache_read_tokens=900, cache_write_tokens=0)
+    assert (run.tool_call_count, run.cost.usd, run.checks) == (1, None, None)
+
+
+def test_copilot_states_no_tokens_and_no_cost(tmp_path: Path) -> None:
+    (run,) = runs(CopilotImporter(), copy_sample("copilot", tmp_path / "hello.txt"))
+
+    assert (run.trial.arm, run.status) == ("copilot fake-model", Status.COMPLETED)
+    assert (run.usage, run.cost.usd, run.checks) == (NO_USAGE, None, None)
+    assert (run.step_count, run.tool_call_count) == (2, 1)
+    assert {CopilotImporter().fields[name] for name in ("usage", "cost")} == {FieldOrigin.UNKNOWN}
+
+
+def test_pi_sums_the_tokens_of_its_answers(tmp_path: Path) -> None:
+    (run,) = runs(PiImporter(), copy_sample("pi", tmp_path / "hello.txt"))
+
+    assert (run.trial.arm, run.status, run.tool_call_count) == ("pi fake-model", Status.COMPLETED, 1)
+    assert run.usage == Usage(input_tokens=1200, output_tokens=80, cache_read_tokens=900, cache_write_tokens=0)
+
+
+def test_session_files_that_copilot_and_pi_keep_are_not_taken_for_outputs(tmp_path: Path) -> None:
+    """They state no end, so that every run would look as if it had been cut off."""
+    kept_by_copilot = [
+        {"type": "session.start", "data": {"sessionId": "s-1"}},
+        {"type": "session.skills_loaded", "data": {"skills": []}},
+    ]
+    kept_by_pi = [{"type": "session", "version": 3, "id": "s-1"}, {"type": "message", "message": {"role": "user"}}]
+
+    assert not CopilotImporter().recognises(write_lines(tmp_path / "1" / "events.jsonl", kept_by_copilot))
+    assert not PiImporter().recognises(write_lines(tmp_path / "2" / "session.jsonl", kept_by_pi))
 
 
 def test_folders_name_the_arm_and_the_task(tmp_path: Path) -> None:
@@ -281,7 +372,15 @@ def test_zeros_everywhere_are_no_figures(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "importer",
-    [ClaudeCodeImporter(), CodexImporter(), MiniSweAgentImporter(), AtifImporter()],
+    [
+        ClaudeCodeImporter(),
+        ClineImporter(),
+        CodexImporter(),
+        CopilotImporter(),
+        MiniSweAgentImporter(),
+        PiImporter(),
+        AtifImporter(),
+    ],
     ids=lambda each: each.name,
 )
 def test_nobody_takes_what_is_anothers(tmp_path: Path, importer: Importer) -> None:
@@ -290,6 +389,9 @@ def test_nobody_takes_what_is_anothers(tmp_path: Path, importer: Importer) -> No
         "codex": write_lines(tmp_path / "2" / "a.jsonl", CODEX).parent,
         "mini-swe-agent": write_document(tmp_path / "3" / "a.traj.json", MINI).parent,
         "atif": write_document(tmp_path / "4" / "a.json", TRAJECTORY).parent,
+        "cline": copy_sample("cline", tmp_path / "5" / "a.jsonl").parent,
+        "copilot": copy_sample("copilot", tmp_path / "6" / "a.jsonl").parent,
+        "pi": copy_sample("pi", tmp_path / "7" / "a.jsonl").parent,
     }
 
     assert [name for name, path in examples.items() if importer.recognises(path)] == [importer.name]

@@ -1,21 +1,19 @@
-"""Importers of the session files that coding agents keep themselves: Claude Code, Codex, mini-swe-agent.
+"""Importers of the output and session files of coding agents: Claude Code, Cline, Codex, Copilot CLI, mini-swe-agent
+and pi.
 
-An importer names the files, tells their kinds apart and numbers the runs; the agents' own transcript readers do the
-rest.
+An importer tells the files of its agent from others and numbers the runs; the agent's own transcript reader does the
+rest. Those readers are imported on first use, because all importers are loaded to detect a format.
 """
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
-from outweigh.agents.claude_code.session import read_claude_session
-from outweigh.agents.claude_code.stream import read_claude_code
-from outweigh.agents.codex.session import CodexSessionReader
-from outweigh.agents.codex.stream import CodexReader
-from outweigh.agents.mini_swe_agent.trajectory import MiniSweAgentReader
 from outweigh.errors import EvidenceError, OutweighError
 from outweigh.interop.imported_run import stable_id, with_repeat_numbers
 from outweigh.interop.result_files import decode_json_document, read_bytes, read_head, walk_files
@@ -31,130 +29,218 @@ from outweigh.interop.transcripts import (
     transcript_run,
     warn_no_outcome,
 )
+from outweigh.model.json_text import JsonObject
 from outweigh.model.run_record import RunRecord
 from outweigh.model.untrusted_json import as_dict, as_name
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
-from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.agent_report import AgentReport, TranscriptReader
 
-CLAUDE_CODE_SUFFIXES = (".jsonl", ".json", ".txt", ".stdout")
+_OUTPUT_SUFFIXES = (".jsonl", ".json", ".txt", ".stdout")
 _SUB_AGENT_PREFIX = "agent-"
 
 
-class ClaudeCodeImporter:
-    """One run for each output, and for each session with the files of its sub-agents."""
+class _SessionFile(NamedTuple):
+    """A file of an agent, and what kind of file it is in the words of its importer."""
+
+    path: Path
+    kind: str
+    content: bytes
+    run_id: str
+
+
+class _SessionImporter(ABC):
+    """Reads one run from each file of an agent that its first events identify."""
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    """What a file has to be, for the note about one that is not."""
+
+    fields: Mapping[str, FieldOrigin] = transcript_origins()
+
+    @abstractmethod
+    def file_kind(self, events: list[JsonObject]) -> str | None:
+        """The kind of file that begins with these events; None if another program wrote it."""
+
+    @abstractmethod
+    def read_report(self, file: _SessionFile) -> AgentReport:
+        """Read the transcript in a file."""
+
+    def recognises(self, path: Path) -> bool:
+        """Whether a file, or every file sampled from a folder, is one of the agent's."""
+        return all_match(path, _OUTPUT_SUFFIXES, lambda file: self._kind_of(file) is not None)
+
+    def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+        """Read the runs file by file, and warn that transcripts do not say whether the task was solved."""
+        return warn_no_outcome(with_repeat_numbers(self._runs(request, notes)), notes)
+
+    def _runs(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+        for file in self._files(request, notes):
+            report = self.read_report(file)
+            if has_no_damaged_line(file.path, file.content, report, notes):
+                yield self._run(file.run_id, file.path, report, request)
+
+    def _files(self, request: ImportRequest, notes: ImportNotes) -> Iterator[_SessionFile]:
+        """Every file of the agent once, whatever its name; files of other programs and copies become notes."""
+        originals = DuplicateFilter(notes)
+        for path in transcript_files(request.path, _OUTPUT_SUFFIXES):
+            kind = self._kind_of(path)
+            if kind is None:
+                note_skipped_file(path, self.description, notes)
+                continue
+            content = read_bytes(path)
+            run_id = originals.run_id(self.name, path, content)
+            if run_id is not None:
+                yield _SessionFile(path, kind, content, run_id)
+
+    def _kind_of(self, path: Path) -> str | None:
+        return self.file_kind(read_first_events(read_head(path)))
+
+    def _run(self, run_id: str, path: Path, report: AgentReport, request: ImportRequest) -> RunRecord:
+        return transcript_run(self.name, run_id, label_transcript(path, request.path), report, request)
+
+
+class ClaudeCodeImporter(_SessionImporter):
+    """Reads one run from each output, and from each session with the files of its sub-agents."""
 
     name = "claude-code"
+    description = "a session or an output of Claude Code"
 
-    @property
-    def fields(self) -> Mapping[str, FieldOrigin]:
-        """Everything but the outcome."""
-        return transcript_origins()
+    def file_kind(self, events: list[JsonObject]) -> str | None:
+        """`output`, or the id of the session that a file belongs to.
 
-    def recognises(self, path: Path) -> bool:
-        """Session lines carry `sessionId`; an output starts with `init` or is a `result`."""
-        return all_match(path, CLAUDE_CODE_SUFFIXES, lambda file: _claude_file_kind(file) is not None)
+        Session lines carry `sessionId`; an output starts with `init` or is a `result`.
+        """
+        for event in events:
+            # Qwen Code's output has the same shape, but counts cached tokens as input.
+            if "qwen_code_version" in event:
+                return None
+            session = as_name(event.get("sessionId"))
+            # The result of a Copilot CLI output has a session id, too.
+            if session is not None and event.get("type") != "result":
+                return session
+            if event.get("type") == "system" and event.get("subtype") == "init" and "claude_code_version" in event:
+                return "output"
+            if event.get("type") == "result" and "num_turns" in event:
+                return "output"
+        return None
 
-    def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """Sessions by their id, each with its sub-agents; outputs one by one."""
-        return warn_no_outcome(with_repeat_numbers(_claude_runs(request, notes)), notes)
+    def read_report(self, file: _SessionFile) -> AgentReport:
+        """Read one output."""
+        from outweigh.agents.claude_code.stream import read_claude_code  # noqa: PLC0415
 
+        return read_claude_code(file.content)
 
-def _claude_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-    sessions: dict[str, list[Path]] = defaultdict(list)
-    originals = DuplicateFilter(notes)
-    for file in transcript_files(request.path, CLAUDE_CODE_SUFFIXES):
-        kind = _claude_file_kind(file)
-        if kind is None:
-            note_skipped_file(file, "a session or an output of Claude Code", notes)
-            continue
-        content = read_bytes(file)
-        run_id = originals.run_id("claude-code", file, content)
-        if run_id is None:
-            continue
-        if kind != "output":
-            sessions[kind].append(file)
-            continue
-        report = read_claude_code(content)
-        if has_no_damaged_line(file, content, report, notes):
-            yield _claude_run(run_id, file, report, request)
-    for session, files in sessions.items():
-        # The session's own file first: the sub-agents' are found beside it or below it.
-        ordered = sorted(files, key=lambda file: (file.name.startswith(_SUB_AGENT_PREFIX), len(file.parts), file))
-        contents = list(map(read_bytes, ordered))
-        report = read_claude_session(*contents)
-        # Every file is looked at, so that every damaged one is named.
-        whole = [
-            has_no_damaged_line(file, content, report, notes) for file, content in zip(ordered, contents, strict=True)
-        ]
-        if all(whole):
-            yield _claude_run(stable_id("claude-code", session), ordered[0], report, request)
+    def _runs(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
+        from outweigh.agents.claude_code.session import read_claude_session  # noqa: PLC0415
 
-
-def _claude_run(run_id: str, file: Path, report: AgentReport, request: ImportRequest) -> RunRecord:
-    return transcript_run("claude-code", run_id, label_transcript(file, request.path), report, request)
-
-
-def _claude_file_kind(file: Path) -> str | None:
-    """`output`, or the id of the session that a file belongs to; None where it is neither."""
-    for event in read_first_events(read_head(file)):
-        # Qwen Code's output has the same shape, and counts what the cache held as input.
-        if "qwen_code_version" in event:
-            return None
-        session = as_name(event.get("sessionId"))
-        if session is not None:
-            return session
-        if event.get("type") == "system" and event.get("subtype") == "init" and "claude_code_version" in event:
-            return "output"
-        if event.get("type") == "result" and "num_turns" in event:
-            return "output"
-    return None
+        sessions: dict[str, list[Path]] = defaultdict(list)
+        for file in self._files(request, notes):
+            if file.kind != "output":
+                sessions[file.kind].append(file.path)
+                continue
+            report = self.read_report(file)
+            if has_no_damaged_line(file.path, file.content, report, notes):
+                yield self._run(file.run_id, file.path, report, request)
+        for session, paths in sessions.items():
+            # The session's own file comes first; those of its sub-agents lie beside it or below it.
+            ordered = sorted(paths, key=lambda path: (path.name.startswith(_SUB_AGENT_PREFIX), len(path.parts), path))
+            contents = list(map(read_bytes, ordered))
+            report = read_claude_session(*contents)
+            # A list, so that every damaged file is named and not only the first.
+            intact = [
+                has_no_damaged_line(path, content, report, notes)
+                for path, content in zip(ordered, contents, strict=True)
+            ]
+            if all(intact):
+                yield self._run(stable_id(self.name, session), ordered[0], report, request)
 
 
-CODEX_SUFFIXES = (".jsonl", ".json", ".txt", ".stdout")
-_CODEX_READERS = {"thread.started": CodexReader, "session_meta": CodexSessionReader}
+class ClineImporter(_SessionImporter):
+    """Reads one run from each output of `cline --json`."""
+
+    name = "cline"
+    description = "an output of Cline"
+
+    def file_kind(self, events: list[JsonObject]) -> str | None:
+        """`output`, by the first event, which is the start of the agent."""
+        found = any(event.get("type") == "hook_event" and "hookEventName" in event for event in events)
+        return "output" if found else None
+
+    def read_report(self, file: _SessionFile) -> AgentReport:
+        """Read one output."""
+        from outweigh.agents.cline import ClineReader  # noqa: PLC0415
+
+        return _read_with(ClineReader(), file.content)
 
 
-class CodexImporter:
-    """One run for each stream or rollout."""
+class CodexImporter(_SessionImporter):
+    """Reads one run from each output of `codex exec --json` and from each rollout."""
 
     name = "codex"
+    description = "a stream or a rollout of Codex"
+    fields: Mapping[str, FieldOrigin] = {**transcript_origins(), "cost": FieldOrigin.UNKNOWN}
 
-    @property
-    def fields(self) -> Mapping[str, FieldOrigin]:
-        """Everything but the outcome; Codex never names a cost."""
-        return {**transcript_origins(), "cost": FieldOrigin.UNKNOWN}
+    def file_kind(self, events: list[JsonObject]) -> str | None:
+        """The type of the event that an output or a rollout begins with."""
+        kinds = (str(event.get("type")) for event in events)
+        return next((kind for kind in kinds if kind in ("thread.started", "session_meta")), None)
 
-    def recognises(self, path: Path) -> bool:
-        """By the event that comes first."""
-        return all_match(path, CODEX_SUFFIXES, lambda file: _codex_file_kind(file) is not None)
+    def read_report(self, file: _SessionFile) -> AgentReport:
+        """Read one output or rollout."""
+        from outweigh.agents.codex.session import CodexSessionReader  # noqa: PLC0415
+        from outweigh.agents.codex.stream import CodexReader  # noqa: PLC0415
 
-    def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """File by file."""
-        return warn_no_outcome(with_repeat_numbers(_codex_runs(request, notes)), notes)
-
-
-def _codex_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-    originals = DuplicateFilter(notes)
-    for file in transcript_files(request.path, CODEX_SUFFIXES):
-        kind = _codex_file_kind(file)
-        if kind is None:
-            note_skipped_file(file, "a stream or a rollout of Codex", notes)
-            continue
-        content = read_bytes(file)
-        run_id = originals.run_id("codex", file, content)
-        if run_id is not None:
-            reader = _CODEX_READERS[kind]()
-            reader.feed(content)
-            report = reader.report()
-            if has_no_damaged_line(file, content, report, notes):
-                yield transcript_run("codex", run_id, label_transcript(file, request.path), report, request)
+        return _read_with(CodexReader() if file.kind == "thread.started" else CodexSessionReader(), file.content)
 
 
-def _codex_file_kind(file: Path) -> str | None:
-    return next(
-        (kind for event in read_first_events(read_head(file)) if (kind := str(event.get("type"))) in _CODEX_READERS),
-        None,
-    )
+class CopilotImporter(_SessionImporter):
+    """Reads one run from each output of `copilot -p --output-format json`, which states no tokens and no cost."""
+
+    name = "copilot"
+    description = "an output of Copilot CLI"
+    fields: Mapping[str, FieldOrigin] = {
+        **transcript_origins(),
+        "cost": FieldOrigin.UNKNOWN,
+        "usage": FieldOrigin.UNKNOWN,
+    }
+
+    def file_kind(self, events: list[JsonObject]) -> str | None:
+        """`output`, by the events that list what was loaded.
+
+        The session files that Copilot CLI keeps begin with `session.start` and have no result, so they are not read.
+        """
+        kinds = {event.get("type") for event in events if isinstance(event.get("data"), dict)}
+        listed = kinds & {"session.skills_loaded", "session.mcp_servers_loaded", "session.tools_updated"}
+        return "output" if listed and "session.start" not in kinds else None
+
+    def read_report(self, file: _SessionFile) -> AgentReport:
+        """Read one output."""
+        from outweigh.agents.copilot import CopilotReader  # noqa: PLC0415
+
+        return _read_with(CopilotReader(), file.content)
+
+
+class PiImporter(_SessionImporter):
+    """Reads one run from each output of `pi --mode json`."""
+
+    name = "pi"
+    description = "an output of pi"
+
+    def file_kind(self, events: list[JsonObject]) -> str | None:
+        """`output`, by its header and the start of the agent; the session files that pi keeps have only the header."""
+        header = any(event.get("type") == "session" and "version" in event for event in events)
+        return "output" if header and any(event.get("type") == "agent_start" for event in events) else None
+
+    def read_report(self, file: _SessionFile) -> AgentReport:
+        """Read one output."""
+        from outweigh.agents.pi import PiReader  # noqa: PLC0415
+
+        return _read_with(PiReader(), file.content)
+
+
+def _read_with(reader: TranscriptReader, content: bytes) -> AgentReport:
+    reader.feed(content)
+    return reader.report()
 
 
 MINI_SWE_SUFFIX = ".traj.json"
@@ -162,17 +248,13 @@ _MINI_SWE_MARKS = (b'"trajectory_format"', b'"mini-swe-agent', b'"mini_version"'
 
 
 class MiniSweAgentImporter:
-    """One run for each trajectory."""
+    """Reads one run from each trajectory; a batch has a folder for every instance."""
 
     name = "mini-swe-agent"
-
-    @property
-    def fields(self) -> Mapping[str, FieldOrigin]:
-        """Everything but the outcome and the time."""
-        return transcript_origins()
+    fields: Mapping[str, FieldOrigin] = transcript_origins()
 
     def recognises(self, path: Path) -> bool:
-        """By the name of the format, which stands in every file."""
+        """Whether a file names the format, or the first trajectories of a folder do."""
         try:
             if path.is_file():
                 return is_mini_swe_trajectory(path)
@@ -184,30 +266,29 @@ class MiniSweAgentImporter:
             return False
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """File by file."""
+        """Read the runs file by file, and warn that trajectories do not say whether the task was solved."""
         return warn_no_outcome(with_repeat_numbers(_mini_swe_runs(request, notes)), notes)
 
 
 def read_mini_swe_trajectory(content: bytes, file: Path, notes: ImportNotes) -> AgentReport:
-    """The report of one trajectory; a file without messages is an EvidenceError, not a run without steps."""
+    """Read one trajectory; one without messages raises an EvidenceError, because it is no run without steps."""
+    from outweigh.agents.mini_swe_agent.trajectory import MiniSweAgentReader  # noqa: PLC0415
+
     document = as_dict(decode_json_document(content, file, notes))
     if not isinstance(document.get("messages"), list):
         raise EvidenceError(f"{file} has no messages; is it a trajectory of mini-swe-agent?")
-    reader = MiniSweAgentReader()
-    reader.feed(msgspec.json.encode(document))
-    return reader.report()
+    return _read_with(MiniSweAgentReader(), msgspec.json.encode(document))
 
 
 def is_mini_swe_trajectory(file: Path) -> bool:
-    """Whether a file is one, by its beginning and, since the mark may stand last, its end."""
+    """Whether the beginning or the end of a file names the format; the name may be the last key."""
     try:
         size = file.stat().st_size
         with file.open("rb") as stream:
             start = stream.read(65_536)
             stream.seek(max(0, size - 65_536))
-            return start.lstrip()[:1] == b"{" and any(
-                mark in start or mark in stream.read() for mark in _MINI_SWE_MARKS
-            )
+            end = stream.read()
+        return start.lstrip()[:1] == b"{" and any(mark in start or mark in end for mark in _MINI_SWE_MARKS)
     except (OSError, ValueError):
         return False
 
@@ -218,10 +299,10 @@ def _mini_swe_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRe
         if not is_mini_swe_trajectory(file):
             notes.unread(file, 0, "not a trajectory of mini-swe-agent")
             continue
-        place = label_transcript(file, request.path)
-        if place.arm == place.task:
-            # A batch has a folder for every instance, which is no arm.
-            place = place._replace(arm=None)
+        labels = label_transcript(file, request.path)
+        if labels.arm == labels.task:
+            # The folder is the instance's, not an arm's.
+            labels = labels._replace(arm=None)
         content = read_bytes(file)
         run_id = originals.run_id("mini-swe-agent", file, content)
         if run_id is None:
@@ -231,4 +312,4 @@ def _mini_swe_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRe
         except EvidenceError as fault:
             notes.unread(file, 0, str(fault))
         else:
-            yield transcript_run("mini-swe-agent", run_id, place, report, request)
+            yield transcript_run("mini-swe-agent", run_id, labels, report, request)
