@@ -30,7 +30,7 @@ def ours(path: Path) -> Contents | None:
     """Names and contents, None for a member that is refused; None for an archive that is."""
     try:
         with open_archive(path) as opened:
-            return {name: _ours(opened, name) for name in opened.members.names}
+            return {name: _ours(opened, name) for name in opened.members}
     except EvidenceError:
         return None
 

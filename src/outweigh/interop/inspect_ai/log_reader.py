@@ -213,7 +213,7 @@ def open_inspect_log(path: Path, notes: ImportNotes) -> Iterator[InspectLog]:
 def _archived_samples(opened: ZipArchive, notes: ImportNotes) -> Iterator[_RawSample | Sequence[SampleSummary]]:
     """The summaries say nearly all; a sample is opened where it has no summary, or an old one without figures."""
     read: set[str] = set()
-    for part in _summary_members(opened.members.names):
+    for part in _summary_members(opened.members):
         for found in read_summaries(opened.read(part), f"{opened.path}: {part!r}"):
             if not isinstance(found, dict):
                 read.update([f"samples/{summary.id}_epoch_{summary.epoch}.json" for summary in found])
@@ -225,7 +225,7 @@ def _archived_samples(opened: ZipArchive, notes: ImportNotes) -> Iterator[_RawSa
             elif (whole := _whole_sample(opened, member, notes)) is not None:
                 yield whole | {name: value for name, value in found.items() if value is not None}
             read.add(member)
-    for member in opened.members.names:
+    for member in opened.members:
         if member not in read and member.startswith("samples/") and member.endswith(".json"):
             whole = _whole_sample(opened, member, notes)
             if whole is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from outweigh.errors import EvidenceError
-from outweigh.interop.inspect_ai.zip_archive import open_archive, read_zip_directory
+from outweigh.interop.inspect_ai.zip_archive import open_archive
 
 CONTENT = {"header.json": b"{}", "samples/1_epoch_1.json": b"abc" * 1000, "samples/caf\u00e9.json": b"", "sub/": b""}
 
@@ -56,16 +56,8 @@ def test_members_are_those_that_zipfile_finds(content: bytes, tmp_path: Path) ->
     path = tmp_path / "a.zip"
     path.write_bytes(content)
     with zipfile.ZipFile(path) as known, open_archive(path) as opened:
-        assert opened.members.names == known.namelist()
+        assert [*opened.members] == known.namelist()
         for name in known.namelist():
-            member, expected = opened.members[name], known.getinfo(name)
-            assert (member.content_bytes, member.packed_bytes) == (expected.file_size, expected.compress_size)
-            assert (member.checksum, member.packing, member.place) == (
-                expected.CRC,
-                expected.compress_type,
-                expected.header_offset,
-            )
-            assert name in opened.members
             assert opened.read(name) == known.read(name)
         assert "absent" not in opened.members
 
@@ -74,7 +66,7 @@ def test_an_empty_archive_has_no_members(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w"):
         pass
     with open_archive(tmp_path / "a.zip") as opened:
-        assert not opened.members.names
+        assert not opened.members
 
 
 def test_a_packing_that_is_not_known_is_refused_in_a_sentence(tmp_path: Path) -> None:
@@ -113,15 +105,15 @@ def test_nothing_but_a_sentence_comes_of_a_damaged_archive(tmp_path: Path) -> No
     for _ in range(600):
         path.write_bytes(damaged(made(), chance))
         with suppress(EvidenceError), open_archive(path) as opened:
-            for name in opened.members.names:
+            for name in opened.members:
                 with suppress(EvidenceError):
                     assert opened.read(name) in CONTENT.values()
 
 
-def test_a_list_of_many_members_is_read_like_one_of_few() -> None:
-    stream = BytesIO()
-    with zipfile.ZipFile(stream, "w") as opened:
+def test_a_list_of_many_members_is_read_like_one_of_few(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as written:
         for number in range(3000):
-            opened.writestr(f"samples/{number}.json", b"")
+            written.writestr(f"samples/{number}.json", b"")
 
-    assert read_zip_directory(stream).names == [f"samples/{number}.json" for number in range(3000)]
+    with open_archive(tmp_path / "a.zip") as opened:
+        assert [*opened.members] == [f"samples/{number}.json" for number in range(3000)]
