@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.ci.action_steps import ActionJob, Ended, Host
 from tests.cli.agent_experiment import ACT, END, INSTALLED, require_agent
-from tests.cli.loopback_forge import TOKEN, Forge, loopback_forge
 from tests.cli.two_sides import Project
+from tests.loopback_forge import TOKEN, CannedResponse, LoopbackForge, loopback_forge
 from tests.prerequisites import require
 
 from outweigh.plugins import load_adapter
@@ -28,7 +28,7 @@ SCRIPT = Script(conversation=[Conversation(when=When(contains=HINT), turn=[ACT, 
 class Desk:
     """A repository on a forge, whose pull requests are judged by the action."""
 
-    def __init__(self, folder: Path, server: ModelServer, forge: Forge) -> None:
+    def __init__(self, folder: Path, server: ModelServer, forge: LoopbackForge) -> None:
         self.folder, self.server, self.forge = folder, server, forge
         provider = {"url": server.url, "key": "MODEL_KEY"}
         gateway = {**dict.fromkeys(("anthropic", "openai", "gemini"), provider), "prices": "prices.toml"}
@@ -100,7 +100,7 @@ def test_a_pull_request_is_judged_from_the_checkout_to_the_comment(desk: Desk) -
     assert (ended.outputs["runs"], ended.outputs["reused-runs"], ended.outputs["may-promote"]) == ("4", "0", "false")
     assert float(ended.outputs["cost-usd"]) == pytest.approx(desk.server.totals().tokens.total_tokens * 3 / 1e6)
     assert ended.ran[-1] == "Say how it ended"
-    (comment,) = desk.forge.bodies()
+    (comment,) = desk.forge.comment_bodies()
     assert comment.startswith(comment_marker("suite"))
     assert comment == ended.summary
     assert "Pass rate +100.0 points" in comment
@@ -125,7 +125,7 @@ def test_an_unchanged_baseline_is_paid_for_once_and_the_comment_is_kept_up_to_da
     assert spent
     assert [ended.outputs["reused-runs"] for ended in (first, second)] == ["2", "2"], first.said
     assert "Pin the baseline" not in first.ran
-    (comment,) = desk.forge.bodies()
+    (comment,) = desk.forge.comment_bodies()
     assert comment == second.summary
     assert "2 runs of base are reused from an earlier experiment" in comment
 
@@ -138,12 +138,12 @@ def test_a_change_that_no_agent_reads_is_green_and_asks_no_model(desk: Desk) -> 
     assert ended.code == 0, ended.said
     assert ended.outputs["decision"] == "nothing-to-compare"
     assert desk.server.totals().requests == 0
-    assert "nothing to compare" in desk.forge.bodies()[0]
+    assert "nothing to compare" in desk.forge.comment_bodies()[0]
 
 
 def test_a_fork_gets_no_secrets_and_no_verdict(desk: Desk) -> None:
     desk.project.branch("better", {"CLAUDE.md": f"{HINT}\n"})
-    desk.forge.troubles = [("POST", 403, {})]
+    desk.forge.canned = [CannedResponse("POST", 403)]
 
     ended = desk.pull_request("better", fork=True, key="")
 
@@ -151,7 +151,7 @@ def test_a_fork_gets_no_secrets_and_no_verdict(desk: Desk) -> None:
     assert ended.outputs["decision"] == "not-run"
     assert "the pull request comes from a fork" in ended.summary
     assert desk.server.totals().requests == 0
-    assert desk.forge.bodies() == []
+    assert desk.forge.comment_bodies() == []
 
 
 def test_hostile_inputs_are_words_and_never_commands(desk: Desk, tmp_path: Path) -> None:

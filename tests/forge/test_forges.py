@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.pull_request_forge import TOKEN, LoopbackForge, Trouble, loopback_forge
+from tests.loopback_forge import TOKEN, CannedResponse, LoopbackForge, loopback_forge
 
 from outweigh.forge.github import GitHub
 from outweigh.forge.gitlab import GitLab
@@ -123,17 +123,17 @@ def test_a_reviewer_that_gitlab_does_not_know_is_named() -> None:
 )
 def test_refusals_say_what_to_do_and_never_the_token(status: int, headers: dict[str, str], said: str) -> None:
     with hub() as (forge, project):
-        forge.troubles = [Trouble("POST", status, headers)]
+        forge.canned = [CannedResponse("POST", status, headers)]
         with pytest.raises(ForgeError, match=said) as caught:
             GitHub().open_pull_request(project, PULL_REQUEST_DRAFT)
 
     assert TOKEN not in str(caught.value)
-    assert forge.leaked == []
+    assert forge.leaked_tokens == []
 
 
 def test_a_short_pause_that_a_forge_asks_for_is_made() -> None:
     with hub() as (forge, project):
-        forge.troubles = [Trouble("POST", 429, {"Retry-After": "0"})] * 2
+        forge.canned = [CannedResponse("POST", 429, {"Retry-After": "0"})] * 2
 
         assert GitHub().open_pull_request(project, PULL_REQUEST_DRAFT).is_open
 
@@ -141,7 +141,7 @@ def test_a_short_pause_that_a_forge_asks_for_is_made() -> None:
 @pytest.mark.parametrize(("content", "said"), [("no table", "no pull request"), ({"number": "one"}, "no pull request")])
 def test_an_answer_that_is_no_pull_request_is_refused(content: Any, said: str) -> None:
     with hub() as (forge, project):
-        forge.troubles = [Trouble("POST", 201, content=content)]
+        forge.canned = [CannedResponse("POST", 201, content=content)]
         with pytest.raises(ForgeError, match=said):
             GitHub().open_pull_request(project, PULL_REQUEST_DRAFT)
 

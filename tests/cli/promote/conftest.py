@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.promote.promotable import Promotable
-from tests.pull_request_forge import TOKEN, LoopbackForge, loopback_forge
+from tests.loopback_forge import TOKEN, LoopbackForge, loopback_forge
 
 
 @pytest.fixture(autouse=True)

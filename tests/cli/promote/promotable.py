@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.cli.two_sides import Project
 from tests.engine.engine_fixtures import toml_lines
-from tests.pull_request_forge import LoopbackForge
+from tests.loopback_forge import LoopbackForge
 from tests.repositories import Repository
 
 from outweigh.app.suite_selection import load_two_revisions, read_suite

@@ -2,7 +2,7 @@
 
 from tests.cli.promote.promotable import AFTER, Promotable
 from tests.conftest import Outweigh
-from tests.pull_request_forge import LoopbackForge
+from tests.loopback_forge import LoopbackForge
 
 
 def test_a_change_is_run_judged_and_proposed_with_exactly_its_files(
@@ -38,7 +38,7 @@ def test_without_execute_there_is_a_plan_and_nothing_else(
     assert answer.code == 0
     assert (plan["may_promote"], plan["carried_out"]) == (True, None)
     assert [one["path"] for one in plan["destination"]["changes"]] == sorted(set(AFTER) - {"src/other.py"})
-    assert forge.asked == []
+    assert forge.requests == []
     assert change.untouched()
 
 
@@ -85,7 +85,7 @@ def test_what_the_base_has_already_is_not_proposed_again(
 
     assert answer.code == 0
     assert "has all of it already" in answer.out
-    assert forge.asked == []
+    assert forge.requests == []
 
 
 def test_a_base_that_moved_elsewhere_is_built_upon(

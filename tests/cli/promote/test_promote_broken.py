@@ -7,24 +7,24 @@ from pathlib import Path
 import pytest
 from tests.cli.promote.promotable import Promotable
 from tests.conftest import Outweigh
-from tests.pull_request_forge import NO_ANSWER, TOKEN, LoopbackForge, Trouble
+from tests.loopback_forge import NO_ANSWER, TOKEN, CannedResponse, LoopbackForge
 
 
 @pytest.mark.parametrize(
-    ("trouble", "said"),
+    ("canned", "said"),
     [
-        (Trouble("POST", 403), "has no right"),
-        (Trouble("POST", 401), "does not accept the token"),
-        (Trouble("POST", 429, {"Retry-After": "3600"}), "Try again in 3600 seconds"),
-        (Trouble("POST", NO_ANSWER), "does not answer"),
-        (Trouble("/labels", 500), "was answered by 500"),
-        (Trouble("/requested_reviewers", NO_ANSWER), "does not answer"),
+        (CannedResponse("POST", 403), "has no right"),
+        (CannedResponse("POST", 401), "does not accept the token"),
+        (CannedResponse("POST", 429, {"Retry-After": "3600"}), "Try again in 3600 seconds"),
+        (CannedResponse("POST", NO_ANSWER), "does not answer"),
+        (CannedResponse("/labels", 500), "was answered by 500"),
+        (CannedResponse("/requested_reviewers", NO_ANSWER), "does not answer"),
     ],
 )
 def test_a_step_that_the_forge_refuses_takes_back_what_was_made(
-    change: Promotable, forge: LoopbackForge, outweigh: Outweigh, trouble: Trouble, said: str
+    change: Promotable, forge: LoopbackForge, outweigh: Outweigh, canned: CannedResponse, said: str
 ) -> None:
-    forge.troubles = [trouble]
+    forge.canned = [canned]
 
     answer = outweigh(*change.execute(forge, "--label", "a", "--reviewer", "b"))
 
@@ -40,7 +40,7 @@ def test_a_step_that_the_forge_refuses_takes_back_what_was_made(
 def test_a_forge_that_cannot_be_asked_at_first_is_asked_for_nothing(
     change: Promotable, forge: LoopbackForge, outweigh: Outweigh
 ) -> None:
-    forge.troubles = [Trouble("GET", 404)]
+    forge.canned = [CannedResponse("GET", 404)]
 
     answer = outweigh(*change.execute(forge))
 
@@ -53,7 +53,7 @@ def test_a_forge_that_cannot_be_asked_at_first_is_asked_for_nothing(
 def test_an_answer_that_was_lost_on_the_way_back_is_found_out(
     change: Promotable, forge: LoopbackForge, outweigh: Outweigh
 ) -> None:
-    forge.troubles = [Trouble("POST", NO_ANSWER, late=True)]
+    forge.canned = [CannedResponse("POST", NO_ANSWER, late=True)]
 
     answer = outweigh(*change.execute(forge))
 
@@ -61,7 +61,7 @@ def test_an_answer_that_was_lost_on_the_way_back_is_found_out(
 
 
 def test_what_cannot_be_taken_back_is_said(change: Promotable, forge: LoopbackForge, outweigh: Outweigh) -> None:
-    forge.troubles = [Trouble("/labels", 500), Trouble("PATCH", 500)]
+    forge.canned = [CannedResponse("/labels", 500), CannedResponse("PATCH", 500)]
 
     answer = outweigh(*change.execute(forge, "--label", "a"))
 

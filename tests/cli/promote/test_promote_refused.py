@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.cli.promote.promotable import Promotable, edit_experiment
 from tests.conftest import Outweigh
-from tests.pull_request_forge import LoopbackForge
+from tests.loopback_forge import LoopbackForge
 
 from outweigh.model.run_record import AgentKind
 from outweigh.store.experiment_file import read_experiment
@@ -34,7 +34,7 @@ def test_evidence_that_is_not_enough_promotes_nothing(
 
     answer = outweigh(*change.execute(forge))
 
-    assert (answer.code, forge.asked, change.untouched()) == (code, [], True)
+    assert (answer.code, forge.requests, change.untouched()) == (code, [], True)
     assert said in " ".join(answer.out.split())
 
 
@@ -106,7 +106,7 @@ def test_a_base_that_moved_in_these_files_refuses(
 
     assert answer.code == 1
     assert f"no longer what was tested against: '{path}'" in " ".join(answer.out.split())
-    assert (forge.asked, change.branches()) == ([], ["main"])
+    assert (forge.requests, change.branches()) == ([], ["main"])
 
 
 def test_a_candidate_that_moved_refuses(change: Promotable, forge: LoopbackForge, outweigh: Outweigh) -> None:
@@ -117,7 +117,7 @@ def test_a_candidate_that_moved_refuses(change: Promotable, forge: LoopbackForge
 
     assert answer.code == 1
     assert "no longer what was tested: 'CLAUDE.md'" in answer.out
-    assert forge.asked == []
+    assert forge.requests == []
 
 
 def test_refs_that_are_gone_are_named(change: Promotable, forge: LoopbackForge, outweigh: Outweigh) -> None:

@@ -1,4 +1,6 @@
-"""A forge on loopback: the endpoints for pull requests of GitHub and GitLab, with the trouble a test asks for."""
+"""A forge on loopback: the endpoints of GitHub and GitLab for pull requests and comments, with the errors a test asks
+for.
+"""
 
 import json
 import re
@@ -12,12 +14,15 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 TOKEN = "token-that-nobody-may-see"
 NO_ANSWER = 0
-"""A trouble of this status hangs up; one that is `late` does so when the work is done."""
+"""The status of a canned response that closes the connection instead of answering."""
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """Instead of its own answer, to the first request that has these words."""
+class CannedResponse:
+    """The response to the first request whose method and path contain `words`, instead of the forge's own.
+
+    If it is `late`, the forge does first what was requested.
+    """
 
     words: str
     status: int
@@ -28,18 +33,40 @@ class Trouble:
 
 @dataclass
 class LoopbackForge:
-    """What it holds, what was asked of it, and what it refuses."""
+    """A forge's pull requests and comments, the requests so far, and the canned responses still to give.
+
+    `user` is who the token belongs to; None for the token of a job, which may not ask. `leaked_tokens` are those that
+    were sent to another address than the forge's own.
+    """
 
     url: str = ""
+    user: dict[str, Any] | None = field(default_factory=lambda: {"login": "someone", "id": 7})
     pulls: list[dict[str, Any]] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
-    leaked: list[str] = field(default_factory=list)
+    comments: list[dict[str, Any]] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    canned: list[CannedResponse] = field(default_factory=list)
+    leaked_tokens: list[str] = field(default_factory=list)
+
+    def add_comment(self, body: str, login: str = "someone", kind: str = "User") -> dict[str, Any]:
+        """A comment by somebody, of whom only `someone` is the owner of the token."""
+        key = len(self.comments) + 1
+        author = {"login": login, "type": kind, "id": 7 if login == "someone" else 8}
+        url = f"https://forge.example/comments/{key}"
+        self.comments.append({"id": key, "body": body, "user": author, "author": author, "html_url": url})
+        return self.comments[-1]
+
+    def comment_bodies(self) -> list[str]:
+        """The text of every comment, in order."""
+        return [comment["body"] for comment in self.comments]
 
     def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
         """As GitHub would below /repos/, as GitLab would below /projects/."""
         parts = urlsplit(path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        if parts.path == "/user":
+            return (200, self.user) if self.user is not None else (403, {"message": "Resource not accessible"})
+        if comment := re.search(r"/(?:comments|notes)(?:/(\d+))?$", parts.path):
+            return self._comments(method, comment[1], query, body)
         if parts.path.startswith("/repos/team/config/"):
             return self._github(method, parts.path.removeprefix("/repos/team/config/"), query, body)
         if unquote(parts.path).startswith("/projects/team/config/merge_requests"):
@@ -82,6 +109,20 @@ class LoopbackForge:
             pull["state"] = "closed"
         return 200, pull
 
+    def _comments(self, method: str, key: str | None, query: dict[str, str], body: dict[str, Any]) -> tuple[int, Any]:
+        if method == "GET":
+            page, size = int(query["page"]), int(query["per_page"])
+            return 200, self.comments[(page - 1) * size : page * size]
+        if method == "POST":
+            author = ("someone", "User") if self.user else ("github-actions[bot]", "Bot")
+            return 201, self.add_comment(body["body"], *author)
+        (comment,) = (each for each in self.comments if key is not None and each["id"] == int(key))
+        if method == "DELETE":
+            self.comments.remove(comment)
+            return 204, None
+        comment["body"] = body["body"]
+        return 200, comment
+
     def _add(self, pull: dict[str, Any]) -> dict[str, Any]:
         number = len(self.pulls) + 1
         url = f"https://forge.example/pulls/{number}"
@@ -91,39 +132,40 @@ class LoopbackForge:
 
 @contextmanager
 def loopback_forge() -> Iterator[LoopbackForge]:
-    """One that is there as long as the context."""
+    """Serve a forge as long as the context lasts."""
     forge = LoopbackForge()
 
     class Handler(BaseHTTPRequestHandler):
         def _serve(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
             words = f"{self.command} {self.path}"
-            forge.asked.append(words)
+            forge.requests.append(words)
             given = self.headers.get("Authorization", "").removeprefix("Bearer ") or self.headers.get("PRIVATE-TOKEN")
             if self.path.startswith("/elsewhere"):
-                forge.leaked.append(str(given))
-            trouble = next((one for one in forge.troubles if one.words in words), None)
+                forge.leaked_tokens.append(str(given))
+            canned = next((each for each in forge.canned if each.words in words), None)
             headers: dict[str, str] = {}
-            status, content = 401, {"message": "Bad credentials"}
-            if given == TOKEN and (trouble is None or trouble.late):
+            status: int = 401
+            content: Any = {"message": "Bad credentials"}
+            if given == TOKEN and (canned is None or canned.late):
                 status, content = forge.answer(self.command, self.path, body)
-            if trouble is not None:
-                forge.troubles.remove(trouble)
-                if trouble.status == NO_ANSWER:
+            if canned is not None:
+                forge.canned.remove(canned)
+                if canned.status == NO_ANSWER:
                     self.close_connection = True
                     return
-                status, headers, content = trouble.status, trouble.headers, trouble.content or {"message": "trouble"}
-            sent = json.dumps(content).encode()
+                status, headers, content = canned.status, canned.headers, canned.content or {"message": "trouble"}
+            sent = b"" if content is None else json.dumps(content).encode()
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(sent))}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(sent)
 
-        do_GET = do_POST = do_PATCH = do_PUT = _serve  # noqa: N815 - the library's names
+        do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _serve  # noqa: N815 - the library's names
 
         def log_message(self, format: str, *arguments: Any) -> None:
-            """Say nothing."""
+            """Keep test output free of access logs."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, daemon=True)
