@@ -236,7 +236,10 @@ def test_the_output_of_qwen_code_is_not_taken_for_claude_codes(name: str) -> Non
 
 
 def test_a_short_output_of_copilot_is_not_taken_for_a_session_of_claude_code(tmp_path: Path) -> None:
-    events = [{"type": "session.skills_loaded", "data": {"skills": []}}, {"type": "result", "sessionId": "s-1"}]
+    events: list[dict[str, Any]] = [
+        {"type": "session.skills_loaded", "data": {"skills": []}},
+        {"type": "result", "sessionId": "s-1"},
+    ]
     output = write_lines(tmp_path / "short.jsonl", events)
 
     assert not ClaudeCodeImporter().recognises(output)
@@ -276,11 +279,14 @@ def test_pi_sums_the_tokens_of_its_answers(tmp_path: Path) -> None:
 
 def test_session_files_that_copilot_and_pi_keep_are_not_taken_for_outputs(tmp_path: Path) -> None:
     """They state no end, so that every run would look as if it had been cut off."""
-    kept_by_copilot = [
+    kept_by_copilot: list[dict[str, Any]] = [
         {"type": "session.start", "data": {"sessionId": "s-1"}},
         {"type": "session.skills_loaded", "data": {"skills": []}},
     ]
-    kept_by_pi = [{"type": "session", "version": 3, "id": "s-1"}, {"type": "message", "message": {"role": "user"}}]
+    kept_by_pi: list[dict[str, Any]] = [
+        {"type": "session", "version": 3, "id": "s-1"},
+        {"type": "message", "message": {"role": "user"}},
+    ]
 
     assert not CopilotImporter().recognises(write_lines(tmp_path / "1" / "events.jsonl", kept_by_copilot))
     assert not PiImporter().recognises(write_lines(tmp_path / "2" / "session.jsonl", kept_by_pi))
