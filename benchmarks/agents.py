@@ -140,10 +140,10 @@ def _ours(agent: CommandLineAgent, arm: Arm, folder: Path, gateway: Gateway) -> 
     request = MeterRequest(label="bench", budget_usd=None, tokens=None, markers=(), keep_bodies=False)
     with gateway.meter(request) as meter:
         room = replace(
-            a_sandbox_request(Path(mkdtemp(dir=folder))), doors=(meter.door,), read_only=agent.read_only(arm)
+            a_sandbox_request(Path(mkdtemp(dir=folder))), ports=(meter.port,), read_only=agent.read_only(arm)
         )
         with BubblewrapSandboxProvider().open(room) as sandbox:
-            access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.door.name)}", key=meter.key)
+            access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.port.name)}", key=meter.key)
             _require(agent.attempt(an_attempt(arm, model_access=access), sandbox))
     meter.account()
 

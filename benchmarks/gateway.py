@@ -103,5 +103,5 @@ def _door(url: str) -> Iterator[tuple[int, str]]:
     request = MeterRequest(label="bench", budget_usd=1e6, tokens=None, markers=(_MARKER,), keep_bodies=False)
     listening = create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    with ModelGateway(upstreams, _PRICES) as gateway, gateway.meter(request) as meter, meter.door.serve(listening):
+    with ModelGateway(upstreams, _PRICES) as gateway, gateway.meter(request) as meter, meter.port.serve(listening):
         yield port, meter.key

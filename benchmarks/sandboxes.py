@@ -54,7 +54,7 @@ def _row(name: str, over: float, under: float) -> Ratio:
     return Ratio(name=name, measured=over / under, target=None, better="lower", note=note)
 
 
-def _visit(provider: SandboxProvider, folder: Path, image: str | None, doors: tuple[ForwardedPort, ...]) -> None:
+def _visit(provider: SandboxProvider, folder: Path, image: str | None, ports: tuple[ForwardedPort, ...]) -> None:
     place = Path(mkdtemp(dir=folder))
     for name in ("workspace", "home"):
         (place / name).mkdir()
@@ -63,7 +63,7 @@ def _visit(provider: SandboxProvider, folder: Path, image: str | None, doors: tu
         home=place / "home",
         label="outweigh-benchmark",
         read_only=(),
-        doors=doors,
+        ports=ports,
         image=image,
         memory_mb=None,
         processes=None,

@@ -82,7 +82,7 @@ class Parrot(CommandLineAgent):
         return Launch(
             arguments=("speak",),
             stdin=request.task.instruction.encode(),
-            listen=reader.feed,
+            on_output=reader.feed,
             report=lambda _: reader.report(),
             files={"cage/settings": b"open"},
             defaults={"PARROT_HOME": f"{home}/cage", "PARROT_MOOD": "calm"},
@@ -97,7 +97,7 @@ class DeafParrot(Parrot):
     """One whose word is in a file."""
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
-        return replace(super().launch(request, home), listen=None, report=_feathers)
+        return replace(super().launch(request, home), on_output=None, report=_feathers)
 
 
 def _feathers(left: HomeArtifacts) -> AgentReport:

@@ -39,7 +39,7 @@ def room(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
         home=tmp_path / "home",
         label="agents",
         read_only=(),
-        doors=(),
+        ports=(),
         image=None,
         memory_mb=None,
         processes=None,

@@ -19,7 +19,7 @@ def plain_sandbox_request(workspace: Path, home: Path) -> SandboxRequest:
         home=home,
         label="test",
         read_only=(),
-        doors=(),
+        ports=(),
         image=None,
         memory_mb=None,
         processes=None,

@@ -52,7 +52,7 @@ class Job:
         self.stopped.append(at_once)
         return True
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         return "farewell"
 
 
@@ -67,7 +67,7 @@ class Jobs:
     def earlier(self) -> Sequence[Job]:
         return self._found
 
-    def may_mend(self, record: RunRecord) -> bool:
+    def may_retry(self, record: RunRecord) -> bool:
         return True
 
     def prepare(self, trials: Sequence[Trial]) -> Job:
@@ -147,7 +147,7 @@ def test_what_infrastructure_broke_goes_into_a_further_job(tmp_path: Path) -> No
 
 def test_what_another_attempt_could_not_mend_gets_none_until_somebody_runs_again(tmp_path: Path) -> None:
     class Hopeless(Jobs):
-        def may_mend(self, record: RunRecord) -> bool:
+        def may_retry(self, record: RunRecord) -> bool:
             return record.trial.task_id != "two"
 
     def breaks_first(trial: Trial, job: int) -> Status | None:
@@ -226,7 +226,7 @@ def test_of_jobs_that_ended_long_ago_nothing_is_said_again(tmp_path: Path) -> No
 
 def test_what_could_not_be_mended_then_may_have_been_mended_since(tmp_path: Path) -> None:
     class Hopeless(Jobs):
-        def may_mend(self, record: RunRecord) -> bool:
+        def may_retry(self, record: RunRecord) -> bool:
             return False
 
     found = Job(7, [run.trial for run in PLAN], lambda trial, job: Status.INFRA_ERROR)

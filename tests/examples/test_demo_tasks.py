@@ -62,7 +62,7 @@ def a_room(folder: Path) -> SandboxRequest:
         home=folder.parent,
         label="demo",
         read_only=(),
-        doors=(),
+        ports=(),
         image=None,
         memory_mb=None,
         processes=None,

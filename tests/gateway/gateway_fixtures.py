@@ -63,7 +63,7 @@ def a_way_through(
     )
     listening = create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    with gateway.meter(request) as meter, meter.door.serve(listening):
+    with gateway.meter(request) as meter, meter.port.serve(listening):
         yield Way(meter, f"http://127.0.0.1:{port}")
 
 

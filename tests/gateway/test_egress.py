@@ -61,7 +61,7 @@ def background() -> Iterator[EventLoopThread]:
 def proxy(egress: EgressProxy) -> Iterator[int]:
     """The port of a proxy behind an open door."""
     listening = socket.create_server(("127.0.0.1", 0))
-    with closing(listening), egress.door().serve(listening):
+    with closing(listening), egress.proxy_port().serve(listening):
         yield listening.getsockname()[1]
 
 

@@ -1,4 +1,4 @@
-"""What the tests of containers start from: an image of one static program, made without a registry."""
+"""An image of one static program for the tests of containers, made without a registry."""
 
 import io
 import shutil
@@ -29,13 +29,13 @@ def working_engine() -> ContainerEngine:
 
 @contextmanager
 def busybox_image(engine: ContainerEngine) -> Iterator[str]:
-    """The name of a small image; it is removed in the end."""
+    """The name of a small image; leaving the context removes it."""
     name = f"outweigh-test:{token_hex(6)}"
-    imported = engine.ask("import", "-", name, stdin=busybox_archive())
+    imported = engine.run("import", "-", name, stdin=busybox_archive())
     if imported.code != 0:
-        pytest.fail(imported.complaint)
+        pytest.fail(imported.error)
     yield name
-    engine.ask("rmi", "--force", name)
+    engine.run("rmi", "--force", name)
 
 
 def busybox_archive() -> bytes:
@@ -49,7 +49,7 @@ def busybox_archive() -> bytes:
         for folder in ("bin", "etc", "tmp", "ws", "home", "home/agent"):
             _add_folder(tar, folder)
         tar.add(Path(busybox).resolve(), "bin/busybox")
-        # Equal images are stored once, and another process that removes its own would take ours.
+        # Engines store equal images once, so another process could remove a shared one.
         tar.addfile(tarfile.TarInfo(f"etc/{token_hex(8)}"))
         _add_links(tar, subprocess.check_output([busybox, "--list"], text=True).split())
     return archive.getvalue()
@@ -70,7 +70,7 @@ def _add_links(tar: tarfile.TarFile, names: list[str]) -> None:
 
 
 def a_request(folder: Path, image: str | None, **fields: Any) -> SandboxRequest:
-    """A room over two new folders; any field can be given by name."""
+    """A request over two new folders; any field can be given by name."""
     for name in ("workspace", "home"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     defaults: dict[str, Any] = {
@@ -78,7 +78,7 @@ def a_request(folder: Path, image: str | None, **fields: Any) -> SandboxRequest:
         "home": folder / "home",
         "label": f"test-{token_hex(6)}:task/arm/1#1",
         "read_only": (),
-        "doors": (),
+        "ports": (),
         "image": image,
         "memory_mb": None,
         "processes": None,
@@ -88,5 +88,5 @@ def a_request(folder: Path, image: str | None, **fields: Any) -> SandboxRequest:
 
 
 def containers_of(engine: ContainerEngine, label: str) -> list[str]:
-    """The containers, running or not, that carry a label."""
-    return engine.ask("ps", "--all", "--quiet", f"--filter=label=outweigh.trial={label}").out.split()
+    """The containers with a label, running or not."""
+    return engine.run("ps", "--all", "--quiet", f"--filter=label=outweigh.trial={label}").out.split()

@@ -1,6 +1,6 @@
-"""An agent that wants out: whatever it tries in bubblewrap fails.
+"""Every attempt of an agent to get out of the bubblewrap sandbox fails.
 
-No attempt would do harm if it succeeded: what must not be writable is opened and never written to.
+No attempt would do harm if it succeeded: files that must not be writable are opened and never written to.
 """
 
 import os
@@ -38,12 +38,12 @@ def _works() -> None:
 
 @pytest.fixture
 def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
-    with BubblewrapSandboxProvider().open(a_sandbox_request(tmp_path / "own", "walls:trial-of-arm-b")) as room:
-        yield room
+    with BubblewrapSandboxProvider().open(a_sandbox_request(tmp_path / "own", "isolation:trial-of-arm-b")) as sandbox:
+        yield sandbox
 
 
 def _opens_for_writing(sandbox: Sandbox, path: str) -> bool:
-    """Opened to append, and closed again with nothing written."""
+    """Open a file for appending and close it without writing."""
     return run_shell(sandbox, f"(exec 3>>'{path}')").exit_code == 0
 
 
@@ -58,7 +58,7 @@ def test_a_secret_file_outside_cannot_be_read(sandbox: Sandbox, tmp_path: Path) 
     assert SECRET.encode() not in done.stdout
 
 
-def test_the_homes_and_data_of_the_host_are_not_there(sandbox: Sandbox) -> None:
+def test_home_and_data_folders_of_the_host_are_not_visible(sandbox: Sandbox) -> None:
     homes = {Path.home(), Path("/root"), Path("/var/lib"), Path("/srv"), Path("/opt"), Path("/sys")}
 
     assert [home for home in homes if run_shell(sandbox, f"ls {home}").exit_code == 0] == []
@@ -67,7 +67,7 @@ def test_the_homes_and_data_of_the_host_are_not_there(sandbox: Sandbox) -> None:
     ]
 
 
-def test_what_only_root_may_read_in_etc_is_covered(sandbox: Sandbox) -> None:
+def test_files_in_etc_that_only_root_may_read_are_covered(sandbox: Sandbox) -> None:
     done = run_shell(
         sandbox, "find /etc -type f ! -perm -o+r 2>/dev/null; cat /etc/shadow /etc/gshadow; ls /etc/ssl/private"
     )
@@ -76,10 +76,10 @@ def test_what_only_root_may_read_in_etc_is_covered(sandbox: Sandbox) -> None:
     assert run_shell(sandbox, "cat /etc/passwd").stdout.startswith(b"root:")
 
 
-def test_the_engines_environment_cannot_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_of_the_engine_is_not_visible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGINE_SECRET", SECRET)
-    with BubblewrapSandboxProvider().open(a_sandbox_request(tmp_path, "walls:trial-of-arm-b")) as room:
-        seen = run_shell(room, "env; cat /proc/*/environ /proc/*/task/*/environ /proc/*/cmdline", GIVEN="yes").stdout
+    with BubblewrapSandboxProvider().open(a_sandbox_request(tmp_path, "isolation:trial-of-arm-b")) as sandbox:
+        seen = run_shell(sandbox, "env; cat /proc/*/environ /proc/*/task/*/environ /proc/*/cmdline", GIVEN="yes").stdout
 
     assert SECRET.encode() not in seen
     assert b"arm-b" not in seen
@@ -89,8 +89,8 @@ def test_the_engines_environment_cannot_be_seen(tmp_path: Path, monkeypatch: pyt
 
 def test_secrets_of_the_agent_appear_in_no_process_list(tmp_path: Path) -> None:
     request = a_sandbox_request(tmp_path)
-    with BubblewrapSandboxProvider().open(request) as room:
-        thread = threading.Thread(target=run_shell, args=(room, "touch started; sleep 20"), kwargs={"KEY": SECRET})
+    with BubblewrapSandboxProvider().open(request) as sandbox:
+        thread = threading.Thread(target=run_shell, args=(sandbox, "touch started; sleep 20"), kwargs={"KEY": SECRET})
         thread.start()
         while not (request.workspace / "started").exists():
             thread.join(0.02)
@@ -101,11 +101,11 @@ def test_secrets_of_the_agent_appear_in_no_process_list(tmp_path: Path) -> None:
     assert SECRET.encode() not in listed
 
 
-def test_another_sandbox_and_its_processes_cannot_be_seen(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_another_sandbox_and_its_processes_are_not_visible(sandbox: Sandbox, tmp_path: Path) -> None:
     other = a_sandbox_request(tmp_path / "other")
     (other.workspace / "solution").write_text(SECRET)
-    with BubblewrapSandboxProvider().open(other) as room:
-        thread = threading.Thread(target=run_shell, args=(room, "touch started; sleep 20 # neighbour"))
+    with BubblewrapSandboxProvider().open(other) as neighbour:
+        thread = threading.Thread(target=run_shell, args=(neighbour, "touch started; sleep 20 # neighbour"))
         thread.start()
         while not (other.workspace / "started").exists():
             thread.join(0.02)
@@ -117,7 +117,7 @@ def test_another_sandbox_and_its_processes_cannot_be_seen(sandbox: Sandbox, tmp_
     assert SECRET.encode() not in seen
 
 
-def test_processes_of_the_host_have_no_number_inside(sandbox: Sandbox) -> None:
+def test_processes_of_the_host_are_not_listed_inside(sandbox: Sandbox) -> None:
     listed = run_shell(sandbox, "cd /proc; ls -d [0-9]* | wc -l").stdout
 
     assert int(listed) < 8
@@ -144,13 +144,13 @@ def test_the_network_of_the_host_cannot_be_reached(sandbox: Sandbox) -> None:
     assert b"efused" in done.stderr
 
 
-def test_there_is_no_network_but_an_empty_loopback(sandbox: Sandbox) -> None:
+def test_the_only_network_interface_is_the_loopback(sandbox: Sandbox) -> None:
     interfaces = run_shell(sandbox, "tail -n +3 /proc/net/dev | cut -d: -f1").stdout.split()
 
     assert interfaces == [b"lo"]
 
 
-def test_sockets_without_a_path_lead_nowhere(sandbox: Sandbox) -> None:
+def test_abstract_sockets_of_the_host_are_not_visible(sandbox: Sandbox) -> None:
     with closing(socket.socket(socket.AF_UNIX)) as server:
         server.bind(f"\0outweigh-{os.getpid()}")
         server.listen()
@@ -176,7 +176,7 @@ def test_no_setting_of_the_kernel_can_be_written(sandbox: Sandbox) -> None:
         assert not _opens_for_writing(sandbox, f"/proc/{path}")
 
 
-def test_no_capability_and_no_further_namespace_is_left(sandbox: Sandbox) -> None:
+def test_there_are_no_capabilities_and_no_nested_namespaces(sandbox: Sandbox) -> None:
     held = run_shell(sandbox, "grep -E '^Cap(Eff|Prm|Bnd|Inh|Amb)' /proc/self/status | cut -f2").stdout.split()
 
     assert held == [b"0" * 16] * 5
@@ -184,13 +184,13 @@ def test_no_capability_and_no_further_namespace_is_left(sandbox: Sandbox) -> Non
     assert run_shell(sandbox, "umount /proc/sys || mount -o remount,rw / || chroot / true").exit_code != 0
 
 
-def test_only_harmless_devices_are_there(sandbox: Sandbox) -> None:
+def test_only_harmless_devices_exist(sandbox: Sandbox) -> None:
     devices = run_shell(sandbox, "find /dev -type b -o -type c -not -path '/dev/pts/*'").stdout.split()
 
     assert {Path(device.decode()).name for device in devices} <= {"null", "zero", "full", "random", "urandom", "tty"}
 
 
-def test_a_daemon_left_behind_dies_with_its_command(sandbox: Sandbox) -> None:
+def test_a_daemon_dies_with_the_command_that_started_it(sandbox: Sandbox) -> None:
     run_shell(sandbox, f"env -i PATH=$PATH {DAEMON_SCRIPT} {WAIT_FOR_DAEMON}")
 
     assert (sandbox.host_workspace / "beat").stat().st_size > 0
@@ -206,35 +206,35 @@ def test_a_daemon_that_closes_everything_dies_at_a_timeout(sandbox: Sandbox) -> 
 
 @pytest.fixture
 def tools() -> Iterator[Path]:
-    """A folder that a sandbox may be shown; the usual one for temporary files may lie below /dev, which it may not."""
+    """A folder that may be mounted into a sandbox; the usual temporary folder may be below /dev, which may not."""
     with TemporaryDirectory(dir="/var/tmp") as folder:
         yield Path(folder)
 
 
-def test_a_tool_chain_is_bound_by_name_and_read_only(tmp_path: Path, tools: Path) -> None:
+def test_a_tool_chain_is_mounted_at_its_own_path_and_read_only(tmp_path: Path, tools: Path) -> None:
     (tools / "compiler").write_text("#!/bin/sh\necho compiled\n")
     (tools / "compiler").chmod(0o755)
     request = replace(a_sandbox_request(tmp_path / "own"), read_only=(str(tools),))
-    with BubblewrapSandboxProvider().open(request) as room:
-        assert run_shell(room, f"{tools}/compiler").stdout == b"compiled\n"
-        assert not _opens_for_writing(room, f"{tools}/compiler")
+    with BubblewrapSandboxProvider().open(request) as sandbox:
+        assert run_shell(sandbox, f"{tools}/compiler").stdout == b"compiled\n"
+        assert not _opens_for_writing(sandbox, f"{tools}/compiler")
 
 
 @pytest.mark.parametrize(
     ("named", "reason"),
     [("/no/such/folder", "exists"), ("relative", "absolute"), ("/", "workspaces"), ("/proc/sys", "outside")],
 )
-def test_a_tool_chain_that_would_open_the_walls_is_refused(tmp_path: Path, named: str, reason: str) -> None:
+def test_a_tool_chain_that_would_break_the_isolation_is_refused(tmp_path: Path, named: str, reason: str) -> None:
     with (
-        BubblewrapSandboxProvider().open(replace(a_sandbox_request(tmp_path), read_only=(named,))) as room,
+        BubblewrapSandboxProvider().open(replace(a_sandbox_request(tmp_path), read_only=(named,))) as sandbox,
         pytest.raises(SandboxError, match=reason),
     ):
-        run_shell(room, "true")
+        run_shell(sandbox, "true")
 
 
-def test_a_sandbox_that_cannot_be_built_is_our_failure_and_not_the_commands(tmp_path: Path) -> None:
+def test_a_sandbox_that_cannot_be_built_is_an_error_of_the_sandbox_and_not_of_the_command(tmp_path: Path) -> None:
     request = a_sandbox_request(tmp_path)
     request.workspace.rmdir()
 
-    with BubblewrapSandboxProvider().open(request) as room, pytest.raises(SandboxError, match="could not build"):
-        run_shell(room, "true")
+    with BubblewrapSandboxProvider().open(request) as sandbox, pytest.raises(SandboxError, match="could not build"):
+        run_shell(sandbox, "true")

@@ -61,8 +61,10 @@ def image(engine: ContainerEngine) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def room(provider: ContainerSandboxProvider, image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with provider.open(a_request(tmp_path_factory.mktemp("room"), image)) as sandbox:
+def sandbox(
+    provider: ContainerSandboxProvider, image: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sandbox]:
+    with provider.open(a_request(tmp_path_factory.mktemp("sandbox"), image)) as sandbox:
         yield sandbox
 
 
@@ -87,27 +89,27 @@ class TestContainer(SandboxContract):
         return replace(super().request(), image=self.image)
 
 
-def test_a_command_has_a_home_a_path_and_what_it_is_given(room: Sandbox) -> None:
-    done = room.exec(
+def test_a_command_gets_a_home_a_path_and_its_environment(sandbox: Sandbox) -> None:
+    done = sandbox.exec(
         ["env"], environment={"QUOTED": "it's $HOME\nand more", **PATH}, timeout_seconds=COMMAND_TIMEOUT_SECONDS
     )
 
     assert done.stdout == b"HOME=/home/agent\nPATH=/bin\nQUOTED=it's $HOME\nand more\n"
 
 
-def test_a_word_that_no_process_can_be_given_is_refused(room: Sandbox) -> None:
+def test_an_argument_with_a_nul_byte_is_refused(sandbox: Sandbox) -> None:
     with pytest.raises(SandboxError, match="NUL"):
-        room.exec(["echo", "a\0b"], environment=PATH, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
+        sandbox.exec(["echo", "a\0b"], environment=PATH, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
 
 
-def test_what_is_written_inside_belongs_to_the_caller_outside(room: Sandbox) -> None:
-    shell(room, "mkdir made && echo 1 > made/file")
+def test_files_written_inside_belong_to_the_caller(sandbox: Sandbox) -> None:
+    shell(sandbox, "mkdir made && echo 1 > made/file")
 
-    assert (room.host_workspace / "made" / "file").stat().st_uid == os.getuid()
-    assert room.read("made/file", 10) == b"1\n"
+    assert (sandbox.host_workspace / "made" / "file").stat().st_uid == os.getuid()
+    assert sandbox.read("made/file", 10) == b"1\n"
 
 
-def test_a_secret_is_not_on_any_command_line_of_the_host(room: Sandbox) -> None:
+def test_a_secret_is_not_on_any_command_line_of_the_host(sandbox: Sandbox) -> None:
     script = "echo begun; while ! [ -e seen ]; do sleep 0.1; done"
     lines: list[bytes] = []
 
@@ -117,13 +119,13 @@ def test_a_secret_is_not_on_any_command_line_of_the_host(room: Sandbox) -> None:
                 lines.append(process.read_bytes())
             except OSError:
                 continue
-        (room.host_workspace / "seen").touch()
+        (sandbox.host_workspace / "seen").touch()
 
-    done = room.exec(
+    done = sandbox.exec(
         ["sh", "-c", script],
         environment={**PATH, "TOKEN": "tell-nobody"},
         timeout_seconds=COMMAND_TIMEOUT_SECONDS,
-        listen=look,
+        on_output=look,
     )
 
     assert done.exit_code == 0
@@ -131,31 +133,31 @@ def test_a_secret_is_not_on_any_command_line_of_the_host(room: Sandbox) -> None:
     assert not any(b"tell-nobody" in line for line in lines)
 
 
-def test_a_timeout_ends_the_whole_tree_and_leaves_a_room_to_go_on_in(room: Sandbox) -> None:
+def test_a_timeout_kills_the_whole_tree_and_the_sandbox_stays_usable(sandbox: Sandbox) -> None:
     script = "trap '' TERM; setsid sleep 77 & (trap '' TERM; sleep 77) & echo begun; sleep 77"
-    late = shell(room, script, seconds=SHORT_TIMEOUT_SECONDS)
+    late = shell(sandbox, script, seconds=SHORT_TIMEOUT_SECONDS)
 
     assert (late.ending, late.exit_code, late.stdout) == (CommandEnding.TIMED_OUT, None, b"begun\n")
-    assert b"sleep 77" not in shell(room, "ps").stdout
+    assert b"sleep 77" not in shell(sandbox, "ps").stdout
 
 
-def test_a_daemon_dies_with_the_command_that_left_it_behind(room: Sandbox) -> None:
-    shell(room, f"{DAEMON_SCRIPT} setsid sleep 78 & {WAIT_FOR_DAEMON}")
+def test_a_daemon_dies_with_the_command_that_started_it(sandbox: Sandbox) -> None:
+    shell(sandbox, f"{DAEMON_SCRIPT} setsid sleep 78 & {WAIT_FOR_DAEMON}")
 
-    assert (room.host_workspace / "beat").stat().st_size > 0
-    assert is_unchanging(room.host_workspace / "beat")
-    assert b"sleep 78" not in shell(room, "ps").stdout
+    assert (sandbox.host_workspace / "beat").stat().st_size > 0
+    assert is_unchanging(sandbox.host_workspace / "beat")
+    assert b"sleep 78" not in shell(sandbox, "ps").stdout
 
 
-def test_nothing_remains_when_the_room_is_left(
+def test_nothing_remains_when_the_sandbox_is_closed(
     provider: ContainerSandboxProvider, engine: ContainerEngine, image: str, tmp_path: Path
 ) -> None:
     request = a_request(tmp_path, image)
-    notes: list[Path] = []
+    scripts: list[Path] = []
 
     def use() -> None:
         with provider.open(request) as sandbox:
-            notes.extend(_notes(engine, request.label))
+            scripts.extend(_script_folders(engine, request.label))
             assert shell(sandbox, "setsid sleep 76 &").exit_code == 0
             raise ZeroDivisionError
 
@@ -163,10 +165,10 @@ def test_nothing_remains_when_the_room_is_left(
         use()
 
     assert containers_of(engine, request.label) == []
-    assert [folder.exists() for folder in notes] == [False]
+    assert [folder.exists() for folder in scripts] == [False]
 
 
-_DOOMED = """
+_KILLED_ENGINE = """
 import sys
 from pathlib import Path
 from outweigh.sandbox.container import ContainerSandboxProvider
@@ -176,24 +178,24 @@ with ContainerSandboxProvider().open(a_request(Path(sys.argv[1]), sys.argv[2], l
 """
 
 
-def test_what_a_killed_engine_left_behind_is_swept_by_its_label(
+def test_containers_of_a_killed_engine_are_swept_by_their_label(
     provider: ContainerSandboxProvider, engine: ContainerEngine, image: str, tmp_path: Path
 ) -> None:
-    label = f"doomed-{tmp_path.name}:task/arm/1#1"
-    arguments = [sys.executable, "-c", _DOOMED, str(tmp_path), image, label]
-    with subprocess.Popen(arguments, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}) as doomed:
+    label = f"killed-{tmp_path.name}:task/arm/1#1"
+    arguments = [sys.executable, "-c", _KILLED_ENGINE, str(tmp_path), image, label]
+    with subprocess.Popen(arguments, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}) as killed:
         _await((tmp_path / "workspace" / "begun").exists)
-        doomed.send_signal(signal.SIGKILL)
-    (notes,) = _notes(engine, label)
+        killed.send_signal(signal.SIGKILL)
+    (scripts,) = _script_folders(engine, label)
 
     assert provider.sweep("another-label") == []
     assert [label in found for found in provider.sweep(label.split(":", maxsplit=1)[0])] == [True]
     assert containers_of(engine, label) == []
-    assert not notes.exists()
+    assert not scripts.exists()
     _await(lambda: not _runs_on_host(b"sleep\x00790\x00"))
 
 
-def test_an_image_that_is_not_stored_is_named_with_the_way_to_get_it(
+def test_for_a_missing_image_the_message_says_how_to_pull_it(
     provider: ContainerSandboxProvider, engine: ContainerEngine, tmp_path: Path
 ) -> None:
     request = a_request(tmp_path, "outweigh-test:absent")
@@ -205,7 +207,7 @@ def test_an_image_that_is_not_stored_is_named_with_the_way_to_get_it(
 
 
 @pytest.mark.parametrize(
-    ("fields", "complaint"),
+    ("fields", "message"),
     [
         ({"image": None}, "needs an image"),
         ({"image": "rootfs:relative"}, "full path of a folder"),
@@ -213,14 +215,14 @@ def test_an_image_that_is_not_stored_is_named_with_the_way_to_get_it(
         ({"image": "any", "read_only": ("/no/such/tools",)}, "/no/such/tools"),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_anything_starts(
-    provider: ContainerSandboxProvider, tmp_path: Path, fields: dict[str, Any], complaint: str
+def test_an_impossible_request_is_refused_before_anything_starts(
+    provider: ContainerSandboxProvider, tmp_path: Path, fields: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(UsageError, match=complaint), provider.open(a_request(tmp_path, **{"image": None, **fields})):
+    with pytest.raises(UsageError, match=message), provider.open(a_request(tmp_path, **{"image": None, **fields})):
         pass
 
 
-def test_a_folder_can_be_the_root_and_stays_as_it_was(
+def test_a_folder_can_be_the_root_and_is_not_changed(
     provider: ContainerSandboxProvider, engine: ContainerEngine, tmp_path: Path
 ) -> None:
     if engine.name != "podman":
@@ -236,7 +238,7 @@ def test_a_folder_can_be_the_root_and_stays_as_it_was(
     assert sorted(root.rglob("*")) == before
 
 
-def test_a_dockerfile_is_built_and_its_own_start_program_is_not_used(
+def test_a_dockerfile_is_built_and_its_entry_point_is_not_used(
     provider: ContainerSandboxProvider, engine: ContainerEngine, image: str, tmp_path: Path
 ) -> None:
     recipe = tmp_path / "recipe"
@@ -246,12 +248,12 @@ def test_a_dockerfile_is_built_and_its_own_start_program_is_not_used(
 
     request = a_request(tmp_path, f"dockerfile:{recipe}")
     with provider.open(request) as sandbox:
-        built = engine.ask("inspect", "--format", "{{.Image}}", *containers_of(engine, request.label)).out
+        built = engine.run("inspect", "--format", "{{.Image}}", *containers_of(engine, request.label)).out
         assert shell(sandbox, "cat /tool").stdout == b"built in"
-    engine.ask("rmi", "--force", built)
+    engine.run("rmi", "--force", built)
 
 
-def test_without_an_engine_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_an_engine_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     nowhere = ContainerSandboxProvider()
 
@@ -261,18 +263,18 @@ def test_without_an_engine_it_is_said_what_to_install(monkeypatch: pytest.Monkey
         pass
 
 
-def _notes(engine: ContainerEngine, label: str) -> list[Path]:
+def _script_folders(engine: ContainerEngine, label: str) -> list[Path]:
     found = containers_of(engine, label)
     return [
-        Path(engine.ask("inspect", "--format", '{{index .Config.Labels "outweigh.notes"}}', container).out)
+        Path(engine.run("inspect", "--format", '{{index .Config.Labels "outweigh.notes"}}', container).out)
         for container in found
     ]
 
 
-def _runs_on_host(words: bytes) -> bool:
+def _runs_on_host(command_line: bytes) -> bool:
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if process.read_bytes() == words:
+            if process.read_bytes() == command_line:
                 return True
         except OSError:
             continue

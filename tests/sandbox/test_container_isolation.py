@@ -1,4 +1,4 @@
-"""What a hostile agent tries from inside a container, and what comes of it."""
+"""Every attempt of a hostile agent to get out of a container fails."""
 
 import os
 import socket
@@ -32,10 +32,12 @@ def image(provider: ContainerSandboxProvider) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def room(provider: ContainerSandboxProvider, image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A room with limits, opened by a process whose environment holds a secret."""
+def sandbox(
+    provider: ContainerSandboxProvider, image: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sandbox]:
+    """A sandbox with limits, opened by a process with a secret in its environment."""
     os.environ["OUTWEIGH_TEST_SECRET"] = SECRET
-    request = a_request(tmp_path_factory.mktemp("room"), image, memory_mb=64, processes=40)
+    request = a_request(tmp_path_factory.mktemp("sandbox"), image, memory_mb=64, processes=40)
     with provider.open(request) as sandbox:
         yield sandbox
     del os.environ["OUTWEIGH_TEST_SECRET"]
@@ -45,61 +47,61 @@ def attempt(sandbox: Sandbox, script: str) -> CompletedCommand:
     return sandbox.exec(["sh", "-c", script], environment=PATH, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
 
 
-def test_the_files_of_the_host_are_not_there(room: Sandbox, tmp_path: Path) -> None:
+def test_files_of_the_host_are_not_visible(sandbox: Sandbox, tmp_path: Path) -> None:
     hidden = tmp_path / "hidden"
     hidden.write_text(SECRET)
-    done = attempt(room, f"cat {hidden} {Path.home()}/.profile /etc/shadow /etc/machine-id; ls -A {Path.home()}")
+    done = attempt(sandbox, f"cat {hidden} {Path.home()}/.profile /etc/shadow /etc/machine-id; ls -A {Path.home()}")
 
     assert done.exit_code != 0
     assert done.stdout == b""
 
 
-def test_a_search_of_everything_finds_no_secret(room: Sandbox, tmp_path: Path) -> None:
+def test_a_search_of_everything_finds_no_secret(sandbox: Sandbox, tmp_path: Path) -> None:
     (tmp_path / "hidden").write_text(SECRET)
     pattern = f"[s]{SECRET[1:]}"  # so that the search does not find itself
     places = "/dev/shm /etc /home /run /tmp /var /ws /proc/[0-9]*/environ /proc/[0-9]*/cmdline"
-    done = attempt(room, f"grep -rl '{pattern}' {places} 2> /dev/null")
+    done = attempt(sandbox, f"grep -rl '{pattern}' {places} 2> /dev/null")
 
     assert (done.exit_code, done.stdout) == (1, b"")
 
 
-def test_the_hosts_names_are_not_told(room: Sandbox) -> None:
-    assert attempt(room, "cat /etc/hosts").stdout == b"127.0.0.1 localhost\n::1 localhost\n"
-    assert attempt(room, "hostname").stdout.strip().decode() != socket.gethostname()
+def test_names_of_the_host_are_not_visible(sandbox: Sandbox) -> None:
+    assert attempt(sandbox, "cat /etc/hosts").stdout == b"127.0.0.1 localhost\n::1 localhost\n"
+    assert attempt(sandbox, "hostname").stdout.strip().decode() != socket.gethostname()
 
 
-def test_there_is_no_network_but_the_rooms_own_loopback(room: Sandbox) -> None:
+def test_the_only_network_interface_is_the_loopback_of_the_container(sandbox: Sandbox) -> None:
     with socket.create_server(("0.0.0.0", 0)) as listener:
         port = listener.getsockname()[1]
-        done = attempt(room, f"nc -w 1 127.0.0.1 {port} < /dev/null || nc -w 1 192.0.2.1 80 < /dev/null")
+        done = attempt(sandbox, f"nc -w 1 127.0.0.1 {port} < /dev/null || nc -w 1 192.0.2.1 80 < /dev/null")
         listener.setblocking(False)
 
         assert done.exit_code != 0
         with pytest.raises(BlockingIOError):
             listener.accept()
-    assert attempt(room, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '").stdout == b"lo\n"
+    assert attempt(sandbox, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '").stdout == b"lo\n"
 
 
-def test_two_rooms_do_not_see_each_other(
-    provider: ContainerSandboxProvider, image: str, room: Sandbox, tmp_path: Path
+def test_two_containers_do_not_see_each_other(
+    provider: ContainerSandboxProvider, image: str, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     request = a_request(tmp_path, image)
     with provider.open(request) as other:
         other.write("answer", SECRET.encode())
         attempt(other, f"echo {SECRET} > /tmp/answer")
-        done = attempt(room, f"cat {tmp_path}/workspace/answer /tmp/answer; ls /ws/answer")
+        done = attempt(sandbox, f"cat {tmp_path}/workspace/answer /tmp/answer; ls /ws/answer")
 
     assert done.stdout == b""
 
 
-def test_no_right_is_left_and_none_can_be_gained(room: Sandbox) -> None:
-    status = attempt(room, "grep -E '^(Cap(Prm|Eff|Bnd)|NoNewPrivs)' /proc/self/status").stdout.split()
+def test_there_are_no_capabilities_and_none_can_be_gained(sandbox: Sandbox) -> None:
+    status = attempt(sandbox, "grep -E '^(Cap(Prm|Eff|Bnd)|NoNewPrivs)' /proc/self/status").stdout.split()
 
     assert status[1::2] == [b"0" * 16] * 3 + [b"1"]
 
 
-def test_the_walls_cannot_be_moved(room: Sandbox) -> None:
-    deeds = (
+def test_the_isolation_cannot_be_changed(sandbox: Sandbox) -> None:
+    attempts = (
         "mount -t tmpfs none /tmp",
         "mknod /tmp/disk b 8 0",
         "touch /bin/planted",
@@ -108,13 +110,13 @@ def test_the_walls_cannot_be_moved(room: Sandbox) -> None:
         "touch /run/outweigh/planted",
         "chroot /ws /bin/sh",
     )
-    codes = attempt(room, "".join(f"({deed})\necho $?\n" for deed in deeds)).stdout.split()
+    codes = attempt(sandbox, "".join(f"({deed})\necho $?\n" for deed in attempts)).stdout.split()
 
-    assert len(codes) == len(deeds)
+    assert len(codes) == len(attempts)
     assert not {b"0", b"127"} & set(codes)
 
 
-_MOVE_WALLS = """
+_BREAK_ISOLATION = """
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
 NEWUSER, NEWNS, READ_ONLY, REMOUNT, BIND = 0x10000000, 0x20000, 1, 32, 4096
@@ -132,24 +134,26 @@ for path in ("/bin/planted", "/run/outweigh/planted", "/proc/sys/kernel/core_pat
 """
 
 
-def test_a_namespace_of_the_agents_own_opens_no_wall(
+def test_a_nested_namespace_does_not_break_the_isolation(
     provider: ContainerSandboxProvider, image: str, tmp_path: Path
 ) -> None:
     with provider.open(a_request(tmp_path, image, read_only=_python_folders())) as sandbox:
-        done = sandbox.exec([_python(), "-Ic", _MOVE_WALLS], environment=PATH, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
+        done = sandbox.exec(
+            [_python(), "-Ic", _BREAK_ISOLATION], environment=PATH, timeout_seconds=COMMAND_TIMEOUT_SECONDS
+        )
 
     tried = [line.split() for line in done.stdout.decode().splitlines()]
     assert len(tried) == 11
     assert {code for deed, code in tried if deed != "inner"} == {"-1"}
 
 
-def test_a_room_cannot_be_ended_from_inside(room: Sandbox) -> None:
-    attempt(room, "kill -9 1; kill -TERM 1; kill -STOP 1; kill -9 -1")
+def test_a_container_cannot_be_ended_from_inside(sandbox: Sandbox) -> None:
+    attempt(sandbox, "kill -9 1; kill -TERM 1; kill -STOP 1; kill -9 -1")
 
-    assert attempt(room, "echo still here").stdout == b"still here\n"
+    assert attempt(sandbox, "echo still here").stdout == b"still here\n"
 
 
-def test_tools_of_the_host_are_shown_but_cannot_be_changed(
+def test_tools_of_the_host_are_visible_but_read_only(
     provider: ContainerSandboxProvider, image: str, tmp_path: Path
 ) -> None:
     tools = tmp_path / "tools"
@@ -169,21 +173,21 @@ def test_tools_of_the_host_are_shown_but_cannot_be_changed(
         "dd if=/dev/zero of=/dev/shm/x bs=1M count=60 && dd if=/dev/zero of=/tmp/x bs=1M count=60",
     ],
 )
-def test_more_memory_than_granted_ends_the_hog_and_not_the_room(room: Sandbox, hog: str) -> None:
-    hogged = attempt(room, hog)
+def test_exceeding_the_memory_limit_ends_the_command_and_not_the_container(sandbox: Sandbox, hog: str) -> None:
+    hogged = attempt(sandbox, hog)
 
     assert hogged.exit_code != 0
     assert not Path("oom").exists()  # podman's monitor leaves one where it was started
     assert not Path("/oom").exists()
-    assert attempt(room, "rm -f /tmp/x /dev/shm/x; echo still here").stdout == b"still here\n"
+    assert attempt(sandbox, "rm -f /tmp/x /dev/shm/x; echo still here").stdout == b"still here\n"
 
 
-def test_more_processes_than_granted_are_refused_and_the_next_command_has_room(room: Sandbox) -> None:
-    crowd = attempt(room, "for i in $(seq 100); do sleep 80 & done; echo all")
+def test_processes_beyond_the_limit_are_refused_and_the_next_command_can_start(sandbox: Sandbox) -> None:
+    crowd = attempt(sandbox, "for i in $(seq 100); do sleep 80 & done; echo all")
 
     assert b"all" not in crowd.stdout
     assert b"fork" in crowd.stderr
-    assert attempt(room, "ps | grep -c '[s]leep 80'").stdout == b"0\n"
+    assert attempt(sandbox, "ps | grep -c '[s]leep 80'").stdout == b"0\n"
 
 
 def _python() -> str:
@@ -191,5 +195,5 @@ def _python() -> str:
 
 
 def _python_folders() -> tuple[str, ...]:
-    """The host's own Python, shown as any tool chain can be."""
+    """The Python of the host, mounted as any tool chain can be."""
     return tuple({sys.base_prefix, *(folder for folder in ("/lib", "/lib64", "/usr") if Path(folder).exists())})

@@ -25,7 +25,7 @@ class TestLocal(SandboxContract):
     def provider(self) -> SandboxProvider:
         return LocalSandboxProvider()
 
-    def has_walls(self) -> bool:
+    def is_isolated(self) -> bool:
         return False
 
     def folder(self) -> Path:
@@ -53,14 +53,16 @@ class TestEitherKind:
     def _works(self, provider: SandboxProvider) -> None:
         require(provider.missing())
 
-    def test_an_image_is_refused_with_the_way_out(self, provider: SandboxProvider, tmp_path: Path) -> None:
+    def test_an_image_is_refused_and_the_message_names_the_container_sandbox(
+        self, provider: SandboxProvider, tmp_path: Path
+    ) -> None:
         with (
             pytest.raises(SandboxError, match="container"),
             provider.open(replace(a_sandbox_request(tmp_path), image="debian:12")),
         ):
             pass
 
-    def test_limits_of_memory_and_processes_hold(self, provider: SandboxProvider, tmp_path: Path) -> None:
+    def test_limits_of_memory_and_processes_are_enforced(self, provider: SandboxProvider, tmp_path: Path) -> None:
         require(BubblewrapSandboxProvider().limits_missing(64, 20))
         request = replace(a_sandbox_request(tmp_path), memory_mb=64, processes=20)
 
@@ -71,7 +73,7 @@ class TestEitherKind:
         assert b"Killed" in greedy.stderr or greedy.exit_code != 0
         assert b"all" not in many.stdout
 
-    def test_a_killed_engine_leaves_nothing_that_sweeping_does_not_end(
+    def test_sweeping_ends_everything_that_a_killed_engine_left_running(
         self, provider: SandboxProvider, tmp_path: Path
     ) -> None:
         engine = _engine_that_dies(type(provider).__name__, type(provider).__module__, tmp_path)
@@ -88,8 +90,7 @@ class TestEitherKind:
 
 def _engine_that_dies(name: str, module: str, folder: Path) -> "subprocess.Popen[bytes]":
     script = (
-        "import sys\nfrom pathlib import Path\n"
-        f"from {module} import {name}\n"
+        f"import sys\nfrom pathlib import Path\nfrom {module} import {name}\n"
         "from outweigh.testing.sandbox_fixtures import DAEMON_SCRIPT, a_sandbox_request, run_shell\n"
         f"with {name}().open(a_sandbox_request(Path(sys.argv[1]), 'orphan:1')) as sandbox:\n"
         "    run_shell(sandbox, DAEMON_SCRIPT + ' sleep 60', 60)\n"
@@ -114,9 +115,9 @@ def test_processes_that_left_their_group_are_found_by_their_mark() -> None:
 def test_sweeping_spares_the_sweeper_and_its_parents() -> None:
     script = (
         "import os, subprocess, sys\nfrom outweigh.sandbox.leftover_processes import kill_marked\n"
-        "print(kill_marked('branch'.__eq__))"
+        "print(kill_marked('own'.__eq__))"
     )
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), SANDBOX_MARK: "branch"}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), SANDBOX_MARK: "own"}
 
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=False)
 
@@ -135,7 +136,7 @@ class TestConfinedPaths:
         assert {confined.read(path, 10) for path in ("relative/file", "real/back", "absolute")} == {b"content"}
 
     @pytest.mark.parametrize("target", ["/etc/hostname", "../x", "/ws/../etc/hostname", "sub/../../x", "/wsx/file"])
-    def test_a_link_that_leads_out_is_refused_as_no_permission(self, tmp_path: Path, target: str) -> None:
+    def test_a_link_that_leads_outside_is_a_permission_error(self, tmp_path: Path, target: str) -> None:
         (tmp_path / "sub").mkdir()
         (tmp_path / "link").symlink_to(target)
 
@@ -148,7 +149,7 @@ class TestConfinedPaths:
         with pytest.raises(PathEscapeError):
             ConfinedFiles(tmp_path, "/ws").read(path, 10)
 
-    def test_a_link_to_the_workspace_itself_is_no_file(self, tmp_path: Path) -> None:
+    def test_a_link_to_the_workspace_itself_is_not_a_file(self, tmp_path: Path) -> None:
         (tmp_path / "self").symlink_to("/ws")
 
         assert ConfinedFiles(tmp_path, "/ws").read("self", 10) is None

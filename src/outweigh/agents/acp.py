@@ -289,7 +289,7 @@ class AcpAgent(CommandLineAgent):
         reader = AcpReader()
         return Launch(
             arguments=("-I", "-S", f"{home}/{_BRIDGE}", f"{home}/{_SETTINGS}"),
-            listen=reader.feed,
+            on_output=reader.feed,
             report=lambda _: reader.report(),
             files={
                 _BRIDGE: Path(acp_bridge.__file__).read_bytes(),

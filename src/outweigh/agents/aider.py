@@ -279,7 +279,7 @@ class AiderAgent(CommandLineAgent):
                 *_conventions(request.arm),
                 *self.options_of(request.arm).files,
             ),
-            listen=printed.feed,
+            on_output=printed.feed,
             report=lambda left: _read_report(printed.report(), left),
             files={_PROMPT: build_prompt(request).encode(), _PRICE_CACHE: b'{"none": {}}'},
             defaults={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},

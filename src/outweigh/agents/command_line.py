@@ -33,7 +33,7 @@ HomeArtifacts = Mapping[str, bytes]
 class Launch:
     """One start of an agent. Paths are below the home folder, which is empty before and private to the trial.
 
-    `listen` hears standard output as it comes; `report` is asked afterwards what all of it says, together with what
+    `on_output` hears standard output as it comes; `report` is asked afterwards what all of it says, together with what
     the program left behind. `defaults` are variables that the arm may set otherwise, `access` are those that lead to
     the model and may not be. `leaves` are files to be kept, by the name of the artifact; `litter` is what the program
     drops in the workspace for itself, to be taken away. `exit_codes` are those that say more than that it failed.
@@ -41,7 +41,7 @@ class Launch:
 
     arguments: tuple[str, ...]
     report: Callable[[HomeArtifacts], AgentReport]
-    listen: Callable[[bytes], None] | None = None
+    on_output: Callable[[bytes], None] | None = None
     stdin: bytes = b""
     files: Mapping[str, bytes] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def _read_artifact(sandbox: Sandbox, pattern: str) -> bytes:
         ["/bin/sh", "-c", _CAT_FILES, "sh", pattern],
         environment={"HOME": sandbox.home},
         timeout_seconds=_CLEANUP_TIMEOUT_SECONDS,
-        listen=take,
+        on_output=take,
     )
     return bytes(content) if done.ending is CommandEnding.EXITED else b""
 
@@ -207,7 +207,7 @@ class CommandLineAgent(ABC):
             environment=self._environment(request, launch, sandbox.home),
             timeout_seconds=request.timeout_seconds,
             stdin=launch.stdin,
-            listen=launch.listen,
+            on_output=launch.on_output,
         )
         left = _collect_artifacts(sandbox, launch.leaves)
         _remove_litter(sandbox, launch.litter)

@@ -202,7 +202,7 @@ class GeminiCliAgent(CommandLineAgent):
                 *(() if model is None else ("--model", model)),
             ),
             stdin=build_prompt(request).encode(),
-            listen=reader.feed,
+            on_output=reader.feed,
             report=lambda _: reader.report(),
             exit_codes=FATAL_EXIT_CODES,
             files={".gemini/settings.json": msgspec.json.encode(self._settings(request))},

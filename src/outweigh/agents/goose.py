@@ -220,7 +220,7 @@ class GooseAgent(CommandLineAgent):
                 *(() if turns is None else ("--max-turns", str(turns))),
             ),
             stdin=build_prompt(request).encode(),
-            listen=reader.feed,
+            on_output=reader.feed,
             report=lambda _: reader.report(),
             files={".config/goose/config.yaml": msgspec.json.encode(_settings(request.arm))},
             defaults={

@@ -199,7 +199,7 @@ class OpenCodeAgent(CommandLineAgent):
         return Launch(
             arguments=("run", "--format", "json", "--model", request.arm.model or ""),
             stdin=build_prompt(request).encode(),
-            listen=reader.feed,
+            on_output=reader.feed,
             report=lambda _: reader.report(),
             files={".config/opencode/opencode.json": msgspec.json.encode(_settings(request))},
             defaults={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},

@@ -205,7 +205,7 @@ class QwenCodeAgent(CommandLineAgent):
                 *(() if turns is None else ("--max-session-turns", str(turns))),
             ),
             stdin=build_prompt(request).encode(),
-            listen=reader.feed,
+            on_output=reader.feed,
             report=lambda _: reader.report(),
             files={".qwen/settings.json": msgspec.json.encode(_settings(request))},
             exit_codes=FATAL_EXIT_CODES,

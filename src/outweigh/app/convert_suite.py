@@ -83,10 +83,10 @@ def _exists(path: Path) -> bool:
 SHOWN_NOTES = 8
 
 
-def convert_suite(reader: SuiteReader, source: Path, folder: Path, wishes: SuiteOverrides) -> None:
+def convert_suite(reader: SuiteReader, source: Path, folder: Path, overrides: SuiteOverrides) -> None:
     """Read, try whether what comes of it can be loaded, and only then write; nothing is overwritten."""
     _refuse_within_a_skill(folder)
-    draft = reader.read(source, wishes)
+    draft = reader.read(source, overrides)
     files = suite_files(draft)
     refuse_to_overwrite([folder / path for path in files], folder)
     suite = _check_loads(files, source, folder)

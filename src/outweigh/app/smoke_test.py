@@ -105,13 +105,13 @@ class _SmokeTest:
             home.mkdir()
             label = f"outweigh-doctor:{os.getpid()}"
             room = build_sandbox_request(
-                self._spec, workspace=workspace, home=home, label=label, cancel=Event(), ports=(meter.door,)
+                self._spec, workspace=workspace, home=home, label=label, cancel=Event(), ports=(meter.port,)
             )
             shown = (*room.read_only, *agent.read_only(arm))
             with self._sandboxes.open(replace(room, read_only=tuple(dict.fromkeys(shown)))) as sandbox:
                 for file in arm.overlay:
                     sandbox.write(file.path, self._overlays[file.sha256], executable=file.executable)
-                access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.door.name)}", key=meter.key)
+                access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.port.name)}", key=meter.key)
                 return agent.attempt(_request(arm, access), sandbox)
 
 

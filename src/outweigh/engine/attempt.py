@@ -84,10 +84,10 @@ def open_meter(deps: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
 def agent_sandbox_request(
     deps: EngineDeps, draft: RunDraft, request: SandboxRequest, meter: Meter | None
 ) -> SandboxRequest:
-    """The agent's request has what the agent is installed in, and the door to its model."""
-    doors = request.doors if meter is None else (*request.doors, meter.door)
+    """The agent's request has what the agent is installed in, and the port of its model."""
+    ports = request.ports if meter is None else (*request.ports, meter.port)
     programs = deps.agents[draft.arm.agent].read_only(draft.arm)
-    return replace(request, doors=doors, read_only=tuple(dict.fromkeys((*request.read_only, *programs))))
+    return replace(request, ports=ports, read_only=tuple(dict.fromkeys((*request.read_only, *programs))))
 
 
 def run_agent(
@@ -96,7 +96,7 @@ def run_agent(
     """Let the agent work in an open sandbox. Where its adapter breaks, infrastructure did, not the agent."""
     access = None
     if meter is not None:
-        access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.door.name)}", key=meter.key)
+        access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.port.name)}", key=meter.key)
     try:
         return deps.agents[draft.arm.agent].attempt(_attempt_request(deps, draft, access, variables), sandbox)
     except (SandboxError, OSError):

@@ -203,7 +203,7 @@ class ExternalExperiment:
         kept = self._adopt(record, trial, number, job.name)
         self._store.append(kept)
         self._remember(kept)
-        if kept.status in EXCLUDED_STATUSES and not self._jobs.may_mend(record):
+        if kept.status in EXCLUDED_STATUSES and not self._jobs.may_retry(record):
             self._given_up.add(_trial_key(trial))
         self._listen(finished_event(kept))
 
@@ -231,7 +231,7 @@ class ExternalExperiment:
         for job in jobs:
             if trials := missing[job.name]:
                 self._listen(
-                    note_event(f"job {job.name} left {len(trials)} trials without a result. {job.last_words()}")
+                    note_event(f"job {job.name} left {len(trials)} trials without a result. {job.last_output()}")
                 )
 
 

@@ -27,7 +27,7 @@ def build_sandbox_request(
         home=home,
         label=label,
         read_only=tuple(spec.read_only),
-        doors=ports,
+        ports=ports,
         image=spec.image,
         memory_mb=spec.memory_mb,
         processes=spec.processes,
@@ -48,13 +48,13 @@ class RunEgress:
     @property
     def ports(self) -> tuple[ForwardedPort, ...]:
         """What a sandbox must open."""
-        return () if self.hosts is None else (self.hosts.door(),)
+        return () if self.hosts is None else (self.hosts.proxy_port(),)
 
     def variables(self, sandbox: Sandbox) -> dict[str, str]:
         """What programs go by; some read small letters only, some capitals only."""
         if self.hosts is None:
             return {}
-        proxy = f"http://{_LOCALHOST}:{sandbox.port(self.hosts.door().name)}"
+        proxy = f"http://{_LOCALHOST}:{sandbox.port(self.hosts.proxy_port().name)}"
         # Other doors, and what a program starts itself, are reached directly.
         told = {**dict.fromkeys(_PROXY_VARIABLES, proxy), "NO_PROXY": f"{_LOCALHOST},localhost"}
         return told | {name.lower(): value for name, value in told.items()}

@@ -25,7 +25,7 @@ class ForgeComment:
 def upsert_comment(
     comments: Sequence[ForgeComment],
     body: str,
-    number_of: Callable[[str], int],
+    run_number_of: Callable[[str], int],
     *,
     create: Callable[[str], str],
     update: Callable[[int, str], str],
@@ -44,7 +44,7 @@ def upsert_comment(
     first, *doubles = found
     for double in doubles:
         delete(double.key)
-    if max(map(number_of, (one.body for one in found))) > number_of(body):
+    if max(map(run_number_of, (one.body for one in found))) > run_number_of(body):
         return first.url
     return first.url if first.body.strip() == body.strip() else update(first.key, body)
 
@@ -62,12 +62,12 @@ class GitHubComments:
         self._repository = f"/repos/{quote(owner, safe='')}/{quote(name, safe='')}"
         self._number = number
 
-    def upsert(self, body: str, number_of: Callable[[str], int]) -> str:
+    def upsert(self, body: str, run_number_of: Callable[[str], int]) -> str:
         """Write the comment, or bring it up to date; returns its address."""
         return upsert_comment(
             list(self._comments()),
             body,
-            number_of,
+            run_number_of,
             create=lambda text: self._said("POST", f"issues/{self._number}/comments", text),
             update=lambda key, text: self._said("PATCH", f"issues/comments/{key}", text),
             delete=lambda key: self._rest.ask("DELETE", f"{self._repository}/issues/comments/{key}"),
@@ -110,12 +110,12 @@ class GitLabComments:
         self._rest = rest
         self._notes = f"/projects/{quote(project, safe='')}/merge_requests/{number}/notes"
 
-    def upsert(self, body: str, number_of: Callable[[str], int]) -> str:
+    def upsert(self, body: str, run_number_of: Callable[[str], int]) -> str:
         """Write the note, or bring it up to date; returns its address."""
         return upsert_comment(
             list(self._comments()),
             body,
-            number_of,
+            run_number_of,
             create=lambda text: self._said("POST", self._notes, text),
             update=lambda key, text: self._said("PUT", f"{self._notes}/{key}", text),
             delete=lambda key: self._rest.ask("DELETE", f"{self._notes}/{key}"),

@@ -213,8 +213,8 @@ class EgressProxy:
         self._resolve = resolve
         self._refused: dict[str, None] = {}
 
-    def door(self) -> ForwardedPort:
-        """The door that leads here."""
+    def proxy_port(self) -> ForwardedPort:
+        """The port of a sandbox that is served by this proxy."""
         return ForwardedPort(name=EGRESS_PORT_NAME, serve=self._serve)
 
     def refused(self) -> tuple[str, ...]:

@@ -286,13 +286,13 @@ class GatewayServer:
         self._proxy = proxy
         self._answering: set[Task[Any]] = set()
 
-    async def open(self, listening: socket) -> None:
-        """Begin to answer."""
+    async def start(self, listening: socket) -> None:
+        """Start answering."""
         self._server = _BoundedServer(self._answer, handler_cancellation=True, access_log=None, logger=_NULL_LOGGER)
         self._accepting = await asyncio.get_running_loop().create_server(self._server, sock=listening)
 
-    async def close(self) -> None:
-        """Hang up on everybody; what they asked for is in the ledger as it stands."""
+    async def stop(self) -> None:
+        """Close all connections; the ledger keeps the requests as far as they got."""
         self._accepting.close()
         answering = tuple(self._answering)
         for task in answering:

@@ -27,34 +27,34 @@ MODEL_PORT_NAME = "model"
 
 
 class RunMeter:
-    """Serves a run's doors, each on a socket that a sandbox listens on, and tells what passed."""
+    """Serves a run's requests on the sockets that its sandboxes listen on, and reports its model calls."""
 
     def __init__(self, ledger: RunLedger, background: EventLoopThread, proxy: "ReverseProxy") -> None:
         self._ledger = ledger
         self._background = background
         self._proxy = proxy
-        self._open_doors: set[GatewayServer] = set()
+        self._servers: set[GatewayServer] = set()
         self._final: MeteredCalls | None = None
 
     @property
-    def door(self) -> ForwardedPort:
-        """The door that a sandbox opens to it."""
+    def port(self) -> ForwardedPort:
+        """The port that a sandbox forwards to it."""
         return ForwardedPort(name=MODEL_PORT_NAME, serve=self._serve)
 
     @property
     def key(self) -> str:
-        """What the agent must send instead of a real key."""
+        """The key that the agent sends instead of a real one."""
         return self._ledger.key
 
     def account(self) -> MeteredCalls:
-        """Everything that passed so far; what a client has received is in it."""
+        """All calls so far, including everything that a client has received."""
         return self._final or self._background.run(self._account())
 
     async def close(self) -> None:
-        """Close what is still open, and the account with it. In the background's own thread."""
+        """Stop the servers and fix the final account. Runs in the event loop's thread."""
         self._ledger.is_open = False
-        for door in tuple(self._open_doors):
-            await door.close()
+        for server in tuple(self._servers):
+            await server.stop()
         self._final = self._ledger.account()
 
     async def _account(self) -> MeteredCalls:
@@ -64,14 +64,14 @@ class RunMeter:
     def _serve(self, listening: socket) -> Iterator[None]:
         from outweigh.gateway.gateway_server import GatewayServer  # noqa: PLC0415 - heavy, and needed only here
 
-        door = GatewayServer(self._ledger, self._proxy)
-        self._background.run(door.open(listening))
-        self._open_doors.add(door)
+        server = GatewayServer(self._ledger, self._proxy)
+        self._background.run(server.start(listening))
+        self._servers.add(server)
         try:
             yield
         finally:
-            self._background.run(door.close())
-            self._open_doors.discard(door)
+            self._background.run(server.stop())
+            self._servers.discard(server)
 
 
 def _utc_now() -> datetime:
@@ -79,9 +79,9 @@ def _utc_now() -> datetime:
 
 
 class ModelGateway:
-    """Stands between the agents of an experiment and their models, in a thread of its own.
+    """Forwards the requests of an experiment's agents to their models, in its own thread.
 
-    `prices` are asked for dollars, and `now` for the moment that prices are of.
+    `prices` turns tokens into dollars as of the time that `now` returns.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class ModelGateway:
     def __enter__(self) -> Self:
         from outweigh.gateway.gateway_server import ReverseProxy  # noqa: PLC0415 - heavy, and needed only here
 
-        self._prices.prices("")  # loads what tables load, before anybody waits for an answer
+        self._prices.prices("")  # loads the price tables before a client waits for a response
         self._background.__enter__()
         self._session = self._background.run(_new_session())
         self._proxy = ReverseProxy(self._session, self._upstreams)
@@ -111,7 +111,7 @@ class ModelGateway:
 
     @contextmanager
     def meter(self, request: MeterRequest) -> Iterator[RunMeter]:
-        """Open the way for one run; leaving the context closes it, also for what is still under way."""
+        """Open access for one run; leaving the context ends it and aborts requests that are still running."""
         keys = [secret for upstream in self._upstreams.values() for secret in upstream.secrets]
         meter = RunMeter(RunLedger(request, self._prices, keys, self._now), self._background, self._proxy)
         try:
@@ -123,7 +123,7 @@ class ModelGateway:
 async def _new_session() -> "ClientSession":
     from aiohttp import ClientSession, DummyCookieJar, TCPConnector  # noqa: PLC0415 - heavy, and needed only here
 
-    # How many requests go out at once is the engine's choice, and a client's name its own.
+    # The engine limits concurrency, and clients send their own User-Agent.
     return ClientSession(
         connector=TCPConnector(limit=0), cookie_jar=DummyCookieJar(), skip_auto_headers=["User-Agent", "Content-Type"]
     )

@@ -177,7 +177,7 @@ class SkillCiSuiteReader:
         """By a key that no other format has."""
         return any(looks_like_json(source, lambda value: has_keys(value, "fixtureDir")) for source in _task_files(path))
 
-    def read(self, path: Path, wishes: SuiteOverrides) -> SuiteDraft:
+    def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
         """The tasks of the folder and of the folders in it, by their ids."""
         sources = _task_files(path)
         if not sources:
@@ -189,8 +189,8 @@ class SkillCiSuiteReader:
         drafts = tuple(
             _draft_task(task, name, source, root, own) for name, (task, source) in zip(names, read, strict=True)
         )
-        agent, rules = _agent(tasks, wishes), draft_judging(drafts)
-        arms = _arms(root, agent, wishes.model)
+        agent, rules = _agent(tasks, overrides), draft_judging(drafts)
+        arms = _arms(root, agent, overrides.model)
         return SuiteDraft(
             spec=SuiteSpec(
                 name=slug(root.resolve().name, self.name),
@@ -232,11 +232,11 @@ def _refuse_repeated(read: Sequence[tuple[SkillCiTask, Path]]) -> None:
             raise UsageError(f"{other}: {task.id!r} is the id of {source} too; give each task its own.")
 
 
-def _agent(tasks: Sequence[SkillCiTask], wishes: SuiteOverrides) -> str:
+def _agent(tasks: Sequence[SkillCiTask], overrides: SuiteOverrides) -> str:
     """Whom the user names, or all tasks do, where it is known here."""
     stated = {task.agent for task in tasks}
     unclear = len(stated) > 1 or _UNSUPPORTED_AGENT in stated
-    return wishes.agent or (DEFAULT_AGENT if unclear else stated.pop())
+    return overrides.agent or (DEFAULT_AGENT if unclear else stated.pop())
 
 
 def _arms(root: Path, agent: str, model: str | None) -> ArmsDraft:

@@ -1,4 +1,4 @@
-"""One small protocol per kind of adapter, with the values that pass through it.
+"""One small protocol per kind of adapter, with the values that it takes and returns.
 
-Each is in a file of its own, so that nobody loads what others need.
+Each protocol has its own file, so that importing one does not load the others.
 """

@@ -15,9 +15,10 @@ from outweigh.ports.sandboxes import Sandbox
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRequest:
-    """What an agent is asked: the trial, the task's words, the arm, and its limits.
+    """One attempt that an agent is to make: the trial, the task, the arm, and its limits.
 
-    `model_access` is None where the agent goes to its model directly, with what it has itself.
+    `environment` is what the suite lets the agent see. `model_access` is None where the agent reaches its model
+    directly, with its own credentials.
     """
 
     trial: Trial
@@ -31,11 +32,11 @@ class AttemptRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptOutcome:
-    """What the agent did, before anything is checked. What it does not say is None, never 0.
+    """What the agent did, before anything is checked. A value that the agent does not report is None, never 0.
 
-    `failure` says more about a status than a word can, where the agent's kind of failure is known.
-    `retry_after_seconds` asks for a pause of the whole account; `artifacts` are kept beside the record by name.
-    `request_count` is how many requests to a model its own figures cover; `loaded` is what it says it had at hand.
+    `failure` explains the status where the kind of failure is known. `retry_after_seconds` asks the engine to pause
+    all runs of the account. `request_count` is how many requests to a model `usage` and `cost` cover. `loaded` is the
+    set-up that the agent reports it had available. `artifacts` are stored next to the record, by name.
     """
 
     status: Status
@@ -59,20 +60,20 @@ class AttemptOutcome:
 
 
 class Agent(Protocol):
-    """Attempts a trial inside a sandbox. A failed attempt is an outcome with a status, never an exception."""
+    """Attempts a trial inside a sandbox. A failed attempt is an outcome with a status, not an exception."""
 
     @property
     def name(self) -> str:
-        """The name a suite uses."""
+        """The name that a suite uses."""
 
     def missing(self, arm: Arm) -> str | None:
-        """What is missing for this arm to run here, with the way out; None when nothing is."""
+        """What must be installed or set for this arm to run on this machine; None when it can run."""
 
     def uses_model(self, arm: Arm) -> bool:
         """Whether it sends requests to a model, which then go through the gateway."""
 
     def read_only(self, arm: Arm) -> tuple[str, ...]:
-        """Folders of the host that it is installed in and must see from inside, as they are called outside."""
+        """Folders of the host that the agent needs inside the sandbox, such as its own installation."""
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
-        """Work on the task until done, out of time or out of money."""
+        """Work on the task until it is done, or until time or budget runs out."""

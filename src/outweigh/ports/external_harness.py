@@ -1,4 +1,4 @@
-"""The port of harnesses that run trials as jobs of their own."""
+"""The port of other harnesses that run trials for us as jobs."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,41 +7,41 @@ from outweigh.model.run_record import RunRecord, Trial
 
 
 class ExternalJob(Protocol):
-    """Trials of one arm that another harness makes by itself; the job may outlive whoever started it."""
+    """Trials of one arm that another harness runs; the job may outlive the process that started it."""
 
     @property
     def name(self) -> str:
-        """What the job is called; no other of the store is called so."""
+        """The name of the job, unique within a store."""
 
     @property
     def trials(self) -> Sequence[Trial]:
-        """What it is to make."""
+        """The trials that the job runs."""
 
     def start(self) -> None:
-        """Begin; what the job is for is written down before."""
+        """Start the job, after writing down which trials it is for."""
 
     @property
     def is_running(self) -> bool:
-        """Whether there may be further results."""
+        """Whether more results may come."""
 
     def new_results(self) -> Sequence[RunRecord]:
-        """Every trial that has ended, once, as the harness tells it; which repeat it stands for is not its business."""
+        """Every trial that has ended since the last call. The engine decides which repeat each result counts as."""
 
     def stop(self, *, at_once: bool) -> bool:
-        """Ask the job to end in order, or end it and all it started; False where it could not be reached (yet)."""
+        """Ask the job to stop, or kill it and everything it started; False while it cannot be reached."""
 
-    def last_words(self) -> str:
-        """What the harness said last, for whoever must find out why a trial has no result."""
+    def last_output(self) -> str:
+        """The end of the harness's output, to explain why a trial has no result."""
 
 
 class ExternalHarness(Protocol):
-    """Another harness that runs an arm's trials as a job of its own."""
+    """Another harness that runs an arm's trials as a job."""
 
     def earlier(self) -> Sequence[ExternalJob]:
-        """All jobs that were ever started for this store; some may still be running."""
+        """All jobs ever started for this store; some may still be running."""
 
     def prepare(self, trials: Sequence[Trial]) -> ExternalJob:
-        """A job for trials of one arm, not started yet; one that the harness would refuse is refused here."""
+        """A job for trials of one arm, not started yet. A job that the harness would reject is rejected here."""
 
-    def may_mend(self, record: RunRecord) -> bool:
-        """Whether another attempt at a trial that infrastructure broke could end otherwise."""
+    def may_retry(self, record: RunRecord) -> bool:
+        """Whether a trial that failed because of infrastructure is worth another attempt."""

@@ -1,4 +1,4 @@
-"""The port of forges: branches of a remote, pull requests, and the comments on them."""
+"""The port of forges: branches of a remote, pull requests, and their comments."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from outweigh.ports.workspaces import RevisionFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """One file of a promotion, by its path below the configuration's folder; no content means that it goes."""
+    """One changed file of a promotion, by its path below the configuration folder; content None deletes it."""
 
     path: str
     content: bytes | None
@@ -17,34 +17,34 @@ class FileChange:
 
 
 class ForgeError(Exception):
-    """A forge or a remote refused or did not answer; the text says what, and the way out."""
+    """A forge or a remote rejected a request or did not answer; the message says what to do."""
 
 
 class RemoteRepository(Protocol):
-    """A repository's branches as its remote has them. Nothing of the working copy is ever changed."""
+    """The branches of a repository's remote. The working copy is never changed."""
 
     def tip(self, branch: str) -> str | None:
-        """The commit a branch is at, with its files at hand; None where there is no such branch."""
+        """The commit at the tip of a branch, fetched so that its files can be read; None without such a branch."""
 
     def files(self, commit: str, folder: str, wanted: Callable[[str], bool]) -> Iterator[RevisionFile]:
-        """The wanted files below a folder of a commit that was asked for, by path."""
+        """The wanted files below a folder of a fetched commit, by path."""
 
     def changed(self, commit: str) -> list[str]:
-        """Every path that a commit does not share with its parent."""
+        """Every path that a commit changes compared with its parent."""
 
     def commit(self, onto: str, folder: str, changes: Sequence[FileChange], message: str) -> str:
-        """A new commit with exactly these changes, known to nobody yet."""
+        """Create a commit with exactly these changes, without pushing it."""
 
     def push(self, branch: str, commit: str) -> None:
-        """Make a branch that does not exist yet; ForgeError where that cannot be done."""
+        """Create a branch on the remote; raise ForgeError where it exists or cannot be created."""
 
     def remove(self, branch: str, commit: str) -> None:
-        """Remove a branch that is still at this commit; ForgeError where that cannot be done."""
+        """Delete a branch that is still at this commit; raise ForgeError where that fails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgeProject:
-    """A repository on a forge: the host, the path there, and the address of the API where somebody named one."""
+    """A repository on a forge: its host, its path, and the address of the API where the user gave one."""
 
     host: str
     path: str
@@ -53,7 +53,7 @@ class ForgeProject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequestDraft:
-    """A pull request that is to be opened. `draft` asks for one that cannot be merged yet."""
+    """A pull request to open. `draft` asks the forge to mark it as not ready to merge."""
 
     branch: str
     into: str
@@ -66,7 +66,7 @@ class PullRequestDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequest:
-    """A pull request as the forge knows it; without a number it is only the address where one can be opened."""
+    """A pull request on a forge; without a number it is only the address where the user can open one."""
 
     number: int | None
     url: str | None
@@ -74,23 +74,23 @@ class PullRequest:
 
 
 class Forge(Protocol):
-    """Where pull requests are opened. Whatever it refuses is a ForgeError; its token is never shown."""
+    """Opens and closes pull requests. Every failure is a ForgeError; no message shows the token."""
 
     @property
     def name(self) -> str:
         """The name that --forge takes."""
 
     def missing(self, project: ForgeProject) -> str | None:
-        """What is missing for it to be asked from here, with the way out; None when nothing is."""
+        """What must be installed or set to use the forge from here; None when it can be used."""
 
     def find_pull_request(self, project: ForgeProject, branch: str, into: str) -> PullRequest | None:
-        """The pull request of a branch, an open one before a closed one."""
+        """The pull request of a branch, preferring an open one to a closed one."""
 
     def open_pull_request(self, project: ForgeProject, draft: PullRequestDraft) -> PullRequest:
-        """Open one, or give back the open one that there is already."""
+        """Open a pull request, or return the one that is already open."""
 
     def finish_pull_request(self, project: ForgeProject, opened: PullRequest, draft: PullRequestDraft) -> None:
-        """Add the labels and ask the reviewers."""
+        """Add the labels and request the reviews."""
 
     def close_pull_request(self, project: ForgeProject, opened: PullRequest) -> None:
         """Close it without merging."""
@@ -99,8 +99,8 @@ class Forge(Protocol):
 class PullRequestComments(Protocol):
     """The comments of one pull request."""
 
-    def upsert(self, body: str, number_of: Callable[[str], int]) -> str:
-        """Write the comment, or bring ours with the same first line up to date; returns where it is.
+    def upsert(self, body: str, run_number_of: Callable[[str], int]) -> str:
+        """Create our comment, or update the one with the same first line; returns its address.
 
-        A comment in which `number_of` finds a larger number is from a later run, and stays.
+        A comment in which `run_number_of` finds a larger number belongs to a later run and is not overwritten.
         """

@@ -1,4 +1,4 @@
-"""The port of the gateway: a metered way to the model, a proxy to allowed hosts, and the model calls that were seen."""
+"""The port of the gateway: metered access to models, a proxy to allowed hosts, and the model calls that passed."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from outweigh.ports.sandboxes import ForwardedPort
 
 
 class Dialect(StrEnum):
-    """The APIs that models speak."""
+    """The APIs of model providers."""
 
     ANTHROPIC_MESSAGES = "anthropic_messages"
     OPENAI_RESPONSES = "openai_responses"
@@ -21,7 +21,7 @@ class Dialect(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmMarker:
-    """A text that gives a part of an arm's set-up away when it is seen in a request.
+    """A text of an arm's set-up; a request that contains it shows that the agent loaded that part.
 
     `name` is unique among the markers of a run, such as "skill:testing" or "instructions".
     """
@@ -33,7 +33,7 @@ class ArmMarker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """One request and its answer. `usage` is the provider's own; its parts are None where the answer broke off before.
+    """One request and its response. `usage` is the provider's own count; parts that it did not send are None.
 
     `cost_usd` is the usage at list prices, None where no price is known. `tools` are the names of the tools offered.
     """
@@ -56,10 +56,10 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeteredCalls:
-    """Everything a run asked of models. `seen` are the names of the markers that were found in what was sent.
+    """All model calls of a run. `seen` are the names of the markers that were found in requests.
 
-    `price_table` names the tables that priced the calls; None where none did. `bodies` are the texts of requests and
-    answers, as lines of JSON, where the suite asks for them. `unserved` is what was asked for and cannot be had.
+    `price_table` names the tables that priced the calls; None where none did. `bodies` are the request and response
+    bodies as lines of JSON, where the suite asks for them. `unserved` are requests that the gateway does not support.
     """
 
     calls: tuple[ModelCall, ...]
@@ -71,7 +71,7 @@ class MeteredCalls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAccess:
-    """How a program inside a sandbox reaches the model. The key is worth nothing anywhere else."""
+    """How a program inside a sandbox reaches the model. The key is valid only for this run."""
 
     base_url: str
     key: str
@@ -79,7 +79,7 @@ class ModelAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterRequest:
-    """What a run may take from models, and what to look for in what it sends."""
+    """The limits of a run, and the markers to look for in its requests."""
 
     label: str
     budget_usd: float | None
@@ -89,32 +89,32 @@ class MeterRequest:
 
 
 class Meter(Protocol):
-    """One run's way to the model, open as long as the run lasts."""
+    """One run's access to models, open as long as the run lasts."""
 
     @property
-    def door(self) -> ForwardedPort:
-        """The door that a sandbox opens to it."""
+    def port(self) -> ForwardedPort:
+        """The port that a sandbox forwards to the gateway."""
 
     @property
     def key(self) -> str:
-        """What the agent must send instead of a real key; it tells the runs apart."""
+        """The key that the agent sends instead of a real one; it identifies the run."""
 
     def account(self) -> MeteredCalls:
-        """Everything that passed so far."""
+        """All calls so far."""
 
 
 class Gateway(Protocol):
-    """Stands between agents and models: meters, keeps the keys, holds the caps."""
+    """Forwards agents' requests to models: meters them, enforces limits, and keeps the real keys outside sandboxes."""
 
     def meter(self, request: MeterRequest) -> AbstractContextManager[Meter]:
-        """Open the way for one run; leaving the context closes it, also for what is still under way."""
+        """Open access for one run; leaving the context ends it and aborts requests that are still running."""
 
 
 class HostAccess(Protocol):
-    """One run's way to the hosts that its suite allows."""
+    """One run's access to the hosts that its suite allows."""
 
-    def door(self) -> ForwardedPort:
-        """The door to an HTTP proxy that connects to them alone."""
+    def proxy_port(self) -> ForwardedPort:
+        """The port of an HTTP proxy that connects only to those hosts."""
 
     def refused(self) -> tuple[str, ...]:
-        """Which others were asked for so far, with their ports."""
+        """The other hosts that the run tried to reach so far, each with its port."""

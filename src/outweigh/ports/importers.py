@@ -1,4 +1,4 @@
-"""The port of importers: what other programs recorded, as records."""
+"""The port of importers: results that other programs wrote, read as records."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ from outweigh.model.judgment import Judgment
 from outweigh.model.run_record import RunRecord
 
 UNREAD_ROW_LIMIT = 100_000
-"""Rows that became no record are kept with their places; a source with more of them is something else."""
+"""Unreadable rows are listed with their places up to this many; a source with more is taken for another format."""
 
 
 class FieldOrigin(StrEnum):
-    """How an importer comes by a field of a record."""
+    """Where an importer gets a field of a record from."""
 
     REPORTED = "reported"
     DERIVED = "derived"
@@ -25,11 +25,11 @@ class FieldOrigin(StrEnum):
 
 @dataclass(slots=True)
 class ImportNotes:
-    """What an importer has to say beside the records. Nothing that was found in a source is dropped in silence.
+    """What an importer reports besides the records, so that nothing in a source is dropped silently.
 
-    `unreadable` are the rows that became no record, with their place and the reason. `aggregates` are results that
-    stand for many runs and are never made up into some. `facts` are figures that the source states about itself, so
-    that anybody can compare them with what is computed here.
+    `unreadable` are the rows that did not become a record, with place and reason. `aggregates` are results over many
+    runs, which are never expanded into runs. `facts` are figures that the source states about itself, for comparison
+    with what is computed from the records.
     """
 
     unreadable: list[InvalidLine] = field(default_factory=list)
@@ -38,7 +38,7 @@ class ImportNotes:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def unread(self, source: object, line: int, reason: str) -> None:
-        """Keep the place of a row that became no record; line 0 is the file as a whole."""
+        """Note a row that did not become a record; line 0 means the whole file."""
         if len(self.unreadable) >= UNREAD_ROW_LIMIT:
             raise EvidenceError(
                 f"{source} is given up: more than {UNREAD_ROW_LIMIT:,} rows cannot be read, the first because it is "
@@ -47,17 +47,17 @@ class ImportNotes:
         self.unreadable.append(InvalidLine(str(source), line, reason))
 
     def warn(self, sentence: str) -> None:
-        """Say something once that a reader of the results must know."""
+        """Add a warning for readers of the results; a repeated one is kept once."""
         self.warnings[sentence] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRequest:
-    """What is to be imported, and what the user says about it.
+    """What to import, with the user's options.
 
-    `arm` names the arm where the source does not. `tasks` are all tasks of a fixed suite: one that the source leaves
-    out was failed, not skipped; None where nobody said. `columns` maps fields of a record to places of a table.
-    `keep` puts an artifact beside the records and returns the hash it is found by.
+    `arm` names the arm where the source does not. `tasks` are all tasks of a fixed suite, so that a task missing from
+    the source counts as failed; None where the user did not list them. `columns` maps fields of a record to columns of
+    a table. `keep` stores an artifact and returns its hash.
     """
 
     path: Path
@@ -68,11 +68,11 @@ class ImportRequest:
 
 
 class Importer(Protocol):
-    """Reads what another program wrote as records, exactly. Bad input is a note or an EvidenceError, nothing else.
+    """Reads the results of another program as records. Bad input becomes a note or an EvidenceError.
 
-    One that makes use of a request's `tasks` or `columns` has an attribute `takes`, the set of those names: what would
-    be ignored is refused before anything is read. One that reads files of other formats along with its own, such as the
-    trajectories of its trials, names those formats in an attribute `reads_also`.
+    Optional attributes: `takes`, a set of `tasks` and `columns`, says which options the importer uses; the others are
+    rejected before anything is read. `reads_also` names other formats whose files it reads along with its own, such as
+    the trajectories of its trials.
     """
 
     @property
@@ -81,10 +81,10 @@ class Importer(Protocol):
 
     @property
     def fields(self) -> Mapping[str, FieldOrigin]:
-        """How each field of a RunRecord is come by; a field that is not here is unknown."""
+        """Where each field of a RunRecord comes from; a field that is not listed is unknown."""
 
     def recognises(self, path: Path) -> bool:
-        """Whether this looks like its format, by a short look that never raises and is never wrong about others'."""
+        """Whether the path looks like this format. Must be quick, never raise, and never claim another format."""
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord | Judgment]:
-        """Record by record, in memory that does not grow with the source. The same source gives the same records."""
+        """Yield records in memory that does not grow with the source; the same source gives the same records."""

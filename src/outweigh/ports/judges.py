@@ -1,4 +1,4 @@
-"""The port of judge backends: one question, one answer."""
+"""The port of judge backends: one question in, one answer out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from outweigh.model.usage import Cost, Usage
 class JudgeQuestion:
     """One question to a judge. `system` is the same for all runs of a task, so that it can be cached.
 
-    The answer is to be one JSON object that fits `answer_schema`; `cancel` ends the asking at once.
+    The answer should be one JSON object that matches `answer_schema`; setting `cancel` aborts the call.
     """
 
     judge: JudgeSpec
@@ -27,9 +27,9 @@ class JudgeQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAnswer:
-    """What came back: a text as the judge wrote it, or why there is none. What it does not say is None, never 0.
+    """The judge's text, or why there is none. A value that the backend does not report is None, never 0.
 
-    `model` and `version` are who answered, in the backend's own words. A failed answer may have cost something too.
+    `model` and `version` identify the judge as the backend names it. A failed call may have a cost, too.
     """
 
     text: str | None
@@ -41,14 +41,14 @@ class JudgeAnswer:
 
 
 class Judge(Protocol):
-    """Puts a question to a model, a program or a person. Whatever goes wrong is an answer with a failure."""
+    """Asks a model, a program or a person. Every error is an answer with a failure, not an exception."""
 
     @property
     def name(self) -> str:
-        """The backend's name, as a suite uses it."""
+        """The name that a suite uses."""
 
     def missing(self, judge: JudgeSpec) -> str | None:
-        """What is missing for this judge to be asked from here, with the way out; None when nothing is."""
+        """What must be installed or set to ask this judge from here; None when it can be asked."""
 
     def judge(self, question: JudgeQuestion) -> JudgeAnswer:
-        """Ask once."""
+        """Ask once, without retries."""

@@ -6,7 +6,7 @@ from outweigh.report.document import Report
 
 
 class Reporter(Protocol):
-    """Turns an answer into text."""
+    """Renders a report in one format."""
 
     def render(self, report: Report) -> str:
-        """The whole output, ending in a line feed."""
+        """The whole output, ending in a newline."""

@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class CommandEnding(StrEnum):
-    """How a command came to its end."""
+    """How a command ended."""
 
     EXITED = "exited"
     TIMED_OUT = "timed_out"
@@ -20,7 +20,7 @@ class CommandEnding(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletedCommand:
-    """What a command left behind. Output is kept up to a limit; `truncated` says that there was more."""
+    """The result of a command. Output is captured up to a limit; `truncated` says that there was more."""
 
     ending: CommandEnding
     exit_code: int | None
@@ -31,15 +31,15 @@ class CompletedCommand:
 
 
 class SandboxError(Exception):
-    """The sandbox itself failed, not the command in it; the run is an infrastructure failure."""
+    """The sandbox itself failed, not a command in it; the run becomes an infrastructure failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForwardedPort:
-    """A way out of a sandbox: a port on its own loopback, behind which somebody outside answers.
+    """A port on the loopback of a sandbox that is served from outside; programs inside can reach nothing else.
 
-    The sandbox listens where programs inside can connect, and nobody else, and hands the socket to `serve`, which
-    answers on it until the context is left. Only what has a door can be reached.
+    The sandbox listens on it so that only programs inside can connect, and passes the socket to `serve`, which answers
+    on it until its context is left.
     """
 
     name: str
@@ -48,16 +48,16 @@ class ForwardedPort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxRequest:
-    """What a sandbox is made of. `workspace` and `home` are folders of the host, laid out and private to this trial.
+    """What a sandbox is made of. `workspace` and `home` are folders of the host that belong to this trial alone.
 
-    `label` names the trial, so that what a killed engine left behind can be found. `cancel` ends everything at once.
+    `label` names the trial, so that leftovers of a killed engine can be found. `cancel` ends every command at once.
     """
 
     workspace: Path
     home: Path
     label: str
     read_only: tuple[str, ...]
-    doors: tuple[ForwardedPort, ...]
+    ports: tuple[ForwardedPort, ...]
     image: str | None
     memory_mb: int | None
     processes: int | None
@@ -65,26 +65,26 @@ class SandboxRequest:
 
 
 class Sandbox(Protocol):
-    """A closed room with a workspace. When it is left, nothing that was started in it is alive."""
+    """An isolated environment with a workspace. When it is closed, no process started in it is alive."""
 
     @property
     def workspace(self) -> str:
-        """The working folder as seen from inside."""
+        """The path of the workspace inside the sandbox."""
 
     @property
     def host_workspace(self) -> Path:
-        """The same folder as seen from outside."""
+        """The path of the workspace on the host."""
 
     @property
     def home(self) -> str:
-        """The private home folder as seen from inside; it lasts as long as the sandbox."""
+        """The path of the private home folder inside the sandbox; it lasts as long as the sandbox."""
 
     @property
     def host_home(self) -> Path:
-        """The same folder as seen from outside."""
+        """The path of the home folder on the host."""
 
-    def port(self, door: str) -> int:
-        """Where on 127.0.0.1 a program inside reaches what is behind this door."""
+    def port(self, name: str) -> int:
+        """The number on 127.0.0.1 where programs inside reach the forwarded port of this name."""
 
     def exec(
         self,
@@ -93,18 +93,18 @@ class Sandbox(Protocol):
         environment: Mapping[str, str],
         timeout_seconds: float,
         stdin: bytes = b"",
-        listen: Callable[[bytes], None] | None = None,
+        on_output: Callable[[bytes], None] | None = None,
     ) -> CompletedCommand:
-        """Run a command in the workspace with this environment and no other; a timeout ends its whole tree.
+        """Run a command in the workspace with exactly this environment; a timeout kills its whole process tree.
 
-        `listen` hears all of standard output as it comes, also what is beyond the limit of what is kept.
+        `on_output` gets all of standard output as it arrives, including what is beyond the capture limit.
         """
 
     def read(self, path: str, limit: int) -> bytes | None:
-        """A file of the workspace, at most so many bytes; None when there is none. A path that leads out is refused."""
+        """At most `limit` bytes of a workspace file, None without such a file; raise on a path that leads outside."""
 
     def write(self, path: str, content: bytes, *, executable: bool = False) -> None:
-        """Put a file into the workspace. A path that leads out is refused."""
+        """Write a file into the workspace; raise on a path that leads outside."""
 
 
 class SandboxProvider(Protocol):
@@ -112,13 +112,13 @@ class SandboxProvider(Protocol):
 
     @property
     def name(self) -> str:
-        """The kind, as a suite names it."""
+        """The name that a suite uses."""
 
     def missing(self) -> str | None:
-        """What is missing for it to work here, with the way out; None when it works."""
+        """What must be installed or set for it to work on this machine; None when it works."""
 
     def open(self, request: SandboxRequest) -> AbstractContextManager[Sandbox]:
-        """Start one; leaving the context ends it and everything in it."""
+        """Start a sandbox; leaving the context ends it with everything in it."""
 
     def sweep(self, label_prefix: str) -> list[str]:
-        """End and remove whatever sandboxes with such labels a killed engine left behind; says what it found."""
+        """Remove sandboxes with such labels that a killed engine left behind; returns what was removed."""

@@ -1,4 +1,4 @@
-"""The ports of stores: where evidence is read from, and where the engine keeps it."""
+"""The ports of stores: where records are read from, and where the engine writes them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
@@ -12,26 +12,26 @@ class RecordSource(Protocol):
     """Where records are read from."""
 
     def records(self, on_invalid: OnInvalid) -> Iterator[LocatedRecord]:
-        """Read every run and judgment; what cannot be read goes to `on_invalid`."""
+        """Read every run and judgment; unreadable lines go to `on_invalid`."""
 
 
 class RunStore(Protocol):
-    """Where an engine keeps its evidence: nothing acknowledged is ever lost."""
+    """Where an engine writes its records. What a method has acknowledged survives a power cut."""
 
     def begin(self, run_id: str, trial: Trial, attempt: int) -> None:
-        """Write down, durably, that an attempt is about to start."""
+        """Record durably that an attempt is about to start."""
 
     def append(self, record: RunRecord) -> None:
-        """Keep a finished run; when this returns, the record survives a power cut."""
+        """Append a finished run; when this returns, it survives a power cut."""
 
     def append_judgment(self, judgment: Judgment) -> None:
-        """Keep what a judge said; when this returns, it survives a power cut."""
+        """Append a judgment; when this returns, it survives a power cut."""
 
     def keep(self, content: bytes) -> str:
-        """Keep an artifact and return the hash it is found by."""
+        """Store an artifact and return its hash."""
 
     def artifact(self, digest: str) -> bytes:
-        """A kept artifact, checked against its hash; EvidenceError where it is gone or damaged."""
+        """A stored artifact, checked against its hash; raise EvidenceError where it is missing or damaged."""
 
     def finished(self) -> Mapping[tuple[str, str, int], Sequence[RunRecord]]:
         """All records so far, by (task, arm, repeat), in order of attempts."""

@@ -10,12 +10,12 @@ from outweigh.model.suite import SuiteSpec
 from outweigh.model.task import TaskSettings
 
 WORKSPACE_FOLDER = "environment/workspace"
-"""Where a task's own files lie; a task whose workspace comes from elsewhere has none."""
+"""The folder of a task's own files; a task whose workspace comes from elsewhere has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftFile:
-    """The content of a file, and whether it can be run."""
+    """The content of a file, and whether it is executable."""
 
     content: bytes
     executable: bool = False
@@ -23,9 +23,9 @@ class DraftFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDraft:
-    """One task. `name` becomes its folder and `files` lie in it, by their paths there.
+    """One task. `name` becomes its folder, and `files` are written there by their relative paths.
 
-    `settings` is written as it is. Where files lie in `WORKSPACE_FOLDER` and no other workspace is set, they are it.
+    `settings` is written unchanged. Files in `WORKSPACE_FOLDER` are the workspace where `settings` names no other.
     """
 
     name: SafeName
@@ -38,9 +38,9 @@ class TaskDraft:
 class SuiteDraft:
     """A whole suite, before anything is written.
 
-    `spec.tasks` is set by whoever writes it. `files` lie beside the suite file (skills, set-ups of arms), by their
-    paths there. `comments` are written above the keys and tables that they name (`repeats`, `arms.with_skill`,
-    `judges`). `notes` says of everything that could not be carried over what it was and why, a sentence each.
+    `spec.tasks` is set when the suite is written. `files` go next to the suite file (skills, set-ups of arms), by
+    their relative paths. `comments` are written above the keys and tables that they name (`repeats`,
+    `arms.with_skill`, `judges`). `notes` explains everything that could not be converted, a sentence each.
     """
 
     spec: SuiteSpec
@@ -51,21 +51,21 @@ class SuiteDraft:
 
 
 DEFAULT_AGENT = "claude-code"
-"""Who works on a suite where neither its user nor its format names anybody."""
+"""The agent of a converted suite where neither the user nor the format names one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteOverrides:
-    """What the user says about a suite that is read, which goes before what its format says; None where nothing."""
+    """What the user sets for a converted suite, in place of what its format says; None where nothing is set."""
 
     agent: str | None
     model: str | None
 
 
 class SuiteReader(Protocol):
-    """Reads a suite that was written for another program. Bad input is a UsageError, nothing else.
+    """Reads a suite that was written for another program. Bad input is a UsageError.
 
-    What cannot be carried over is a note of the draft, never dropped in silence. Nothing is fetched and nothing run.
+    What cannot be converted becomes a note of the draft. Nothing is downloaded and nothing is run.
     """
 
     @property
@@ -74,10 +74,10 @@ class SuiteReader(Protocol):
 
     @property
     def looks_for(self) -> str:
-        """What a path must be for this format, in a few words, e.g. "a folder with a test.yaml"."""
+        """What a path of this format must be, in a few words, e.g. "a folder with a test.yaml"."""
 
     def recognises(self, path: Path) -> bool:
-        """Whether this looks like its format, by a short look that never raises and is never wrong about others'."""
+        """Whether the path looks like this format. Must be quick, never raise, and never claim another format."""
 
-    def read(self, path: Path, wishes: SuiteOverrides) -> SuiteDraft:
-        """The whole suite. The same source gives the same draft."""
+    def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
+        """Read the whole suite; the same source gives the same draft."""

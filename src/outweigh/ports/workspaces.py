@@ -1,4 +1,4 @@
-"""The ports of workspaces and of the git history that arms are read from."""
+"""The ports of task workspaces and of the git history that arms are read from."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -10,18 +10,18 @@ from outweigh.model.task import Task
 
 
 class Workspaces(Protocol):
-    """Workspaces of tasks: prepared once, laid out fresh for every trial."""
+    """Workspaces of tasks: prepared once, copied for every trial."""
 
     def prepare(self, task: Task) -> Path:
-        """The pristine workspace of a task, made on first use."""
+        """The pristine workspace of a task, prepared on first use."""
 
     def lay(self, pristine: Path, target: Path) -> AbstractContextManager[Path]:
-        """A private, writable copy of it; leaving the context removes it."""
+        """A private, writable copy of a pristine workspace; leaving the context removes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionFile:
-    """A file of a revision, by its path below the folder that was asked for."""
+    """A file of a revision, by its path below the requested folder."""
 
     path: str
     content: bytes
@@ -29,10 +29,10 @@ class RevisionFile:
 
 
 class Revisions(Protocol):
-    """The history of a repository. What is read from it is no file of the host, and obeys nobody's settings."""
+    """The history of a git repository. Reading it touches no working copy and ignores the user's git settings."""
 
     def commit(self, ref: str) -> str:
-        """The full hash of the commit that a ref means; UsageError where there is none."""
+        """The full hash of the commit that a ref names; raise UsageError where there is none."""
 
     def files(self, commit: str, folder: str, wanted: Callable[[str], bool]) -> Iterator[RevisionFile]:
-        """The wanted files below a folder, by path; UsageError where one of them is no plain file."""
+        """The wanted files below a folder, by path; raise UsageError where one of them is not a regular file."""

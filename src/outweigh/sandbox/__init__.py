@@ -1,3 +1,3 @@
 """Sandboxes in which agents and checks run: local (a plain folder), bubblewrap (Linux namespaces) and container
-(podman or docker). Uses ports only; knows no gateway, agent, workspace, store or engine.
+(podman or docker). Imports ports, process and errors only; no gateway, agent, workspace, store or engine.
 """

@@ -1,17 +1,17 @@
-"""The bubblewrap sandbox: Linux namespaces with a read-only system, own processes, no network, and nothing writable
-but the workspace and the home folder.
+"""The bubblewrap sandbox: Linux namespaces with a read-only system, its own processes, no network, and nothing
+writable but the workspace and the home folder.
 
-Disk space is the host's. Limits of memory and processes hold where control groups can be made. When the caller is
-root, the program inside is the host's root without its capabilities: it owns whatever root owns. So what only root
-may read in /etc is covered, and everything in /proc that its owner may write is read-only.
+Disk space is the host's. Limits on memory and processes hold where control groups can be created. When the caller is
+root, the program inside is the host's root without its capabilities, and owns whatever root owns. Files in /etc that
+only root may read are therefore covered, and files in /proc that their owner may write are read-only.
 """
 
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
@@ -19,6 +19,7 @@ from subprocess import TimeoutExpired
 
 from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, Sandbox, SandboxError, SandboxRequest
 from outweigh.process import run_process
+from outweigh.sandbox.base_sandbox import HOME, WORKSPACE, BaseSandbox, sweep_host_sandboxes
 from outweigh.sandbox.bubblewrap_status import BubblewrapStatus, StartBarrier
 from outweigh.sandbox.cgroups import (
     DEFAULT_PATH,
@@ -28,15 +29,11 @@ from outweigh.sandbox.cgroups import (
     control_group,
     enter_cgroups,
     explain_missing_limits,
-    sweep_groups,
 )
-from outweigh.sandbox.confined_files import ConfinedFiles
-from outweigh.sandbox.leftover_processes import SANDBOX_MARK, kill_marked
+from outweigh.sandbox.leftover_processes import SANDBOX_MARK
 from outweigh.sandbox.process_tree import SandboxCommand, run_process_tree
-from outweigh.sandbox.sandbox_ports import assign_ports, find_port
+from outweigh.sandbox.sandbox_ports import assign_ports
 
-WORKSPACE = "/ws"
-HOME = "/home/agent"
 _TMPFS_BYTES = 2**30
 _ROOT_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _NEVER_BOUND = ("/proc", "/dev", "/sys")
@@ -47,7 +44,7 @@ _NAMESPACE_ARGUMENTS = (
 
 
 def base_arguments() -> list[str]:
-    """What all sandboxes of this machine share; it takes some milliseconds to find out, once."""
+    """The arguments that all sandboxes of this machine share; computing them takes some milliseconds."""
     arguments = [*_NAMESPACE_ARGUMENTS, "--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc"]
     for name in _ROOT_FOLDERS:
         arguments += _root_folder_arguments(Path("/", name))
@@ -59,7 +56,7 @@ def base_arguments() -> list[str]:
 
 
 def request_arguments(request: SandboxRequest, environment: Mapping[str, str]) -> list[str]:
-    """What belongs to one sandbox: its folders, its environment."""
+    """The arguments of one sandbox: its folders and its environment."""
     arguments = [word for path in _read_only_paths(request) for word in ("--ro-bind", path, path)]
     arguments += ["--bind", str(request.home), HOME, "--bind", str(request.workspace), WORKSPACE]
     for name, value in environment.items():
@@ -74,7 +71,7 @@ def _root_folder_arguments(path: Path) -> list[str]:
 
 
 def _find_private_paths(folder: Path) -> Iterator[Path]:
-    """What others than the owner and its group may not read."""
+    """Paths that only the owner or its group may read."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -109,7 +106,7 @@ def _proc_arguments() -> list[str]:
             arguments += ["--ro-bind", entry.path, entry.path]
         elif mode & 0o222 or not mode & stat.S_IROTH:
             arguments += ["--ro-bind", "/dev/null", entry.path]
-    # The first process is bubblewrap itself; its environment holds the name of the trial, which may name the arm.
+    # The first process is bubblewrap itself; its environment contains the trial's label, which may name the arm.
     for path in ("/proc/1/environ", "/proc/1/task/1/environ"):
         arguments += ["--ro-bind", "/dev/null", path]
     return arguments
@@ -118,13 +115,13 @@ def _proc_arguments() -> list[str]:
 def _read_only_paths(request: SandboxRequest) -> Iterator[str]:
     for named in request.read_only:
         path = Path(named).expanduser()
-        reason = _objection_to_path(path, (request.workspace, request.home))
+        reason = _path_error(path, (request.workspace, request.home))
         if reason is not None:
             raise SandboxError(f"sandbox.read_only names {named!r}, {reason}.")
         yield str(path)
 
 
-def _objection_to_path(path: Path, private: tuple[Path, ...]) -> str | None:
+def _path_error(path: Path, private: tuple[Path, ...]) -> str | None:
     if not path.is_absolute() or not path.exists():
         return "which is not the absolute path of something that exists"
     real = path.resolve()
@@ -137,111 +134,73 @@ def _objection_to_path(path: Path, private: tuple[Path, ...]) -> str | None:
 
 _KIND = "bubblewrap"
 _PROBE_SECONDS = 20.0
-# Without user namespaces of its own, a program inside cannot get at the kernel's less trodden paths.
+# Without nested user namespaces, a program inside reaches less of the kernel.
 _NO_NESTED_NAMESPACES = "--disable-userns"
 
 
 class BubblewrapSandboxProvider:
-    """Opens sandboxes with `bwrap`, as root or as anybody."""
+    """Opens sandboxes with `bwrap`, as root or as any other user."""
 
     @property
     def name(self) -> str:
-        """The kind, as a suite names it."""
+        """The name that a suite uses."""
         return _KIND
 
     def missing(self) -> str | None:
-        """Whether `bwrap` is there and really works; tried once per process."""
+        """Why `bwrap` cannot be used, tried once per process; None when it works."""
         return _probe().missing
 
     def limits_missing(self, memory_mb: int | None, processes: int | None) -> str | None:
-        """Which of these limits would not be kept on this machine; None when all would."""
+        """Which of these limits cannot be enforced on this machine; None when all can."""
         return explain_missing_limits(CgroupLimits(memory_mb=memory_mb, processes=processes))
 
     @contextmanager
     def open(self, request: SandboxRequest) -> Iterator[Sandbox]:
-        """Every command gets fresh walls around the same workspace and home, and dies within them."""
+        """Run every command in a new namespace over the same workspace and home; its processes end with it."""
         _check_request(request)
         token = token_hex(8)
         with _limits_group(request, token) as group:
             yield _BubblewrapSandbox(request, group, f"{_KIND}/{request.label}#{token}")
 
     def sweep(self, label_prefix: str) -> list[str]:
-        """End what a killed engine left running; as a rule it died with the engine."""
-        ended = kill_marked(lambda mark: mark.startswith(f"{_KIND}/{label_prefix}"))
-        groups = sweep_groups(_KIND, label_prefix)
-        return [*(f"process {process}" for process in ended), *(f"control group {name}" for name in groups)]
+        """Remove what a killed engine left running; usually bubblewrap has died with the engine."""
+        return sweep_host_sandboxes(_KIND, label_prefix)
 
 
-@dataclass(frozen=True, slots=True)
-class _BubblewrapSandbox:
-    request: SandboxRequest
-    group: ControlGroup
-    mark: str
+class _BubblewrapSandbox(BaseSandbox):
+    def __init__(self, request: SandboxRequest, group: ControlGroup, mark: str) -> None:
+        super().__init__(request, workspace=WORKSPACE, home=HOME, ports=assign_ports(request.ports))
+        self._group = group
+        self._mark = mark
 
-    @property
-    def workspace(self) -> str:
-        return WORKSPACE
-
-    @property
-    def host_workspace(self) -> Path:
-        return self.request.workspace
-
-    @property
-    def home(self) -> str:
-        return HOME
-
-    @property
-    def host_home(self) -> Path:
-        return self.request.home
-
-    def port(self, door: str) -> int:
-        return find_port(door, assign_ports(self.request.doors))
-
-    def exec(
-        self,
-        command: Sequence[str],
-        *,
-        environment: Mapping[str, str],
-        timeout_seconds: float,
-        stdin: bytes = b"",
-        listen: Callable[[bytes], None] | None = None,
-    ) -> CompletedCommand:
-        walls = [*_probe().walls, *request_arguments(self.request, {"PATH": DEFAULT_PATH, "HOME": HOME, **environment})]
-        with _argument_file(walls) as told, BubblewrapStatus() as status, StartBarrier(self.request.doors) as threshold:
-            bubblewrap = [_probe().program, "--args", str(told), "--json-status-fd", str(status.writer)]
-            job = SandboxCommand(
-                command=enter_cgroups(
-                    self.group.entrances, [*bubblewrap, *threshold.arguments, "--", *EXEC_PREFIX, *command]
-                ),
-                environment={SANDBOX_MARK: self.mark},
+    def _run(self, wanted: SandboxCommand) -> CompletedCommand:
+        environment = {"PATH": DEFAULT_PATH, "HOME": HOME, **wanted.environment}
+        arguments = [*_probe().arguments, *request_arguments(self._request, environment)]
+        with (
+            _argument_file(arguments) as argument_file,
+            BubblewrapStatus() as status,
+            StartBarrier(self._request.ports) as barrier,
+        ):
+            bubblewrap = [_probe().program, "--args", str(argument_file), "--json-status-fd", str(status.writer)]
+            command = [*bubblewrap, *barrier.arguments, "--", *EXEC_PREFIX, *wanted.command]
+            job = replace(
+                wanted,
+                command=enter_cgroups(self._group.entrances, command),
+                environment={SANDBOX_MARK: self._mark},
                 folder=Path("/"),
-                stdin=stdin,
-                timeout_seconds=timeout_seconds,
-                cancel=self.request.cancel,
-                descriptors=(told, status.writer, *threshold.descriptors),
-                listen=listen,
+                descriptors=(argument_file, status.writer, *barrier.descriptors),
             )
-            done = run_process_tree(job, status, lambda: _serve_ports_and_start(status, threshold))
+            done = run_process_tree(job, status, lambda: _serve_ports_and_start(status, barrier))
             if done.ending is CommandEnding.EXITED and not status.was_entered:
-                said = done.stderr.decode(errors="replace").strip()
-                raise SandboxError(f"bubblewrap could not build the sandbox: {said or f'exit code {done.exit_code}'}.")
+                error = done.stderr.decode(errors="replace").strip()
+                raise SandboxError(f"bubblewrap could not build the sandbox: {error or f'exit code {done.exit_code}'}.")
             return done
-
-    def read(self, path: str, limit: int) -> bytes | None:
-        return self._files.read(path, limit)
-
-    def write(self, path: str, content: bytes, *, executable: bool = False) -> None:
-        self._files.write(path, content, executable=executable)
-
-    @property
-    def _files(self) -> ConfinedFiles:
-        return ConfinedFiles(self.request.workspace, WORKSPACE)
 
 
 @dataclass(frozen=True, slots=True)
 class _BubblewrapProbe:
     program: str
-    walls: tuple[str, ...]
+    arguments: tuple[str, ...]
     missing: str | None
 
 
@@ -252,12 +211,12 @@ def _probe() -> _BubblewrapProbe:
         return _BubblewrapProbe(
             "bwrap", (), "bubblewrap is not installed; `apt-get install bubblewrap`, or your system's way."
         )
-    walls = base_arguments()
+    arguments = base_arguments()
     fault = ""
     for extra in ([_NO_NESTED_NAMESPACES], []):  # older versions do not know the option
-        fault = _try_sandbox(program, [*extra, *walls])
+        fault = _try_sandbox(program, [*extra, *arguments])
         if not fault:
-            return _BubblewrapProbe(program, (*extra, *walls), None)
+            return _BubblewrapProbe(program, (*extra, *arguments), None)
     return _BubblewrapProbe(
         program,
         (),
@@ -267,10 +226,10 @@ def _probe() -> _BubblewrapProbe:
     )
 
 
-def _try_sandbox(program: str, walls: Sequence[str]) -> str:
-    """What goes wrong; empty when it works."""
+def _try_sandbox(program: str, arguments: Sequence[str]) -> str:
+    """Try to start a sandbox; returns the error, empty when it works."""
     try:
-        done = run_process([program, *walls, "/bin/sh", "-c", ":"], environment={}, timeout_seconds=_PROBE_SECONDS)
+        done = run_process([program, *arguments, "/bin/sh", "-c", ":"], environment={}, timeout_seconds=_PROBE_SECONDS)
     except (OSError, TimeoutExpired) as fault:
         return str(fault)
     return "" if done.returncode == 0 else done.stderr.decode(errors="replace").strip() or "no reason given"
@@ -284,13 +243,13 @@ def _check_request(request: SandboxRequest) -> None:
         raise SandboxError(f"bubblewrap has no images and cannot use {request.image!r}; use the container sandbox.")
 
 
-def _serve_ports_and_start(status: BubblewrapStatus, threshold: StartBarrier) -> None:
+def _serve_ports_and_start(status: BubblewrapStatus, barrier: StartBarrier) -> None:
     status.close_writer()
-    threshold.open_doors(status)
+    barrier.serve_ports_and_release(status)
 
 
 def _limits_group(request: SandboxRequest, token: str) -> AbstractContextManager[ControlGroup]:
-    """The namespace holds all processes together, so a control group is only needed for limits."""
+    """A control group, if there are limits to enforce; the namespace already keeps track of all processes."""
     limits = CgroupLimits(memory_mb=request.memory_mb, processes=request.processes)
     if limits == CgroupLimits(memory_mb=None, processes=None):
         return nullcontext(ControlGroup(()))
@@ -299,12 +258,12 @@ def _limits_group(request: SandboxRequest, token: str) -> AbstractContextManager
 
 @contextmanager
 def _argument_file(arguments: Sequence[str]) -> Iterator[int]:
-    """The arguments as an open file: secrets in the environment and paths of the host appear in no process list."""
-    told = os.memfd_create("walls", os.MFD_CLOEXEC)
+    """The arguments as an open file, so that secrets in the environment and host paths appear in no process list."""
+    descriptor = os.memfd_create("arguments", os.MFD_CLOEXEC)
     try:
-        with os.fdopen(told, "wb", closefd=False) as file:
+        with os.fdopen(descriptor, "wb", closefd=False) as file:
             file.write(b"".join(os.fsencode(argument) + b"\0" for argument in arguments))
-        os.lseek(told, 0, os.SEEK_SET)
-        yield told
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
     finally:
-        os.close(told)
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""How a bubblewrap process is started and followed: the pipe on which it reports its first process, and the barrier at
+"""How a bubblewrap process is started and tracked: the pipe on which it reports its first process, and the barrier at
 which the command waits until the ports of its sandbox are served.
 """
 
@@ -22,10 +22,10 @@ _MAX_READ_BYTES = 2**16
 
 
 class BubblewrapStatus:
-    """A pipe that bubblewrap writes its JSON lines to, and the tree of processes that they lead to."""
+    """The pipe that bubblewrap writes its status to as JSON lines, and the process tree that it reports."""
 
     def __init__(self) -> None:
-        self._said: dict[str, object] = {}
+        self._fields: dict[str, object] = {}
         self._unfinished = b""
         self._is_over = False
 
@@ -41,18 +41,18 @@ class BubblewrapStatus:
             os.close(self._open.pop())
 
     def close_writer(self) -> None:
-        """From now on only bubblewrap writes."""
+        """Close our copy of the writing end, so that only bubblewrap writes."""
         self._open.remove(self.writer)
         os.close(self.writer)
 
     @property
     def was_entered(self) -> bool:
-        """Whether the sandbox stood and the command was started in it."""
-        self._listen()
-        return "exit-code" in self._said
+        """Whether the sandbox was built and the command started in it."""
+        self._read_fields()
+        return "exit-code" in self._fields
 
     def wait_for_first_process(self) -> int | None:
-        """The first process of the sandbox, as soon as there is one; None when bubblewrap ended without."""
+        """The first process of the sandbox, as soon as it exists; None when bubblewrap ended without starting it."""
         deadline = monotonic() + _START_TIMEOUT_SECONDS
         with selectors.DefaultSelector() as selector:
             selector.register(self._reader, selectors.EVENT_READ)
@@ -61,13 +61,13 @@ class BubblewrapStatus:
                     break
         return first
 
-    def ask(self, leader: int) -> None:
-        """Ask what runs inside; bubblewrap itself would take the walls down at once."""
+    def terminate(self, leader: int) -> None:
+        """Send SIGTERM to the processes inside; bubblewrap itself would end the sandbox at once."""
         first = self._first_process()
         signal_group(leader if first is None else first, signal.SIGTERM)
 
-    def end(self, leader: int) -> None:
-        """Kill bubblewrap; the first process goes with it, and is gone only when all others inside are."""
+    def kill(self, leader: int) -> None:
+        """Kill bubblewrap and the first process, which is gone only when all others inside are."""
         signal_group(leader, signal.SIGKILL)
         first = self._first_process()
         if first is not None:
@@ -75,35 +75,35 @@ class BubblewrapStatus:
             wait_until_dead(first, _STOP_TIMEOUT_SECONDS)
 
     def _first_process(self) -> int | None:
-        self._listen()
-        first = self._said.get("child-pid")
+        self._read_fields()
+        first = self._fields.get("child-pid")
         return first if isinstance(first, int) else None
 
-    def _listen(self) -> None:
+    def _read_fields(self) -> None:
         with suppress(BlockingIOError):
-            heard = os.read(self._reader, _MAX_READ_BYTES)
-            self._is_over = not heard
-            # Bubblewrap writes a line in pieces.
-            *lines, self._unfinished = (self._unfinished + heard).split(b"\n")
+            chunk = os.read(self._reader, _MAX_READ_BYTES)
+            self._is_over = not chunk
+            # Bubblewrap writes one line in several pieces.
+            *lines, self._unfinished = (self._unfinished + chunk).split(b"\n")
             for line in lines:
                 with suppress(msgspec.DecodeError):
-                    self._said.update(msgspec.json.decode(line, type=dict[str, object]))
+                    self._fields.update(msgspec.json.decode(line, type=dict[str, object]))
 
 
 _EXIT_TIMEOUT_SECONDS = 1.0
 
 
 class StartBarrier:
-    """A pipe that bubblewrap reads from before it starts the command; without doors there is nothing to wait for."""
+    """A pipe that bubblewrap reads from before it starts the command; not needed without ports."""
 
-    def __init__(self, doors: tuple[ForwardedPort, ...]) -> None:
-        self._doors = doors
+    def __init__(self, ports: tuple[ForwardedPort, ...]) -> None:
+        self._ports = ports
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
         self.arguments: tuple[str, ...] = ()
         self.descriptors: tuple[int, ...] = ()
-        if self._doors:
+        if self._ports:
             reader, writer = os.pipe2(os.O_CLOEXEC)
             self._open.callback(os.close, reader)
             self._open.callback(os.close, writer)
@@ -116,21 +116,21 @@ class StartBarrier:
     ) -> None:
         self._open.close()
 
-    def open_doors(self, status: BubblewrapStatus) -> None:
-        """Answer at the doors from now on, and let the command in."""
-        if not self._doors:
+    def serve_ports_and_release(self, status: BubblewrapStatus) -> None:
+        """Start serving the ports, then let bubblewrap start the command."""
+        if not self._ports:
             return
         first = status.wait_for_first_process()
         if first is not None:
-            self._answer_in(first)
+            self._serve_in(first)
         os.write(self._writer, b"\n")
 
-    def _answer_in(self, first: int) -> None:
+    def _serve_in(self, first: int) -> None:
         try:
-            sockets = listen_in_namespace(first, assign_ports(self._doors).values())
+            sockets = listen_in_namespace(first, assign_ports(self._ports).values())
         except SandboxError:
-            # Where there is no sandbox any more, bubblewrap itself says why.
+            # Where the sandbox is already gone, bubblewrap itself reports why.
             if wait_until_dead(first, _EXIT_TIMEOUT_SECONDS):
                 return
             raise
-        self._open.enter_context(serve_ports(self._doors, sockets))
+        self._open.enter_context(serve_ports(self._ports, sockets))

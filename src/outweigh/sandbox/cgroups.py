@@ -1,6 +1,6 @@
-"""Control groups, where the kernel lets us make them: one kill for a whole process tree, limits of memory and
-processes, and the shell prefix by which a command enters its groups. A group is only made below the group that this
-process is in, so that whatever limits us limits the sandbox too.
+"""Control groups, where the kernel lets us create them: killing a whole process tree, limits on memory and processes,
+and the shell prefix by which a command enters its groups. A group is created only below that of this process, so that
+limits on this process apply to the sandbox, too.
 """
 
 import os
@@ -15,20 +15,20 @@ from urllib.parse import quote
 
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
-# A command that is not there ends with 127, and one that cannot be run with 126, in every kind of sandbox.
+# In every kind of sandbox, a missing command exits with 127 and one that cannot be executed with 126.
 EXEC_PREFIX = ("/bin/sh", "-c", 'exec "$@"', "sh")
 
-# The shell enters the control groups itself and then becomes the command, so that nothing can be started outside.
+# The shell enters the control groups and then executes the command, so that nothing starts outside of them.
 _ENTER_SCRIPT = 'while [ "$1" != -- ]; do { echo $$ >"$1"; } 2>/dev/null; shift; done; shift; '
 _SHELL_COMMAND = ["sh", "-c"]
 
 
 def enter_cgroups(entrances: Sequence[str], command: Sequence[str]) -> list[str]:
-    """The command, started inside control groups. A line of shell goes on in the shell that entered."""
+    """The command, started inside control groups. An `sh -c` command continues in the shell that entered them."""
     if not entrances:
         return list(command)
-    is_line = len(command) == 3 and list(command[:2]) == _SHELL_COMMAND
-    script, words = (command[2], []) if is_line else ('exec "$@"', list(command))
+    is_shell_line = len(command) == 3 and list(command[:2]) == _SHELL_COMMAND
+    script, words = (command[2], []) if is_shell_line else ('exec "$@"', list(command))
     return ["/bin/sh", "-c", f"{_ENTER_SCRIPT}{script}", "sh", *entrances, "--", *words]
 
 
@@ -40,29 +40,29 @@ _MEBIBYTE = 2**20
 
 @dataclass(frozen=True, slots=True)
 class ControlGroup:
-    """The folders of one sandbox, one per hierarchy that was of use."""
+    """The control groups of one sandbox, one folder per hierarchy."""
 
     folders: tuple[Path, ...]
 
     @property
     def entrances(self) -> list[str]:
-        """The files that a process writes its number to in order to enter."""
+        """The files that a process writes its id to in order to enter."""
         return [str(folder / "cgroup.procs") for folder in self.folders]
 
     @property
     def holds_all(self) -> bool:
-        """Whether everything started inside can be found and killed here."""
+        """Whether every process started inside can be found and killed through the groups."""
         return bool(self.folders)
 
     def kill(self) -> None:
-        """Kill everything inside; when this returns, it is empty, or five seconds have passed."""
+        """Kill every process inside; returns when the groups are empty, or after five seconds."""
         for folder in self.folders:
             _kill_members(folder)
 
 
 @contextmanager
 def control_group(kind: str, label: str, token: str, limits: "CgroupLimits") -> Iterator[ControlGroup]:
-    """Make a group for a sandbox; leaving kills what is in it and removes it."""
+    """Create the groups of a sandbox; leaving the context kills what is in them and removes them."""
     name = f"{_group_name(kind, label)}.{token}"
     folders = tuple(_create_folders(name, limits))
     try:
@@ -74,14 +74,14 @@ def control_group(kind: str, label: str, token: str, limits: "CgroupLimits") -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CgroupLimits:
-    """What a sandbox may take; None is no limit."""
+    """Limits of a sandbox; None means no limit."""
 
     memory_mb: int | None
     processes: int | None
 
 
 def explain_missing_limits(limits: CgroupLimits) -> str | None:
-    """Which of these limits cannot be kept here; None when all can."""
+    """Which of these limits cannot be enforced here; None when all can."""
     wanted = {"memory": limits.memory_mb, "pids": limits.processes}
     missing = [name for name, value in wanted.items() if value is not None and _limiting_parent(name) is None]
     if not missing:
@@ -93,7 +93,7 @@ def explain_missing_limits(limits: CgroupLimits) -> str | None:
 
 
 def sweep_groups(kind: str, label_prefix: str) -> list[str]:
-    """End and remove the groups that a killed engine left behind."""
+    """Kill and remove the groups that a killed engine left behind; returns their names."""
     found = []
     for parent in {path for path in map(_own_folder, ("", "memory", "pids")) if path is not None}:
         for folder in parent.glob(f"{_group_name(kind, label_prefix)}*"):
@@ -116,7 +116,7 @@ def _create_folders(name: str, limits: CgroupLimits) -> Iterator[Path]:
             folder = parent / name
             folder.mkdir()
             for file, value in settings.items():
-                with suppress(FileNotFoundError):  # either version's names are tried
+                with suppress(FileNotFoundError):  # the names of both versions are tried
                     _write_setting(folder / file, value)
             yield folder
 
@@ -133,7 +133,7 @@ def _settings(limits: CgroupLimits) -> dict[str, dict[str, str]]:
 
 
 def _write_setting(file: Path, value: str) -> None:
-    # Never create: in a folder that is no control group, writing would leave a plain file.
+    # Without O_CREAT: in a folder that is not a control group, writing would create a regular file.
     opened = os.open(file, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(opened, value.encode())
@@ -142,7 +142,7 @@ def _write_setting(file: Path, value: str) -> None:
 
 
 def _limiting_parent(controller: str) -> Path | None:
-    """Where a child group gets this controller: its own hierarchy in version 1, a parent that hands it down in 2."""
+    """Where a child group gets this controller: its own hierarchy in version 1, a parent that delegates it in 2."""
     legacy = _own_folder(controller)
     if legacy is not None:
         return legacy
@@ -157,9 +157,9 @@ def _limiting_parent(controller: str) -> Path | None:
 
 @cache
 def _own_folder(controller: str) -> Path | None:
-    """The folder of our own group in a hierarchy ('' is version 2), if groups can be made in it.
+    """The folder of this process's group in a hierarchy ('' is version 2), if groups can be created in it.
 
-    Asked once: a sandbox is opened twice per trial, and whoever moves this process leaves its groups where they are.
+    Cached, because sandboxes are opened twice per trial; moving this process later does not move existing groups.
     """
     path = _memberships().get(controller)
     if path is None:
@@ -210,7 +210,7 @@ def _members(folder: Path) -> list[int]:
 
 
 def _remove(folder: Path) -> None:
-    with suppress(OSError):  # mostly it is empty already, and the kernel knows best
+    with suppress(OSError):  # usually it is already empty
         folder.rmdir()
         return
     _kill_members(folder)
@@ -218,5 +218,5 @@ def _remove(folder: Path) -> None:
     while folder.exists() and monotonic() < deadline:
         try:
             folder.rmdir()
-        except OSError:  # the last process is dead but not yet taken off the list
+        except OSError:  # the last process is dead but still listed
             sleep(_PAUSE_SECONDS)

@@ -1,7 +1,7 @@
-"""Reads and writes files of a workspace that an agent may have tampered with.
+"""Reads and writes files of a workspace that an agent may have manipulated.
 
-The path is walked one name at a time with every folder held open, so that no link leads out and nothing can be
-swapped between the check and the use.
+A path is resolved one name at a time with every folder held open, so that no symbolic link leads outside and nothing
+can be swapped between check and use.
 """
 
 import errno
@@ -16,27 +16,27 @@ from outweigh.ports.sandboxes import SandboxError
 from outweigh.process import spawn_lock
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A planted pipe must not block whoever opens it.
+# Opening a pipe that an agent put there must not block.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_LINKS = 40
-# Nothing there, a file where a folder should be, a link in a circle of its own, a socket, a name no file can have.
+# A missing file, a file where a folder should be, a link to itself, a socket, a name that is too long.
 _NO_FILE_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG)
 
 
 class PathEscapeError(SandboxError, PermissionError):
-    """A path that leads out of the workspace: a mistake of the caller, or a trap of the agent."""
+    """A path that leads out of the workspace: a mistake of the caller, or an attack by the agent."""
 
 
 class ConfinedFiles:
-    """The files below one folder. `inside` is the name of that folder in the sandbox, for absolute links."""
+    """The files below one folder. `inside` is its path in the sandbox, needed to follow absolute links."""
 
     def __init__(self, root: Path, inside: str) -> None:
         self._root = root
         self._inside = PurePosixPath(inside)
 
     def read(self, path: str, limit: int) -> bytes | None:
-        """At most so many bytes of a plain file; None when there is none."""
+        """At most `limit` bytes of a regular file; None when there is none."""
         try:
             with self._parent(path, create=False, follow=True) as (folder, name):
                 return _read_plain(folder, name, limit)
@@ -48,7 +48,7 @@ class ConfinedFiles:
             raise SandboxError(f"{path!r} of the workspace cannot be read: {fault.strerror}.") from fault
 
     def write(self, path: str, content: bytes, *, executable: bool) -> None:
-        """Put a file at a path, in the place of whatever file or link is there; missing folders are made."""
+        """Write a file, replacing any file or link at that path; missing folders are created."""
         try:
             with self._parent(path, create=True, follow=False) as (folder, name):
                 _replace(folder, name, content, 0o755 if executable else 0o644)
@@ -59,7 +59,7 @@ class ConfinedFiles:
 
     @contextmanager
     def _parent(self, path: str, *, create: bool, follow: bool) -> Iterator[tuple[int, str]]:
-        """The folder that a path ends in, held open, and the last name, which is not a link when `follow`."""
+        """The parent folder of a path, held open, and the last name, with links resolved when `follow` is set."""
         walk = _PathWalk(self._root, self._inside, path)
         try:
             yield walk.to_parent(_parts(path), create=create, follow=follow)
@@ -68,7 +68,7 @@ class ConfinedFiles:
 
 
 class _PathWalk:
-    """A chain of open folders from the root of the workspace to where the walk has come."""
+    """A chain of open folders from the root of the workspace to the current one."""
 
     def __init__(self, root: Path, inside: PurePosixPath, path: str) -> None:
         self._inside, self._path = inside, path
@@ -107,7 +107,7 @@ class _PathWalk:
     def _link(self, name: str) -> str | None:
         try:
             return os.readlink(name, dir_fd=self._held[-1])
-        except OSError:  # no link, or nothing there: the next step finds out
+        except OSError:  # not a link or missing; the next step reports it
             return None
 
     def _resolve(self, target: str) -> list[str]:
@@ -143,14 +143,14 @@ def _read_plain(folder: int, name: str, limit: int) -> bytes | None:
 
 
 def _replace(folder: int, name: str, content: bytes, mode: int) -> None:
-    """Write beside and rename: a link, a pipe or a half-written file in the way is replaced, never written through."""
-    beside = f".{token_hex(8)}"
+    """Write a temporary file and rename it, so that a link or pipe at that path is replaced, never written through."""
+    temporary = f".{token_hex(8)}"
     try:
-        with spawn_lock(), os.fdopen(os.open(beside, _CREATE, mode, dir_fd=folder), "wb") as file:
+        with spawn_lock(), os.fdopen(os.open(temporary, _CREATE, mode, dir_fd=folder), "wb") as file:
             os.fchmod(file.fileno(), mode)
             file.write(content)
-        os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError:
         with suppress(OSError):
-            os.unlink(beside, dir_fd=folder)
+            os.unlink(temporary, dir_fd=folder)
         raise

@@ -1,6 +1,4 @@
-"""The container sandbox provider: one container per trial, without network or privileges, over the caller's own
-folders.
-"""
+"""The container sandbox provider: one container per trial, without network or privileges, over folders of the host."""
 
 import os
 import shutil
@@ -12,10 +10,9 @@ from threading import Lock
 
 from outweigh.errors import UsageError
 from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxRequest
+from outweigh.sandbox.base_sandbox import HOME, WORKSPACE
 from outweigh.sandbox.container_engine import (
     HARDENING_OPTIONS,
-    HOME,
-    WORKSPACE,
     ContainerEngine,
     ContainerImages,
     NoEngineError,
@@ -25,31 +22,31 @@ from outweigh.sandbox.container_engine import (
 from outweigh.sandbox.container_sandbox import SCRIPT_FOLDER, ContainerSandbox
 
 TRIAL_LABEL = "outweigh.trial"
-NOTES_LABEL = "outweigh.notes"
+SCRIPTS_LABEL = "outweigh.notes"
 
-# The first process only waits. As the first it cannot be ended from inside, and a shell buries orphans while it waits.
-# The word that comes after its script is the name it goes by.
+# The first process only waits. It cannot be killed from inside, and a shell reaps orphans while it waits. The argument
+# after its script is the name of the container, by which the process is recognised.
 _IDLE_COMMAND = ("/bin/sh", "-c", "while :; do sleep 3600 & wait $!; done")
 
 
 def container_arguments(
-    engine: ContainerEngine, request: SandboxRequest, notes: Path, image: tuple[str, ...]
+    engine: ContainerEngine, request: SandboxRequest, scripts: Path, image: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Everything between `run --detach --name=NAME` and a last word, NAME.
+    """The arguments between `run --detach --name=NAME` and the last one, NAME.
 
-    `notes` is a folder of ours that the room can only read.
+    `scripts` is a folder of the host that the container can only read.
     """
     _check_paths(request)
-    (notes / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
+    (scripts / "hosts").write_text("127.0.0.1 localhost\n::1 localhost\n")
     return (
         f"--label={TRIAL_LABEL}={request.label}",
-        f"--label={NOTES_LABEL}={notes}",
+        f"--label={SCRIPTS_LABEL}={scripts}",
         *HARDENING_OPTIONS,
         *engine.run_options,
         *_limit_options(request),
-        *_mount_options(request, notes),
+        *_mount_options(request, scripts),
         f"--workdir={WORKSPACE}",
-        "--entrypoint=",  # an image may bring a program of its own, which would get the command as its arguments
+        "--entrypoint=",  # an image's own entry point would get the command as its arguments
         *image,
         *_IDLE_COMMAND,
     )
@@ -66,26 +63,26 @@ def _check_paths(request: SandboxRequest) -> None:
 def _limit_options(request: SandboxRequest) -> Iterator[str]:
     if request.memory_mb is not None:
         yield f"--memory={request.memory_mb}m"
-        yield f"--memory-swap={request.memory_mb}m"  # the sum of both, so this grants no swap
+        yield f"--memory-swap={request.memory_mb}m"  # memory and swap together, so this allows no swap
     if request.processes is not None:
         yield f"--pids-limit={request.processes}"
 
 
-def _mount_options(request: SandboxRequest, notes: Path) -> Iterator[str]:
+def _mount_options(request: SandboxRequest, scripts: Path) -> Iterator[str]:
     yield bind_mount_option(request.workspace, WORKSPACE)
     yield bind_mount_option(request.home, HOME)
-    yield bind_mount_option(notes, SCRIPT_FOLDER, read_only=True)
-    # Podman would copy the names in the host's own file.
-    yield bind_mount_option(notes / "hosts", "/etc/hosts", read_only=True)
+    yield bind_mount_option(scripts, SCRIPT_FOLDER, read_only=True)
+    # Otherwise podman copies the names in the host's own file.
+    yield bind_mount_option(scripts / "hosts", "/etc/hosts", read_only=True)
     for path in request.read_only:
         yield bind_mount_option(os.path.normpath(path), os.path.normpath(path), read_only=True)
 
 
-_NOTES_PREFIX = "outweigh-notes-"
+_SCRIPTS_PREFIX = "outweigh-notes-"
 
 
 class ContainerSandboxProvider:
-    """Opens containers with podman or docker, whichever works; which one is found out once."""
+    """Opens containers with podman or docker, whichever works; the choice is made once."""
 
     def __init__(self) -> None:
         self._images = ContainerImages()
@@ -94,32 +91,33 @@ class ContainerSandboxProvider:
 
     @property
     def name(self) -> str:
-        """The kind, as a suite names it."""
+        """The name that a suite uses."""
         return "container"
 
     def missing(self) -> str | None:
-        """What to install; None when a container was really started."""
+        """What to install; None when a test container could be started."""
         found = self._find()
         return str(found) if isinstance(found, NoEngineError) else None
 
     @contextmanager
     def open(self, request: SandboxRequest) -> Iterator[Sandbox]:
-        """Start a container; leaving removes it with everything that runs in it."""
+        """Start a container; leaving the context removes it with everything in it."""
         engine = self._engine()
         image = self._images.arguments(engine, request.image)
-        notes = Path(tempfile.mkdtemp(prefix=_NOTES_PREFIX))
+        scripts = Path(tempfile.mkdtemp(prefix=_SCRIPTS_PREFIX))
         try:
-            room = ContainerSandbox(engine, request, notes, container_arguments(engine, request, notes, image))
+            arguments = container_arguments(engine, request, scripts, image)
+            sandbox = ContainerSandbox(engine, request, scripts, arguments)
             try:
-                room.start()
-                yield room
+                sandbox.start()
+                yield sandbox
             finally:
-                room.remove()
+                sandbox.remove()
         finally:
-            shutil.rmtree(notes, ignore_errors=True)
+            shutil.rmtree(scripts, ignore_errors=True)
 
     def sweep(self, label_prefix: str) -> list[str]:
-        """Remove the containers of a killed engine; where no engine works there can be none."""
+        """Remove the containers that a killed run left behind; without a working engine there are none."""
         found = self._find()
         if isinstance(found, NoEngineError):
             return []
@@ -146,23 +144,25 @@ class ContainerSandboxProvider:
 
 
 def _find_stale_containers(engine: ContainerEngine) -> list[tuple[str, str, str]]:
-    """Name, label and folder of notes of every container of ours."""
-    listed = engine.ask("ps", "--all", "--quiet", f"--filter=label={TRIAL_LABEL}")
+    """Id, label and script folder of every container of ours."""
+    listed = engine.run("ps", "--all", "--quiet", f"--filter=label={TRIAL_LABEL}")
     if listed.code != 0:
-        raise SandboxError(f"{engine.name} cannot list its containers: {listed.complaint}")
-    fields = f'{{{{.Id}}}}\t{{{{index .Config.Labels "{TRIAL_LABEL}"}}}}\t{{{{index .Config.Labels "{NOTES_LABEL}"}}}}'
+        raise SandboxError(f"{engine.name} cannot list its containers: {listed.error}")
+    fields = (
+        f'{{{{.Id}}}}\t{{{{index .Config.Labels "{TRIAL_LABEL}"}}}}\t{{{{index .Config.Labels "{SCRIPTS_LABEL}"}}}}'
+    )
     found = []
     for container in listed.out.split():
-        # Asked one by one: a container that ends in between takes only itself from the list.
-        answer = engine.ask("inspect", "--format", fields, container)
+        # Inspected one by one, so that a container that ends meanwhile does not fail the others.
+        answer = engine.run("inspect", "--format", fields, container)
         if answer.code == 0:
-            identity, label, notes = answer.out.split("\t")
-            found.append((identity, label, notes))
+            identity, label, scripts = answer.out.split("\t")
+            found.append((identity, label, scripts))
     return found
 
 
-def _remove_stale_container(engine: ContainerEngine, identity: str, label: str, notes: str) -> str:
+def _remove_stale_container(engine: ContainerEngine, identity: str, label: str, scripts: str) -> str:
     engine.remove(identity)
-    if Path(notes).name.startswith(_NOTES_PREFIX):
-        shutil.rmtree(notes, ignore_errors=True)
+    if Path(scripts).name.startswith(_SCRIPTS_PREFIX):
+        shutil.rmtree(scripts, ignore_errors=True)
     return f"container {identity[:12]} of {label}"

@@ -1,5 +1,5 @@
-"""The container engine that works here, podman or docker, found by starting a container and looking at the file it
-wrote; and what containers are made from: a stored image, a root folder, or a Dockerfile built on first use.
+"""The container engine that works here, podman or docker, found by starting a test container; and what containers are
+made from: a stored image, a root folder, or a Dockerfile built on first use.
 """
 
 import io
@@ -19,12 +19,11 @@ from typing import NamedTuple
 from outweigh.errors import UsageError
 from outweigh.ports.sandboxes import SandboxError
 from outweigh.process import run_process
+from outweigh.sandbox.base_sandbox import WORKSPACE
 
-WORKSPACE = "/ws"
-HOME = "/home/agent"
 ENGINE_TIMEOUT_SECONDS = 60.0
 
-# What podman and docker need from the caller to find their own storage or daemon; nothing else reaches them.
+# The variables that podman and docker need to find their storage or daemon; they get no others.
 _KEPT_VARIABLES = (
     "PATH",
     "HOME",
@@ -40,7 +39,7 @@ _KEPT_VARIABLES = (
     "DOCKER_CONFIG",
 )
 
-# Enough of the host to start its shell in an otherwise empty container: the trial needs no image from a registry.
+# Enough of the host to start its shell in an otherwise empty container, so that the test needs no image.
 _HOST_PROGRAMS = ("/bin", "/lib", "/lib32", "/lib64", "/nix", "/usr")
 
 HARDENING_OPTIONS = (
@@ -49,40 +48,40 @@ HARDENING_OPTIONS = (
     "--read-only",
     "--cap-drop=ALL",
     "--security-opt=no-new-privileges",
-    # Folders of the caller are bound as they are; relabelling them for SELinux would outlive the sandbox.
+    # Folders are mounted as they are; relabelling them for SELinux would outlive the sandbox.
     "--security-opt=label=disable",
     "--stop-signal=KILL",
 )
 
 
 class NoEngineError(Exception):
-    """No container engine works here; the text says what was tried and what to install."""
+    """No container engine works here; the message says what was tried and what to install."""
 
 
 class EngineOutput(NamedTuple):
-    """What a management command left behind."""
+    """The result of a management command; `error` is the last line of its standard error."""
 
     code: int
     out: str
-    complaint: str
+    error: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerEngine:
-    """A command line that works, with the options without which it would not."""
+    """A container engine with the options that it needs on this machine."""
 
     name: str
     command: tuple[str, ...]
     run_options: tuple[str, ...]
 
-    def ask(
+    def run(
         self,
         *arguments: str,
         stdin: bytes = b"",
         seconds: float = ENGINE_TIMEOUT_SECONDS,
         folder: Path = Path("/"),
     ) -> EngineOutput:
-        """Run a short command of the engine itself; one that hangs is a failure like any other."""
+        """Run a short management command; one that times out is a failure like any other."""
         try:
             done = run_process(
                 [*self.command, *arguments],
@@ -98,11 +97,11 @@ class ContainerEngine:
         return EngineOutput(done.returncode, done.stdout.decode(errors="replace").strip(), last_line(done.stderr))
 
     def remove(self, container: str) -> None:
-        """Kill and remove a container; it is an error when it is still there afterwards."""
-        answer = self.ask("rm", "--force", "--volumes", container)
-        if answer.code != 0 and self.ask("container", "inspect", container).code == 0:
+        """Kill and remove a container; raise when it still exists afterwards."""
+        answer = self.run("rm", "--force", "--volumes", container)
+        if answer.code != 0 and self.run("container", "inspect", container).code == 0:
             raise SandboxError(
-                f"container {container} cannot be removed: {answer.complaint}. "
+                f"container {container} cannot be removed: {answer.error}. "
                 f"It may still run; remove it by hand: {self.name} rm --force {container}"
             )
 
@@ -113,25 +112,25 @@ def client_environment() -> dict[str, str]:
 
 
 def last_line(stderr: bytes) -> str:
-    """Engines warn first and say what went wrong last."""
+    """The last line of an engine's standard error: engines print warnings first and the error last."""
     lines = stderr.decode(errors="replace").strip().splitlines()
     return lines[-1].removeprefix("Error: ") if lines else "no message"
 
 
 def bind_mount_option(source: Path | str, target: str, *, read_only: bool = False) -> str:
-    """The option that shows a path of the host inside."""
+    """The option that mounts a path of the host."""
     return f"--mount=type=bind,source={source},target={target}" + (",readonly" if read_only else "")
 
 
 def find_engine() -> ContainerEngine:
     """The first engine that starts a container whose files belong to the caller."""
-    complaints: dict[str, str] = {}
+    errors: dict[str, str] = {}
     for engine in _candidates():
-        complaint = _check_engine(engine)
-        if complaint is None:
+        error = _check_engine(engine)
+        if error is None:
             return engine
-        complaints[engine.name] = complaint
-    tried = "; ".join(f"{name}: {complaints.get(name, 'not installed')}" for name in ("podman", "docker"))
+        errors[engine.name] = error
+    tried = "; ".join(f"{name}: {errors.get(name, 'not installed')}" for name in ("podman", "docker"))
     raise NoEngineError(
         f"no container engine works here ({tried}). Install podman (Debian: apt-get install podman runc "
         "fuse-overlayfs catatonit) or start a docker daemon that this user may use, or choose another sandbox."
@@ -146,18 +145,18 @@ def _candidates() -> Iterator[ContainerEngine]:
         yield ContainerEngine(name="podman", command=(podman,), run_options=options)
         yield _nested_podman(podman, options)
     if docker := shutil.which("docker"):
-        # A rootless daemon shows the caller as root inside, an ordinary one shows users as they are.
+        # A rootless daemon maps the caller to root inside; an ordinary daemon does not map users.
         for user in ((caller,), ("--user=0:0",)):
             yield ContainerEngine(name="docker", command=(docker,), run_options=(*user, *_tmpfs_options("exec")))
 
 
 def _tmpfs_options(option: str) -> tuple[str, ...]:
-    """Agents fail, some silently, where /tmp cannot be written."""
+    """Writable temporary folders: some agents fail silently without them."""
     return tuple(f"--tmpfs={folder}:rw,nosuid,nodev,mode=1777,{option}" for folder in ("/tmp", "/run", "/var/tmp"))
 
 
 def _nested_podman(podman: str, options: tuple[str, ...]) -> ContainerEngine:
-    """Podman that asks for no more than this process has: inside another container its defaults are refused."""
+    """Podman with limits no higher than those of this process: inside another container its defaults are refused."""
     files, processes = _resource_limit(resource.RLIMIT_NOFILE, 1 << 20), _resource_limit(resource.RLIMIT_NPROC, 1 << 15)
     runtime = ("--runtime=runc",) if shutil.which("runc") else ()
     return ContainerEngine(
@@ -173,36 +172,36 @@ def _resource_limit(kind: int, at_most: int) -> int:
 
 
 def _check_engine(engine: ContainerEngine) -> str | None:
-    """What goes wrong when it is really used; None when nothing does."""
-    version = engine.ask("version", seconds=20.0)
+    """Start a test container; returns the error, None when it works."""
+    version = engine.run("version", seconds=20.0)
     if version.code != 0:
-        return version.complaint
+        return version.error
     token = token_hex(8)
     image = f"outweigh-trial:{token}"
-    imported = engine.ask("import", "-", image, stdin=_tiny_archive(token))
+    imported = engine.run("import", "-", image, stdin=_tiny_archive(token))
     if imported.code != 0:
-        return imported.complaint
+        return imported.error
     try:
         return _check_container_run(engine, image)
     finally:
-        engine.ask("rmi", "--force", image)
+        engine.run("rmi", "--force", image)
 
 
 def _check_container_run(engine: ContainerEngine, image: str) -> str | None:
     programs = [bind_mount_option(folder, folder, read_only=True) for folder in _HOST_PROGRAMS if Path(folder).exists()]
     with tempfile.TemporaryDirectory(prefix="outweigh-trial-", ignore_cleanup_errors=True) as folder:
         options = (*HARDENING_OPTIONS, *engine.run_options, *programs, bind_mount_option(folder, WORKSPACE))
-        started = engine.ask("run", "--rm", *options, image, "/bin/sh", "-c", f": > {WORKSPACE}/written")
+        started = engine.run("run", "--rm", *options, image, "/bin/sh", "-c", f": > {WORKSPACE}/written")
         written = Path(folder, "written")
         if started.code != 0:
-            return started.complaint
+            return started.error
         if not written.exists() or written.stat().st_uid != os.getuid():
             return "files written inside do not belong to the caller outside"
     return None
 
 
 def _tiny_archive(token: str) -> bytes:
-    """Unlike any other: engines store equal images once, and another process that removes its own would take ours."""
+    """A unique archive. Engines store equal images once, so another process could remove a shared one."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         tar.addfile(tarfile.TarInfo(token))
@@ -215,14 +214,14 @@ _DOCKERFILE = "dockerfile:"
 
 
 class ContainerImages:
-    """Turns the image a suite names into arguments of `run`; a Dockerfile is built once, however many ask for it."""
+    """Turns the image that a suite names into arguments of `run`; a Dockerfile is built once per process."""
 
     def __init__(self) -> None:
         self._built: dict[Path, str] = {}
         self._building = Lock()
 
     def arguments(self, engine: ContainerEngine, image: str | None) -> tuple[str, ...]:
-        """The end of the option list: what the container starts from."""
+        """The last options: what the container starts from."""
         if not image:
             raise UsageError(
                 "the container sandbox needs an image: give [sandbox] image = the name of a stored one, "
@@ -244,8 +243,8 @@ class ContainerImages:
 
 
 def explain_missing_image(engine: ContainerEngine, image: str) -> str | None:
-    """What to do when an image is not stored here; None when it is. Nothing is fetched in the middle of a run."""
-    if image.startswith((_ROOT_FOLDER, _DOCKERFILE)) or engine.ask("image", "inspect", image).code == 0:
+    """What to do when an image is not stored here; None when it is. Images are never pulled during a run."""
+    if image.startswith((_ROOT_FOLDER, _DOCKERFILE)) or engine.run("image", "inspect", image).code == 0:
         return None
     return f"image {image!r} is not stored here; fetch it before the first run: {engine.name} pull {image}"
 
@@ -261,7 +260,7 @@ def _rootfs_arguments(engine: ContainerEngine, folder: Path) -> tuple[str, ...]:
 
 
 def _build_image(engine: ContainerEngine, folder: Path) -> str:
-    answer = engine.ask("build", "--quiet", str(folder), seconds=BUILD_TIMEOUT_SECONDS)
+    answer = engine.run("build", "--quiet", str(folder), seconds=BUILD_TIMEOUT_SECONDS)
     if answer.code != 0:
-        raise UsageError(f"{folder} cannot be built: {answer.complaint}. Try it by hand: {engine.name} build {folder}")
+        raise UsageError(f"{folder} cannot be built: {answer.error}. Try it by hand: {engine.name} build {folder}")
     return answer.out.splitlines()[-1]

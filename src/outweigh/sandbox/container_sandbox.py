@@ -1,11 +1,10 @@
-"""One container as a Sandbox: a command and its environment are passed in as a script, because the engine's command
-line is visible to every user; ports are served from outside; the container is replaced after a timeout and removed
-in the end.
+"""One container as a Sandbox. Commands and their environments are passed in as scripts, because the engine's command
+line is visible to every user; ports are served from outside; a container is replaced after a timeout.
 """
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,51 +14,45 @@ from time import monotonic, sleep
 
 from outweigh.errors import UsageError
 from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, ForwardedPort, SandboxError, SandboxRequest
-from outweigh.sandbox.confined_files import ConfinedFiles
+from outweigh.sandbox.base_sandbox import HOME, WORKSPACE, BaseSandbox
 from outweigh.sandbox.container_engine import (
-    HOME,
-    WORKSPACE,
     ContainerEngine,
     client_environment,
     explain_missing_image,
     last_line,
 )
 from outweigh.sandbox.process_tree import ProcessGroupTree, SandboxCommand, run_process_tree
-from outweigh.sandbox.sandbox_ports import assign_ports, find_port, listen_in_namespace, serve_ports
+from outweigh.sandbox.sandbox_ports import assign_ports, listen_in_namespace, serve_ports
 
 SCRIPT_FOLDER = "/run/outweigh"
 
 
 @contextmanager
-def command_script(
-    notes: Path, mark: str, command: Sequence[str], environment: Mapping[str, str], stdin: bytes
-) -> Iterator[str]:
-    """The note's path as seen from inside, for as long as the command runs.
+def command_script(scripts: Path, mark: str, wanted: SandboxCommand) -> Iterator[str]:
+    """The path of the command's script inside the container, for as long as the command runs.
 
-    Nothing of it is written on the engine's command line, which every user of the host can read and which may hold
-    secrets. The input is a file beside it: podman loses output when a command ends without reading what is piped to it.
+    Nothing of the command goes on the engine's command line, which every user of the host can read and which may
+    contain secrets. The input is a file, too: podman loses output when a command exits without reading piped input.
     """
-    note, given = notes / mark, notes / f"{mark}.in"
+    script, given = scripts / mark, scripts / f"{mark}.in"
     try:
-        note.write_bytes(
-            _script_text(mark, command, environment, f"{SCRIPT_FOLDER}/{given.name}" if stdin else "/dev/null")
-        )
-        if stdin:
-            given.write_bytes(stdin)
+        script.write_bytes(_script_text(mark, wanted, f"{SCRIPT_FOLDER}/{given.name}" if wanted.stdin else "/dev/null"))
+        if wanted.stdin:
+            given.write_bytes(wanted.stdin)
         yield f"{SCRIPT_FOLDER}/{mark}"
     finally:
-        note.unlink(missing_ok=True)
+        script.unlink(missing_ok=True)
         given.unlink(missing_ok=True)
 
 
-def _script_text(mark: str, command: Sequence[str], environment: Mapping[str, str], source: str) -> bytes:
-    """Says that it was reached, drops the variables of the image but its PATH, and becomes the command."""
-    words = [*(f"{name}={value}" for name, value in environment.items()), *command]
+def _script_text(mark: str, wanted: SandboxCommand, source: str) -> bytes:
+    """Prints the mark, drops the image's variables except PATH, and executes the command."""
+    words = [*(f"{name}={value}" for name, value in wanted.environment.items()), *wanted.command]
     if any("\0" in word for word in words):
         raise SandboxError("a command or its environment holds a NUL byte, which no process can be given.")
-    # Where nothing else is said, programs are found where the image keeps them; the later of two values counts.
-    become = f'exec env -i HOME={HOME} PATH="$PATH" {shlex.join(words)} < {source}'
-    return os.fsencode(f"printf %s {mark} >&2\n{become}\n")
+    # The image's PATH applies unless the environment sets another; the later of two values wins.
+    execute = f'exec env -i HOME={HOME} PATH="$PATH" {shlex.join(words)} < {source}'
+    return os.fsencode(f"printf %s {mark} >&2\n{execute}\n")
 
 
 _PROCESS_TIMEOUT_SECONDS = 10.0
@@ -69,19 +62,19 @@ _PAUSE_SECONDS = 0.005
 def serve_container_ports(
     engine: ContainerEngine,
     container: str,
-    doors: tuple[ForwardedPort, ...],
+    ports: tuple[ForwardedPort, ...],
     begin_seconds: float = _PROCESS_TIMEOUT_SECONDS,
 ) -> AbstractContextManager[None]:
-    """Answer at the doors of a container whose first process has its name among its words."""
-    answer = engine.ask("inspect", "--format", "{{.State.Pid}}", container)
-    if answer.code != 0:
-        raise SandboxError(f"{engine.name} does not tell the first process of a container: {answer.complaint}.")
-    _wait_for_process(container, answer.out, engine, begin_seconds)
-    return serve_ports(doors, listen_in_namespace(int(answer.out), assign_ports(doors).values()))
+    """Serve ports of a container, whose first process has the container's name among its arguments."""
+    state = engine.run("inspect", "--format", "{{.State.Pid}}", container)
+    if state.code != 0:
+        raise SandboxError(f"{engine.name} does not tell the first process of a container: {state.error}.")
+    _wait_for_process(container, state.out, engine, begin_seconds)
+    return serve_ports(ports, listen_in_namespace(int(state.out), assign_ports(ports).values()))
 
 
 def _wait_for_process(container: str, process: str, engine: ContainerEngine, seconds: float) -> None:
-    """The engine may be on another machine, or in a virtual one: there the number is that of somebody else here."""
+    """Wait until the process is the container's. An engine on another or a virtual machine gives an id of its own."""
     deadline = monotonic() + seconds
     while not _has_argument(process, container):
         if monotonic() > deadline:
@@ -92,160 +85,117 @@ def _wait_for_process(container: str, process: str, engine: ContainerEngine, sec
         sleep(_PAUSE_SECONDS)
 
 
-def _has_argument(process: str, word: str) -> bool:
-    """Just after the start, the first process is still the engine's own."""
+def _has_argument(process: str, argument: str) -> bool:
+    """Whether a process has this argument. Just after the start, it is still the engine's own program."""
     try:
-        return word.encode() in Path("/proc", process, "cmdline").read_bytes().split(b"\0")
+        return argument.encode() in Path("/proc", process, "cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
 
 
 START_TIMEOUT_SECONDS = 120.0
-# A full or frozen container may not answer; then it is removed, which needs no answer.
+# A container that is full or frozen may not respond; then it is removed.
 ENTER_TIMEOUT_SECONDS = 10.0
 
 
-class ContainerSandbox:
-    """A container over a workspace. Whatever a command leaves running dies when the command ends."""
+class ContainerSandbox(BaseSandbox):
+    """A container over a workspace. Processes that a command leaves running die when the command ends."""
 
     def __init__(
-        self, engine: ContainerEngine, request: SandboxRequest, notes: Path, start_arguments: Sequence[str]
+        self, engine: ContainerEngine, request: SandboxRequest, scripts: Path, start_arguments: Sequence[str]
     ) -> None:
+        super().__init__(request, workspace=WORKSPACE, home=HOME, ports=assign_ports(request.ports))
         self._engine = engine
-        self._request = request
-        self._notes = notes
+        self._scripts = scripts
         self._start_arguments = start_arguments
-        self._files = ConfinedFiles(request.workspace, WORKSPACE)
         self._name: str | None = None
-        self._doors = ExitStack()
-        self._one_at_a_time = Lock()
+        self._served_ports = ExitStack()
+        self._lock = Lock()
 
-    @property
-    def workspace(self) -> str:
-        """The working folder as seen from inside."""
-        return WORKSPACE
-
-    @property
-    def host_workspace(self) -> Path:
-        """The same folder as seen from outside."""
-        return self._request.workspace
-
-    @property
-    def home(self) -> str:
-        """The private home folder as seen from inside."""
-        return HOME
-
-    @property
-    def host_home(self) -> Path:
-        """The same folder as seen from outside."""
-        return self._request.home
-
-    def port(self, door: str) -> int:
-        """Where on the loopback of the container a door is."""
-        return find_port(door, assign_ports(self._request.doors))
-
-    def read(self, path: str, limit: int) -> bytes | None:
-        """A file of the workspace, read from outside."""
-        return self._files.read(path, limit)
-
-    def write(self, path: str, content: bytes, *, executable: bool = False) -> None:
-        """Put a file into the workspace, from outside."""
-        self._files.write(path, content, executable=executable)
-
-    def exec(
-        self,
-        command: Sequence[str],
-        *,
-        environment: Mapping[str, str],
-        timeout_seconds: float,
-        stdin: bytes = b"",
-        listen: Callable[[bytes], None] | None = None,
-    ) -> CompletedCommand:
-        """Run a command with exactly this environment; a timeout or a cancellation takes the container with it."""
+    def _run(self, wanted: SandboxCommand) -> CompletedCommand:
+        """Run a command through a script; a timeout or a cancellation removes the container."""
         mark = token_hex(16)
-        with self._one_at_a_time, command_script(self._notes, mark, command, environment, stdin) as note:
-            done = self._enter(note, timeout_seconds, listen)
+        with self._lock, command_script(self._scripts, mark, wanted) as script:
+            done = self._run_script(script, wanted)
         return _without_preamble(done, mark.encode(), self._engine.name)
 
     def start(self) -> None:
-        """Start the container. Its name is known beforehand, so that a start that hangs can be undone."""
+        """Start the container. Its name is chosen first, so that a start that times out can be undone."""
         self._name = f"outweigh-{token_hex(8)}"
-        words = ("run", "--detach", f"--name={self._name}", *self._start_arguments, self._name)
-        # Podman's monitor leaves a file where it stands when memory runs out, so it stands in a folder that goes away.
-        answer = self._engine.ask(*words, seconds=START_TIMEOUT_SECONDS, folder=self._notes)
-        if answer.code == 0:
-            self._open_doors(self._name)
+        arguments = ("run", "--detach", f"--name={self._name}", *self._start_arguments, self._name)
+        # When memory runs out, podman's monitor leaves a file in its working folder, so it gets one that is removed.
+        started = self._engine.run(*arguments, seconds=START_TIMEOUT_SECONDS, folder=self._scripts)
+        if started.code == 0:
+            self._serve_ports(self._name)
             return
-        absence = explain_missing_image(self._engine, self._request.image or "")
-        if absence is not None:
-            raise UsageError(absence)
-        raise SandboxError(f"{self._engine.name} cannot start a container: {answer.complaint}.")
+        missing_image = explain_missing_image(self._engine, self._request.image or "")
+        if missing_image is not None:
+            raise UsageError(missing_image)
+        raise SandboxError(f"{self._engine.name} cannot start a container: {started.error}.")
 
-    def _open_doors(self, name: str) -> None:
-        if not self._request.doors:
+    def _serve_ports(self, name: str) -> None:
+        if not self._request.ports:
             return
         try:
-            self._doors.enter_context(serve_container_ports(self._engine, name, self._request.doors))
-        except BaseException:  # a room whose doors are shut is not used as if it had none
+            self._served_ports.enter_context(serve_container_ports(self._engine, name, self._request.ports))
+        except BaseException:  # never go on without the ports that were requested
             self.remove()
             raise
 
     def remove(self) -> None:
-        """End everything in the container and the container itself, and close its doors."""
+        """Remove the container with everything in it, and stop serving its ports."""
         try:
             if self._name is not None:
                 self._engine.remove(self._name)
                 self._name = None
         finally:
-            self._doors.close()
+            self._served_ports.close()
 
     def signal_all(self, number: int) -> bool:
-        """Signal every process inside but the first; whether that could be done."""
+        """Signal every process inside but the first; returns whether that worked."""
         name = self._name
         if name is None:
             return False
         inside = (name, "/bin/sh", "-c", f"kill -{number} -1")
-        return self._engine.ask("exec", *inside, seconds=ENTER_TIMEOUT_SECONDS, folder=self._notes).code == 0
+        return self._engine.run("exec", *inside, seconds=ENTER_TIMEOUT_SECONDS, folder=self._scripts).code == 0
 
-    def _enter(self, note: str, timeout_seconds: float, listen: Callable[[bytes], None] | None) -> CompletedCommand:
+    def _run_script(self, script: str, wanted: SandboxCommand) -> CompletedCommand:
         if self._name is None and not self._request.cancel.is_set():
             self.start()
-        job = SandboxCommand(
-            command=(*self._engine.command, "exec", self._name or "", "/bin/sh", note),
+        job = replace(
+            wanted,
+            command=(*self._engine.command, "exec", self._name or "", "/bin/sh", script),
             environment=client_environment(),
-            folder=self._notes,
+            folder=self._scripts,
             stdin=b"",
-            timeout_seconds=timeout_seconds,
-            cancel=self._request.cancel,
-            listen=listen,
         )
         return run_process_tree(job, _ContainerProcessTree(self))
 
 
 class _ContainerProcessTree(ProcessGroupTree):
-    """All processes of a container; the client outside is only their messenger."""
+    """All processes of a container; the engine's client outside only passes on their output."""
 
-    def __init__(self, room: ContainerSandbox) -> None:
-        self._room = room
-        self._asking: Thread | None = None
+    def __init__(self, sandbox: ContainerSandbox) -> None:
+        self._sandbox = sandbox
+        self._terminating: Thread | None = None
 
-    def ask(self, leader: int) -> None:  # noqa: ARG002 - the messenger stays, to bring what is still said
-        """Ask the processes inside."""
-        # Entering takes a while, and the time of grace is already running.
-        self._asking = Thread(target=self._room.signal_all, args=(15,), daemon=True)
-        self._asking.start()
+    def terminate(self, leader: int) -> None:  # noqa: ARG002 - the client keeps running, to pass on the last output
+        """Send SIGTERM to the processes inside."""
+        # Entering the container takes a while, and the grace period is already running.
+        self._terminating = Thread(target=self._sandbox.signal_all, args=(15,), daemon=True)
+        self._terminating.start()
 
-    def end(self, leader: int) -> None:
-        """Clear the room; one whose time is up, or that is too full to be entered, goes as a whole."""
-        if self._asking is not None or not self._room.signal_all(9):
-            self._room.remove()
-        if self._asking is not None:
-            self._asking.join()
-        super().end(leader)
+    def kill(self, leader: int) -> None:
+        """Kill the processes inside; after a timeout, or when it cannot be entered, remove the container."""
+        if self._terminating is not None or not self._sandbox.signal_all(9):
+            self._sandbox.remove()
+        if self._terminating is not None:
+            self._terminating.join()
+        super().kill(leader)
 
 
 def _without_preamble(done: CompletedCommand, mark: bytes, engine: str) -> CompletedCommand:
-    """What the command itself said: the client's warnings come before the mark, and without it nothing was started."""
+    """The output of the command itself: the client's warnings come before the mark, and without it nothing started."""
     client, reached, stderr = done.stderr.partition(mark)
     if not reached and done.ending is CommandEnding.EXITED:
         raise SandboxError(f"{engine} could not start a command in the container: {last_line(client)}.")

@@ -1,6 +1,6 @@
-"""Finds and kills processes by the mark in their environment: those that left their process group, and those that a
-killed engine left behind. A process that wipes its environment and leaves its group and its parents is not found; a
-control group or a pid namespace holds that one.
+"""Finds and kills processes by a mark in their environment: those that left their process group, and those that a
+killed engine left behind. A process that clears its environment and leaves its group and its parents is not found;
+only a control group or a pid namespace catches it.
 """
 
 import os
@@ -16,16 +16,16 @@ _PAUSE_SECONDS = 0.005
 
 
 def kill_marked(matches: Callable[[str], bool]) -> list[int]:
-    """Kill every process whose mark matches, with all below it, until there is none; says which ones."""
-    ended: set[int] = set()
+    """Kill every process whose mark matches, with its descendants, until none is left; returns their ids."""
+    killed: set[int] = set()
     deadline = monotonic() + _END_SECONDS
     while (found := set(_find_marked(matches))) and monotonic() < deadline:
-        ended |= found
+        killed |= found
         for process in found:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
         sleep(_PAUSE_SECONDS)
-    return sorted(ended)
+    return sorted(killed)
 
 
 def _find_marked(matches: Callable[[str], bool]) -> set[int]:
@@ -38,7 +38,7 @@ def _find_marked(matches: Callable[[str], bool]) -> set[int]:
 
 
 def _with_ancestors(process: int, parents: dict[int, int]) -> set[int]:
-    """A process and its ancestors: whoever sweeps must not saw off the branch it sits on."""
+    """A process and its ancestors, which must not be killed by their own descendant."""
     line = {process}
     while (process := parents.get(process, 0)) and process not in line:
         line.add(process)
@@ -49,7 +49,7 @@ def _parents() -> Iterator[tuple[int, int]]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with suppress(OSError):
-                # The name in brackets may hold anything, so what counts comes after the last bracket.
+                # The name in brackets may contain anything; the other fields follow the last bracket.
                 state, parent = (folder / "stat").read_bytes().rpartition(b")")[2].split()[:2]
                 if state not in (b"Z", b"X"):
                     yield int(folder.name), int(parent)

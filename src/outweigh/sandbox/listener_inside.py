@@ -1,10 +1,10 @@
-"""Run as a program of its own: makes listening sockets in the network of another process and hands them over.
+"""A separate program that opens listening sockets in the network namespace of another process and passes them back.
 
-A network is entered by a thread, but the user namespace that owns it only by a process with a single thread, which
-an engine is not. It is started isolated and imports nothing that takes time: sandboxes wait for it.
+A thread can enter a network namespace, but only a process with a single thread can enter the user namespace that owns
+it, and the engine has several. Sandboxes wait for this program, so it imports nothing that takes time.
 
-Arguments: the process, the descriptor of a socket to answer on, the ports. It answers with the listening sockets,
-or with what went wrong.
+Arguments: the process id, the descriptor of a socket to reply on, the ports. The reply is the listening sockets, or an
+error message.
 """
 
 import _socket
@@ -16,22 +16,22 @@ import sys
 
 _GET_USER_NAMESPACE = 0xB701
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
-# The loopback of a sandbox may come up a moment later than its network.
+# The loopback interface of a sandbox may come up a moment after its network.
 _IP_FREEBIND = 15
 _BACKLOG = 128
 
 
-def main(process: str, answer_on: str, *ports: str) -> None:
-    """Enter, listen, hand over."""
-    answer = _socket.socket(fileno=int(answer_on))
+def main(process: str, reply_descriptor: str, *ports: str) -> None:
+    """Enter the namespace, listen, and send the sockets."""
+    reply = _socket.socket(fileno=int(reply_descriptor))
     try:
         _enter_network(process)
         listening = [_listen(int(port)) for port in ports]
     except OSError as fault:
-        answer.send((fault.strerror or str(fault)).encode())
+        reply.send((fault.strerror or str(fault)).encode())
         return
     descriptors = array.array("i", [listener.fileno() for listener in listening])
-    answer.sendmsg([b""], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
+    reply.sendmsg([b""], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
 
 
 def _enter_network(process: str) -> None:
@@ -41,7 +41,7 @@ def _enter_network(process: str) -> None:
     try:
         _enter(network, _NEW_NETWORK)
     except PermissionError:
-        # Whoever made the user namespace that owns the network may enter that, and then its network.
+        # The creator of the user namespace that owns the network may enter that one, and then its network.
         _enter(fcntl.ioctl(network, _GET_USER_NAMESPACE), _NEW_USER)
         _enter(network, _NEW_NETWORK)
 

@@ -21,7 +21,7 @@ from outweigh.process import spawn
 
 MAX_CAPTURED_BYTES = 8 * 2**20
 _CHUNK_BYTES = 2**18
-# A bigger pipe means fewer wake-ups for a program that prints a gigabyte; a refusal costs nothing but speed.
+# A bigger pipe means fewer wake-ups for a program that prints a gigabyte; where the kernel refuses, it is only slower.
 _PIPE_BYTES = 2**20
 
 
@@ -43,18 +43,18 @@ class CapturedOutput:
             self._left -= len(chunk)
 
     def content(self) -> bytes:
-        """All that was kept."""
+        """All bytes that were kept."""
         return b"".join(self._parts)
 
 
 class ProcessStreams:
-    """The three pipes of a process and the news of its exit, served from one thread."""
+    """The three pipes of a process and its exit, watched from one thread."""
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", stdin: bytes, listen: Callable[[bytes], None] | None = None
+        self, process: "subprocess.Popen[bytes]", stdin: bytes, on_output: Callable[[bytes], None] | None = None
     ) -> None:
         self.stdout, self.stderr = CapturedOutput(), CapturedOutput()
-        self._listen = listen
+        self._on_output = on_output
         self._process = process
         self._unsent = memoryview(stdin)
         self._selector = selectors.DefaultSelector()
@@ -86,7 +86,7 @@ class ProcessStreams:
                     pipe.close()
 
     def pump(self, stop: Callable[[], bool], deadline: float, interval: float = 1.0) -> bool:
-        """Serve the pipes until the process exits (True), or until told to stop or out of time (False)."""
+        """Copy data until the process exits (True), or until `stop` or the deadline (False)."""
         while not stop():
             left = deadline - monotonic()
             if left <= 0:
@@ -96,7 +96,7 @@ class ProcessStreams:
         return False
 
     def drain(self, deadline: float) -> None:
-        """Take what is still in the pipes of a dead process."""
+        """Read what is left in the pipes of a dead process."""
         while self._outputs and (left := deadline - monotonic()) > 0:
             self._serve(left)
 
@@ -120,8 +120,8 @@ class ProcessStreams:
             return
         if chunk:
             kept.add(chunk)
-            if self._listen is not None and kept is self.stdout:
-                self._listen(chunk)
+            if self._on_output is not None and kept is self.stdout:
+                self._on_output(chunk)
         else:
             self._selector.unregister(pipe)
             del self._outputs[descriptor]
@@ -140,28 +140,28 @@ class ProcessStreams:
             pipe.close()
 
 
-# An agent that is asked to stop gets this long to write down what it has.
+# How long an agent gets to save its work after SIGTERM.
 STOP_GRACE_SECONDS = 0.5
-# An Event cannot be selected on, so it is looked at this often.
+# An Event cannot be passed to select, so it is polled this often.
 CANCEL_CHECK_SECONDS = 0.05
-# After the end of a tree its pipes are empty at once, unless something escaped that still holds them.
+# The pipes of a dead process tree are empty at once, unless a process escaped and still holds them open.
 DRAIN_SECONDS = 1.0
 _SIGNAL_EXIT_BASE = 128
 
 
 class ProcessTree(Protocol):
-    """How the processes below a leader are reached."""
+    """How the processes below a leader are ended."""
 
-    def ask(self, leader: int) -> None:
+    def terminate(self, leader: int) -> None:
         """Ask all of them to stop."""
 
-    def end(self, leader: int) -> None:
+    def kill(self, leader: int) -> None:
         """Kill all of them; when this returns, none is alive. Called exactly once, before the leader is reaped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxCommand:
-    """One command: the words that start it, its environment and no other, and its limits."""
+    """One command with its complete environment, its input and its limits."""
 
     command: Sequence[str]
     environment: Mapping[str, str]
@@ -170,13 +170,13 @@ class SandboxCommand:
     timeout_seconds: float
     cancel: Event
     descriptors: tuple[int, ...] = ()
-    listen: Callable[[bytes], None] | None = None
+    on_output: Callable[[bytes], None] | None = None
 
 
 def run_process_tree(
     job: SandboxCommand, tree: ProcessTree, started: Callable[[], None] = lambda: None
 ) -> CompletedCommand:
-    """Run a command to its end, its deadline or its cancellation. `started` is called once it is under way."""
+    """Run a command until it exits, times out or is cancelled. `started` is called once the process exists."""
     began = monotonic()
     if job.cancel.is_set():
         return CompletedCommand(
@@ -189,16 +189,16 @@ def run_process_tree(
         )
     process = _start_process(job)
     try:
-        with ProcessStreams(process, job.stdin, job.listen) as streams:
+        with ProcessStreams(process, job.stdin, job.on_output) as streams:
             try:
                 started()
                 ending = _wait_for_end(job, streams, began + job.timeout_seconds)
                 if ending is not CommandEnding.EXITED:
-                    tree.ask(process.pid)
+                    tree.terminate(process.pid)
                     streams.pump(lambda: False, monotonic() + STOP_GRACE_SECONDS)
             finally:
-                # Before the leader is reaped: until then its number cannot belong to anybody else.
-                tree.end(process.pid)
+                # Before the leader is reaped: until then no other process can get its id.
+                tree.kill(process.pid)
             streams.drain(monotonic() + DRAIN_SECONDS)
             code = process.wait()
     finally:
@@ -214,13 +214,13 @@ def run_process_tree(
 
 
 def signal_group(group: int, number: int) -> None:
-    """Signal a process group that may be gone already."""
+    """Signal a process group that may already be gone."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 
 
 def wait_until_dead(process: int, seconds: float) -> bool:
-    """Wait for a process that need not be a child of ours."""
+    """Wait for a process that need not be our child; False when the time is up."""
     try:
         handle = os.pidfd_open(process)
     except ProcessLookupError:
@@ -234,14 +234,14 @@ def wait_until_dead(process: int, seconds: float) -> bool:
 
 
 class ProcessGroupTree:
-    """The process group of the leader and nothing more; enough where something else holds the rest together."""
+    """Only the process group of the leader; enough where something else ends the processes that left it."""
 
-    def ask(self, leader: int) -> None:
-        """Ask the group."""
+    def terminate(self, leader: int) -> None:
+        """Send SIGTERM to the group."""
         signal_group(leader, signal.SIGTERM)
 
-    def end(self, leader: int) -> None:
-        """Kill the group."""
+    def kill(self, leader: int) -> None:
+        """Send SIGKILL to the group."""
         signal_group(leader, signal.SIGKILL)
 
 

@@ -17,40 +17,40 @@ _LOOPBACK = "127.0.0.1"
 _FIRST_PORT = 7411
 
 
-def assign_ports(doors: Sequence[ForwardedPort]) -> dict[str, int]:
-    """The ports of doors in a sandbox with a loopback of its own, where all are free."""
-    return {name: _FIRST_PORT + place for place, name in enumerate(_port_names(doors))}
+def assign_ports(ports: Sequence[ForwardedPort]) -> dict[str, int]:
+    """The numbers of ports in a sandbox with its own loopback, where all numbers are free."""
+    return {name: _FIRST_PORT + place for place, name in enumerate(_port_names(ports))}
 
 
 def find_port(name: str, ports: Mapping[str, int]) -> int:
-    """The port of a door that a sandbox has."""
+    """The number of a port by its name."""
     if name not in ports:
         raise SandboxError(f"the sandbox has no door {name!r}, only these: {', '.join(ports) or 'none'}.")
     return ports[name]
 
 
 @contextmanager
-def serve_ports(doors: Sequence[ForwardedPort], sockets: Sequence[socket]) -> Iterator[None]:
-    """Answer at every door; afterwards nobody does, and the sockets are closed."""
-    with ExitStack() as open_doors:
+def serve_ports(ports: Sequence[ForwardedPort], sockets: Sequence[socket]) -> Iterator[None]:
+    """Serve every port on its socket; leaving the context stops the servers and closes the sockets."""
+    with ExitStack() as stack:
         for listening in sockets:
-            open_doors.enter_context(listening)
-        for door, listening in zip(doors, sockets, strict=True):
-            open_doors.enter_context(door.serve(listening))
+            stack.enter_context(listening)
+        for port, listening in zip(ports, sockets, strict=True):
+            stack.enter_context(port.serve(listening))
         yield
 
 
 @contextmanager
-def serve_host_ports(doors: Sequence[ForwardedPort]) -> Iterator[dict[str, int]]:
-    """Answer on the host's own loopback, on ports that happen to be free; says which."""
-    names = _port_names(doors)
+def serve_host_ports(ports: Sequence[ForwardedPort]) -> Iterator[dict[str, int]]:
+    """Serve ports on the host's own loopback, with numbers that happen to be free; yields those numbers by name."""
+    names = _port_names(ports)
     sockets = [create_server((_LOOPBACK, 0)) for _ in names]
-    with serve_ports(doors, sockets):
+    with serve_ports(ports, sockets):
         yield {name: listening.getsockname()[1] for name, listening in zip(names, sockets, strict=True)}
 
 
-def _port_names(doors: Sequence[ForwardedPort]) -> list[str]:
-    names = [door.name for door in doors]
+def _port_names(ports: Sequence[ForwardedPort]) -> list[str]:
+    names = [port.name for port in ports]
     if len(set(names)) < len(names):
         raise SandboxError(f"two doors of a sandbox have the same name: {', '.join(names)}.")
     return names
@@ -62,7 +62,7 @@ _MAX_MESSAGE_BYTES = 4096
 
 
 def listen_in_namespace(process: int, ports: Iterable[int]) -> list[socket]:
-    """Listen on these ports of the loopback that a process has, in this order."""
+    """Listen on these ports of the loopback of a process; returns the sockets in the same order."""
     wanted = [str(port) for port in ports]
     ours, theirs = socketpair(AF_UNIX, SOCK_SEQPACKET)
     with ours:
@@ -75,10 +75,10 @@ def listen_in_namespace(process: int, ports: Iterable[int]) -> list[socket]:
                 helper.kill()
 
 
-def _start_listener(arguments: list[str], answer_on: int) -> "subprocess.Popen[bytes]":
+def _start_listener(arguments: list[str], reply_descriptor: int) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-I", "-S", str(_LISTENER_PROGRAM), *arguments]
     try:
-        return spawn(command, environment={}, folder=Path("/"), descriptors=(answer_on,))
+        return spawn(command, environment={}, folder=Path("/"), descriptors=(reply_descriptor,))
     except OSError as fault:
         raise _listen_error(str(fault)) from fault
 
@@ -86,7 +86,7 @@ def _start_listener(arguments: list[str], answer_on: int) -> "subprocess.Popen[b
 def _receive_sockets(ours: socket, count: int) -> list[socket]:
     ours.settimeout(_LISTENER_TIMEOUT_SECONDS)
     try:
-        words, descriptors, _, _ = recv_fds(ours, _MAX_MESSAGE_BYTES, count)
+        message, descriptors, _, _ = recv_fds(ours, _MAX_MESSAGE_BYTES, count)
     except OSError as fault:
         raise _listen_error(str(fault)) from fault
     sockets = [socket(fileno=descriptor) for descriptor in descriptors]
@@ -96,7 +96,7 @@ def _receive_sockets(ours: socket, count: int) -> list[socket]:
         return sockets
     for received in sockets:
         received.close()
-    raise _listen_error(words.decode(errors="replace") or "no answer")
+    raise _listen_error(message.decode(errors="replace") or "no answer")
 
 
 def _listen_error(reason: str) -> SandboxError:

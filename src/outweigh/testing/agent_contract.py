@@ -172,7 +172,7 @@ class AgentContract(ABC):
         room = replace(a_sandbox_request(self.folder(), "agents"), read_only=self.agent().read_only(arm))
         _commit_once(room.workspace)
         with ModelServer(Script(turn=list(turns)), kept_body_bytes=KEPT_BODY_BYTES) as server:
-            with self.sandboxes().open(replace(room, doors=(port_to(server.port),))) as sandbox:
+            with self.sandboxes().open(replace(room, ports=(port_to(server.port),))) as sandbox:
                 for path, content in (files or {}).items():
                     sandbox.write(path, content)
                 access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(MODEL_PORT)}", key=RUN_KEY)

@@ -28,15 +28,15 @@ from outweigh.testing.sandbox_fixtures import (
 class SandboxPortContract(SandboxContractBase):
     """Claims about the doors of a SandboxProvider."""
 
-    def with_doors(self, doors: Sequence[ForwardedPort], folder: str = "own") -> SandboxRequest:
+    def with_ports(self, ports: Sequence[ForwardedPort], folder: str = "own") -> SandboxRequest:
         """A request with doors."""
         other = a_sandbox_request(self.folder() / folder)
-        return replace(self.request(), workspace=other.workspace, home=other.home, doors=tuple(doors))
+        return replace(self.request(), workspace=other.workspace, home=other.home, ports=tuple(ports))
 
     def test_doors_lead_to_who_answers_behind_them(self) -> None:
         """Every door to its own, from every command."""
         one, other = EchoServer("one"), EchoServer("other")
-        with self.provider().open(self.with_doors([one.door, other.door])) as sandbox:
+        with self.provider().open(self.with_ports([one.port, other.port])) as sandbox:
             for word in ("first", "second"):
                 asked = dial_script(sandbox.port("one"), word), dial_script(sandbox.port("other"), word)
                 done = run_shell(sandbox, "; ".join(asked))
@@ -46,14 +46,14 @@ class SandboxPortContract(SandboxContractBase):
     def test_doors_are_open_before_the_command_begins(self) -> None:
         """Whoever dials at once is not turned away, time after time."""
         porter = EchoServer("one")
-        with self.provider().open(self.with_doors([porter.door])) as sandbox:
+        with self.provider().open(self.with_ports([porter.port])) as sandbox:
             for _ in range(5):
                 assert run_shell(sandbox, dial_script(sandbox.port("one"), "hi")).stdout == b"one heard hi\n"
 
     def test_doors_are_closed_when_the_sandbox_is_left(self) -> None:
         """Nobody answers any more, and no socket is left open, however it was left."""
         porter = EchoServer("one")
-        with suppress(LookupError), self.provider().open(self.with_doors([porter.door])) as sandbox:
+        with suppress(LookupError), self.provider().open(self.with_ports([porter.port])) as sandbox:
             run_shell(sandbox, ":")
             raise LookupError
 
@@ -64,7 +64,7 @@ class SandboxPortContract(SandboxContractBase):
     def test_doors_outlast_neither_a_timeout_nor_a_cancellation(self) -> None:
         """After a timeout the next command finds them open again; after a cancellation there is none."""
         porter = EchoServer("one")
-        request = self.with_doors([porter.door])
+        request = self.with_ports([porter.port])
         with self.provider().open(request) as sandbox:
             late = run_shell(sandbox, f"{dial_script(sandbox.port('one'), 'hi')}; sleep 60", SHORT_TIMEOUT_SECONDS)
             again = run_shell(sandbox, dial_script(sandbox.port("one"), "again"))
@@ -72,7 +72,7 @@ class SandboxPortContract(SandboxContractBase):
                 ["sh", "-c", "echo begun; sleep 600"],
                 environment={},
                 timeout_seconds=COMMAND_TIMEOUT_SECONDS,
-                listen=lambda _: request.cancel.set(),
+                on_output=lambda _: request.cancel.set(),
             )
 
         assert (late.ending, ended.ending) == (CommandEnding.TIMED_OUT, CommandEnding.CANCELLED)
@@ -82,7 +82,7 @@ class SandboxPortContract(SandboxContractBase):
     def test_a_door_that_is_not_there_has_no_port(self) -> None:
         """The sandbox says which doors it has."""
         complaint = "none"
-        with self.provider().open(self.with_doors([EchoServer("one").door])) as sandbox:
+        with self.provider().open(self.with_ports([EchoServer("one").port])) as sandbox:
             try:
                 sandbox.port("other")
             except SandboxError as error:
@@ -93,14 +93,14 @@ class SandboxPortContract(SandboxContractBase):
 
     def test_nothing_but_the_doors_can_be_reached(self) -> None:
         """Not a server of the host, and not the doors of the sandbox next to it."""
-        if not self.has_walls():
+        if not self.is_isolated():
             return
         one, other = EchoServer("one"), EchoServer("other")
         with (
             create_server(("127.0.0.1", 0)) as host,
-            self.provider().open(self.with_doors([one.door])) as sandbox,
-            self.provider().open(self.with_doors([other.door], "other")) as neighbour,
-            self.provider().open(self.with_doors([], "closed")) as closed,
+            self.provider().open(self.with_ports([one.port])) as sandbox,
+            self.provider().open(self.with_ports([other.port], "other")) as neighbour,
+            self.provider().open(self.with_ports([], "closed")) as closed,
         ):
             port_of_host = host.getsockname()[1]
             create_connection(("127.0.0.1", port_of_host)).close()
@@ -199,7 +199,7 @@ class SandboxContract(SandboxPortContract):
                 ["sh", "-c", "trap '' TERM; echo begun; while :; do sleep 0.1; done"],
                 environment={},
                 timeout_seconds=COMMAND_TIMEOUT_SECONDS,
-                listen=lambda _: request.cancel.set(),
+                on_output=lambda _: request.cancel.set(),
             )
 
             assert done.ending is CommandEnding.CANCELLED
@@ -220,7 +220,7 @@ class SandboxContract(SandboxPortContract):
         heard: list[bytes] = []
         with self.opened() as sandbox:
 
-            def listen(chunk: bytes) -> None:
+            def on_output(chunk: bytes) -> None:
                 heard.append(chunk)
                 sandbox.write("heard", b"")
 
@@ -228,7 +228,7 @@ class SandboxContract(SandboxPortContract):
                 f"echo begun; until [ -e heard ]; do sleep 0.02; done; head -c {_STREAMED_BYTES} /dev/zero; echo end"
             )
             done = sandbox.exec(
-                ["sh", "-c", script], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS, listen=listen
+                ["sh", "-c", script], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS, on_output=on_output
             )
 
         assert (done.ending, done.truncated) == (CommandEnding.EXITED, True)
@@ -238,14 +238,14 @@ class SandboxContract(SandboxPortContract):
         """Its fault is raised, and the sandbox can be used again."""
         with self.opened() as sandbox:
 
-            def listen(chunk: bytes) -> None:
+            def on_output(chunk: bytes) -> None:
                 raise LookupError(chunk)
 
             fault: LookupError | None = None
             try:
                 script = f"{DAEMON_SCRIPT} {WAIT_FOR_DAEMON} echo begun; sleep 600"
                 sandbox.exec(
-                    ["sh", "-c", script], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS, listen=listen
+                    ["sh", "-c", script], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS, on_output=on_output
                 )
             except LookupError as raised:
                 fault = raised

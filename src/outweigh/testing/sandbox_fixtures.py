@@ -32,7 +32,7 @@ def a_sandbox_request(folder: Path, label: str = "contract") -> SandboxRequest:
         home=home,
         label=label,
         read_only=(),
-        doors=(),
+        ports=(),
         image=None,
         memory_mb=None,
         processes=None,
@@ -65,7 +65,7 @@ class EchoServer:
     """Somebody behind a door who says his name and repeats what he hears; also tells whether he was sent home."""
 
     def __init__(self, name: str) -> None:
-        self.door = ForwardedPort(name=name, serve=self._serve)
+        self.port = ForwardedPort(name=name, serve=self._serve)
         self.is_answering = False
         self.sockets: list[socket] = []
 
@@ -89,7 +89,7 @@ class EchoServer:
             except OSError:
                 return
             with caller, caller.makefile("rb") as words:
-                caller.sendall(self.door.name.encode() + b" heard " + words.readline())
+                caller.sendall(self.port.name.encode() + b" heard " + words.readline())
 
 
 class SandboxContractBase(ABC):
@@ -107,7 +107,7 @@ class SandboxContractBase(ABC):
         """What is asked for; override to name an image."""
         return a_sandbox_request(self.folder() / "own")
 
-    def has_walls(self) -> bool:
+    def is_isolated(self) -> bool:
         """Whether this kind keeps programs from what they are not given; override where it does not claim to."""
         return True
 

@@ -136,19 +136,19 @@ def test_a_job_is_alive_as_long_as_its_process_and_tells_each_result_once(
     program.with_name("stand-in.go").touch()
     until(lambda: not job.is_running)
     said = f"working on {tmp_path / 'store' / 'harbor' / job.name}.json with [secret]"
-    assert said in job.last_words()
+    assert said in job.last_output()
     (found,) = jobs.earlier()
-    assert said in found.last_words()
+    assert said in found.last_output()
 
 
 def test_of_a_log_without_end_only_the_end_is_told(jobs: HarborJobs, tmp_path: Path) -> None:
     job = jobs.prepare(TRIALS)
     log = tmp_path / "store" / "harbor" / f"{job.name}.log"
-    assert job.last_words() == f"(All of it is in {log}.)"
+    assert job.last_output() == f"(All of it is in {log}.)"
 
     log.write_text("begun\n" + "noise\n" * 100_000 + "the end\n")
 
-    assert job.last_words() == f"{'noise ' * 5}the end (All of it is in {log}.)"
+    assert job.last_output() == f"{'noise ' * 5}the end (All of it is in {log}.)"
 
 
 def test_a_result_that_stays_unreadable_is_told_when_the_job_has_ended(jobs: HarborJobs, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_result_that_stays_unreadable_is_told_when_the_job_has_ended(jobs: Har
     (trial / "result.json").write_text("half")
 
     assert job.new_results() == []
-    assert "result.json is cut off." in job.last_words()
+    assert "result.json is cut off." in job.last_output()
 
 
 def test_a_later_engine_finds_jobs_by_their_tickets_and_can_end_them(
@@ -207,7 +207,7 @@ def test_a_job_that_has_only_just_begun_says_that_it_was_not_reached(
     ],
 )
 def test_what_harbor_calls_final_is_not_tried_again(jobs: HarborJobs, detail: str | None, may: bool) -> None:
-    assert jobs.may_mend(a_run(status=Status.INFRA_ERROR, status_detail=detail)) is may
+    assert jobs.may_retry(a_run(status=Status.INFRA_ERROR, status_detail=detail)) is may
 
 
 def test_a_number_that_may_be_anybodys_by_now_is_left_alone(tmp_path: Path) -> None:

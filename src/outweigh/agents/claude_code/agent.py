@@ -47,7 +47,7 @@ class ClaudeCodeAgent(CommandLineAgent):
                 *self._limits(request),
             ),
             stdin=build_prompt(request).encode(),
-            listen=reader.feed,
+            on_output=reader.feed,
             report=lambda _: reader.report(time()),
             files={_SERVERS: _servers_file(arm)} if arm.mcp_servers else {},
             defaults={

@@ -56,7 +56,7 @@ class CodexAgent(CommandLineAgent):
                 *((_TRUST_HOOKS,) if _brings_settings(request.arm) else ()),
             ),
             stdin=build_prompt(request).encode(),
-            listen=stream.feed,
+            on_output=stream.feed,
             report=lambda left: _read_report(stream.report(), left),
             files={".codex/config.toml": "".join(f"{line}\n" for line in _settings(request)).encode()},
             defaults={"CODEX_HOME": f"{home}/.codex", **_direct_key(request)},

@@ -91,9 +91,10 @@ class AbTask(ForeignTable, frozen=True, kw_only=True):
 
 def ab_task_draft(task: AbTask, name: str, origin: GitSource, source: Path) -> TaskDraft:
     """The task as it is written here; bash runs the command, as the harness has it."""
+    prompt = _prompt(task, Path(origin.repository), source)
     return TaskDraft(
         name=name,
-        instruction=f"{_prompt(task, Path(origin.repository), source)}\n\n{_announce_command(task.acceptance_command)}\n",
+        instruction=f"{prompt}\n\n{_announce_command(task.acceptance_command)}\n",
         settings=TaskSettings(
             checks=[CommandCheck(name=_CHECK_NAME, run=["bash", "-c", task.acceptance_command])],
             workspace=origin,
@@ -160,13 +161,13 @@ class RunConfig(ForeignTable, frozen=True, kw_only=True, forbid_unknown_fields=F
     agent: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
 
 
-def agent_ab_arms(repository: Path, config: RunConfig, wishes: SuiteOverrides) -> ArmsDraft:
+def agent_ab_arms(repository: Path, config: RunConfig, overrides: SuiteOverrides) -> ArmsDraft:
     """Each arm gets the files that the harness would copy, and a sentence in the place of the harness's own."""
     names = tuple(dict.fromkeys(config.arms))
     names = names if len(names) > 1 else _DEFAULT_ARMS
     baseline = next((name for name in names if name.startswith(_WITHOUT)), names[0])
-    agent = wishes.agent or _AGENT
-    model = wishes.model or config.model
+    agent = overrides.agent or _AGENT
+    model = overrides.model or config.model
     files = {name: _context_files(repository, name) for name in names}
     flags = ["--agent", config.agent] if config.agent is not None and agent == _AGENT else []
     return ArmsDraft(
@@ -249,14 +250,14 @@ class AgentAbSuiteReader:
         """By the keys of its tasks."""
         return bool(_suite_candidates(path))
 
-    def read(self, path: Path, wishes: SuiteOverrides) -> SuiteDraft:
+    def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
         """One file, or the one in a folder."""
         source = _single_suite_file(path)
         suite = convert_table(read_json(source), AbSuite, source)
         repository = _suite_repository(source)
         commit = read_head_commit(repository)
         config = _read_config(source.parent / _CONFIG_FILE)
-        arms = agent_ab_arms(repository, config, wishes)
+        arms = agent_ab_arms(repository, config, overrides)
         _refuse_repeated(suite.tasks, source)
         names = make_unique(slug(task.id, f"task-{number}") for number, task in enumerate(suite.tasks, start=1))
         origin = GitSource(repository=str(repository), commit=commit)

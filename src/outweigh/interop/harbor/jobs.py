@@ -123,7 +123,7 @@ class HarborJob:
         """End it."""
         return stop_job(self._file, at_once=at_once)
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         """What could not be read, and the end of the log."""
         try:
             with log_file(self._file).open("rb") as stream:
@@ -218,7 +218,7 @@ class HarborJobs:
         start = partial(self._start, file, environment)
         return HarborJob(file, ticket, start=start, read=self._read, secrets=self._program.secrets)
 
-    def may_mend(self, record: RunRecord) -> bool:
+    def may_retry(self, record: RunRecord) -> bool:
         """Not where Harbor itself would not try again."""
         return may_retry(record)
 

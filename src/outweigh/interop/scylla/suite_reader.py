@@ -155,7 +155,7 @@ class ScyllaSuiteReader:
         """By the three tables that every test has."""
         return any(_looks_like_a_test(source) for source in _test_files(path))
 
-    def read(self, path: Path, wishes: SuiteOverrides) -> SuiteDraft:
+    def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
         """The tests of a folder, by their ids, and the sub-tests that lie with them."""
         sources = _test_files(path)
         if not sources:
@@ -164,7 +164,7 @@ class ScyllaSuiteReader:
         _refuse_repeated(tests)
         names = make_unique(slug(read.test.id, f"test-{number}") for number, read in enumerate(tests, start=1))
         drafts = [draft_task(read, name) for name, read in zip(names, tests, strict=True)]
-        arms = draft_arms(tests, wishes.agent or DEFAULT_AGENT, wishes.model)
+        arms = draft_arms(tests, overrides.agent or DEFAULT_AGENT, overrides.model)
         limits, limit_notes = _limits(tests)
         rules = draft_judging([draft for draft, _ in drafts])
         return SuiteDraft(

@@ -1,4 +1,4 @@
-"""Suite reader of skill-creator: a skill with the evals that its author wrote, the same agent without it and with it."""
+"""Suite reader of skill-creator: a skill with its author's evals, and the same agent without and with it."""
 
 import re
 from collections import Counter
@@ -95,9 +95,9 @@ class SkillCreatorSuiteReader:
             return False
         return evals is not None and looks_like_evals(evals)
 
-    def read(self, path: Path, wishes: SuiteOverrides) -> SuiteDraft:
+    def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
         """Each eval is a task; what is expected of it becomes checks and a rubric."""
-        agent = wishes.agent or DEFAULT_AGENT
+        agent = overrides.agent or DEFAULT_AGENT
         _refuse_without_skills(agent)
         place = find_skill(path)
         document = read_json(place.evals)
@@ -116,7 +116,7 @@ class SkillCreatorSuiteReader:
                 name=skill,
                 tasks=["tasks/*"],
                 arms={
-                    WITHOUT_SKILL_ARM: ArmSpec(agent=agent, model=wishes.model),
+                    WITHOUT_SKILL_ARM: ArmSpec(agent=agent, model=overrides.model),
                     WITH_SKILL_ARM: ArmSpec(extends=WITHOUT_SKILL_ARM, skills=[f"skills/{skill}"]),
                 },
                 baseline=WITHOUT_SKILL_ARM,
@@ -166,7 +166,8 @@ def _tasks(document: Any, place: SkillLocation) -> tuple[list[EvalTask], list[st
     if not tasks:
         more = f" (and {len(left_out) - SHOWN_SKIPPED_EVALS} more)" if len(left_out) > SHOWN_SKIPPED_EVALS else ""
         raise UsageError(
-            f"{place.evals}: none of its evals can be run. {' '.join(left_out[:SHOWN_SKIPPED_EVALS])}{more} Mend them there."
+            f"{place.evals}: none of its evals can be run. {' '.join(left_out[:SHOWN_SKIPPED_EVALS])}{more} "
+            "Mend them there."
         )
     return tasks, left_out
 
@@ -177,5 +178,6 @@ def _comments(skill: str, tasks: int) -> dict[str, str]:
         "author.",
         "repeats": "Runs of every eval in every arm. A verdict takes 6 evals or more; `outweigh plan -c` says what can "
         "be seen.",
-        f"arms.{WITH_SKILL_ARM}": "The only difference: a copy of the skill, without its evals, which say what is expected.",
+        f"arms.{WITH_SKILL_ARM}": "The only difference: a copy of the skill, without its evals, which say what is "
+        "expected.",
     }

@@ -197,9 +197,9 @@ class SkillValidatorSuiteReader:
         except (UsageError, OSError):
             return False
 
-    def read(self, path: Path, wishes: SuiteOverrides) -> SuiteDraft:
+    def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
         """Each scenario is a task; the skill is laid without its tests."""
-        agent = wishes.agent or DEFAULT_AGENT
+        agent = overrides.agent or DEFAULT_AGENT
         if not file_locations_of(agent).skills:
             raise UsageError(f"{agent} knows no skills, so with and without one it is the same. Name another by -a.")
         source = _eval_file(path)
@@ -219,7 +219,7 @@ class SkillValidatorSuiteReader:
                 name=name,
                 tasks=["tasks/*"],
                 arms={
-                    WITHOUT_SKILL_ARM: ArmSpec(agent=agent, model=wishes.model),
+                    WITHOUT_SKILL_ARM: ArmSpec(agent=agent, model=overrides.model),
                     WITH_SKILL_ARM: ArmSpec(extends=WITHOUT_SKILL_ARM, skills=[f"skills/{name}"]),
                 },
                 baseline=WITHOUT_SKILL_ARM,

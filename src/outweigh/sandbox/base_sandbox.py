@@ -1,0 +1,94 @@
+"""What all sandboxes share: their paths, their ports, the files of the workspace, and how a command is described."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from outweigh.ports.sandboxes import CompletedCommand, SandboxRequest
+from outweigh.sandbox.cgroups import sweep_groups
+from outweigh.sandbox.confined_files import ConfinedFiles
+from outweigh.sandbox.leftover_processes import kill_marked
+from outweigh.sandbox.process_tree import SandboxCommand
+from outweigh.sandbox.sandbox_ports import find_port
+
+WORKSPACE = "/ws"
+HOME = "/home/agent"
+
+
+class BaseSandbox(ABC):
+    """A sandbox over two folders of the host. Subclasses say how a command is run in it.
+
+    `workspace` and `home` are the paths of those folders inside, and `ports` the numbers of the forwarded ports there.
+    """
+
+    def __init__(self, request: SandboxRequest, *, workspace: str, home: str, ports: Mapping[str, int]) -> None:
+        self._request = request
+        self._workspace = workspace
+        self._home = home
+        self._ports = ports
+        self._files = ConfinedFiles(request.workspace, workspace)
+
+    @property
+    def workspace(self) -> str:
+        """The path of the workspace inside the sandbox."""
+        return self._workspace
+
+    @property
+    def host_workspace(self) -> Path:
+        """The path of the workspace on the host."""
+        return self._request.workspace
+
+    @property
+    def home(self) -> str:
+        """The path of the private home folder inside the sandbox."""
+        return self._home
+
+    @property
+    def host_home(self) -> Path:
+        """The path of the home folder on the host."""
+        return self._request.home
+
+    def port(self, name: str) -> int:
+        """The number on 127.0.0.1 where programs inside reach the forwarded port of this name."""
+        return find_port(name, self._ports)
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        """Read a file of the workspace, from outside."""
+        return self._files.read(path, limit)
+
+    def write(self, path: str, content: bytes, *, executable: bool = False) -> None:
+        """Write a file into the workspace, from outside."""
+        self._files.write(path, content, executable=executable)
+
+    def exec(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        timeout_seconds: float,
+        stdin: bytes = b"",
+        on_output: Callable[[bytes], None] | None = None,
+    ) -> CompletedCommand:
+        """Run a command in the workspace with exactly this environment."""
+        return self._run(
+            SandboxCommand(
+                command=command,
+                environment=environment,
+                folder=self._request.workspace,
+                stdin=stdin,
+                timeout_seconds=timeout_seconds,
+                cancel=self._request.cancel,
+                on_output=on_output,
+            )
+        )
+
+    @abstractmethod
+    def _run(self, wanted: SandboxCommand) -> CompletedCommand:
+        """Run a command that is described as it looks from inside the sandbox."""
+
+
+def sweep_host_sandboxes(kind: str, label_prefix: str) -> list[str]:
+    """Kill the processes and remove the control groups of sandboxes that a killed engine left on this host."""
+    groups = sweep_groups(kind, label_prefix)
+    killed = kill_marked(lambda mark: mark.startswith(f"{kind}/{label_prefix}"))
+    return [*(f"control group {name}" for name in groups), *(f"process {process}" for process in killed)]
