@@ -6,7 +6,12 @@ from pathlib import Path
 import msgspec
 
 from outweigh.errors import UsageError
-from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceFile, UserPriceTable
+from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceFile, PriceTables, UserPriceTable
+
+
+def price_tables(path: str | None) -> PriceTables:
+    """The user's prices first, then the bundled ones."""
+    return PriceTables(GenaiPrices()) if path is None else PriceTables(read_prices(path), GenaiPrices())
 
 
 def read_prices(path: str) -> UserPriceTable:

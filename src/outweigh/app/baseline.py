@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from outweigh.app.suite_selection import choose_suite
-from outweigh.cli.arguments import Parser, parse_repeats, price_tables
+from outweigh.cli.arguments import Parser, parse_repeats
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.run import run_parser, run_suite
 from outweigh.compare.arm_drift import FEWEST_TASKS, ArmDrift, find_arm_drift
@@ -22,6 +22,7 @@ from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import LocatedRecord, evidence_sha256, record_digest
 from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord
 from outweigh.model.suite import settings_fingerprint
+from outweigh.prices import price_tables
 from outweigh.report.formatting import escape_controls
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import ExperimentFile, read_experiment

@@ -18,7 +18,6 @@ from tempfile import gettempdir
 from threading import Event
 
 from outweigh.app.suite_sandbox import choose_sandbox
-from outweigh.cli.arguments import price_tables
 from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.setup_check import expected_setup
@@ -31,6 +30,7 @@ from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent
 from outweigh.ports.gateways import Gateway, HostAccess
 from outweigh.ports.sandboxes import SandboxProvider
+from outweigh.prices import price_tables
 from outweigh.store.experiment_file import read_rules_sha256
 from outweigh.store.run_store import FolderRunStore
 from outweigh.workspace.cache import WorkspaceCache

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from outweigh import __version__
 from outweigh.app.suite_selection import read_suite
-from outweigh.cli.arguments import price_tables, read_records
+from outweigh.cli.arguments import read_records
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.compare.evidence import Evidence, gather
@@ -20,6 +20,7 @@ from outweigh.interop.inspect_ai.exporter import ExportedLog, write_log
 from outweigh.interop.inspect_ai.sample_writer import UNKNOWN_MODEL, ExportedRun, InspectSample, make_sample, sample_id
 from outweigh.model.codec import LocatedRecord
 from outweigh.model.run_record import RunRecord
+from outweigh.prices import price_tables
 from outweigh.score.run_score import Score
 from outweigh.store.durable_files import make_folder, open_atomic
 from outweigh.store.judging_file import read_judging

@@ -16,7 +16,6 @@ from threading import Event
 import msgspec
 
 from outweigh.app.preflight_suite import PREFLIGHT_FILE
-from outweigh.cli.arguments import price_tables
 from outweigh.cli.console import interruptible
 from outweigh.cli.progress import JudgingProgress, log_events, write_notice
 from outweigh.engine.batch import EndReason
@@ -40,6 +39,7 @@ from outweigh.model.run_record import CheckResult
 from outweigh.model.suite import JudgeSpec
 from outweigh.plugins import load_adapter
 from outweigh.ports.judges import Judge
+from outweigh.prices import price_tables
 from outweigh.report.formatting import escape_controls
 from outweigh.report.judge_page import JudgeTotals, JudgingTotals, summarize_judging
 from outweigh.score.judge_scores import wants_another_pass

@@ -12,9 +12,8 @@ from outweigh.app.decide import choose_baseline, choose_candidates
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
 from outweigh.model.codec import InvalidLine, LocatedRecord, refuse_invalid
-from outweigh.model.pricing import PriceTables
 from outweigh.ports.reporters import Reporter
-from outweigh.prices import GenaiPrices
+from outweigh.prices import price_tables
 from outweigh.report.document import Report
 from outweigh.score.objective import Change
 from outweigh.store.records import STANDARD_INPUT, RecordReader, unread_rows
@@ -148,15 +147,6 @@ def gather_evidence(options: argparse.Namespace) -> Evidence:
     )
     rules.refuse_edits(options.runs)
     return replace(evidence, warnings=(*evidence.warnings, *ignored_rules_warnings(options.runs)))
-
-
-def price_tables(path: str | None) -> PriceTables:
-    """The user's prices first, then the bundled ones."""
-    if path is None:
-        return PriceTables(GenaiPrices())
-    from outweigh.prices import read_prices  # noqa: PLC0415 - rarely used
-
-    return PriceTables(read_prices(path), GenaiPrices())
 
 
 def arms_to_compare(

@@ -11,13 +11,14 @@ from outweigh.app.calibrate import calibrate_store
 from outweigh.app.judge import RoundOptions, find_judges, judge_store, judging_file_of, store_judging
 from outweigh.app.pairwise import choose_arm_pair, judge_pairs_in_store, print_pairwise
 from outweigh.app.suite_selection import read_suite
-from outweigh.cli.arguments import Parser, add_format_option, parse_dollars, parse_jobs, price_tables, print_report
+from outweigh.cli.arguments import Parser, add_format_option, parse_dollars, parse_jobs, print_report
 from outweigh.cli.console import interruptible
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import JudgingProgress, log_events, write_notice
 from outweigh.engine.batch import EndReason
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.suite import JudgeSpec
+from outweigh.prices import price_tables
 from outweigh.report.judge_page import JudgingTotals, judge_report
 from outweigh.store.experiment_file import read_experiment
 from outweigh.store.judging_file import JudgingFile, read_judging

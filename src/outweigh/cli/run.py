@@ -21,7 +21,7 @@ from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import add_reuse_options, begin_store, note_drift
 from outweigh.app.suite_sandbox import open_allowed_hosts
 from outweigh.app.suite_selection import add_suite_options, choose_suite, nothing_to_compare
-from outweigh.cli.arguments import Parser, parse_dollars, parse_jobs, parse_repeats, price_tables
+from outweigh.cli.arguments import Parser, parse_dollars, parse_jobs, parse_repeats
 from outweigh.cli.console import interruptible
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import RunProgress, log_events, print_run_summary, write_notice
@@ -38,6 +38,7 @@ from outweigh.engine.load_suite import LoadedSuite, effective_repeats
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.errors import UsageError
 from outweigh.model.suite import Executor
+from outweigh.prices import price_tables
 from outweigh.store.run_store import FolderRunStore
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
 from outweigh.workspace.trash import Trash
