@@ -1,63 +1,108 @@
 """Pin the runs of a baseline for later experiments, and check a pin for drift by repeating a few of its runs."""
 
-import argparse
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
-from outweigh.app.suite_selection import choose_suite
-from outweigh.cli.arguments import Parser, parse_repeats
-from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.run import run_parser, run_suite
+from outweigh.app.observer import RunObserver
+from outweigh.app.run import RUNS_FOLDER, RunRequest, run_suite
+from outweigh.app.suite_selection import SuiteRequest, choose_suite
 from outweigh.compare.arm_drift import FEWEST_TASKS, ArmDrift, find_arm_drift
 from outweigh.compare.comparison import compare_arms
 from outweigh.compare.evidence import gather
-from outweigh.engine.load_suite import LoadedSuite
+from outweigh.engine.batch import EndReason
+from outweigh.engine.load_suite import LoadedSuite, effective_repeats
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import LocatedRecord, evidence_sha256, record_digest
 from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord
 from outweigh.model.suite import settings_fingerprint
 from outweigh.prices import price_tables
-from outweigh.report.formatting import escape_controls
+from outweigh.report.pins_page import PinRow
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import ExperimentFile, read_experiment
-from outweigh.store.pins import Pin, PinCheck, find_pins, read_pin, read_runs, write_check, write_pin
+from outweigh.store.pins import Pin, PinCheck, find_pins, read_check, read_pin, read_runs, write_check, write_pin
 
 PINS_FOLDER = "outweigh-baselines"
+CHECKED_TASKS = 5
+PINNED_ARM, CURRENT_ARM = "pinned", "now"
 _INVALID_IN_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def pin_baseline(arguments: Sequence[str]) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinRequest:
+    """Whose runs of a store to pin, under which name, into which folder of pins.
+
+    Without `arm` it is the baseline; without `name` one is made of suite, arm and runs.
+    """
+
+    store: Path
+    arm: str | None = None
+    name: str | None = None
+    folder: Path = Path(PINS_FOLDER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinnedRuns:
+    """A pin and its folder, and whether it was made just now or holds the same runs already."""
+
+    pin: Pin
+    folder: Path
+    is_new: bool
+
+
+def pin_runs(request: PinRequest) -> PinnedRuns:
     """Keep every counted run of an arm; runs that are pinned already are not pinned twice."""
-    parser = Parser(prog="outweigh baseline pin", description="Keep the runs of an arm.", allow_abbrev=False)
-    parser.add_argument("runs", metavar="STORE", help="a store that `outweigh run` wrote")
-    parser.add_argument("--arm", metavar="ARM", help="whose runs (default: the baseline's)")
-    parser.add_argument("--name", metavar="NAME", help="what to call the pin (default: made of suite, arm and runs)")
-    parser.add_argument(
-        "-o", "--output", default=PINS_FOLDER, metavar="DIR", help="where pins are (default: %(default)s)"
-    )
-    options = parser.parse_args(arguments)
-    store, target = Path(options.runs), Path(options.output)
+    store = request.store
     experiment = read_experiment(store)
     if experiment is None:
         raise UsageError(f"{store} is no store of `outweigh run`; a pin needs to know the suite behind its runs.")
-    made, runs = _make_pin(experiment, store, options.arm or experiment.baseline, options.name)
-    twins = [
-        read_pin(path).name for path in find_pins(target) if read_pin(path).evidence_sha256 == made.evidence_sha256
-    ]
-    if twins:
-        print(f"these runs are pinned already: {escape_controls(str(target / twins[0]))}")
-        return ExitCode.SATISFIED
-    place = write_pin(target, made, runs, ArtifactFolder(store / "artifacts"))
-    print(
-        f"pinned {made.runs} runs of {escape_controls(made.arm)} on {len(made.tasks)} tasks: {escape_controls(str(place))}"
+    made, runs = _make_pin(experiment, store, request.arm or experiment.baseline, request.name)
+    for pinned in map(read_pin, find_pins(request.folder)):
+        if pinned.evidence_sha256 == made.evidence_sha256:
+            return PinnedRuns(pin=pinned, folder=request.folder / pinned.name, is_new=False)
+    place = write_pin(request.folder, made, runs, ArtifactFolder(store / "artifacts"))
+    return PinnedRuns(pin=made, folder=place, is_new=True)
+
+
+def pin_rows(folder: Path) -> tuple[PinRow, ...]:
+    """Every pin of a folder; a folder that does not exist has none."""
+    now = datetime.now(UTC)
+    return tuple(_pin_row(path, now) for path in find_pins(folder))
+
+
+def _pin_row(folder: Path, now: datetime) -> PinRow:
+    pinned, checked = read_pin(folder), read_check(folder)
+    day = timedelta(days=1)
+    return PinRow(
+        name=pinned.name,
+        suite=pinned.suite,
+        arm=pinned.arm,
+        runs=pinned.runs,
+        tasks=len(pinned.tasks),
+        agents=pinned.agents,
+        age_days=(now - pinned.oldest) / day,
+        checked_days=None if checked is None else (now - checked.checked_at) / day,
+        drifted=None if checked is None else checked.drifted,
+        findings=() if checked is None else checked.findings,
     )
-    return ExitCode.SATISFIED
+
+
+def baseline_key(request: SuiteRequest) -> str:
+    """The same key means that the same baseline would be run on the same tasks as often, under the same settings."""
+    with choose_suite(request) as suite:
+        identity = {
+            "arm": suite.arms[suite.spec.baseline].fingerprint,
+            "tasks": {task.id: task.checksum for task in suite.tasks},
+            "settings": settings_fingerprint(suite.spec),
+            "repeats": effective_repeats(suite),
+        }
+    return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
 
 
 def describe_agents(runs: Sequence[RunRecord]) -> tuple[str, ...]:
@@ -100,40 +145,46 @@ def _make_pin(experiment: ExperimentFile, store: Path, arm: str, name: str | Non
     ), runs
 
 
-CHECKED_TASKS = 5
-PINNED_ARM, CURRENT_ARM = "pinned", "now"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRequest:
+    """A pin, how many of its tasks to run again, and how; without an output the check has a store of its own."""
+
+    pin: Path
+    tasks: int
+    run: RunRequest
 
 
-def check_baseline(arguments: Sequence[str]) -> int:
-    """Exit 0 where nothing moved as far as so few runs can tell, 1 where something did; the pin remembers it."""
-    options = _check_options(arguments)
-    folder = Path(options.pin)
-    pinned = read_pin(folder)
-    with choose_suite(options) as suite:
-        sample = _sample(suite, pinned, options.tasks)
-        store = Path(options.output or f"outweigh-runs/check-{pinned.name}-{datetime.now(UTC):%Y%m%dT%H%M%S}")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedPin:
+    """What a check found about a pin, on how many tasks."""
+
+    name: str
+    result: PinCheck
+    tasks: int
+
+
+def check_pin(request: CheckRequest, observer: RunObserver) -> CheckedPin | EndReason:
+    """Run a few tasks of a pin again and compare; the pin remembers the result. Says why where the runs did not end."""
+    pinned = read_pin(request.pin)
+    with choose_suite(request.run.suite) as suite:
+        sample = _sample(suite, pinned, request.tasks)
+        store = request.run.output or RUNS_FOLDER / f"check-{pinned.name}-{datetime.now(UTC):%Y%m%dT%H%M%S}"
         if store.exists():
             raise UsageError(f"{store} is there already, and a check takes runs of its own; name a new folder by -o.")
-        options.output = str(store)
-        code = run_suite(sample, options)
-    if code != ExitCode.SATISFIED:
-        return code
-    return _record_check(folder, pinned, list(read_runs(folder)), list(read_runs(store)))
+        ended = run_suite(sample, replace(request.run, output=store, dry_run=False), observer)
+    if isinstance(ended, EndReason) and ended not in (EndReason.DONE, EndReason.DECIDED):
+        return ended
+    return _record_check(request.pin, pinned, list(read_runs(request.pin)), list(read_runs(store)))
 
 
-def _record_check(folder: Path, pinned: Pin, then: Sequence[RunRecord], now: Sequence[RunRecord]) -> int:
+def _record_check(folder: Path, pinned: Pin, then: Sequence[RunRecord], now: Sequence[RunRecord]) -> CheckedPin:
     drift = _find_pin_drift(then, now)
     if drift.tasks < FEWEST_TASKS:
         raise EvidenceError(f"the check has {drift.tasks} tasks with a result; it needs {FEWEST_TASKS} at least.")
     findings = (*_agent_changes(pinned, now), *drift.findings)
     result = PinCheck(checked_at=datetime.now(UTC), drifted=bool(findings), findings=findings, runs=len(now))
     write_check(folder, result)
-    if findings:
-        print(f"{escape_controls(pinned.name)} has drifted; run the baseline anew and pin it again:")
-        print("\n".join(f"  - {escape_controls(finding)}" for finding in findings))
-        return ExitCode.NOT_SATISFIED
-    print(f"{escape_controls(pinned.name)} is steady, as far as {len(now)} runs of {drift.tasks} tasks can tell")
-    return ExitCode.SATISFIED
+    return CheckedPin(name=pinned.name, result=result, tasks=drift.tasks)
 
 
 def _find_pin_drift(then: Sequence[RunRecord], now: Sequence[RunRecord]) -> ArmDrift:
@@ -175,23 +226,3 @@ def _require_same_arm(suite: LoadedSuite, pinned: Pin) -> None:
         raise UsageError(f"{pinned.name} was made with another configuration than {name!r} has now; pin that one.")
     if settings_fingerprint(suite.spec) != pinned.settings:
         raise UsageError(f"{pinned.name} was made under other settings (sandbox, limits, gateway); pin under these.")
-
-
-def _check_options(arguments: Sequence[str]) -> argparse.Namespace:
-    """Those of `outweigh run`, for that is what happens, and which pin."""
-    parser = run_parser()
-    parser.prog, parser.description = "outweigh baseline check", "Run a few tasks again and compare them with a pin."
-    parser.add_argument("pin", metavar="PIN", help="the folder of a pin")
-    parser.add_argument(
-        "--tasks",
-        type=parse_repeats,
-        default=CHECKED_TASKS,
-        metavar="N",
-        help="how many tasks to run again (default: %(default)s)",
-    )
-    parser.set_defaults(repeats=1)
-    options = parser.parse_args(arguments)
-    for name in ("head", "reuse", "until_decided", "dry_run"):
-        if getattr(options, name):
-            raise UsageError(f"--{name.replace('_', '-')} has no place in a check: it runs the pinned arm, and anew.")
-    return options

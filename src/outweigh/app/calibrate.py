@@ -4,18 +4,16 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from outweigh.cli.arguments import print_report
-from outweigh.cli.exit_codes import ExitCode
 from outweigh.compare.calibrate import calibrate
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import refuse_invalid
 from outweigh.model.judgment import Calibration, Judgment
-from outweigh.report.judge_agreement import calibration_report
 from outweigh.score.judge_scores import HumanLabel, JudgeRule
 from outweigh.store.judging_file import write_calibration
 from outweigh.store.records import RecordReader
@@ -118,37 +116,54 @@ CALIBRATION_SEED = 0
 """Of the resamples behind the intervals; it is in the stored calibration."""
 
 
-def calibrate_store(runs: str, labels_path: str, names: Sequence[str] | None, style: str) -> ExitCode:
-    """Compare, keep the result beside the runs, and say whether every judge agrees as far as the suite demands.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrateRequest:
+    """Recorded judgments, people's labels of the same runs, and whose judgments count (without names, everyone's)."""
 
-    Of a file without a store, the agreement is shown and kept nowhere.
-    """
-    labels, jury = read_labels(labels_path), judge_rules_of_stores([runs])
-    records = (located.record for located in RecordReader(runs).records(refuse_invalid))
+    runs: str
+    labels: str
+    judges: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrated:
+    """How far each judge agrees with the labels, and the agreement that the suite demands of it."""
+
+    calibrations: Sequence[Calibration]
+    required_alphas: Sequence[float | None]
+
+    @property
+    def is_met(self) -> bool:
+        """Whether every judge agrees as far as the suite demands."""
+        return all(map(_meets_requirement, self.calibrations, self.required_alphas))
+
+
+def calibrate_store(request: CalibrateRequest) -> Calibrated:
+    """Compare, and keep the result beside the runs; of a file without a store it is kept nowhere."""
+    labels, jury = read_labels(request.labels), judge_rules_of_stores([request.runs])
+    records = (located.record for located in RecordReader(request.runs).records(refuse_invalid))
     judgments = [
-        record for record in records if isinstance(record, Judgment) and (not names or record.judge.name in names)
+        record
+        for record in records
+        if isinstance(record, Judgment) and (not request.judges or record.judge.name in request.judges)
     ]
     calibrations = calibrate(judgments, labels.labels, labels.sha256, seed=CALIBRATION_SEED, jury=jury)
     if not calibrations:
         raise EvidenceError(
-            f"no label of {labels_path} is about a run that has a usable judgment in {runs}. Labels name runs by their "
-            "run_id; `outweigh export RUNS -o runs.csv` lists them."
+            f"no label of {request.labels} is about a run that has a usable judgment in {request.runs}. Labels name "
+            "runs by their run_id; `outweigh export RUNS -o runs.csv` lists them."
         )
-    if Path(runs).is_dir():
+    if Path(request.runs).is_dir():
         for calibration in calibrations:
-            write_calibration(Path(runs), calibration)
-    demands = [_required_alpha(calibration, jury.rules) for calibration in calibrations]
-    print_report(calibration_report(calibrations, demands), style)
-    met = all(
-        _meets_requirement(calibration, demand) for calibration, demand in zip(calibrations, demands, strict=True)
-    )
-    return ExitCode.SATISFIED if met else ExitCode.NOT_SATISFIED
+            write_calibration(Path(request.runs), calibration)
+    required = [_required_alpha(calibration, jury.rules) for calibration in calibrations]
+    return Calibrated(calibrations=calibrations, required_alphas=required)
 
 
 def _required_alpha(calibration: Calibration, rules: Mapping[str, JudgeRule]) -> float | None:
     return rules[calibration.judge.name].minimum_alpha if calibration.judge.name in rules else None
 
 
-def _meets_requirement(calibration: Calibration, demand: float | None) -> bool:
+def _meets_requirement(calibration: Calibration, required: float | None) -> bool:
     alpha = calibration.overall.alpha.value
-    return demand is None or (alpha is not None and alpha >= demand)
+    return required is None or (alpha is not None and alpha >= required)

@@ -1,7 +1,6 @@
-"""The CI system that the process runs on, according to its environment: GitHub Actions, GitLab CI, or an unknown one."""
+"""The CI system that the process runs on, as its environment says: GitHub Actions, GitLab CI, or an unknown one."""
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from outweigh.cli.progress import write_notice
 from outweigh.errors import UsageError
 
 _DEPENDABOT = "dependabot[bot]"
@@ -63,13 +61,12 @@ class CiHost:
         """On the page of the job, where there is one."""
         self._append("GITHUB_STEP_SUMMARY", markdown)
 
-    def warn(self, text: str) -> None:
-        """Where nobody overlooks it."""
-        if self.environment.get("GITHUB_ACTIONS") == "true":
-            escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-            write_notice(f"::warning title=outweigh::{escaped}\n", sys.stdout)
-        else:
-            write_notice(f"outweigh: {text}\n", sys.stderr)
+    def annotation(self, text: str) -> str | None:
+        """The line on standard output that marks the job with a warning; None where the host knows no such line."""
+        if self.environment.get("GITHUB_ACTIONS") != "true":
+            return None
+        escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        return f"::warning title=outweigh::{escaped}\n"
 
     def _append(self, variable: str, text: str) -> None:
         path = self.environment.get(variable)

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Event
 from time import monotonic
 
-from outweigh.app.judge import find_judges
+from outweigh.app.judging_round import find_judges
 from outweigh.app.run_harbor import harbor_settings
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
 from outweigh.engine.load_suite import LoadedSuite

@@ -42,20 +42,20 @@ def store_preflight(folder: Path, suite: LoadedSuite, results: Sequence[Prefligh
     write_atomic(folder / PREFLIGHT_FILE, [msgspec.json.format(msgspec.json.encode(evidence), indent=2), b"\n"])
 
 
-def require_preflight(folder: Path, suite: LoadedSuite, *, scratch: Path, label: str, go_on: bool) -> None:
+def require_preflight(folder: Path, suite: LoadedSuite, *, scratch: Path, label: str, ignore_faults: bool) -> None:
     """Before the first paid run: a task that cannot show anything stops the experiment, unless the user insists.
 
     With the scratch folder and the label of the engine, what is left by a kill is found like everything else.
     """
     results = _stored_results(folder, suite)
     # What stood in the way may be mended without a change to any task: a tool was installed, the disk has room again.
-    if results is None or not (go_on or all(result.fit for result in results)):
+    if results is None or not (ignore_faults or all(result.fit for result in results)):
         results = _preflight_all(suite, scratch, label)
         store_preflight(folder, suite, results)
     faults = [
         f"{result.task_id}: {finding.message}" for result in results for finding in result.findings if finding.blocking
     ]
-    if faults and not go_on:
+    if faults and not ignore_faults:
         more = f" (and {len(faults) - SHOWN_FAULTS} more)" if len(faults) > SHOWN_FAULTS else ""
         raise EvidenceError(
             f"tried before the first run, tasks were found that would show nothing: {' '.join(faults[:SHOWN_FAULTS])}"

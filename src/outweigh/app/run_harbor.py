@@ -1,23 +1,16 @@
 """Run a suite through Harbor: the same suite and store, with Harbor making the runs in its own environments."""
 
-import argparse
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from threading import Event
 
 import msgspec
 
-from outweigh.app.prepare_store import note_drift
-from outweigh.cli.console import interruptible
-from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.progress import RunProgress, log_events, print_run_summary, write_notice
+from outweigh.app.observer import RunWatch, StopSignals
 from outweigh.engine.batch import EndReason
-from outweigh.engine.budget import Budget
 from outweigh.engine.experiment import experiment_progress
 from outweigh.engine.external_jobs import ExternalExperiment, adopt_record
 from outweigh.engine.load_suite import LoadedSuite
@@ -51,25 +44,18 @@ class HarborRun:
     environments: Mapping[str, Mapping[str, str]]
     secrets: Sequence[str]
 
-    def run(self, options: argparse.Namespace, plan: Sequence[PlannedRun], store: FolderRunStore) -> EndReason:
+    def run(
+        self, plan: Sequence[PlannedRun], store: FolderRunStore, signals: StopSignals, watch: RunWatch
+    ) -> EndReason:
         """Everything that is left to do of a plan in a store that was begun, and how it ended."""
-        for repair in store.repairs:
-            write_notice(f"outweigh: {repair}\n", sys.stderr)
-        drain, cancel = Event(), Event()
-        with (
-            RunProgress(plan, sys.stderr) as line,
-            log_events(options.events, line) as listen,
-            interruptible(drain, cancel),
-            closing(self._jobs(store)) as jobs,
-        ):
-            line.resume(experiment_progress(plan, store))
+        with closing(self._jobs(store)) as jobs:
+            watch.resume(experiment_progress(plan, store))
             adopt = partial(self._adopted, rules_sha256=read_rules_sha256(store.folder))
-            outside = ExternalExperiment(jobs, store, adopt, drain=drain, cancel=cancel, listen=listen)
+            outside = ExternalExperiment(
+                jobs, store, adopt, drain=signals.drain, cancel=signals.cancel, listen=watch.listen
+            )
             outside.take_in_earlier()
-            stop = outside.run(plan, retries=self.suite.spec.limits.retries)
-        note_drift(store, self.suite)
-        print_run_summary(stop, plan, experiment_progress(plan, store), Budget(None, None), store.folder)
-        return stop
+            return outside.run(plan, retries=self.suite.spec.limits.retries)
 
     def _jobs(self, store: FolderRunStore) -> HarborJobs:
         read = partial(_read_trial, keep=lambda content: store.keep(redact_secrets(content, self.secrets)))
@@ -85,10 +71,17 @@ class HarborRun:
         )
 
 
-def prepare_harbor_run(suite: LoadedSuite, options: argparse.Namespace) -> HarborRun:
+def refuse_unsupported_limits(*, budget_usd: float | None, until_decided: bool) -> None:
+    """Harbor runs whole jobs: it can be stopped neither at an amount nor at a decision."""
+    if budget_usd is not None:
+        raise UsageError("--budget: Harbor runs a job to its end and cannot be stopped at an amount; leave it out.")
+    if until_decided:
+        raise UsageError("--until-decided: Harbor runs whole jobs, so nobody looks between two trials; leave it out.")
+
+
+def prepare_harbor_run(suite: LoadedSuite, *, jobs: int, agrees: bool) -> HarborRun:
     """Find everything; what is missing or could not be kept to is refused before anything is written or paid for."""
-    _refuse_options(options)
-    setting, spec = harbor_settings(suite, options.jobs), suite.spec.harbor
+    setting, spec = harbor_settings(suite, jobs), suite.spec.harbor
     for arm in suite.arms.values():
         agent_entry(arm)
     environments = {
@@ -98,7 +91,7 @@ def prepare_harbor_run(suite: LoadedSuite, options: argparse.Namespace) -> Harbo
     return HarborRun(
         suite=suite,
         setting=setting,
-        program=HarborProgram(find_harbor(spec.program, suite.folder), agrees=options.yes, secrets=secrets),
+        program=HarborProgram(find_harbor(spec.program, suite.folder), agrees=agrees, secrets=secrets),
         environments=environments,
         secrets=secrets,
     )
@@ -122,27 +115,16 @@ def harbor_settings(suite: LoadedSuite, jobs: int) -> HarborJobSettings:
     )
 
 
-def describe_jobs(
-    suite: LoadedSuite, options: argparse.Namespace, plan: Sequence[PlannedRun], folder: Path
-) -> ExitCode:
-    """What `--dry-run` shows: the job file of every arm."""
-    _refuse_options(options)
-    setting = harbor_settings(suite, options.jobs)
-    shape = f"{len(suite.tasks)} tasks × {len(suite.arms)} arms"
-    print(f"{suite.spec.name}: {shape}, {len(plan)} runs through Harbor, to be kept in {folder}")
-    print("cost: unknown; Harbor holds no budget")
-    place = folder.resolve() / HARBOR_FOLDER
-    for number, name in enumerate(dict.fromkeys(run.trial.arm for run in plan), start=1):
-        trials = [run.trial for run in plan if run.trial.arm == name]
-        print(f"{name}:\n{format_job_file(describe_job(setting, place, number, trials)).decode()}", end="")
-    return ExitCode.SATISFIED
-
-
-def _refuse_options(options: argparse.Namespace) -> None:
-    if options.budget is not None:
-        raise UsageError("--budget: Harbor runs a job to its end and cannot be stopped at an amount; leave it out.")
-    if options.until_decided:
-        raise UsageError("--until-decided: Harbor runs whole jobs, so nobody looks between two trials; leave it out.")
+def preview_jobs(suite: LoadedSuite, jobs: int, plan: Sequence[PlannedRun], folder: Path) -> dict[str, str]:
+    """The job file of every arm, as a run would write it."""
+    setting, place = harbor_settings(suite, jobs), folder.resolve() / HARBOR_FOLDER
+    arms = dict.fromkeys(run.trial.arm for run in plan)
+    return {
+        name: format_job_file(
+            describe_job(setting, place, number, [run.trial for run in plan if run.trial.arm == name])
+        ).decode()
+        for number, name in enumerate(arms, start=1)
+    }
 
 
 def _secret_values(suite: LoadedSuite, host: Mapping[str, str]) -> list[str]:

@@ -4,16 +4,14 @@ A suite that lies in the repository is taken from the base revision, so that a c
 brings itself.
 """
 
-import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
 
-from outweigh.cli.arguments import Parser
 from outweigh.engine.load_suite import LoadedSuite, load_baseline_at_refs, load_suite, suite_path
 from outweigh.engine.load_task import task_folders
 from outweigh.errors import UsageError, quote_names
@@ -25,14 +23,18 @@ BASE, HEAD = "base", "head"
 SHOWN_PATHS = 5
 
 
-def add_suite_options(parser: Parser) -> None:
-    """The suite, and the revisions of the agent's configuration that it is to try."""
-    parser.add_argument("-c", "--suite", required=True, metavar="SUITE", help="a suite.toml, or the folder it is in")
-    parser.add_argument("--base", metavar="REF", help="the suite's baseline arm, configured as in this commit")
-    parser.add_argument("--head", metavar="REF", help="against the same arm, configured as in this one")
-    parser.add_argument(
-        "--repo", metavar="DIR", help="the repository of refs and from_git (default: the one the suite is in)"
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRequest:
+    """A suite, the revisions of the agent's configuration to try it with, and who is to run it.
+
+    `repository` is where revisions come from; without it, the repository that the suite is in.
+    """
+
+    path: str
+    base: str | None = None
+    head: str | None = None
+    repository: str | None = None
+    executor: Executor | None = None
 
 
 def read_suite(path: str, repository: str | None = None) -> LoadedSuite:
@@ -42,15 +44,15 @@ def read_suite(path: str, repository: str | None = None) -> LoadedSuite:
 
 
 @contextmanager
-def choose_suite(options: argparse.Namespace) -> Iterator[LoadedSuite]:
-    """The suite that the options mean, with everything it needs as long as the context lasts."""
-    if options.base is None:
-        if options.head is not None:
+def choose_suite(request: SuiteRequest) -> Iterator[LoadedSuite]:
+    """The requested suite, with everything it needs as long as the context lasts."""
+    if request.base is None:
+        if request.head is not None:
             raise UsageError("--head needs a --base to be compared with.")
-        yield _with_executor(read_suite(options.suite, options.repo), options)
+        yield _with_executor(read_suite(request.path, request.repository), request.executor)
         return
-    with load_two_revisions(Path(options.suite), options.base, options.head, options.repo) as suite:
-        yield _with_executor(suite, options)
+    with load_two_revisions(Path(request.path), request.base, request.head, request.repository) as suite:
+        yield _with_executor(suite, request.executor)
 
 
 @contextmanager
@@ -80,20 +82,19 @@ def load_two_revisions(path: Path, base: str, head: str | None, repository: str 
         yield replace(suite, notes=_note_edits(edited, head or ""))
 
 
-def _with_executor(suite: LoadedSuite, options: argparse.Namespace) -> LoadedSuite:
-    """The suite with the executor that the command line names, if it names one."""
-    named = getattr(options, "executor", None)
-    if named is None:
+def _with_executor(suite: LoadedSuite, executor: Executor | None) -> LoadedSuite:
+    """The suite with that executor; with its own where none is requested."""
+    if executor is None:
         return suite
-    return replace(suite, spec=msgspec.structs.replace(suite.spec, executor=Executor(named)))
+    return replace(suite, spec=msgspec.structs.replace(suite.spec, executor=executor))
 
 
-def nothing_to_compare(suite: LoadedSuite, options: argparse.Namespace) -> str | None:
-    """Why two sides are one and the same, in words; None where they differ, or there are no two sides."""
-    if options.head is None or suite.arms[BASE].fingerprint != suite.arms[HEAD].fingerprint:
+def nothing_to_compare(suite: LoadedSuite, request: SuiteRequest) -> str | None:
+    """Why base and head are the same set-up; None where they differ, or where no two revisions were requested."""
+    if request.head is None or suite.arms[BASE].fingerprint != suite.arms[HEAD].fingerprint:
         return None
-    said = f"nothing to compare: {options.base} and {options.head} configure {suite.arms[BASE].agent} alike."
-    unread = _unread_changes(suite, _repository(Path(options.suite), options.repo))
+    said = f"nothing to compare: {request.base} and {request.head} configure {suite.arms[BASE].agent} alike."
+    unread = _unread_changes(suite, _repository(Path(request.path), request.repository))
     if unread:
         said += f" What differs is for other agents: {quote_names(unread, SHOWN_PATHS)}."
     return " ".join((said, "Nothing was run.", *suite.notes))
@@ -136,8 +137,8 @@ def _note_edits(edited: list[str], head: str) -> tuple[str, ...]:
     if not edited:
         return ()
     return (
-        f"{head} changes the suite that it is judged by ({quote_names(edited, SHOWN_PATHS)}). The suite of the base was used; "
-        "look at that change by itself.",
+        f"{head} changes the suite that it is judged by ({quote_names(edited, SHOWN_PATHS)}). The suite of the base "
+        "was used; look at that change by itself.",
     )
 
 

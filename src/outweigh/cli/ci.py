@@ -1,6 +1,5 @@
 """`outweigh ci`: base against head as one step of a CI job: run, decide, write the reports, set the job's outputs."""
 
-import argparse
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -8,12 +7,15 @@ from pathlib import Path
 
 from outweigh.app.ci_host import CiHost, current_host
 from outweigh.app.policy_choice import choose_policy
+from outweigh.app.run import RunPreview, run_suite
 from outweigh.app.suite_selection import choose_suite, nothing_to_compare
+from outweigh.cli.console import write_notice
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.progress import write_notice
+from outweigh.cli.progress import ConsoleObserver
 from outweigh.cli.report import REPORTERS, build_report, report_parser
-from outweigh.cli.run import run_parser, run_suite
+from outweigh.cli.run import RunOptions, print_preview, run_parser
 from outweigh.cli.verdict import REQUIREMENTS
+from outweigh.engine.batch import EndReason
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
 from outweigh.model.run_record import REUSED_LABEL, amount_paid
@@ -35,28 +37,44 @@ from outweigh.store.pins import read_runs
 from outweigh.verdict.decision import Decision
 
 COMMENT_FILE = "comment.md"
-_UNDECIDED = (ExitCode.INTERRUPTED, ExitCode.OUR_BUG, ExitCode.USAGE)
+
+
+class _Options(RunOptions):
+    """The options of `run`, and what the candidate is required to be."""
+
+    require: str
 
 
 def main(arguments: Sequence[str]) -> int:
     """Exit as `outweigh verdict` does; 0 as well where there is nothing to judge, or nothing to judge it with."""
-    options, host = _options(arguments), current_host()
-    with choose_suite(options) as suite:
-        options.output = options.output or str(Path("outweigh-runs") / suite.spec.name)
-        folder = Path(options.output)
-        if (why := nothing_to_compare(suite, options)) is not None:
+    options, host = _parse(arguments), current_host()
+    request = options.run_request()
+    with choose_suite(request.suite) as suite:
+        folder = request.store_folder(suite)
+        if (why := nothing_to_compare(suite, request.suite)) is not None:
             return _publish(folder, suite, host, undecided_outcome(NoDecision.NOTHING_TO_COMPARE, why), None)
         if (why := _why_not_run(suite, host)) is not None:
-            host.warn(why)
+            _warn(host, why)
             return _publish(folder, suite, host, undecided_outcome(NoDecision.NO_SECRETS, why), None)
-        ended = run_suite(suite, options)
-        if ended in _UNDECIDED or options.dry_run:
-            return ended
+        ended = run_suite(suite, request, ConsoleObserver(options.events))
+        if isinstance(ended, RunPreview):
+            print_preview(ended)
+            return ExitCode.SATISFIED
+        if ended is EndReason.INTERRUPTED:
+            return ExitCode.INTERRUPTED
         report = _write_reports(folder)
         outcome, code = _judged_outcome(folder, report, options.require)
         _publish(folder, suite, host, outcome, report)
-    exhausted = ended == ExitCode.BUDGET_EXHAUSTED and code == ExitCode.UNUSABLE_EVIDENCE
-    return ended if exhausted else code
+    exhausted = ended is EndReason.BUDGET and code == ExitCode.UNUSABLE_EVIDENCE
+    return ExitCode.BUDGET_EXHAUSTED if exhausted else code
+
+
+def _warn(host: CiHost, text: str) -> None:
+    """Where nobody overlooks it."""
+    if (line := host.annotation(text)) is not None:
+        write_notice(line, sys.stdout)
+    else:
+        write_notice(f"outweigh: {text}\n", sys.stderr)
 
 
 def _why_not_run(suite: LoadedSuite, host: CiHost) -> str | None:
@@ -122,7 +140,7 @@ def _publish(folder: Path, suite: LoadedSuite, host: CiHost, outcome: CiOutcome,
     page = "" if report is None else str(folder / "report.html")
     host.set_outputs({**step_outputs(outcome, page), "comment-path": str(folder / COMMENT_FILE)})
     for note in suite.notes:
-        host.warn(note)
+        _warn(host, note)
     write_notice(f"{escape_controls(outcome.headline)}\n", sys.stdout)
     return ExitCode.SATISFIED
 
@@ -151,13 +169,12 @@ def _markdown(headline: str, *blocks: Block) -> str:
     return MarkdownReporter().render(Report(headline=headline, tone=Tone.PLAIN, blocks=blocks, payload={})).strip()
 
 
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = run_parser()
-    parser.prog, parser.description = "outweigh ci", "Base against head as one step of a CI job."
+def _parse(arguments: Sequence[str]) -> _Options:
+    parser = run_parser("ci", "Base against head as one step of a CI job.")
     parser.add_argument(
         "--require", choices=tuple(REQUIREMENTS), default="improved", help="what exits 0 (default: %(default)s)"
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(arguments, namespace=_Options())
     if options.base is None or options.head is None:
         raise UsageError("a CI job compares two commits; name them by --base and --head.")
     return options

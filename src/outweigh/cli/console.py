@@ -1,9 +1,11 @@
-"""The terminal: printing text from other people's files without control characters, and Ctrl-C.
+"""The terminal: printing text from other people's files without control characters, notices, and Ctrl-C.
 
 Kept apart from `arguments` and `progress` because `main` needs it for an error message before any verb is loaded.
 """
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event
@@ -15,6 +17,21 @@ from outweigh.report.formatting import escape_controls
 def print_escaped(text: str, *, to: TextIO | None = None) -> None:
     """Print to standard output, or elsewhere, without a character that would move, colour or hide anything."""
     print("\n".join(map(escape_controls, text.split("\n"))), file=to)
+
+
+def write_notice(text: str, stream: TextIO) -> None:
+    """Write to whoever watches; a reader who has left must not stop the work."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError:
+        # What is left in the buffer must not fail again when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def notify(text: str) -> None:
+    """Show the user one sentence on standard error."""
+    write_notice(f"outweigh: {escape_controls(text)}\n", sys.stderr)
 
 
 @contextmanager

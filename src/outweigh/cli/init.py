@@ -37,7 +37,7 @@ def _convert(options: argparse.Namespace, folder: Path) -> None:
     from outweigh.app.convert_suite import (  # noqa: PLC0415
         choose_skill_reader,
         choose_suite_reader,
-        convert_suite,  # noqa: PLC0415
+        convert_suite,
     )
     from outweigh.ports.suites import SuiteOverrides  # noqa: PLC0415
 

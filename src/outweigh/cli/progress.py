@@ -1,6 +1,5 @@
 """Progress of runs and judging on standard error, the summary at the end of a run, and the event log (`--events`)."""
 
-import os
 import shlex
 import sys
 from collections import Counter
@@ -15,27 +14,19 @@ from typing import TextIO
 
 import msgspec
 
+from outweigh.app.observer import RunSummary, RunWatch, StopSignals
+from outweigh.cli.console import interruptible, notify, write_notice
 from outweigh.engine.batch import EndReason
-from outweigh.engine.budget import Budget
 from outweigh.engine.events import EngineEvent, EventKind, EventListener
 from outweigh.engine.experiment import ExperimentProgress
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import UsageError
 from outweigh.model.run_record import EXCLUDED_STATUSES
 from outweigh.report.formatting import escape_controls
+from outweigh.report.judge_page import JudgingTotals, summarize_judging
 
 QUIET_EVERY = 100
 """Where the line cannot change, it is written once per so many results."""
-
-
-def write_notice(text: str, stream: TextIO) -> None:
-    """Say something to whoever watches; that nobody does any more is no reason to stop."""
-    try:
-        stream.write(text)
-        stream.flush()
-    except OSError:
-        # What is left in the buffer must not fail again when the process ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class RunProgress:
@@ -162,10 +153,9 @@ _NEXT_STEPS = {
 _UNKNOWN_COST_HINT = "nobody says what a run costs; set budget_usd under [limits], the most that one run may cost"
 
 
-def print_run_summary(
-    stop: EndReason, plan: Sequence[PlannedRun], progress: ExperimentProgress, budget: Budget, store: Path
-) -> None:
+def print_run_summary(summary: RunSummary) -> None:
     """Of the whole experiment, earlier engines included."""
+    stop, plan, progress = summary.stop, summary.plan, summary.progress
     done = len(plan) - len(progress.left)
     write_notice(
         f"{stop.value}: {done} of {len(plan)} trials have a result, {_describe_spending(progress)}\n", sys.stderr
@@ -173,10 +163,11 @@ def print_run_summary(
     if stop is EndReason.INCOMPLETE:
         write_notice("".join(f"no result: {escape_controls(reason)}\n" for reason in _reasons(progress)), sys.stderr)
     if stop in _NEXT_STEPS:
-        way = _UNKNOWN_COST_HINT if stop is EndReason.BUDGET and budget.cost_is_unknown else _NEXT_STEPS[stop]
-        write_notice(f"to go on: {way}\n", sys.stderr)
+        step = _UNKNOWN_COST_HINT if stop is EndReason.BUDGET and summary.cost_is_unknown else _NEXT_STEPS[stop]
+        write_notice(f"to go on: {step}\n", sys.stderr)
     if _can_be_compared(plan, progress):
-        write_notice("".join(f"next: {escape_controls(command)}\n" for command in _next_commands(store)), sys.stderr)
+        commands = _next_commands(summary.store)
+        write_notice("".join(f"next: {escape_controls(command)}\n" for command in commands), sys.stderr)
 
 
 def _reasons(progress: ExperimentProgress) -> Iterator[str]:
@@ -233,3 +224,43 @@ def log_events(path: str | None, listen: EventListener) -> Iterator[EventListene
             listen(event)
 
         yield tell
+
+
+class ConsoleObserver:
+    """Shows progress on standard error, appends events to a file if one is named, and lets Ctrl-C end the work."""
+
+    def __init__(self, events: str | None) -> None:
+        self._events = events
+
+    def notify(self, text: str) -> None:
+        """Show a sentence."""
+        notify(text)
+
+    @contextmanager
+    def watch_runs(self, plan: Sequence[PlannedRun], signals: StopSignals) -> Iterator[RunWatch]:
+        """Show one line about all trials."""
+        with (
+            RunProgress(plan, sys.stderr) as line,
+            log_events(self._events, line) as listen,
+            interruptible(signals.drain, signals.cancel),
+        ):
+            yield RunWatch(listen=listen, resume=line.resume)
+
+    def runs_ended(self, summary: RunSummary) -> None:
+        """Sum up the experiment."""
+        print_run_summary(summary)
+
+    @contextmanager
+    def watch_judging(self, signals: StopSignals) -> Iterator[EventListener]:
+        """Show one line about all judge calls."""
+        with (
+            JudgingProgress(sys.stderr) as line,
+            log_events(self._events, line) as listen,
+            interruptible(signals.drain, signals.cancel),
+        ):
+            yield listen
+
+    def judging_ended(self, totals: JudgingTotals) -> None:
+        """Sum up what the judges said."""
+        for words in summarize_judging(totals):
+            write_notice(f"{escape_controls(words)}\n", sys.stderr)

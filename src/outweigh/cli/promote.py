@@ -1,7 +1,6 @@
 """`outweigh promote`: the tested change as a pull request; only a plan of it unless `--execute`."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -9,8 +8,8 @@ from typing import Any, cast
 from outweigh.app.promote import PromotionProposal, PromotionResult, branch_name, promote
 from outweigh.app.promotion_basis import PromotionBasis, PromotionCandidate, decide_promotion, gather_basis
 from outweigh.cli.arguments import Parser, add_format_option, gather_evidence, print_report, reading_parser
+from outweigh.cli.console import notify
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.progress import write_notice
 from outweigh.errors import UsageError
 from outweigh.forge.plain_git import forge_name_of_host, parse_project
 from outweigh.model.redact import redact_passwords
@@ -125,7 +124,7 @@ def _promotion(case: PromotionCandidate, options: argparse.Namespace) -> Promoti
             upstream,
             forge,
             project,
-            lambda step: write_notice(f"outweigh: {escape_controls(step)}\n", sys.stderr),
+            notify,
         )
     return _promotion_answer(case, (), destination, done)
 

@@ -1,49 +1,20 @@
 """`outweigh run`: attempt every trial of a suite and store the records."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from threading import Event
 
-from outweigh.app.build_engine import (
-    Scratch,
-    SuiteAdapters,
-    build_engine_deps,
-    engine_label,
-    load_suite_adapters,
-    open_model_gateway,
-    scratch_folder,
-    sweep_scratch,
-)
-from outweigh.app.judge import STOPS_BEFORE_JUDGING, judge_after_run, judge_spending, prepare_judges
-from outweigh.app.preflight_suite import require_preflight
-from outweigh.app.prepare_store import add_reuse_options, begin_store, note_drift
-from outweigh.app.suite_sandbox import open_allowed_hosts
-from outweigh.app.suite_selection import add_suite_options, choose_suite, nothing_to_compare
+from outweigh.app.prepare_store import DEFAULT_REUSE_DAYS, ReuseRequest
+from outweigh.app.run import NothingToCompare, RunPreview, RunRequest, run
+from outweigh.app.suite_selection import SuiteRequest
 from outweigh.cli.arguments import Parser, parse_dollars, parse_jobs, parse_repeats
-from outweigh.cli.console import interruptible
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.progress import RunProgress, log_events, print_run_summary, write_notice
-from outweigh.engine.attempt import EngineDeps
+from outweigh.cli.progress import ConsoleObserver
 from outweigh.engine.batch import EndReason
-from outweigh.engine.budget import Budget
-from outweigh.engine.experiment import (
-    close_abandoned_attempts,
-    experiment_progress,
-    run_experiment,
-    sequential_decision,
-)
-from outweigh.engine.load_suite import LoadedSuite, effective_repeats
-from outweigh.engine.trial_plan import PlannedRun, plan_runs
-from outweigh.errors import UsageError
 from outweigh.model.suite import Executor
-from outweigh.prices import price_tables
-from outweigh.store.run_store import FolderRunStore
-from outweigh.verdict.evidence_settings import JUDGE_SCORE
-from outweigh.workspace.trash import Trash
 
 SHOWN_RUNS = 10
+MAX_REUSE_DAYS = 3650.0
 
 RUN_EXIT_CODES = {
     EndReason.DONE: ExitCode.SATISFIED,
@@ -56,148 +27,102 @@ RUN_EXIT_CODES = {
 
 def main(arguments: Sequence[str]) -> int:
     """Run, or go on with, an experiment."""
-    options = run_parser().parse_args(arguments)
-    with choose_suite(options) as suite:
-        if (why := nothing_to_compare(suite, options)) is not None:
-            print(why)
-            return ExitCode.SATISFIED
-        return run_suite(suite, options)
-
-
-def run_suite(suite: LoadedSuite, options: argparse.Namespace) -> int:
-    """Everything that is left to do of a suite, as the options of `outweigh run` say."""
-    plan = _plan(suite, options)
-    folder = Path(options.output or Path("outweigh-runs") / suite.spec.name)
-    if suite.spec.executor is Executor.HARBOR:
-        return _through_harbor(suite, options, plan, folder)
-    equipment = load_suite_adapters(suite)
-    if options.dry_run:
-        return _print_plan(plan, suite, equipment, folder)
-    with FolderRunStore.open(folder) as store:
-        begin_store(store, suite, plan, options, equipment.secrets.values())
-        prepare_judges(folder, suite)
-        _remove_leftovers(equipment, folder)
-        with (
-            scratch_folder(folder) as scratch,
-            Trash(scratch / "waste") as wastebin,
-            open_allowed_hosts(suite.spec.sandbox) as hosts,
-            open_model_gateway(suite, equipment) as gateway,
-        ):
-            require_preflight(folder, suite, scratch=scratch, label=engine_label(folder), go_on=options.yes)
-            deps = build_engine_deps(
-                suite,
-                equipment,
-                store,
-                engine_label(folder),
-                Scratch(folder=scratch, remove=wastebin.remove),
-                cancel=Event(),
-                gateway=gateway,
-                hosts=hosts,
-            )
-            stop = _run(options, suite, plan, deps, store)
-        if suite.spec.judges and stop in STOPS_BEFORE_JUDGING:
-            stop = _judge(options, suite, plan, store) or stop
-    return RUN_EXIT_CODES[stop]
-
-
-def _through_harbor(suite: LoadedSuite, options: argparse.Namespace, plan: Sequence[PlannedRun], folder: Path) -> int:
-    """The same suite and the same store; the runs are made elsewhere."""
-    from outweigh.app.run_harbor import describe_jobs, prepare_harbor_run  # noqa: PLC0415 - only where Harbor is asked for
-
-    if options.dry_run:
-        return describe_jobs(suite, options, plan, folder)
-    work = prepare_harbor_run(suite, options)
-    with FolderRunStore.open(folder) as store:
-        begin_store(store, suite, plan, options, work.secrets)
-        prepare_judges(folder, suite)
-        stop = work.run(options, plan, store)
-        if suite.spec.judges and stop in STOPS_BEFORE_JUDGING:
-            stop = _judge(options, suite, plan, store) or stop
-    return RUN_EXIT_CODES[stop]
-
-
-def _plan(suite: LoadedSuite, options: argparse.Namespace) -> tuple[PlannedRun, ...]:
-    if options.until_decided and suite.spec.policy.name != "evidence":
-        raise UsageError(
-            f"--until-decided goes by the policy evidence, and the suite has {suite.spec.policy.name!r}; leave out one."
-        )
-    if options.until_decided and JUDGE_SCORE in (suite.spec.policy.gates or ()):
-        raise UsageError(
-            "--until-decided: judges are asked when all trials have ended, so their gate cannot decide before. "
-            "Leave it out, or take judge_score out of the gates."
-        )
-    repeats = options.repeats or effective_repeats(suite)
-    tasks = [task.id for task in suite.tasks]
-    return plan_runs(tasks, list(suite.arms), repeats, suite.spec.seed, task_by_task=options.until_decided)
-
-
-def _remove_leftovers(equipment: SuiteAdapters, folder: Path) -> None:
-    """Processes first: they might still write to the folders."""
-    left = [*equipment.sandboxes.sweep(f"{engine_label(folder)}:"), sweep_scratch(folder)]
-    for what in filter(None, left):
-        write_notice(f"outweigh: removed what an earlier engine left behind: {what}\n", sys.stderr)
-
-
-def _run(
-    options: argparse.Namespace, suite: LoadedSuite, plan: Sequence[PlannedRun], deps: EngineDeps, store: FolderRunStore
-) -> EndReason:
-    spec, drain = suite.spec, Event()
-    for repair in store.repairs:
-        write_notice(f"outweigh: {repair}\n", sys.stderr)
-    with (
-        RunProgress(plan, sys.stderr) as line,
-        log_events(options.events, line) as listen,
-        interruptible(drain, deps.cancel),
-    ):
-        close_abandoned_attempts(deps, plan, store.abandoned(), listen)
-        progress = experiment_progress(plan, store)
-        line.resume(progress)
-        budget = Budget(_remaining_budget(options, suite, judge_spending(store)), spec.limits.budget_usd, progress.paid)
-        decided = sequential_decision(spec, store, deps.tasks, price_tables(None)) if options.until_decided else None
-        stop = run_experiment(
-            deps, spec, progress, jobs=options.jobs, budget=budget, decided=decided, drain=drain, listen=listen
-        )
-    note_drift(store, suite)
-    print_run_summary(stop, plan, experiment_progress(plan, store), budget, store.folder)
-    return stop
-
-
-def _judge(
-    options: argparse.Namespace, suite: LoadedSuite, plan: Sequence[PlannedRun], store: FolderRunStore
-) -> EndReason | None:
-    """Why the command ends otherwise than its runs did; whatever judges do, runs that are done stay done."""
-    left = _remaining_budget(options, suite, experiment_progress(plan, store).spent_usd)
-    stop = judge_after_run(suite, store, jobs=options.jobs, cap_usd=left, events=options.events)
-    return stop if stop is EndReason.INTERRUPTED else None
-
-
-def _remaining_budget(options: argparse.Namespace, suite: LoadedSuite, spent_usd: float) -> float | None:
-    """What is left of the experiment's purse once somebody else has been paid."""
-    cap: float | None = options.budget or suite.spec.budget_usd
-    return None if cap is None else cap - spent_usd
-
-
-def _print_plan(plan: Sequence[PlannedRun], suite: LoadedSuite, equipment: SuiteAdapters, folder: Path) -> int:
-    shape = f"{len(suite.tasks)} tasks × {len(suite.arms)} arms"
-    rooms = equipment.sandboxes.name
-    print(f"{suite.spec.name}: {shape}, {len(plan)} runs in {rooms} sandboxes, to be kept in {folder}")
-    cap = suite.spec.limits.budget_usd
-    worst = None if cap is None else cap * len(plan)
-    capped = f"cost: at most ${worst or 0:,.2f}, without {'judges and ' if suite.spec.judges else ''}failed attempts"
-    print("cost: unknown; [limits] budget_usd would cap a run" if worst is None else capped)
-    for judge in suite.spec.judges:
-        often = "once" if judge.passes == 1 else f"{judge.passes} times"
-        print(f"judged by {judge.name} ({judge.backend}, {judge.model or 'its own model'}), {often} a run")
-    for run in plan[:SHOWN_RUNS]:
-        print(f"  {run.position + 1}. {run.trial.task_id}, {run.trial.arm}, repeat {run.trial.repeat}")
-    if len(plan) > SHOWN_RUNS:
-        print(f"  … and {len(plan) - SHOWN_RUNS} more")
+    options = run_parser("run", "Attempt every trial of a suite.").parse_args(arguments, namespace=RunOptions())
+    ended = run(options.run_request(), ConsoleObserver(options.events))
+    if isinstance(ended, EndReason):
+        return RUN_EXIT_CODES[ended]
+    if isinstance(ended, NothingToCompare):
+        print(ended.reason)
+    else:
+        print_preview(ended)
     return ExitCode.SATISFIED
 
 
-def run_parser() -> Parser:
-    """The options of `outweigh run`."""
-    parser = Parser(prog="outweigh run", description="Attempt every trial of a suite.", allow_abbrev=False)
+def print_preview(preview: RunPreview) -> None:
+    """What `--dry-run` shows."""
+    suite, plan = preview.suite, preview.plan
+    where = "through Harbor" if preview.sandbox is None else f"in {preview.sandbox} sandboxes"
+    shape = f"{len(suite.tasks)} tasks × {len(suite.arms)} arms"
+    print(f"{suite.spec.name}: {shape}, {len(plan)} runs {where}, to be kept in {preview.folder}")
+    if preview.sandbox is None:
+        print("cost: unknown; Harbor holds no budget")
+        for arm, job in preview.harbor_jobs.items():
+            print(f"{arm}:\n{job}", end="")
+        return
+    _print_most_cost(preview)
+    for judge in suite.spec.judges:
+        often = "once" if judge.passes == 1 else f"{judge.passes} times"
+        print(f"judged by {judge.name} ({judge.backend}, {judge.model or 'its own model'}), {often} a run")
+    for each in plan[:SHOWN_RUNS]:
+        print(f"  {each.position + 1}. {each.trial.task_id}, {each.trial.arm}, repeat {each.trial.repeat}")
+    if len(plan) > SHOWN_RUNS:
+        print(f"  … and {len(plan) - SHOWN_RUNS} more")
+
+
+def _print_most_cost(preview: RunPreview) -> None:
+    if preview.most_usd is None:
+        print("cost: unknown; [limits] budget_usd would cap a run")
+    else:
+        judges = "judges and " if preview.suite.spec.judges else ""
+        print(f"cost: at most ${preview.most_usd:,.2f}, without {judges}failed attempts")
+
+
+class SuiteOptions:
+    """What `add_suite_options` adds, as the parser fills it in."""
+
+    suite: str
+    base: str | None
+    head: str | None
+    repo: str | None
+
+    def suite_request(self, executor: Executor | None = None) -> SuiteRequest:
+        """The suite that the options name."""
+        return SuiteRequest(path=self.suite, base=self.base, head=self.head, repository=self.repo, executor=executor)
+
+
+class RunOptions(SuiteOptions):
+    """What `run_parser` knows, as it fills it in; verbs that run a suite add their own options."""
+
+    repeats: int | None
+    jobs: int
+    output: str | None
+    budget: float | None
+    executor: str | None
+    reuse: list[str]
+    reuse_days: float
+    until_decided: bool
+    events: str | None
+    yes: bool
+    dry_run: bool
+
+    def run_request(self) -> RunRequest:
+        """What the options ask for."""
+        return RunRequest(
+            suite=self.suite_request(None if self.executor is None else Executor(self.executor)),
+            output=Path(self.output) if self.output else None,
+            repeats=self.repeats,
+            jobs=self.jobs,
+            budget_usd=self.budget,
+            reuse=ReuseRequest(sources=tuple(self.reuse), max_age_days=self.reuse_days),
+            until_decided=self.until_decided,
+            assume_yes=self.yes,
+            dry_run=self.dry_run,
+        )
+
+
+def add_suite_options(parser: Parser) -> None:
+    """The suite, and the revisions of the agent's configuration that it is to try."""
+    parser.add_argument("-c", "--suite", required=True, metavar="SUITE", help="a suite.toml, or the folder it is in")
+    parser.add_argument("--base", metavar="REF", help="the suite's baseline arm, configured as in this commit")
+    parser.add_argument("--head", metavar="REF", help="against the same arm, configured as in this one")
+    parser.add_argument(
+        "--repo", metavar="DIR", help="the repository of refs and from_git (default: the one the suite is in)"
+    )
+
+
+def run_parser(verb: str, description: str) -> Parser:
+    """The options of `outweigh run`, which other verbs that run a suite take as well."""
+    parser = Parser(prog=f"outweigh {verb}", description=description, allow_abbrev=False)
     add_suite_options(parser)
     parser.add_argument(
         "-k", "--repeats", type=parse_repeats, metavar="N", help="repeats (default: the suite's, else 5)"
@@ -213,7 +138,7 @@ def run_parser() -> Parser:
         metavar="NAME",
         help="who makes the runs: engine or harbor (default: the suite's, else engine)",
     )
-    add_reuse_options(parser)
+    _add_reuse_options(parser)
     parser.add_argument("--until-decided", action="store_true", help="stop as soon as the evidence decides")
     parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")
     parser.add_argument(
@@ -224,3 +149,30 @@ def run_parser() -> Parser:
     )
     parser.add_argument("--dry-run", action="store_true", help="show the plan and what it may cost")
     return parser
+
+
+def _add_reuse_options(parser: Parser) -> None:
+    parser.add_argument(
+        "--reuse",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a store, a pin or a folder of pins: runs of the same baseline, tasks and settings are not made again",
+    )
+    parser.add_argument(
+        "--reuse-days",
+        type=_parse_days,
+        default=DEFAULT_REUSE_DAYS,
+        metavar="N",
+        help="how old such a run may be (default: %(default)g)",
+    )
+
+
+def _parse_days(text: str) -> float:
+    try:
+        days = float(text)
+    except ValueError:
+        days = 0.0
+    if not 0 < days <= MAX_REUSE_DAYS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days between 0 and {MAX_REUSE_DAYS:g}")
+    return days

@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     # Imported here: the parts of the extra may be missing.
     from outweigh.web.application import (  # noqa: PLC0415
         bind_socket,
-        make_viewer,  # noqa: PLC0415
+        make_viewer,
         serve,
     )
     from outweigh.web.catalogue import StoreCatalogue  # noqa: PLC0415

@@ -1,0 +1,66 @@
+"""What long use cases tell whoever watches them, so that they neither print nor handle signals themselves."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Protocol
+
+from outweigh.engine.batch import EndReason
+from outweigh.engine.events import EventListener
+from outweigh.engine.experiment import ExperimentProgress
+from outweigh.engine.trial_plan import PlannedRun
+from outweigh.report.judge_page import JudgingTotals
+
+Notify = Callable[[str], None]
+"""Takes a sentence that the user should see while the work goes on. It may hold names from other people's files."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopSignals:
+    """How the watcher ends the work early: `drain` starts nothing new, `cancel` also ends what is running."""
+
+    drain: Event = field(default_factory=Event)
+    cancel: Event = field(default_factory=Event)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunWatch:
+    """Takes the engine's events, and before them what earlier engines have finished already."""
+
+    listen: EventListener
+    resume: Callable[[ExperimentProgress], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """Where an experiment stands when its runs have ended, earlier engines included.
+
+    `cost_is_unknown` says that the budget ended it because nobody knows what a run costs.
+    """
+
+    stop: EndReason
+    plan: Sequence[PlannedRun]
+    progress: ExperimentProgress
+    cost_is_unknown: bool
+    store: Path
+
+
+class RunObserver(Protocol):
+    """Watches runs and judging."""
+
+    def notify(self, text: str) -> None:
+        """Show a sentence."""
+
+    def watch_runs(self, plan: Sequence[PlannedRun], signals: StopSignals) -> AbstractContextManager[RunWatch]:
+        """Watch trials as long as the context lasts; an interrupt sets the signals."""
+
+    def runs_ended(self, summary: RunSummary) -> None:
+        """All trials have ended; judging may follow."""
+
+    def watch_judging(self, signals: StopSignals) -> AbstractContextManager[EventListener]:
+        """Watch judge calls as long as the context lasts; an interrupt sets the signals."""
+
+    def judging_ended(self, totals: JudgingTotals) -> None:
+        """The judging that followed the trials has ended."""

@@ -1,0 +1,257 @@
+"""Run a suite: attempt every trial that has no result yet, store the records, and have them judged."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from outweigh.app.build_engine import (
+    Scratch,
+    SuiteAdapters,
+    build_engine_deps,
+    engine_label,
+    load_suite_adapters,
+    open_model_gateway,
+    scratch_folder,
+    sweep_scratch,
+)
+from outweigh.app.judge import STOPS_BEFORE_JUDGING, judge_after_run, judge_spending, prepare_judges
+from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals
+from outweigh.app.preflight_suite import require_preflight
+from outweigh.app.prepare_store import ReuseRequest, begin_store, note_drift
+from outweigh.app.suite_sandbox import open_allowed_hosts
+from outweigh.app.suite_selection import SuiteRequest, choose_suite, nothing_to_compare
+from outweigh.engine.attempt import EngineDeps
+from outweigh.engine.batch import EndReason
+from outweigh.engine.budget import Budget
+from outweigh.engine.experiment import (
+    close_abandoned_attempts,
+    experiment_progress,
+    run_experiment,
+    sequential_decision,
+)
+from outweigh.engine.load_suite import LoadedSuite, effective_repeats
+from outweigh.engine.trial_plan import PlannedRun, plan_runs
+from outweigh.errors import UsageError
+from outweigh.model.suite import Executor
+from outweigh.prices import price_tables
+from outweigh.store.run_store import FolderRunStore
+from outweigh.verdict.evidence_settings import JUDGE_SCORE
+from outweigh.workspace.trash import Trash
+
+RUNS_FOLDER = Path("outweigh-runs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What to run, where to store it, and how far to go.
+
+    Without `output` the store is a folder named after the suite. `assume_yes` goes on although preflight found faults,
+    and lets Harbor's tasks have the variables that they ask for.
+    """
+
+    suite: SuiteRequest
+    output: Path | None = None
+    repeats: int | None = None
+    jobs: int = 2
+    budget_usd: float | None = None
+    reuse: ReuseRequest = field(default_factory=ReuseRequest)
+    until_decided: bool = False
+    assume_yes: bool = False
+    dry_run: bool = False
+
+    def store_folder(self, suite: LoadedSuite) -> Path:
+        """Where the records go."""
+        return self.output or RUNS_FOLDER / suite.spec.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPreview:
+    """What a dry run shows: the plan, and the job file of every arm where Harbor would run it."""
+
+    suite: LoadedSuite
+    plan: tuple[PlannedRun, ...]
+    folder: Path
+    sandbox: str | None = None
+    harbor_jobs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def most_usd(self) -> float | None:
+        """What the runs cost at most, without judges and failed attempts; None where no run has a limit."""
+        limit = self.suite.spec.limits.budget_usd
+        return None if limit is None else limit * len(self.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class NothingToCompare:
+    """Base and head configure the agent alike, so nothing was run."""
+
+    reason: str
+
+
+def run(request: RunRequest, observer: RunObserver) -> EndReason | RunPreview | NothingToCompare:
+    """Run, or go on with, the requested suite."""
+    with choose_suite(request.suite) as suite:
+        if (reason := nothing_to_compare(suite, request.suite)) is not None:
+            return NothingToCompare(reason)
+        return run_suite(suite, request, observer)
+
+
+def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) -> EndReason | RunPreview:
+    """Everything that is left to do of a suite; only a preview of it in a dry run."""
+    plan, folder = _plan(suite, request), request.store_folder(suite)
+    work = _SuiteRun(suite=suite, request=request, plan=plan, folder=folder, observer=observer)
+    if suite.spec.executor is Executor.HARBOR:
+        return work.through_harbor()
+    adapters = load_suite_adapters(suite)
+    if request.dry_run:
+        return RunPreview(suite=suite, plan=plan, folder=folder, sandbox=adapters.sandboxes.name)
+    return work.through_engine(adapters)
+
+
+def _plan(suite: LoadedSuite, request: RunRequest) -> tuple[PlannedRun, ...]:
+    if request.until_decided and suite.spec.policy.name != "evidence":
+        raise UsageError(
+            f"--until-decided goes by the policy evidence, and the suite has {suite.spec.policy.name!r}; leave out one."
+        )
+    if request.until_decided and JUDGE_SCORE in (suite.spec.policy.gates or ()):
+        raise UsageError(
+            "--until-decided: judges are asked when all trials have ended, so their gate cannot decide before. "
+            "Leave it out, or take judge_score out of the gates."
+        )
+    repeats = request.repeats or effective_repeats(suite)
+    tasks = [task.id for task in suite.tasks]
+    return plan_runs(tasks, list(suite.arms), repeats, suite.spec.seed, task_by_task=request.until_decided)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How the trials ended, and whether it was because nobody knows what a run costs."""
+
+    stop: EndReason
+    cost_is_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SuiteRun:
+    """One suite with its plan and store: the trials, and after them the judging."""
+
+    suite: LoadedSuite
+    request: RunRequest
+    plan: tuple[PlannedRun, ...]
+    folder: Path
+    observer: RunObserver
+
+    def through_engine(self, adapters: SuiteAdapters) -> EndReason:
+        """Attempt the trials in sandboxes of this machine."""
+        signals, label = StopSignals(), engine_label(self.folder)
+        with FolderRunStore.open(self.folder) as store:
+            self._begin(store, adapters.secrets.values())
+            self._remove_leftovers(adapters, label)
+            with (
+                scratch_folder(self.folder) as scratch,
+                Trash(scratch / "waste") as trash,
+                open_allowed_hosts(self.suite.spec.sandbox) as hosts,
+                open_model_gateway(self.suite, adapters) as gateway,
+            ):
+                require_preflight(
+                    self.folder, self.suite, scratch=scratch, label=label, ignore_faults=self.request.assume_yes
+                )
+                deps = build_engine_deps(
+                    self.suite,
+                    adapters,
+                    store,
+                    label,
+                    Scratch(folder=scratch, remove=trash.remove),
+                    cancel=signals.cancel,
+                    gateway=gateway,
+                    hosts=hosts,
+                )
+                stop = self._watch(store, signals, lambda watch: self._attempt_trials(deps, store, signals, watch))
+            return self._judge(store, stop)
+
+    def through_harbor(self) -> EndReason | RunPreview:
+        """The same suite and store; Harbor makes the runs."""
+        from outweigh.app.run_harbor import (  # noqa: PLC0415 - only where Harbor is asked for
+            prepare_harbor_run,
+            preview_jobs,
+            refuse_unsupported_limits,
+        )
+
+        request, signals = self.request, StopSignals()
+        refuse_unsupported_limits(budget_usd=request.budget_usd, until_decided=request.until_decided)
+        if request.dry_run:
+            jobs = preview_jobs(self.suite, request.jobs, self.plan, self.folder)
+            return RunPreview(suite=self.suite, plan=self.plan, folder=self.folder, harbor_jobs=jobs)
+        harbor = prepare_harbor_run(self.suite, jobs=request.jobs, agrees=request.assume_yes)
+        with FolderRunStore.open(self.folder) as store:
+            self._begin(store, harbor.secrets)
+            stop = self._watch(store, signals, lambda watch: _Ended(harbor.run(self.plan, store, signals, watch)))
+            return self._judge(store, stop)
+
+    def _begin(self, store: FolderRunStore, secrets: Collection[str]) -> None:
+        begin_store(
+            store,
+            self.suite,
+            self.plan,
+            secrets,
+            self.observer.notify,
+            until_decided=self.request.until_decided,
+            reuse=self.request.reuse,
+        )
+        prepare_judges(self.folder, self.suite, self.observer.notify)
+
+    def _remove_leftovers(self, adapters: SuiteAdapters, label: str) -> None:
+        """Processes first: they might still write to the folders."""
+        left = [*adapters.sandboxes.sweep(f"{label}:"), sweep_scratch(self.folder)]
+        for what in filter(None, left):
+            self.observer.notify(f"removed what an earlier engine left behind: {what}")
+
+    def _watch(self, store: FolderRunStore, signals: StopSignals, work: Callable[[RunWatch], _Ended]) -> EndReason:
+        """Have the work watched, and sum up the whole experiment when it has ended."""
+        for repair in store.repairs:
+            self.observer.notify(str(repair))
+        with self.observer.watch_runs(self.plan, signals) as watch:
+            ended = work(watch)
+        note_drift(store, self.suite, self.observer.notify)
+        self.observer.runs_ended(
+            RunSummary(
+                stop=ended.stop,
+                plan=self.plan,
+                progress=experiment_progress(self.plan, store),
+                cost_is_unknown=ended.cost_is_unknown,
+                store=self.folder,
+            )
+        )
+        return ended.stop
+
+    def _attempt_trials(self, deps: EngineDeps, store: FolderRunStore, signals: StopSignals, watch: RunWatch) -> _Ended:
+        spec = self.suite.spec
+        close_abandoned_attempts(deps, self.plan, store.abandoned(), watch.listen)
+        progress = experiment_progress(self.plan, store)
+        watch.resume(progress)
+        budget = Budget(self._remaining_budget(judge_spending(store)), spec.limits.budget_usd, progress.paid)
+        until_decided = self.request.until_decided
+        stop = run_experiment(
+            deps,
+            spec,
+            progress,
+            jobs=self.request.jobs,
+            budget=budget,
+            decided=sequential_decision(spec, store, deps.tasks, price_tables(None)) if until_decided else None,
+            drain=signals.drain,
+            listen=watch.listen,
+        )
+        return _Ended(stop, budget.cost_is_unknown)
+
+    def _judge(self, store: FolderRunStore, stop: EndReason) -> EndReason:
+        """How the command ends; whatever judges do, runs that are done stay done."""
+        if not self.suite.spec.judges or stop not in STOPS_BEFORE_JUDGING:
+            return stop
+        left = self._remaining_budget(experiment_progress(self.plan, store).spent_usd)
+        judging = judge_after_run(self.suite, store, jobs=self.request.jobs, budget_usd=left, observer=self.observer)
+        return judging if judging is EndReason.INTERRUPTED else stop
+
+    def _remaining_budget(self, spent_usd: float) -> float | None:
+        """What is left of the experiment's budget after what was spent otherwise: on judges, or on runs."""
+        budget = self.request.budget_usd or self.suite.spec.budget_usd
+        return None if budget is None else budget - spent_usd
