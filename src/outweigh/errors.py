@@ -1,6 +1,7 @@
 """Errors that a person can meet, named by who must act."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 
@@ -16,10 +17,33 @@ class UsageError(OutweighError):
     exit_code = 2
 
 
+class MissingExtraError(UsageError):
+    """A package of an optional extra is not installed."""
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        super().__init__(f"{purpose} needs packages that are not installed: {install_command(extra)}.")
+
+
 class EvidenceError(OutweighError):
     """The records cannot carry a conclusion; the person who made them must act."""
 
     exit_code = 3
+
+
+def install_command(extra: str) -> str:
+    """What to type to get an optional extra."""
+    return f"pip install 'outweigh[{extra}]'"
+
+
+@contextmanager
+def requires_extra(purpose: str, extra: str) -> Iterator[None]:
+    """Around imports of an extra's packages: where one is missing, the error names the extra, not the module."""
+    try:
+        yield
+    except ModuleNotFoundError as fault:
+        if (fault.name or "").partition(".")[0] == "outweigh":
+            raise
+        raise MissingExtraError(purpose, extra) from fault
 
 
 def quote_names(names: Collection[str], shown: int = 3) -> str:

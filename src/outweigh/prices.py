@@ -1,12 +1,20 @@
-"""Price tables: the user's own TOML file, and the bundled figures of genai-prices, which is loaded on first use."""
+"""Price tables: the user's own TOML file, and genai-prices, an optional package that is loaded on first use."""
 
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
 
-from outweigh.errors import UsageError
-from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceFile, PriceTables, UserPriceTable
+from outweigh.errors import UsageError, install_command
+from outweigh.model.pricing import (
+    PER_MILLION,
+    PRICES_NOT_INSTALLED,
+    ModelPrices,
+    PriceFile,
+    PriceTables,
+    UserPriceTable,
+)
 
 
 def price_tables(path: str | None) -> PriceTables:
@@ -37,7 +45,10 @@ _SAMPLE = 1000
 
 
 class GenaiPrices:
-    """The bundled price list. Loaded on first use: most records bring their own cost."""
+    """The price list of genai-prices. Loaded on first use: most records bring their own cost.
+
+    Without the extra it lists no model and says so, because an unknown cost is not a reason to refuse records.
+    """
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, datetime], ModelPrices | None] = {}
@@ -49,11 +60,18 @@ class GenaiPrices:
 
         return f"genai-prices-{__version__}"
 
+    @property
+    def unavailable(self) -> str | None:
+        """How to get the package, where it is not installed."""
+        if find_spec("genai_prices") is not None:
+            return None
+        return f"{PRICES_NOT_INSTALLED}: {install_command('prices')}"
+
     def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
         """The price of every kind of token, found by pricing a few; a prefix like `anthropic/` is understood."""
         key = (model, at or _NEWEST)
         if key not in self._found:
-            self._found[key] = _look_up(*key)
+            self._found[key] = None if self.unavailable else _look_up(*key)
         return self._found[key]
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from outweigh.errors import UsageError
-from outweigh.model.pricing import ModelPrices, PriceTables, UserPriceTable, price_usage
+from outweigh.model.pricing import PRICES_NOT_INSTALLED, ModelPrices, PriceTables, UserPriceTable, price_usage
 from outweigh.model.usage import NO_USAGE, CostProvenance, Usage
 from outweigh.prices import GenaiPrices, read_prices
 
@@ -122,3 +122,26 @@ def test_a_broken_price_file_is_refused_with_what_it_needs(tmp_path: Path, conte
 
     with pytest.raises(UsageError, match="input_usd_per_million"):
         read_prices(str(path))
+
+
+class NotInstalled:
+    """A price table whose data is not installed."""
+
+    name = "absent"
+    unavailable = f"{PRICES_NOT_INSTALLED}: install it"
+
+    def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
+        return None
+
+
+def test_a_price_list_that_is_not_installed_is_the_reason_of_an_unknown_cost() -> None:
+    cost, reason = PriceTables(NotInstalled()).cost("gpt-4o", USAGE, None)
+
+    assert cost is None
+    assert "the price list is not installed: install it" in reason
+
+
+def test_a_price_list_that_is_not_installed_is_not_blamed_where_tokens_are_unknown() -> None:
+    usage = Usage(input_tokens=None, output_tokens=10, cache_read_tokens=0, cache_write_tokens=0)
+
+    assert PriceTables(NotInstalled()).cost("gpt-4o", usage, None) == (None, "input tokens are unknown")

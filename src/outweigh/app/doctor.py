@@ -57,7 +57,10 @@ def probe_sandboxes(suite: LoadedSuite | None) -> Iterator[RunRequirement]:
 
 def probe_prices() -> RunRequirement:
     """Where prices come from for runs whose cost nobody reports."""
-    return RunRequirement(kind="prices", name="", missing=None, required=False, detail=GenaiPrices().name)
+    table = GenaiPrices()
+    missing = table.unavailable
+    detail = "" if missing else table.name
+    return RunRequirement(kind="prices", name="", missing=missing and f"{missing}.", required=False, detail=detail)
 
 
 def _probe_git() -> RunRequirement:

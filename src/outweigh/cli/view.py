@@ -3,13 +3,12 @@
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 
 from outweigh.cli.arguments import Parser
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.errors import UsageError
+from outweigh.errors import UsageError, requires_extra
 
 _MAX_PORT = 65_536
 
@@ -17,14 +16,8 @@ _MAX_PORT = 65_536
 def main(arguments: Sequence[str]) -> int:
     """Serve until somebody ends it."""
     options = _parser().parse_args(arguments)
-    if missing := [name for name in ("starlette", "uvicorn") if find_spec(name) is None]:
-        raise UsageError(f"the viewer needs {' and '.join(missing)}: pip install 'outweigh[web]'.")
-    # Imported here: the parts of the extra may be missing.
-    from outweigh.web.application import (  # noqa: PLC0415
-        bind_socket,
-        make_viewer,
-        serve,
-    )
+    with requires_extra("the viewer", "web"):
+        from outweigh.web.application import bind_socket, make_viewer, serve  # noqa: PLC0415 - needs the extra
     from outweigh.web.catalogue import StoreCatalogue  # noqa: PLC0415
 
     catalogue = StoreCatalogue([Path(path) for path in options.runs])

@@ -10,6 +10,7 @@ from socket import socket
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from outweigh.errors import requires_extra
 from outweigh.gateway.event_loop_thread import EventLoopThread
 from outweigh.gateway.request_parsing import Provider
 from outweigh.gateway.run_ledger import RunLedger
@@ -93,7 +94,8 @@ class ModelGateway:
         self._background = EventLoopThread()
 
     def __enter__(self) -> Self:
-        from outweigh.gateway.gateway_server import ReverseProxy  # noqa: PLC0415 - heavy, and needed only here
+        with requires_extra("the model gateway", "run"):
+            from outweigh.gateway.gateway_server import ReverseProxy  # noqa: PLC0415 - heavy, and needed only here
 
         self._prices.prices("")  # loads the price tables before a client waits for a response
         self._background.__enter__()

@@ -12,7 +12,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, BinaryIO, NamedTuple
 
-from outweigh.errors import EvidenceError
+from outweigh.errors import EvidenceError, requires_extra
 from outweigh.interop.result_files import LINE_LIMIT, open_source, read_json, read_json_lines, to_utf8, walk_files
 from outweigh.ports.importers import ImportNotes
 
@@ -159,13 +159,9 @@ def _header(names: list[str], path: Path) -> list[str]:
 
 
 def _parquet_rows(path: Path) -> Iterator[TableRow]:
-    try:
+    with requires_extra(f"{path} is a Parquet file; reading it", "parquet"):
         from pyarrow import ArrowException  # noqa: PLC0415 - heavy, and an extra
         from pyarrow.parquet import ParquetFile  # noqa: PLC0415
-    except ImportError:
-        raise EvidenceError(
-            f"{path} is a Parquet file; to read it, install outweigh with the extra `parquet`, or write it as CSV."
-        ) from None
     try:
         with ParquetFile(path) as table:
             number = 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from outweigh.errors import UsageError
+from outweigh.errors import UsageError, install_command, requires_extra
 from outweigh.judges.backend import (
     JudgeOptions,
     KeyVariable,
@@ -51,7 +51,7 @@ class AnthropicJudge:
     def missing(self, judge: JudgeSpec) -> str | None:
         """The SDK, a model, a key."""
         if find_spec("anthropic") is None:
-            return f"judge {judge.name!r}: the package anthropic is not installed; install outweigh[judge]."
+            return f"judge {judge.name!r}: the package anthropic is not installed: {install_command('judge')}."
         if judge.model is None:
             return f"judge {judge.name!r}: name its `model`."
         try:
@@ -62,7 +62,8 @@ class AnthropicJudge:
 
     def judge(self, question: JudgeQuestion) -> JudgeAnswer:
         """One request."""
-        import anthropic  # noqa: PLC0415 - slow to load, and most runs need no judge
+        with requires_extra("the judge backend `anthropic`", "judge"):
+            import anthropic  # noqa: PLC0415 - slow to load, and most runs need no judge
 
         options = judge_options(question.judge, AnthropicJudgeOptions)
         client = anthropic.Anthropic(

@@ -6,6 +6,8 @@ A file of its own because PyYAML is slow to load and needed by few.
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from outweigh.errors import requires_extra
+
 YAML_DEPTH_LIMIT = 64
 
 
@@ -18,7 +20,8 @@ class PlainYaml(NamedTuple):
 
 def decode_yaml(content: bytes | str) -> PlainYaml:
     """The value of a YAML text; ValueError says, as the end of a sentence, why there is none."""
-    yaml = import_module("yaml")  # slow to load, and few need it
+    with requires_extra("reading YAML", "yaml"):
+        yaml = import_module("yaml")  # slow to load, and few need it
     quick = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     doubtful: list[str] = []
     try:

@@ -12,6 +12,9 @@ from outweigh.stats.estimate import Quantity, known, unknown
 
 PER_MILLION = 1e-6
 
+PRICES_NOT_INSTALLED = "the price list is not installed"
+"""In the reason of a cost that is unknown for that alone. A verdict must not leave out the gate on such a cost."""
+
 
 class ModelPrices(Stored, frozen=True):
     """Dollars per million tokens of one model, as written in a price file. A missing cache price is unknown, not 0."""
@@ -22,12 +25,24 @@ class ModelPrices(Stored, frozen=True):
     cache_write_usd_per_million: Amount | None = None
 
 
+_FREE = ModelPrices(
+    input_usd_per_million=0.0,
+    output_usd_per_million=0.0,
+    cache_read_usd_per_million=0.0,
+    cache_write_usd_per_million=0.0,
+)
+
+
 class PriceTable(Protocol):
     """Knows what a model's tokens cost."""
 
     @property
     def name(self) -> str:
         """Name and version of the table, stored with every cost it priced."""
+
+    @property
+    def unavailable(self) -> str | None:
+        """Why the table cannot list any model here, and the way out; None where it can."""
 
     def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
         """The model's prices, at that moment where they changed over time; None when it is not listed."""
@@ -42,6 +57,8 @@ class PriceFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 class UserPriceTable:
     """A price table that a user wrote down."""
+
+    unavailable = None
 
     def __init__(self, name: str, models: Mapping[str, ModelPrices]) -> None:
         self.name = name
@@ -69,7 +86,15 @@ class PriceTables:
                     None if usd is None else Cost(usd=usd, provenance=CostProvenance.PRICED, price_table=table.name)
                 )
                 return priced, reason or ""
-        return None, f"no price is known for model {model!r}; list it in a price file and pass --prices"
+        return None, self._why_unpriced(model, usage)
+
+    def _why_unpriced(self, model: str, usage: Usage) -> str:
+        """A table that is not installed is to blame only where all tokens are known: else no table could help."""
+        missing = next((why for table in self._tables if (why := table.unavailable)), None)
+        own_file = "list it in a price file and pass --prices"
+        if missing is None:
+            return f"no price is known for model {model!r}; {own_file}"
+        return price_usage(usage, _FREE).reason or f"no price is known for model {model!r}; {missing}, or {own_file}"
 
     def prices(self, model: str) -> ModelPrices | None:
         """The newest prices of a model in the first table that lists it."""

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from outweigh.errors import EvidenceError, UsageError
+from outweigh.errors import EvidenceError, MissingExtraError, requires_extra
 from outweigh.model.codec import LocatedRecord, OnInvalid, Record, decode_lines, encode
 from outweigh.model.judgment import Judgment, Preference
 from outweigh.model.run_record import CheckResult
@@ -58,7 +58,7 @@ def is_own_parquet(path: Path) -> bool:
     """Whether we wrote it; where it cannot be told, nobody says so."""
     try:
         pyarrow, parquet = _pyarrow()
-    except UsageError:
+    except MissingExtraError:
         return False
     try:
         names: list[str] = parquet.read_schema(path).names
@@ -169,9 +169,7 @@ class _Sink(io.RawIOBase):
 
 
 def _pyarrow() -> tuple[Any, Any]:
-    try:
+    with requires_extra("Parquet", "parquet"):
         import pyarrow  # noqa: PLC0415 - heavy, and rarely used
         import pyarrow.parquet  # noqa: PLC0415
-    except ImportError as fault:
-        raise UsageError("Parquet needs pyarrow: pip install 'outweigh[parquet]'.") from fault
     return pyarrow, pyarrow.parquet

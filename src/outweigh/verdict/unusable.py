@@ -10,6 +10,7 @@ import numpy as np
 from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import align_tasks, task_families
+from outweigh.model.pricing import PRICES_NOT_INSTALLED
 from outweigh.stats.estimate import Unit
 from outweigh.stats.means import excludes, mean_interval
 from outweigh.stats.proportions import cliff_delta
@@ -160,16 +161,26 @@ def dropped_tasks(gate: GateSample, comparison: Comparison) -> tuple[str, ...]:
 
 
 def _gate_names(comparison: Comparison, settings: EvidenceSettings) -> tuple[str, ...]:
-    """Without a wish: all gates but those for wishes, and cost only where an arm knows any.
+    """Without a wish: all gates but those for wishes, and cost only where an arm knows any, or could know it.
 
-    A candidate that hides its cost from a baseline that states its own must not escape the gate by it.
+    A candidate that hides its cost from a baseline that states its own must not escape the gate by it. Nor must a
+    verdict escape it by an installation without the price list: less software must not make a verdict more lenient.
     """
     if settings.gates is not None:
         return settings.gates
     known = any(arm.known_per_task("cost_usd").sum() > 0 for arm in _tables(comparison))
+    gate_cost = known or _why_not_priced(comparison) is not None
     return tuple(
-        name for name, gated in GATED_METRICS.items() if not gated.only_when_named and (name != "cost" or known)
+        name for name, gated in GATED_METRICS.items() if not gated.only_when_named and (name != "cost" or gate_cost)
     )
+
+
+def _why_not_priced(comparison: Comparison) -> str | None:
+    """The way to the price list, where it is not installed and a run's cost is unknown for that alone."""
+    # Runs that lack the same things share one mapping, so there are few to look at.
+    lacking = {id(run.reasons): run.reasons for arm in _tables(comparison) for run in arm.runs}
+    reasons = (mapping.get("cost_usd", "") for mapping in lacking.values())
+    return next((reason for reason in reasons if PRICES_NOT_INSTALLED in reason), None)
 
 
 def _tables(comparison: Comparison) -> tuple[ArmTable, ArmTable]:
@@ -212,6 +223,8 @@ def _unheard(gate: GateSample, comparison: Comparison) -> str:
             "`outweigh judge`, or see the warnings"
         )
     lacking = f"do not know {gate.gated.metric}"
+    if gate.gated.name == "cost" and (reason := _why_not_priced(comparison)) is not None:
+        return f"{lacking} ({reason})"
     if gate.gated.name != PASS_RATE:
         return lacking
     judged = any(arm.known_per_task("deciding_judge_score").sum() > 0 for arm in _tables(comparison))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from outweigh.errors import EvidenceError
+from outweigh.errors import EvidenceError, requires_extra
 
 
 def unpack_zstandard(packed: bytes, limit: int) -> bytes:
@@ -31,12 +31,8 @@ def unpack_zstandard(packed: bytes, limit: int) -> bytes:
 
 def _zstandard() -> Any:
     """The optional module; only archives packed with Zstandard need it."""
-    try:
+    with requires_extra("this archive is packed with Zstandard; reading it", "inspect"):
         import zstandard  # noqa: PLC0415
-    except ImportError as fault:
-        raise EvidenceError(
-            "this archive is packed with Zstandard; install what unpacks it: pip install 'outweigh[inspect]'."
-        ) from fault
     return zstandard
 
 

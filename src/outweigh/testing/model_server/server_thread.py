@@ -9,7 +9,7 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Self
 
-from outweigh.errors import UsageError
+from outweigh.errors import UsageError, requires_extra
 from outweigh.testing.model_server.ledger import LedgerEntry, RequestLedger, Totals
 from outweigh.testing.model_server.model_script import Script, read_script
 
@@ -97,9 +97,10 @@ class ModelServer:
 
     async def _serve(self) -> None:
         # Loaded here, because nothing but a running server needs it.
-        from aiohttp import web  # noqa: PLC0415
+        with requires_extra("the scripted model server", "run"):
+            from aiohttp import web  # noqa: PLC0415
 
-        from outweigh.testing.model_server.http_handler import ModelRequestHandler  # noqa: PLC0415
+            from outweigh.testing.model_server.http_handler import ModelRequestHandler  # noqa: PLC0415
 
         self._loop = asyncio.get_running_loop()
         handler = ModelRequestHandler(self._script, self._ledger, self._kept_body_bytes)
