@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 
 from outweigh.app.new_files import refuse_to_overwrite, write_files
 from outweigh.cli.console import print_escaped
-from outweigh.engine.load_arms import SKILL_FILE
 from outweigh.engine.load_suite import SUITE_FILE, LoadedSuite, load_suite
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop.suite_writer import NOTES_FILE, suite_files
+from outweigh.model.agent_files import SKILL_FILE
 from outweigh.plugins import adapter_names, load_adapter
 from outweigh.ports.suites import DraftFile, SuiteDraft, SuiteOverrides, SuiteReader
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS

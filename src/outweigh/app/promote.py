@@ -12,7 +12,7 @@ import msgspec
 
 from outweigh.errors import EvidenceError, OutweighError, UsageError
 from outweigh.model.arm import ArmIdentity, OverlayFile, overlay_changes
-from outweigh.model.run_record import RunRecord
+from outweigh.model.run_record import ArtifactReader, RunRecord
 from outweigh.ports.forges import (
     FileChange,
     Forge,
@@ -25,11 +25,8 @@ from outweigh.ports.forges import (
 from outweigh.ports.workspaces import RevisionFile
 from outweigh.verdict.promotion import PromotionArm
 
-ReadArtifact = Callable[[str], bytes]
-"""A kept artifact by its hash; EvidenceError where it is gone or damaged."""
 
-
-def stored_arm_identity(arm: str, fingerprint: str, artifact: ReadArtifact) -> ArmIdentity:
+def stored_arm_identity(arm: str, fingerprint: str, artifact: ArtifactReader) -> ArmIdentity:
     """What made the arm what it is: the artifact that its fingerprint is the hash of."""
     try:
         return msgspec.json.decode(artifact(fingerprint), type=ArmIdentity)
@@ -40,7 +37,7 @@ def stored_arm_identity(arm: str, fingerprint: str, artifact: ReadArtifact) -> A
         ) from fault
 
 
-def stored_arm_state(name: str, fingerprint: str, runs: Iterable[RunRecord], artifact: ReadArtifact) -> PromotionArm:
+def stored_arm_state(name: str, fingerprint: str, runs: Iterable[RunRecord], artifact: ArtifactReader) -> PromotionArm:
     """What all runs of an arm say, excluded ones too; every artifact that they name is read."""
     fingerprints, kinds, digests = set(), set(), {}
     for run in runs:
@@ -56,7 +53,7 @@ def stored_arm_state(name: str, fingerprint: str, runs: Iterable[RunRecord], art
     )
 
 
-def tested_changes(before: ArmIdentity, after: ArmIdentity, artifact: ReadArtifact) -> tuple[FileChange, ...]:
+def tested_changes(before: ArmIdentity, after: ArmIdentity, artifact: ArtifactReader) -> tuple[FileChange, ...]:
     """From the baseline's files to the candidate's, with the very content that was laid."""
     files = {file.path: file for file in after.overlay}
     return tuple(
@@ -69,7 +66,7 @@ def tested_changes(before: ArmIdentity, after: ArmIdentity, artifact: ReadArtifa
     )
 
 
-def _is_intact(digest: str, artifact: ReadArtifact) -> bool:
+def _is_intact(digest: str, artifact: ArtifactReader) -> bool:
     try:
         artifact(digest)
     except EvidenceError:

@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from outweigh.app.policy_choice import ChosenPolicy, choose_policy
 from outweigh.app.promote import (
     FilesByPath,
-    ReadArtifact,
     changed_in_base,
     differing_paths,
     files_by_path,
@@ -23,7 +22,7 @@ from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.agent_files import configuration_kind
 from outweigh.model.arm import ArmIdentity, ArmOrigin, OverlayChange, differing_settings, overlay_changes
-from outweigh.model.run_record import RunRecord
+from outweigh.model.run_record import ArtifactReader, RunRecord
 from outweigh.ports.forges import FileChange
 from outweigh.score.composite import PROFILES
 from outweigh.store.artifact_folder import ArtifactFolder
@@ -195,7 +194,7 @@ def _fingerprint(case: PromotionCandidate, name: str) -> str:
         raise UsageError(f"the suite of {case.store} has no arm {name!r}.") from None
 
 
-def _identity(case: PromotionCandidate, name: str, artifact: ReadArtifact) -> ArmIdentity:
+def _identity(case: PromotionCandidate, name: str, artifact: ArtifactReader) -> ArmIdentity:
     """By its manifest; what else the store says about its files must say the same."""
     identity = stored_arm_identity(name, _fingerprint(case, name), artifact)
     if case.experiment.overlays.get(name) != identity.overlay:
@@ -225,6 +224,7 @@ def _never_run(case: PromotionCandidate, runs: dict[str, list[RunRecord]]) -> tu
 
 def _notes(old: FilesByPath, new: FilesByPath, was: FilesByPath | None, now: FilesByPath) -> Iterator[str]:
     if was is not None and (others := [path for path in differing_paths(was, now) if path not in {*old, *new}]):
-        yield f"the base has changed in other files of the set-up since the test: {quote_names(others, SHOWN_MOVED_FILES)}."
+        names = quote_names(others, SHOWN_MOVED_FILES)
+        yield f"the base has changed in other files of the set-up since the test: {names}."
     if was is None and (absent := [path for path in old if old[path] == new.get(path) and path not in now]):
         yield f"the arms were tested with files that the base does not have: {quote_names(absent, SHOWN_MOVED_FILES)}."

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from outweigh.errors import EvidenceError
 from outweigh.model.codec import record_digest
 from outweigh.model.judgment import JudgeIdentity, JudgeVersion, Judgment, judge_version_of
+from outweigh.model.run_record import TrialKey
 from outweigh.score.judge_scores import JudgeRules, judgment_score, stated_gap
 from outweigh.score.run_score import Score, with_judgments
 
@@ -61,9 +62,6 @@ def could_be_same_judge(silent: JudgeVersion, other: JudgeVersion) -> bool:
     """Whether two voices differ in nothing but what the silent one did not say."""
     same = silent.name == other.name and silent.prompt_sha256 == other.prompt_sha256
     return same and silent.model in (None, other.model) and silent.version in (None, other.version)
-
-
-TrialKey = tuple[str, str, int]
 
 
 class LocatedJudgment(NamedTuple):

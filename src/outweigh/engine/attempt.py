@@ -22,7 +22,7 @@ from outweigh.errors import EvidenceError
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Remedy
 from outweigh.model.redact import redact_secrets
-from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord, Status
+from outweigh.model.run_record import DIFF_ARTIFACT, EXCLUDED_STATUSES, RunRecord, Status
 from outweigh.model.suite import LimitsSpec, SandboxSpec
 from outweigh.model.task import Task
 from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
@@ -189,7 +189,7 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
             draft.outcome = replace(draft.outcome, status=Status.AGENT_ERROR, status_detail=too_much)
         finish_attempt(draft, deps.expected_setup)
         if too_much is None and draft.outcome.status not in EXCLUDED_STATUSES:
-            draft.artifacts["diff.patch"] = deps.diff(
+            draft.artifacts[DIFF_ARTIFACT] = deps.diff(
                 workspace, pristine, {file.path: file.sha256 for file in draft.arm.overlay}
             )
             _run_checks(deps, draft, replace(request, home=folder / "checks-home"), pristine, egress)

@@ -53,9 +53,9 @@ def close_abandoned_attempts(
     deps: EngineDeps, plan: Sequence[PlannedRun], abandoned: Sequence[Attempt], listen: EventListener
 ) -> None:
     """Close what a killed engine left open, so that every attempt has its record."""
-    planned = {_trial_key(run): run for run in plan}
+    planned = {run.trial.key: run for run in plan}
     for attempt in abandoned:
-        run = planned.get((attempt.trial.task_id, attempt.trial.arm, attempt.trial.repeat))
+        run = planned.get(attempt.trial.key)
         if run is not None:
             close_abandoned_attempt(deps, run, attempt.attempt)
             listen(note_event(f"{attempt.run_id} was cut short by the end of an earlier engine"))
@@ -68,7 +68,7 @@ def experiment_progress(plan: Sequence[PlannedRun], store: RunStore) -> Experime
     lost = Counter[tuple[str, str]]()
     left: list[tuple[PlannedRun, int]] = []
     for run in plan:
-        attempts = finished.get(_trial_key(run), ())
+        attempts = finished.get(run.trial.key, ())
         counted = next((record for record in attempts if record.status not in EXCLUDED_STATUSES), None)
         if counted is None:
             left.append((run, max((record.attempt for record in attempts), default=0) + 1))
@@ -135,7 +135,3 @@ def evidence_of_tasks(store: RunStore, tasks: Collection[str], prices: PriceTabl
     records = (record for (task, _, _), attempts in store.finished().items() if task in tasks for record in attempts)
     located = (LocatedRecord(record, "store", number) for number, record in enumerate(records, start=1))
     return gather(located, prices=prices)
-
-
-def _trial_key(run: PlannedRun) -> tuple[str, str, int]:
-    return run.trial.task_id, run.trial.arm, run.trial.repeat

@@ -27,6 +27,7 @@ from outweigh.model.run_record import (
     RunRecord,
     Step,
     Trial,
+    TrialKey,
 )
 from outweigh.model.task import Task
 from outweigh.ports.external_harness import ExternalHarness, ExternalJob
@@ -84,7 +85,6 @@ def _storable_step(step: Step, secrets: Collection[str]) -> Step:
 
 JOB_POLL_SECONDS = 0.5
 
-TrialKey = tuple[str, str, int]
 RecordAdopter = Callable[[RunRecord, Trial, int, str], RunRecord]
 """A result as the record of a trial: with the number of its attempt, and the name of its job."""
 
@@ -156,7 +156,7 @@ class ExternalExperiment:
     def _left(self, plan: Sequence[PlannedRun]) -> list[Trial]:
         """Trials that are worth an attempt of this engine."""
         trials = (planned.trial for planned, _ in experiment_progress(plan, self._store).left)
-        return [trial for trial in trials if _trial_key(trial) not in self._given_up]
+        return [trial for trial in trials if trial.key not in self._given_up]
 
     def _follow(self, jobs: Sequence[ExternalJob]) -> Mapping[str, Sequence[Trial]]:
         """Take results in as they come, until no job is running; which trials of each have none in the end."""
@@ -191,7 +191,7 @@ class ExternalExperiment:
             trial = next((trial for trial in still_open if trial.task_id == record.trial.task_id), None)
             if trial is not None:
                 still_open.remove(trial)
-            if trial is None or _trial_key(trial) in self._counted:
+            if trial is None or trial.key in self._counted:
                 self._listen(
                     note_event(f"{record.run_id} of job {job.name} stands for no trial that is missing a result")
                 )
@@ -199,16 +199,16 @@ class ExternalExperiment:
             self._keep(record, trial, job)
 
     def _keep(self, record: RunRecord, trial: Trial, job: ExternalJob) -> None:
-        number = self._attempts[_trial_key(trial)] + 1
+        number = self._attempts[trial.key] + 1
         kept = self._adopt(record, trial, number, job.name)
         self._store.append(kept)
         self._remember(kept)
         if kept.status in EXCLUDED_STATUSES and not self._jobs.may_retry(record):
-            self._given_up.add(_trial_key(trial))
+            self._given_up.add(trial.key)
         self._listen(finished_event(kept))
 
     def _remember(self, record: RunRecord) -> None:
-        key = _trial_key(record.trial)
+        key = record.trial.key
         self._known[record.run_id] = record.trial
         self._attempts[key] = max(self._attempts[key], record.attempt)
         if record.status not in EXCLUDED_STATUSES:
@@ -233,10 +233,6 @@ class ExternalExperiment:
                 self._listen(
                     note_event(f"job {job.name} left {len(trials)} trials without a result. {job.last_output()}")
                 )
-
-
-def _trial_key(trial: Trial) -> TrialKey:
-    return trial.task_id, trial.arm, trial.repeat
 
 
 def _by_arm(trials: Iterable[Trial]) -> list[list[Trial]]:

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from outweigh.engine.tree_digest import paths_below, refuse_link_out
 from outweigh.errors import UsageError
 from outweigh.model.agent_files import (
+    SKILL_FILE,
     AgentFileLocations,
     ConfigurationKind,
     configuration_kind,
@@ -71,7 +72,6 @@ def _imported(file: RevisionFile) -> Iterable[str]:
             yield str(place)
 
 
-SKILL_FILE = "SKILL.md"
 FILE_OPTIONS = ("script", "runs")
 """Options of agents that name a file of the suite's folder."""
 

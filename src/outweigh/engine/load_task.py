@@ -25,6 +25,7 @@ from outweigh.model.parse import parse_rubric, parse_task_settings
 from outweigh.model.rubric import Rubric
 from outweigh.model.task import (
     CHECK_TIMEOUT,
+    TASK_FILE,
     AnswerContainsCheck,
     Check,
     FileContainsCheck,
@@ -38,8 +39,6 @@ from outweigh.model.task import (
     UnchangedCheck,
     WorkspaceSource,
 )
-
-TASK_FILE = "task.toml"
 
 
 def task_folders(patterns: Sequence[str], folder: Path, source: str) -> list[Path]:

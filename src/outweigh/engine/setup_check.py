@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import PurePosixPath
 
-from outweigh.model.agent_files import SkillText, read_skill
+from outweigh.model.agent_files import SKILL_FILE, SkillText, read_skill
 from outweigh.model.arm import Arm
 from outweigh.model.run_record import ObservedServer, ObservedSetup
 from outweigh.model.usage import Component
 from outweigh.ports.gateways import ArmMarker, MeteredCalls
 
-SKILL_FILE = "SKILL.md"
 INSTRUCTION_FILES = frozenset(
     {"CLAUDE.md", "AGENTS.md", "GEMINI.md", "QWEN.md", "CONVENTIONS.md", ".goosehints", "CLAUDE.local.md"}
 )

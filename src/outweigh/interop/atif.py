@@ -8,7 +8,6 @@ from outweigh.errors import EvidenceError
 from outweigh.interop.imported_run import extra_fields, field_origins, imported_run, real_agent, with_repeat_numbers
 from outweigh.interop.result_files import read_bytes, read_head
 from outweigh.interop.transcripts import (
-    TRAJECTORY_ARTIFACT,
     DuplicateFilter,
     all_match,
     label_transcript,
@@ -16,7 +15,7 @@ from outweigh.interop.transcripts import (
     transcript_files,
     warn_no_outcome,
 )
-from outweigh.model.run_record import RunRecord
+from outweigh.model.run_record import TRAJECTORY_ARTIFACT, RunRecord
 from outweigh.model.untrusted_json import as_dict, as_name
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.transcript.atif import AtifTrajectory

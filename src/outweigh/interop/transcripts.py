@@ -19,7 +19,7 @@ from outweigh.interop.field_values import parse_time, seconds_between
 from outweigh.interop.imported_run import decode_file_name, field_origins, imported_run, real_agent
 from outweigh.interop.result_files import walk_files
 from outweigh.model.json_text import JsonLineDecoder, decode_json
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.run_record import TRAJECTORY_ARTIFACT, RunRecord, Status
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, sum_usage
 from outweigh.model.usage import Usage, reported_cost
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
@@ -29,9 +29,6 @@ from outweigh.transcript.record_steps import record_steps
 from outweigh.transcript.token_counts import is_empty_usage, storable_usage, subtract_counts, usage_unless_empty
 from outweigh.transcript.tool_calls import steps_without_copies
 from outweigh.transcript.trajectory_file import trajectory_json
-
-TRAJECTORY_ARTIFACT = "trajectory.json"
-"""The name of the artifact, as for runs of our own."""
 
 _CACHE_WRITES = "total_cache_creation_input_tokens"
 

@@ -3,7 +3,7 @@
 The material of a run is read from what a store has kept of it: diff, checks, trajectory or output.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -11,7 +11,18 @@ import msgspec
 
 from outweigh.errors import EvidenceError
 from outweigh.model.rubric import Rubric
-from outweigh.model.run_record import DIFF_ARTIFACT, CheckResult, RunRecord, Status, Step, StepSource, changed_nothing
+from outweigh.model.run_record import (
+    DIFF_ARTIFACT,
+    STDOUT_ARTIFACT,
+    TRAJECTORY_ARTIFACT,
+    ArtifactReader,
+    CheckResult,
+    RunRecord,
+    Status,
+    Step,
+    StepSource,
+    changed_nothing,
+)
 from outweigh.transcript.atif import AtifResult, AtifStep, AtifToolCall, content_text
 from outweigh.transcript.trajectory_file import read_trajectory
 
@@ -95,12 +106,8 @@ def _shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]} [… {len(text) - limit:,} characters left out …]"
 
 
-TRAJECTORY_ARTIFACT = "trajectory.json"
-_OUTPUT_ARTIFACTS = ("transcript.txt", "stdout.txt")
+_OUTPUT_ARTIFACTS = ("transcript.txt", STDOUT_ARTIFACT)
 """What agents print, where nothing better was kept."""
-
-ArtifactReader = Callable[[str], bytes]
-"""A kept content by its hash; EvidenceError where it is gone or damaged."""
 
 
 def load_run_material(run: RunRecord, artifact: ArtifactReader) -> RunMaterial:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+SKILL_FILE = "SKILL.md"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFileLocations:

@@ -3,6 +3,7 @@
 What nobody measured is None, never 0. The labels that the engine writes into `extra` are defined here too.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 from math import isfinite
@@ -35,6 +36,10 @@ ARBITRARY_REPEAT = "arbitrary"
 """What `extra` says of a run whose repeat was numbered by whoever read it: the number alone makes no pair."""
 
 
+TrialKey = tuple[str, str, int]
+"""Task, arm and repeat: what tells trials apart, whatever their seeds."""
+
+
 class Trial(Stored, frozen=True):
     """One task, one arm, one repeat. outweigh counts repeats from 1; foreign records may start at 0."""
 
@@ -42,6 +47,11 @@ class Trial(Stored, frozen=True):
     arm: Name
     repeat: Count
     seed: int | None
+
+    @property
+    def key(self) -> TrialKey:
+        """The trial without its seed."""
+        return self.task_id, self.arm, self.repeat
 
 
 class CheckResult(Stored, frozen=True):
@@ -248,6 +258,12 @@ def amount_paid(run: RunRecord) -> float | None:
 
 
 DIFF_ARTIFACT = "diff.patch"
+TRAJECTORY_ARTIFACT = "trajectory.json"
+STDOUT_ARTIFACT = "stdout.txt"
+"""Names of the artifacts that checks, judges and pages look for."""
+
+ArtifactReader = Callable[[str], bytes]
+"""Reads a stored artifact by its hash; raises EvidenceError where it is missing or damaged."""
 
 
 def changed_nothing(run: RunRecord) -> bool:

@@ -47,6 +47,7 @@ WorkspacePath = Annotated[str, Meta(min_length=1, max_length=1000)]
 Command = str | list[str]
 
 CHECK_TIMEOUT = 600.0
+TASK_FILE = "task.toml"
 
 
 class CheckSpec(Spec, frozen=True, kw_only=True, tag_field="type"):

@@ -15,7 +15,7 @@ import msgspec
 from outweigh.engine.checks import untrusted_files
 from outweigh.engine.checks.check_outcome import CheckOutcome
 from outweigh.errors import EvidenceError
-from outweigh.judging.material import TRAJECTORY_ARTIFACT
+from outweigh.model.run_record import STDOUT_ARTIFACT, TRAJECTORY_ARTIFACT
 from outweigh.model.task import AnswerContainsCheck, FileContainsCheck, FileExistsCheck, JsonValueCheck
 from outweigh.process import run_process
 from outweigh.transcript.atif import content_text
@@ -135,8 +135,6 @@ def _short(value: Any) -> str:
     return text if len(text) <= 100 else f"{text[:100]}…"
 
 
-STDOUT_ARTIFACT = "stdout.txt"
-"""All that a command line says, which keeps no trajectory."""
 SEARCHED_CHARACTERS = 1024 * 1024
 """How much of the end of an answer is searched; what may stand before it, nobody knows."""
 

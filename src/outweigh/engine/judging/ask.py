@@ -12,12 +12,12 @@ from threading import Thread
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-from outweigh.judging.material import ArtifactReader
 from outweigh.judging.rubric_question import UnusableAnswerError, retry_prompt
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.judgment import JudgeIdentity
 from outweigh.model.pricing import PriceTables
 from outweigh.model.redact import storable_text
+from outweigh.model.run_record import ArtifactReader
 from outweigh.model.suite import JudgeSpec
 from outweigh.model.untrusted_json import sum_usage
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, CostProvenance, Usage, reported_cost

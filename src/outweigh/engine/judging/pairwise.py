@@ -173,7 +173,7 @@ class PendingPairs:
 
 
 def _pairs(finished: FinishedRuns, arms: tuple[str, str]) -> Iterator[tuple[RunRecord, RunRecord]]:
-    counted = {(run.trial.task_id, run.trial.arm, run.trial.repeat): run for run in counted_runs(finished)}
+    counted = {run.trial.key: run for run in counted_runs(finished)}
     for (task, arm, repeat), run in sorted(counted.items(), key=lambda item: item[0]):
         if arm == arms[0] and (other := counted.get((task, arms[1], repeat))) is not None:
             yield run, other

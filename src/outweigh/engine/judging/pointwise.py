@@ -20,12 +20,12 @@ from outweigh.judging.rubric_question import RubricAnswer, prompt_sha256, prompt
 from outweigh.judging.sections import answer_schema
 from outweigh.model.codec import record_digest
 from outweigh.model.judgment import Grading, Judgment
-from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord
+from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord, TrialKey
 from outweigh.model.suite import JudgeSpec
 from outweigh.ports.stores import RunStore
 from outweigh.score.judge_scores import latest_answers
 
-FinishedRuns = Mapping[tuple[str, str, int], Sequence[RunRecord]]
+FinishedRuns = Mapping[TrialKey, Sequence[RunRecord]]
 """Runs by (task, arm, repeat), in order of attempts."""
 
 JudgmentsByRun = Mapping[str, Sequence[Judgment]]

@@ -20,8 +20,8 @@ from outweigh.interop.imported_run import (
     number_repeats,
 )
 from outweigh.interop.result_files import read_bytes, read_head, read_json, walk_files
-from outweigh.interop.transcripts import TRAJECTORY_ARTIFACT, trajectory_fields
-from outweigh.model.run_record import RunRecord
+from outweigh.interop.transcripts import trajectory_fields
+from outweigh.model.run_record import TRAJECTORY_ARTIFACT, RunRecord
 from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_str
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.transcript.atif import AtifTrajectory
