@@ -6,6 +6,7 @@ import pytest
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.inference import Inference, IntervalMethod, Population, infer
 from outweigh.model.usage import Usage
+from outweigh.report.axis import UNIT_TICKS
 from outweigh.report.comparison_page import comparison_report
 from outweigh.report.document import Report, Table
 from outweigh.report.figures.deltas import metric_figures
@@ -14,7 +15,6 @@ from outweigh.report.render_csv import CsvReporter, run_columns, run_rows
 from outweigh.report.render_html import HtmlReporter
 from outweigh.report.render_text import TextReporter
 from outweigh.report.report_page import Provenance, ReportedCandidate, candidates_report
-from outweigh.report.svg.axis import UNIT_TICKS
 from outweigh.report.verdict_page import PolicySource
 from outweigh.score.metrics import METRICS, Metric, MetricUnit, reported
 from outweigh.testing.builders import an_arm, evidence_of

@@ -3,8 +3,8 @@
 Pages build a `Report`; the `render_*` modules turn it into text, Markdown, HTML or data.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -57,17 +57,17 @@ class BulletList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A drawing as SVG, with everything in it escaped by whoever drew it, and the same in words.
+    """A chart: as SVG, and as text for formats without images. The caption explains how to read the drawing.
 
-    A format without pictures shows the words and the sketch, whose lines are to be kept as they are; the caption
-    explains how to read the drawing.
+    `draw` gives the SVG, with everything in it escaped. It is called only by a format that shows it, because drawing
+    takes longer than deciding. The lines of `text_chart` are to be kept as they are.
     """
 
     title: str
-    svg: str
+    draw: Callable[[], str] = field(compare=False, repr=False)
     caption: str
-    words: tuple[str, ...]
-    sketch: tuple[str, ...] = ()
+    text_lines: tuple[str, ...]
+    text_chart: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +80,10 @@ class CodeBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """Details that are closed until somebody asks for them. A format that cannot fold says `instead` where they are."""
+    """Blocks that are folded until a reader opens them. A format that cannot fold shows `fallback` instead."""
 
     title: str
-    instead: str
+    fallback: str
     blocks: tuple["Block", ...]
 
 

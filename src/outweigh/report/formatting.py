@@ -13,6 +13,7 @@ UNKNOWN = "unknown"
 SAME = "~"
 # Sums of equal numbers in another order differ by this much, which is no difference.
 ROUNDING_ERROR = 1e-9
+MOST_NAME_CHARACTERS = 28
 
 
 def format_percent(value: float | None) -> str:
@@ -60,6 +61,14 @@ def describe_direction(difference: float | None, better: int) -> str:
     if better == 0:
         return "more" if difference > 0 else "less"
     return "better" if difference * better > 0 else "worse"
+
+
+def shorten_name(name: str, most: int = MOST_NAME_CHARACTERS) -> str:
+    """A name with its middle left out where it is long; the title of its mark has all of it."""
+    if len(name) <= most:
+        return name
+    tail = (most - 1) // 2
+    return f"{name[: most - 1 - tail]}…{name[-tail:]}"
 
 
 def escape_controls(text: str) -> str:

@@ -173,7 +173,7 @@ def _block(block: Block, level: int) -> str:
             return f'{title}<ul class="{block.tone.value}">{items}</ul>'
         case Figure():
             caption = f"<figcaption>{_escape_text(block.caption)}</figcaption>" if block.caption else ""
-            return f"{title}<figure>{block.svg}{caption}</figure>"
+            return f"{title}<figure>{block.draw()}{caption}</figure>"
         case CodeBlock():
             lines = "\n".join(map(_escape_text, block.lines))
             return f"{title}<pre><code>{lines}</code></pre>"

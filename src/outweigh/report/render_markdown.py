@@ -30,11 +30,11 @@ def _block(block: Block) -> str:
         case BulletList():
             return _list(block.title, block.items)
         case Figure():
-            return _picture(block)
+            return _figure(block)
         case CodeBlock():
             return _listing(block)
         case Details():
-            return f"### {_escape(block.title)}\n\n{_escape(block.instead)}"
+            return f"### {_escape(block.title)}\n\n{_escape(block.fallback)}"
 
 
 def _table(table: Table) -> str:
@@ -51,13 +51,13 @@ def _list(title: str, items: tuple[str, ...]) -> str:
     return "\n".join([f"### {_escape(title)}", "", *(f"- {_escape(item)}" for item in items)])
 
 
-def _picture(picture: Figure) -> str:
-    """Drawn in letters, and told in words; what has neither is left to pages with pictures."""
-    if not (picture.words or picture.sketch):
+def _figure(figure: Figure) -> str:
+    """Drawn in letters, and told in words; what has neither is left to pages with figures."""
+    if not (figure.text_lines or figure.text_chart):
         return ""
-    told = "\n".join(f"- {_escape(item)}" for item in picture.words)
-    drawn = _fenced(picture.sketch) if picture.sketch else ""
-    return "\n\n".join(part for part in (f"### {_escape(picture.title)}", drawn, told) if part)
+    told = "\n".join(f"- {_escape(item)}" for item in figure.text_lines)
+    drawn = _fenced(figure.text_chart) if figure.text_chart else ""
+    return "\n\n".join(part for part in (f"### {_escape(figure.title)}", drawn, told) if part)
 
 
 def _listing(block: CodeBlock) -> str:

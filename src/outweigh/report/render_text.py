@@ -42,12 +42,12 @@ class TextReporter:
             case BulletList():
                 return self._list(block.title, [f"- {item}" for item in block.items], block.tone)
             case Figure():
-                told = [*block.sketch, *(f"- {line}" for line in block.words)]
+                told = [*block.text_chart, *(f"- {line}" for line in block.text_lines)]
                 return self._list(block.title, told, Tone.PLAIN) if told else ""
             case CodeBlock():
                 return self._list(block.title, block.lines, Tone.PLAIN)
             case Details():
-                return self._list(block.title, [block.instead], Tone.PLAIN)
+                return self._list(block.title, [block.fallback], Tone.PLAIN)
 
     def _list(self, title: str, lines: Sequence[str], tone: Tone) -> str:
         return "\n".join([self._paint(escape_controls(title), tone), *(f"  {escape_controls(line)}" for line in lines)])

@@ -165,8 +165,8 @@ def task_details(comparison: Comparison, candidates: int) -> list[Block]:
     opened = len(blocks) - 1
     left = f"; the runs of the {opened} that changed the most" if opened < len(tasks) else ", each with its runs"
     title = f"Task by task: {len(tasks)} tasks{left}"
-    instead = "The page for the browser has every task with its runs (`outweigh report … -o report.html`)."
-    return [Details(title=title, instead=instead, blocks=tuple(blocks))]
+    fallback = "The page for the browser has every task with its runs (`outweigh report … -o report.html`)."
+    return [Details(title=title, fallback=fallback, blocks=tuple(blocks))]
 
 
 def _tasks_by_change(comparison: Comparison) -> list[str]:
@@ -241,4 +241,4 @@ def _run_details(task: str, runs: Sequence[Score]) -> Details:
         for run in runs
     )
     columns = ("arm, repeat", "status", "result", "duration", "non-cache tokens", "cost", "run")
-    return Details(title=task, instead="", blocks=(Table(title=f"Runs of {task}", columns=columns, rows=rows),))
+    return Details(title=task, fallback="", blocks=(Table(title=f"Runs of {task}", columns=columns, rows=rows),))

@@ -66,7 +66,7 @@ class ReporterContract(ABC):
                 Heading(title=name, tone=Tone.GOOD),
                 Table(title=name, columns=("", name), rows=((name, "1"),)),
                 BulletList(title=name, items=(name,), tone=Tone.UNSURE),
-                Figure(title=name, svg="<svg></svg>", caption=name, words=(name,)),
+                Figure(title=name, draw=lambda: "<svg></svg>", caption=name, text_lines=(name,)),
                 CodeBlock(title=name, lines=(name,)),
             ),
             payload={"name": name},

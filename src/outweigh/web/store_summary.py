@@ -8,8 +8,8 @@ from statistics import median
 from threading import Lock
 
 from outweigh.model.run_record import EXCLUDED_STATUSES
+from outweigh.report.axis import dollar_tick, second_tick
 from outweigh.report.formatting import format_dollars, format_seconds
-from outweigh.report.svg.axis import dollar_tick, second_tick
 from outweigh.report.svg.bars import Distribution, draw_distributions
 from outweigh.web.markup import Html
 from outweigh.web.run_row import RunRow

@@ -14,7 +14,7 @@ from outweigh.compare.judge_agreement import summarise_judges
 from outweigh.compare.ladder import compare_tiers
 from outweigh.model.run_record import RunRecord, Status
 from outweigh.model.usage import UNKNOWN_COST, Component, ComponentTokens, reported_cost
-from outweigh.report.document import Block, Figure
+from outweigh.report.document import Block, Figure, Report, Tone
 from outweigh.report.figures.arm_overview import (
     component_figures,
     distribution_figures,
@@ -26,6 +26,10 @@ from outweigh.report.figures.deltas import metric_figures, task_change_figures, 
 from outweigh.report.figures.gates import deciding_gate, dial_figures
 from outweigh.report.figures.judge_reliability import judge_agreement_figures
 from outweigh.report.figures.over_time import evidence_figures, spending_figures
+from outweigh.report.json_output import JsonReporter
+from outweigh.report.render_html import HtmlReporter
+from outweigh.report.render_markdown import MarkdownReporter
+from outweigh.report.render_text import TextReporter
 from outweigh.testing.builders import a_judgment, a_run, evidence_of
 from outweigh.verdict.decision import Verdict
 from outweigh.verdict.evidence_policy import decide_by_evidence
@@ -77,7 +81,7 @@ def test_the_dial_shows_the_gate_that_got_better() -> None:
     picture = only(dial_figures(verdict))
     assert gate is not None
     assert gate.name == "duration"
-    assert verdict.decision.value.upper() in written(picture.svg)
+    assert verdict.decision.value.upper() in written(picture.draw())
 
 
 def test_a_rule_on_averages_has_no_dial() -> None:
@@ -90,22 +94,22 @@ def test_metrics_are_oriented_so_that_less_time_is_better() -> None:
 
     picture = only(metric_figures(comparison, inference))
 
-    assert "duration better" in written(picture.svg)
-    assert any(line.startswith("duration") and "●" in line for line in picture.sketch)
+    assert "duration better" in written(picture.draw())
+    assert any(line.startswith("duration") and "●" in line for line in picture.text_chart)
 
 
 def test_every_task_has_its_passes_and_of_many_those_that_changed_most_are_shown() -> None:
     few, many = slow_and_fast(), both(evidence_of(runs("slow", 9, tasks=50), runs("fast", 9, tasks=50)))
 
-    assert "3/5 → 3/5" in written(only(task_change_figures(few)).svg)
+    assert "3/5 → 3/5" in written(only(task_change_figures(few)).draw())
     assert "16 of 50 tasks" in only(task_change_figures(many)).title
 
 
 def test_slopes_count_tasks_that_got_better_and_worse() -> None:
     titled = {picture.title: picture for picture in task_slope_figures(slow_and_fast()) if isinstance(picture, Figure)}
 
-    assert titled["Duration of every task, slow to fast"].words == ("8 tasks better, 0 worse, 0 the same",)
-    assert titled["Pass rate of every task, slow to fast"].words == ("0 tasks better, 0 worse, 8 the same",)
+    assert titled["Duration of every task, slow to fast"].text_lines == ("8 tasks better, 0 worse, 0 the same",)
+    assert titled["Pass rate of every task, slow to fast"].text_lines == ("0 tasks better, 0 worse, 8 the same",)
 
 
 def test_what_nobody_knows_has_no_strip_and_no_slope() -> None:
@@ -122,7 +126,7 @@ def test_the_frontier_needs_costs_and_names_who_is_on_it() -> None:
     tables = [comparison.baseline_table, comparison.candidate_table]
     without = slow_and_fast(cost=UNKNOWN_COST)
 
-    assert any("fast" in words and "on the frontier" in words for words in only(frontier_figures(tables)).words)
+    assert any("fast" in words and "on the frontier" in words for words in only(frontier_figures(tables)).text_lines)
     assert frontier_figures([without.baseline_table, without.candidate_table]) == []
 
 
@@ -130,8 +134,8 @@ def test_the_heat_map_marks_flaky_tasks() -> None:
     comparison = slow_and_fast()
 
     picture = only(heat_map_figures([comparison.baseline_table, comparison.candidate_table]))
-    assert any("flaky" in words for words in titles(picture.svg))
-    assert picture.words == ("8 of 8 tasks are flaky in at least one arm",)
+    assert any("flaky" in description for description in titles(picture.draw()))
+    assert picture.text_lines == ("8 of 8 tasks are flaky in at least one arm",)
 
 
 def timed(arm: str, seconds: float, offset: int) -> list[RunRecord]:
@@ -154,9 +158,9 @@ def test_evidence_and_money_grow_in_the_order_of_the_runs() -> None:
     grown = only(evidence_figures(decided(comparison), comparison))
     spent = only(spending_figures([comparison.baseline_table, comparison.candidate_table]))
 
-    assert "better after 8 tasks" in grown.words[0]
-    assert spent.words == ("slow: $4.0000 for 40 attempts", "fast: $4.0000 for 40 attempts")
-    assert len(marks(spent.svg, "ow-path")) == 2
+    assert "better after 8 tasks" in grown.text_lines[0]
+    assert spent.text_lines == ("slow: $4.0000 for 40 attempts", "fast: $4.0000 for 40 attempts")
+    assert len(marks(spent.draw(), "ow-path")) == 2
 
 
 def test_an_arm_that_knows_no_cost_has_not_spent_nothing() -> None:
@@ -165,7 +169,7 @@ def test_an_arm_that_knows_no_cost_has_not_spent_nothing() -> None:
     comparison = both(evidence_of(timed("slow", 200, 0), silent))
     spent = only(spending_figures([comparison.baseline_table, comparison.candidate_table]))
 
-    assert spent.words == ("slow: $4.0000 for 40 attempts", "fast: unknown for all 40 attempts")
+    assert spent.text_lines == ("slow: $4.0000 for 40 attempts", "fast: unknown for all 40 attempts")
 
 
 def test_attempts_that_were_tried_again_are_in_what_was_spent() -> None:
@@ -176,7 +180,7 @@ def test_attempts_that_were_tried_again_are_in_what_was_spent() -> None:
     comparison = both(evidence_of(failed, again, slow[1:], timed("fast", 100, 1)))
     spent = only(spending_figures([comparison.baseline_table, comparison.candidate_table]))
 
-    assert spent.words == ("slow: $4.1000 for 41 attempts", "fast: $4.0000 for 40 attempts")
+    assert spent.text_lines == ("slow: $4.1000 for 41 attempts", "fast: $4.0000 for 40 attempts")
     assert comparison.baseline.paid_usd.value == pytest.approx(4.1)
     assert comparison.baseline.total_cost_usd.value == pytest.approx(4.0)
 
@@ -193,7 +197,7 @@ def test_components_are_drawn_where_an_agent_exposes_them() -> None:
     comparison = both(evidence_of(runs("slow", 9), runs("fast", 9, components=ledger)))
 
     picture = only(component_figures((comparison.baseline, comparison.candidate)))
-    assert "1,600 tokens" in written(picture.svg)
+    assert "1,600 tokens" in written(picture.draw())
     assert component_figures((comparison.baseline,)) == []
 
 
@@ -207,7 +211,7 @@ def test_judges_that_judged_twice_are_drawn() -> None:
     comparison = both(evidence_of(slow, fast, answers))
 
     picture = only(judge_agreement_figures(summarise_judges(comparison.judging, 0)))
-    assert "judge with itself" in written(picture.svg)
+    assert "judge with itself" in written(picture.draw())
     assert judge_agreement_figures(None) == []
 
 
@@ -216,7 +220,7 @@ def test_the_ladder_is_drawn_where_tiers_have_composites() -> None:
     judged = evidence_of(slow, fast, [a_judgment(run, 0.9) for run in slow + fast])
 
     picture = only(tier_figures(compare_tiers(judged, ["slow", "fast"])))
-    assert "0. slow" in written(picture.svg)
+    assert "0. slow" in written(picture.draw())
     assert tier_figures(compare_tiers(evidence_of(slow, fast), ["slow", "fast"])) == []
 
 
@@ -232,4 +236,21 @@ def test_few_tasks_draw_what_they_can_and_never_break(tasks: int) -> None:
         *distribution_figures(comparison),
         *heat_map_figures([comparison.baseline_table]),
     ]
-    assert all(isinstance(picture, Figure) and "nan" not in picture.svg for picture in drawn)
+    assert all(isinstance(picture, Figure) and "nan" not in picture.draw() for picture in drawn)
+
+
+def test_only_a_format_that_shows_images_draws_a_figure() -> None:
+    drawn: list[str] = []
+
+    def draw() -> str:
+        drawn.append("once")
+        return "<svg></svg>"
+
+    figure = Figure(title="f", draw=draw, caption="", text_lines=("a line",))
+    report = Report(headline="h", tone=Tone.PLAIN, blocks=(figure,), payload={})
+    for reporter in (TextReporter(colour=False), MarkdownReporter(), JsonReporter()):
+        reporter.render(report)
+    assert drawn == []
+
+    assert "<svg></svg>" in HtmlReporter().render(report)
+    assert drawn == ["once"]

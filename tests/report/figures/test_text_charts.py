@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from tests.report.svg.test_interval import a_row
 
 from outweigh.report.figures.text_charts import TEXT_WIDTH, sparkline, text_bar, text_intervals
-from outweigh.report.svg.intervals import ChangeMarker
+from outweigh.report.interval_rows import ChangeMarker
 
 
 def test_an_interval_is_a_line_with_its_point_its_margin_and_no_change() -> None:
-    line, legend = text_intervals([a_row(name="gate", point=0.2, interval=(0.1, 0.3), band=(-0.1, 0.05), figures="")])
+    line, legend = text_intervals([a_row(name="gate", point=0.2, interval=(0.1, 0.3), band=(-0.1, 0.05), label="")])
 
     assert line.index("░") < line.index("│") < line.index("├") < line.index("●") < line.index("┤")
     assert legend.strip().startswith("worse")
@@ -34,7 +34,7 @@ def test_every_state_has_a_letter_of_its_own(mark: ChangeMarker, letter: str) ->
 @given(st.lists(st.tuples(st.floats(-3, 3), st.floats(0, 3)), min_size=1, max_size=6))
 def test_all_lines_are_equally_wide(ends: list[tuple[float, float]]) -> None:
     rows = [
-        a_row(name=f"row {n}", point=low, interval=(low, low + size), figures="") for n, (low, size) in enumerate(ends)
+        a_row(name=f"row {n}", point=low, interval=(low, low + size), label="") for n, (low, size) in enumerate(ends)
     ]
 
     assert {len(line) for line in text_intervals(rows)} == {len("row 0") + 2 + TEXT_WIDTH}

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from outweigh.report.svg.axis import dollar_tick, linear_axis, percent_tick, plain_tick
+from outweigh.report.axis import dollar_tick, linear_axis, percent_tick, plain_tick
+from outweigh.report.interval_rows import ChangeMarker, IntervalRow
 from outweigh.report.svg.bars import (
     BarSegment,
     Distribution,
@@ -15,7 +16,7 @@ from outweigh.report.svg.bars import (
 from outweigh.report.svg.cost_quality import FrontierPoint, draw_frontier
 from outweigh.report.svg.dial import Dial, draw_dial
 from outweigh.report.svg.heat_map import HeatCell, HeatRow, draw_heat_map
-from outweigh.report.svg.intervals import AgreementRow, ChangeMarker, IntervalRow, draw_agreement, draw_intervals
+from outweigh.report.svg.intervals import AgreementRow, draw_agreement, draw_intervals
 from outweigh.report.svg.lines import LimitLine, LineAxes, LineBand, LineSeries, Slope, draw_lines, draw_slopes
 
 HOSTILE = "</title><script>alert('1')</script>\u202e\x1b\"&" * 3
@@ -26,12 +27,12 @@ def _interval(name: str) -> str:
         name=name,
         state=name,
         mark=ChangeMarker.BETTER,
-        figures=name,
+        label=name,
         point=0.1,
         interval=(0.0, 0.2),
         band=(-0.05, 0.05),
-        words=name,
-        band_words=name,
+        description=name,
+        band_description=name,
     )
     return draw_intervals(name, [row])
 
@@ -40,19 +41,19 @@ def _dial(name: str) -> str:
     dial = Dial(
         word=name,
         name=name,
-        figures=name,
+        label=name,
         mark=ChangeMarker.WORSE,
         point=-0.25,
         interval=(-0.3, -0.2),
         band=(-0.05, 0.05),
-        band_figures=(name, name),
-        words=name,
+        band_labels=(name, name),
+        description=name,
     )
     return draw_dial(name, dial)
 
 
 def _slope(name: str) -> str:
-    slopes = [Slope(before=0.2, after=0.8, tasks=3, mark=ChangeMarker.BETTER, words=name)]
+    slopes = [Slope(before=0.2, after=0.8, tasks=3, mark=ChangeMarker.BETTER, description=name)]
     return draw_slopes(name, (name, name), slopes, linear_axis((0.0, 1.0)), percent_tick)
 
 
@@ -65,7 +66,7 @@ def _frontier(name: str) -> str:
             cost_interval=(cost / 2, cost * 2),
             quality_interval=None,
             on_frontier=cost < 0.2,
-            words=name,
+            description=name,
         )
         for cost in (0.1, 0.2)
     ]
@@ -81,32 +82,34 @@ def _strips(name: str) -> str:
 
 
 def _ladder(name: str) -> str:
-    return draw_tiers(name, [TierBar(name=name, score=0.8, mean=0.7, figures=name, words=name)], {"A": 0.95, "B": 0.85})
+    return draw_tiers(
+        name, [TierBar(name=name, score=0.8, mean=0.7, label=name, description=name)], {"A": 0.95, "B": 0.85}
+    )
 
 
 def _heat(name: str) -> str:
-    cell = HeatCell(passes=3, runs=5, flaky=True, words=name)
+    cell = HeatCell(passes=3, runs=5, flaky=True, description=name)
     return draw_heat_map(name, [name, name], [HeatRow(task=name, cells=(cell, None))])
 
 
 def _lines(name: str) -> str:
-    line = LineSeries(name=name, places=[(0.0, 0.0), (1.0, 2.0)], figures=name)
-    area = LineBand(places=[(0.0, -1.0, 1.0), (1.0, 1.0, 3.0)], words=name)
-    axes = LineAxes(show_x=plain_tick, show_y=plain_tick, x_words=name)
-    return draw_lines(name, [line, line], axes, area=area, limits=[LimitLine(level=0.0, words=name)], stairs=True)
+    line = LineSeries(name=name, places=[(0.0, 0.0), (1.0, 2.0)], label=name)
+    area = LineBand(places=[(0.0, -1.0, 1.0), (1.0, 1.0, 3.0)], description=name)
+    axes = LineAxes(show_x=plain_tick, show_y=plain_tick, x_title=name)
+    return draw_lines(name, [line, line], axes, area=area, limits=[LimitLine(level=0.0, description=name)], stairs=True)
 
 
 def _stack(name: str) -> str:
     bar = StackedBar(
         name=name,
-        figures=name,
-        parts=(BarSegment(number=1, size=3, words=name), BarSegment(number=2, size=1, words=name)),
+        label=name,
+        parts=(BarSegment(number=1, size=3, description=name), BarSegment(number=2, size=1, description=name)),
     )
     return draw_stacked_bars(name, [bar], [name, name])
 
 
 def _agreement(name: str) -> str:
-    return draw_agreement(name, [AgreementRow(name=name, alpha=0.7, interval=(0.5, 0.9), figures=name, words=name)])
+    return draw_agreement(name, [AgreementRow(name=name, alpha=0.7, interval=(0.5, 0.9), label=name, description=name)])
 
 
 CHARTS: dict[str, Callable[[str], str]] = {

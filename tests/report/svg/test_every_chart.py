@@ -8,7 +8,8 @@ import pytest
 from tests.report.svg.parsed_svg import SVG, marks, parsed, titles, written
 from tests.report.svg.samples import CHARTS, HOSTILE
 
-from outweigh.report.svg.elements import CHART_STYLE, shorten_name, standalone_svg, titled_element
+from outweigh.report.formatting import shorten_name
+from outweigh.report.svg.elements import CHART_STYLE, standalone_svg, titled_element
 
 Draw = Callable[[str], str]
 every_chart = pytest.mark.parametrize("draw", CHARTS.values(), ids=CHARTS.keys())

@@ -4,7 +4,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from outweigh.report.svg.intervals import ChangeMarker, IntervalRow, draw_intervals
+from outweigh.report.interval_rows import ChangeMarker, IntervalRow
+from outweigh.report.svg.intervals import draw_intervals
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -14,12 +15,12 @@ def a_row(**fields: object) -> IntervalRow:
         "name": "duration",
         "state": "holds",
         "mark": ChangeMarker.BETTER,
-        "figures": "-20.6 % (-26.2 to -14.6)",
+        "label": "-20.6 % (-26.2 to -14.6)",
         "point": 0.206,
         "interval": (0.146, 0.262),
         "band": (-0.05, 0.048),
-        "words": "duration holds",
-        "band_words": "within the margin of 5 %",
+        "description": "duration holds",
+        "band_description": "within the margin of 5 %",
     }
     return IntervalRow(**(usual | fields))  # type: ignore[arg-type]
 
@@ -106,7 +107,7 @@ def test_what_lies_beyond_the_chart_is_pointed_at_from_its_edge(
 
 
 def test_a_row_without_a_change_has_only_its_margin_and_its_words() -> None:
-    chart = drawn(a_row(mark=ChangeMarker.OPEN, point=None, interval=None, figures=""))
+    chart = drawn(a_row(mark=ChangeMarker.OPEN, point=None, interval=None, label=""))
 
     assert points(chart) == []
     assert len(marks(chart, "band")) == 1
@@ -124,7 +125,7 @@ def test_the_axis_has_few_round_ticks_and_shows_no_change_whatever_the_size(size
 def test_hostile_words_stay_words() -> None:
     hostile = "</title><script>alert('1')</script>\u202e\x1b\"&"
 
-    svg = draw_intervals(hostile, [a_row(name=hostile, words=hostile, figures=hostile, band_words=hostile)])
+    svg = draw_intervals(hostile, [a_row(name=hostile, description=hostile, label=hostile, band_description=hostile)])
 
     assert "<script" not in svg
     assert "\u202e" not in svg

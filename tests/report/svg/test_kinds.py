@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report.svg.parsed_svg import marks, parsed, place, written
 
-from outweigh.report.svg.axis import dollar_tick, linear_axis, percent_tick, plain_tick
+from outweigh.report.axis import dollar_tick, linear_axis, percent_tick, plain_tick
+from outweigh.report.interval_rows import ChangeMarker
 from outweigh.report.svg.bars import (
     BINS,
     BarSegment,
@@ -24,7 +25,6 @@ from outweigh.report.svg.bars import (
 from outweigh.report.svg.cost_quality import FrontierPoint, draw_frontier
 from outweigh.report.svg.dial import dial_angle
 from outweigh.report.svg.heat_map import HeatCell, HeatRow, draw_heat_map
-from outweigh.report.svg.intervals import ChangeMarker
 from outweigh.report.svg.lines import LineAxes, LineSeries, Slope, draw_lines, draw_slopes, sample_evenly
 
 BAND = (-0.05, 0.048)
@@ -45,8 +45,8 @@ def test_a_dial_has_its_margin_half_way_down() -> None:
 
 def test_a_steeper_slope_has_its_ends_further_apart_and_more_tasks_make_it_thicker() -> None:
     slopes = [
-        Slope(before=0.0, after=1.0, tasks=1, mark=ChangeMarker.BETTER, words="one"),
-        Slope(before=0.5, after=0.5, tasks=9, mark=ChangeMarker.OPEN, words="nine"),
+        Slope(before=0.0, after=1.0, tasks=1, mark=ChangeMarker.BETTER, description="one"),
+        Slope(before=0.5, after=0.5, tasks=9, mark=ChangeMarker.OPEN, description="nine"),
     ]
     svg = draw_slopes("slopes", ("a", "b"), slopes, linear_axis((0.0, 1.0)), percent_tick)
 
@@ -65,7 +65,7 @@ def a_spot(name: str, cost: float, quality: float, *, best: bool) -> FrontierPoi
         cost_interval=None,
         quality_interval=None,
         on_frontier=best,
-        words=name,
+        description=name,
     )
 
 
@@ -125,7 +125,7 @@ def test_an_arm_that_knows_nothing_says_unknown() -> None:
 
 def test_a_better_tier_has_a_longer_bar_and_an_unknown_one_none() -> None:
     rungs = [
-        TierBar(name=name, score=score, mean=None, figures="", words=name)
+        TierBar(name=name, score=score, mean=None, label="", description=name)
         for name, score in (("low", 0.4), ("high", 0.8), ("unknown", None))
     ]
 
@@ -135,8 +135,8 @@ def test_a_better_tier_has_a_longer_bar_and_an_unknown_one_none() -> None:
 
 def test_a_task_that_passes_more_often_is_darker_and_a_flaky_one_is_marked() -> None:
     cells = (
-        HeatCell(passes=1, runs=5, flaky=True, words="one"),
-        HeatCell(passes=5, runs=5, flaky=False, words="all"),
+        HeatCell(passes=1, runs=5, flaky=True, description="one"),
+        HeatCell(passes=5, runs=5, flaky=False, description="all"),
         None,
     )
     svg = draw_heat_map("heat", ["a", "b", "c"], [HeatRow(task="task", cells=cells)])
@@ -148,9 +148,9 @@ def test_a_task_that_passes_more_often_is_darker_and_a_flaky_one_is_marked() -> 
 
 
 def test_lines_have_dashes_of_their_own_and_a_legend_with_figures() -> None:
-    lines = [LineSeries(name=f"arm {n}", places=[(0.0, 0.0), (1.0, float(n))], figures=f"${n}") for n in range(1, 4)]
+    lines = [LineSeries(name=f"arm {n}", places=[(0.0, 0.0), (1.0, float(n))], label=f"${n}") for n in range(1, 4)]
 
-    svg = draw_lines("spent", lines, LineAxes(show_x=plain_tick, show_y=dollar_tick, x_words="hours"))
+    svg = draw_lines("spent", lines, LineAxes(show_x=plain_tick, show_y=dollar_tick, x_title="hours"))
 
     assert len({path.attrib["class"] for path in marks(svg, "ow-path")}) == 3
     assert {"arm 1", "$3"} <= set(written(svg))
@@ -159,8 +159,8 @@ def test_lines_have_dashes_of_their_own_and_a_legend_with_figures() -> None:
 def test_parts_of_a_bar_add_up_and_are_named_by_number() -> None:
     bar = StackedBar(
         name="arm",
-        figures="4",
-        parts=(BarSegment(number=1, size=3, words="three"), BarSegment(number=2, size=1, words="one")),
+        label="4",
+        parts=(BarSegment(number=1, size=3, description="three"), BarSegment(number=2, size=1, description="one")),
     )
     svg = draw_stacked_bars("parts", [bar], ["big", "small"])
 
@@ -180,7 +180,7 @@ def test_a_sample_of_many_is_even_and_has_both_ends(size: int, most: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ("shown", "words"),
+    ("shown", "description"),
     [
         (dollar_tick(0.05), "$0.05"),
         (dollar_tick(20_000), "$20,000"),
@@ -191,5 +191,5 @@ def test_a_sample_of_many_is_even_and_has_both_ends(size: int, most: int) -> Non
         (plain_tick(0), "0"),
     ],
 )
-def test_ticks_are_short(shown: str, words: str) -> None:
-    assert shown == words
+def test_ticks_are_short(shown: str, description: str) -> None:
+    assert shown == description

@@ -1,6 +1,7 @@
 """Figures of the arms: cost against pass rate, tasks passed, distribution of runs, tokens by component, tiers."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.inference import LEVEL, pass_rate_estimate
 from outweigh.compare.ladder import CostQuality, Ladder, Tier, pareto_frontier
 from outweigh.model.usage import Component
+from outweigh.report.axis import UNIT_TICKS, dollar_tick, percent_tick
 from outweigh.report.document import Block, Figure
 from outweigh.report.figures.text_charts import TEXT_WIDTH, sparkline, text_bar
 from outweigh.report.formatting import (
@@ -19,8 +21,8 @@ from outweigh.report.formatting import (
     format_dollars,
     format_percent,
     format_score,
+    shorten_name,
 )
-from outweigh.report.svg.axis import UNIT_TICKS, dollar_tick, percent_tick
 from outweigh.report.svg.bars import (
     BarSegment,
     Distribution,
@@ -33,7 +35,6 @@ from outweigh.report.svg.bars import (
     draw_tiers,
 )
 from outweigh.report.svg.cost_quality import FrontierPoint, draw_frontier
-from outweigh.report.svg.elements import shorten_name
 from outweigh.report.svg.heat_map import HeatCell, HeatRow, draw_heat_map
 from outweigh.score.metrics import METRICS_BY_NAME, Metric
 from outweigh.stats.estimate import Estimate, Unit
@@ -73,14 +74,16 @@ def frontier_figures(arms: Sequence[ArmTable]) -> list[Block]:
             cost_interval=_cost_or_rate_span(known[name][1]),
             quality_interval=_cost_or_rate_span(known[name][0]),
             on_frontier=name in best,
-            words=f"{name}: {format_percent(rate)} passed at {format_dollars(cost)} a run"
+            description=f"{name}: {format_percent(rate)} passed at {format_dollars(cost)} a run"
             + (", on the frontier" if name in best else ""),
         )
         for name, (rate, cost) in points.items()
     ]
     title = "Cost and pass rate of the arms"
-    svg = draw_frontier(title, spots, dollar_tick, percent_tick)
-    return [Figure(title=title, svg=svg, caption=FRONTIER_CAPTION, words=tuple(spot.words for spot in spots))]
+    draw = partial(draw_frontier, title, spots, dollar_tick, percent_tick)
+    return [
+        Figure(title=title, draw=draw, caption=FRONTIER_CAPTION, text_lines=tuple(spot.description for spot in spots))
+    ]
 
 
 def _mean_cost(arm: ArmTable) -> Estimate:
@@ -110,10 +113,10 @@ def heat_map_figures(arms: Sequence[ArmTable]) -> list[Block]:
     return [
         Figure(
             title=title,
-            svg=draw_heat_map(title, names, shown),
+            draw=partial(draw_heat_map, title, names, shown),
             caption=HEAT_MAP_CAPTION,
-            words=(f"{flaky} of {len(rows)} tasks are flaky in at least one arm",),
-            sketch=_heat_map_text(names, shown[:MOST_TEXT_ROWS]),
+            text_lines=(f"{flaky} of {len(rows)} tasks are flaky in at least one arm",),
+            text_chart=_heat_map_text(names, shown[:MOST_TEXT_ROWS]),
         )
     ]
 
@@ -125,7 +128,7 @@ def _heat_cells(arm: ArmTable) -> Mapping[str, HeatCell]:
             passes=round(won),
             runs=runs,
             flaky=0 < won < runs,
-            words=f"{task}, {arm.name}: {round(won)} of {runs} runs passed{', flaky' * (0 < won < runs)}",
+            description=f"{task}, {arm.name}: {round(won)} of {runs} runs passed{', flaky' * (0 < won < runs)}",
         )
         for task, won, runs in zip(arm.tasks, sums, known, strict=True)
         if runs
@@ -179,17 +182,17 @@ def _distribution_figure(comparison: Comparison, metric: Metric, *, first: bool)
     title, show = f"{metric.title.capitalize()} of every run", UNIT_FORMATS[metric.unit].value
     scale, names = distribution_axis(strips), [shorten_name(strip.name) for strip in strips]
     widest = max(map(len, names))
-    sketch = [
+    chart = [
         f"{name:<{widest}}  {sparkline([len(part) for part in bin_values(strip.values, scale, TEXT_WIDTH)])}"
         for name, strip in zip(names, strips, strict=True)
     ]
     ends = f"{show(scale.low)} to {show(scale.high)}{', logarithmic' if scale.log else ''}"
     return Figure(
         title=title,
-        svg=draw_distributions(title, strips, show, UNIT_TICKS[metric.unit]),
+        draw=partial(draw_distributions, title, strips, show, UNIT_TICKS[metric.unit]),
         caption=DISTRIBUTION_CAPTION if first else "",
-        words=(),
-        sketch=(*sketch, f"{'':<{widest}}  {ends}"),
+        text_lines=(),
+        text_chart=(*chart, f"{'':<{widest}}  {ends}"),
     )
 
 
@@ -216,10 +219,10 @@ def component_figures(arms: Sequence[ArmSummary]) -> list[Block]:
     return [
         Figure(
             title=title,
-            svg=draw_stacked_bars(title, bars, [_component_name(kind) for kind in present]),
+            draw=partial(draw_stacked_bars, title, bars, [_component_name(kind) for kind in present]),
             caption=COMPONENTS_CAPTION,
-            words=(),
-            sketch=tuple(_components_text(known)),
+            text_lines=(),
+            text_chart=tuple(_components_text(known)),
         )
     ]
 
@@ -229,13 +232,13 @@ def _component_bar(arm: ArmSummary, present: Sequence[Component]) -> StackedBar:
         BarSegment(
             number=present.index(part.component) + 1,
             size=part.tokens,
-            words=f"{arm.name}, {_component_name(part.component)}: {format_count(part.tokens)} tokens, "
+            description=f"{arm.name}, {_component_name(part.component)}: {format_count(part.tokens)} tokens, "
             + format_percent(part.token_share.value),
         )
         for part in arm.components
     )
     return StackedBar(
-        name=arm.name, figures=f"{format_count(sum(part.tokens for part in arm.components))} tokens", parts=parts
+        name=arm.name, label=f"{format_count(sum(part.tokens for part in arm.components))} tokens", parts=parts
     )
 
 
@@ -268,20 +271,18 @@ def tier_figures(ladder: Ladder) -> list[Block]:
         return []
     title = "The ladder: composite, grade and uplift of every tier"
     widest = max(len(shorten_name(rung.name)) for rung in rungs)
-    sketch = tuple(
-        f"{shorten_name(rung.name):<{widest}}  {text_bar(rung.score or 0.0)}  {rung.figures}" for rung in rungs
-    )
-    svg = draw_tiers(title, rungs, dict(ladder.scale.thresholds))
-    return [Figure(title=title, svg=svg, caption=TIERS_CAPTION, words=(), sketch=sketch)]
+    chart = tuple(f"{shorten_name(rung.name):<{widest}}  {text_bar(rung.score or 0.0)}  {rung.label}" for rung in rungs)
+    draw = partial(draw_tiers, title, rungs, dict(ladder.scale.thresholds))
+    return [Figure(title=title, draw=draw, caption=TIERS_CAPTION, text_lines=(), text_chart=chart)]
 
 
 def _tier_bar(tier: Tier) -> TierBar:
     summary, composite = tier.summary, tier.summary.metrics["composite"]
     uplift = UNKNOWN if tier.uplift.value is None else f"{100 * tier.uplift.value:+.1f} %"
-    figures = f"{format_score(composite.median)}, {summary.grade or 'no grade'}"
+    label = f"{format_score(composite.median)}, {summary.grade or 'no grade'}"
     if tier.rank > 0:
-        figures += f", uplift {uplift}"
+        label += f", uplift {uplift}"
     means = f"mean {format_score(composite.mean)}; pass rate {format_percent(summary.pass_rate.value)}"
-    words = f"{summary.name}: {figures}; {means}"
+    description = f"{summary.name}: {label}; {means}"
     name = f"{tier.rank}. {summary.name}"
-    return TierBar(name=name, score=composite.median, mean=composite.mean, figures=figures, words=words)
+    return TierBar(name=name, score=composite.median, mean=composite.mean, label=label, description=description)

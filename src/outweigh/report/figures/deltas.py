@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from math import isfinite
 
 import numpy as np
@@ -10,11 +11,12 @@ from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import Delta, align_tasks
 from outweigh.compare.inference import Inference, Population
+from outweigh.report.axis import UNIT_TICKS, AxisScale, linear_axis, log_axis, needs_log_axis
 from outweigh.report.document import Block, Figure
 from outweigh.report.figures.text_charts import text_intervals
 from outweigh.report.formatting import ROUNDING_ERROR, UNIT_FORMATS
-from outweigh.report.svg.axis import UNIT_TICKS, AxisScale, linear_axis, log_axis, needs_log_axis
-from outweigh.report.svg.intervals import ChangeMarker, IntervalRow, draw_intervals
+from outweigh.report.interval_rows import ChangeMarker, IntervalRow
+from outweigh.report.svg.intervals import draw_intervals
 from outweigh.report.svg.lines import Slope, draw_slopes, sample_evenly
 from outweigh.score.metrics import METRICS_BY_NAME, Metric
 from outweigh.stats.estimate import Interval, Unit
@@ -29,13 +31,13 @@ METRICS_CAPTION = (
 
 
 def metric_figures(comparison: Comparison, inference: Inference) -> list[Block]:
-    """One picture of all metrics for which one way is better."""
+    """One chart of all metrics for which one way is better."""
     rows = list(_metric_rows(comparison, inference))
     if not rows:
         return []
     title = "Change of every metric"
-    svg = draw_intervals(title, rows, compact=True)
-    return [Figure(title=title, svg=svg, caption=METRICS_CAPTION, words=(), sketch=text_intervals(rows))]
+    draw = partial(draw_intervals, title, rows, compact=True)
+    return [Figure(title=title, draw=draw, caption=METRICS_CAPTION, text_lines=(), text_chart=text_intervals(rows))]
 
 
 def _metric_rows(comparison: Comparison, inference: Inference) -> Iterator[IntervalRow]:
@@ -52,23 +54,23 @@ def _metric_rows(comparison: Comparison, inference: Inference) -> Iterator[Inter
 def _metric_row(delta: Delta, change: float, interval: Interval | None, unit: float) -> IntervalRow:
     better, name = delta.metric.better, delta.metric.title
     measure = "points" if _is_rate(delta.metric) else "%"
-    figures, span = f"{_format_signed(change / unit)} {measure}", None
+    label, span = f"{_format_signed(change / unit)} {measure}", None
     if interval is not None and isfinite(interval.low) and isfinite(interval.high):
         low, high = sorted((better * interval.low / unit, better * interval.high / unit))
         span = low, high
-        figures += f" ({_format_signed(interval.low / unit)} to {_format_signed(interval.high / unit)})"
+        label += f" ({_format_signed(interval.low / unit)} to {_format_signed(interval.high / unit)})"
     mark = _metric_marker(better * change, interval)
     state = {ChangeMarker.BETTER: "better", ChangeMarker.WORSE: "worse", ChangeMarker.OPEN: "~"}[mark]
     return IntervalRow(
         name=name,
         state=state,
         mark=mark,
-        figures=figures,
+        label=label,
         point=better * change / unit,
         interval=span,
         band=None,
-        words=f"{name} {state}: {figures}",
-        band_words="",
+        description=f"{name} {state}: {label}",
+        band_description="",
     )
 
 
@@ -119,8 +121,8 @@ def task_change_figures(comparison: Comparison) -> list[Block]:
     shown = rows if len(rows) <= MOST_FOREST_ROWS else [*rows[: MOST_FOREST_ROWS // 2], *rows[-MOST_FOREST_ROWS // 2 :]]
     some = "" if shown is rows else f" ({len(shown)} of {len(rows)} tasks: those that changed the most)"
     title = f"Passes, task by task{some}"
-    svg = draw_intervals(title, shown, compact=True)
-    return [Figure(title=title, svg=svg, caption=FOREST_CAPTION, words=(), sketch=text_intervals(shown))]
+    draw = partial(draw_intervals, title, shown, compact=True)
+    return [Figure(title=title, draw=draw, caption=FOREST_CAPTION, text_lines=(), text_chart=text_intervals(shown))]
 
 
 def _task_rows(comparison: Comparison) -> Iterator[IntervalRow]:
@@ -134,18 +136,18 @@ def _task_rows(comparison: Comparison) -> Iterator[IntervalRow]:
         name, interval = before.tasks[ours], estimate.interval
         told = excludes(interval, 0.0)
         mark = ChangeMarker.OPEN if not told else ChangeMarker.BETTER if estimate.point > 0 else ChangeMarker.WORSE
-        figures = f"{won_before}/{runs_before} → {won}/{runs}"
+        label = f"{won_before}/{runs_before} → {won}/{runs}"
         yield IntervalRow(
             name=name,
             state="",
             mark=mark,
-            figures=figures,
+            label=label,
             point=estimate.point,
             interval=(interval.low, interval.high),
             band=None,
-            words=f"{name}: {figures} passed, {100 * estimate.point:+.1f} points "
+            description=f"{name}: {label} passed, {100 * estimate.point:+.1f} points "
             f"(95 % interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f})",
-            band_words="",
+            band_description="",
         )
 
 
@@ -156,13 +158,13 @@ def _task_passes(arm: ArmTable) -> list[tuple[int, int]]:
 
 def task_slope_figures(comparison: Comparison) -> list[Block]:
     """The way of every task, for passes and what it takes to get them."""
-    pictures: list[Block] = []
+    figures: list[Block] = []
     for metric in SLOPE_METRICS:
         slopes = _task_slopes(comparison, metric)
         if slopes:
             # What the lines mean is said once.
-            pictures.append(_slope_figure(comparison, metric, slopes, "" if pictures else SLOPE_CAPTION))
-    return pictures
+            figures.append(_slope_figure(comparison, metric, slopes, "" if figures else SLOPE_CAPTION))
+    return figures
 
 
 def _slope_figure(comparison: Comparison, metric: Metric, slopes: Sequence[Slope], caption: str) -> Figure:
@@ -177,9 +179,9 @@ def _slope_figure(comparison: Comparison, metric: Metric, slopes: Sequence[Slope
     for slope in slopes:
         tally[slope.mark] += slope.tasks
     better, worse, same = (tally[mark] for mark in (ChangeMarker.BETTER, ChangeMarker.WORSE, ChangeMarker.OPEN))
-    words = f"{better} tasks better, {worse} worse, {same} the same"
-    svg = draw_slopes(title, arms, drawn, _slope_axis(metric, drawn), UNIT_TICKS[metric.unit])
-    return Figure(title=title, svg=svg, caption=caption, words=(words,))
+    description = f"{better} tasks better, {worse} worse, {same} the same"
+    draw = partial(draw_slopes, title, arms, drawn, _slope_axis(metric, drawn), UNIT_TICKS[metric.unit])
+    return Figure(title=title, draw=draw, caption=caption, text_lines=(description,))
 
 
 def _slope_axis(metric: Metric, slopes: Sequence[Slope]) -> AxisScale:
@@ -211,5 +213,5 @@ def _task_slope(metric: Metric, ends: tuple[float, float], names: Sequence[str])
         else ChangeMarker.WORSE
     )
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    words = f"{shown}: {show(ends[0])} to {show(ends[1])}"
-    return Slope(before=ends[0], after=ends[1], tasks=len(names), mark=mark, words=words)
+    description = f"{shown}: {show(ends[0])} to {show(ends[1])}"
+    return Slope(before=ends[0], after=ends[1], tasks=len(names), mark=mark, description=description)

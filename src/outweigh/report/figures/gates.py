@@ -1,13 +1,15 @@
 """Figures of a verdict: every gate's change against its margin, and the deciding gate on a dial."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
+from typing import Any
 
 from outweigh.report.comparison_tables import format_gate
 from outweigh.report.document import Block, Figure
 from outweigh.report.figures.text_charts import text_intervals
-from outweigh.report.svg.dial import Dial, draw_dial
-from outweigh.report.svg.intervals import ChangeMarker, IntervalRow, draw_intervals
+from outweigh.report.interval_rows import ChangeMarker, IntervalRow
 from outweigh.verdict.decision import Decision, Gate, GateEvidence, GateState, Verdict
 from outweigh.verdict.evidence_settings import EffectScale
 
@@ -26,7 +28,7 @@ GATE_MARKERS = {
 
 
 def gate_figures(gates: tuple[Gate, ...]) -> list[Figure]:
-    """One picture, where the policy tested anything that can be drawn."""
+    """One chart, where the policy tested anything that can be drawn."""
     rows = tuple(_gate_row(gate, gate.evidence) for gate in gates if gate.evidence is not None)
     if not rows:
         return []
@@ -34,33 +36,40 @@ def gate_figures(gates: tuple[Gate, ...]) -> list[Figure]:
     return [
         Figure(
             title=title,
-            svg=draw_intervals(title, rows),
+            draw=partial(_draw_gates, title, rows),
             caption=GATES_CAPTION,
-            words=tuple(row.words for row in rows),
-            sketch=text_intervals(rows),
+            text_lines=tuple(row.description for row in rows),
+            text_chart=text_intervals(rows),
         )
     ]
 
 
+def _draw_gates(title: str, rows: Sequence[IntervalRow]) -> str:
+    # Imported here and below: a verdict in text or JSON draws nothing, and does not load the code that does.
+    from outweigh.report.svg.intervals import draw_intervals  # noqa: PLC0415
+
+    return draw_intervals(title, rows)
+
+
 def gate_figures_without_words(gates: tuple[Gate, ...]) -> list[Block]:
-    """The same picture for a page that has the figures beside it: without words."""
-    return [replace(picture, words=()) for picture in gate_figures(gates)]
+    """The same chart for a page that has the numbers beside it."""
+    return [replace(figure, text_lines=()) for figure in gate_figures(gates)]
 
 
 def _gate_row(gate: Gate, evidence: GateEvidence) -> IntervalRow:
     change, span, margin = format_gate(evidence)
     interval, band = benefit_interval(evidence), margin_band(evidence)
-    figures = "" if evidence.effect is None else change if interval is None else f"{change} ({span})"
+    label = "" if evidence.effect is None else change if interval is None else f"{change} ({span})"
     return IntervalRow(
         name=gate.name,
         state=gate.state.value,
         mark=GATE_MARKERS[gate.state],
-        figures=figures,
+        label=label,
         point=None if evidence.effect is None else as_benefit(evidence.effect, evidence),
         interval=interval,
         band=band,
-        words=f"{gate.name} {gate.state.value}: {figures or gate.detail}; {_describe_interval(interval, band)}",
-        band_words=f"{gate.name}: within the margin of {margin}",
+        description=f"{gate.name} {gate.state.value}: {label or gate.detail}; {_describe_interval(interval, band)}",
+        band_description=f"{gate.name}: within the margin of {margin}",
     )
 
 
@@ -115,21 +124,29 @@ def dial_figures(verdict: Verdict) -> list[Block]:
     change, span, _ = format_gate(gate.evidence)
     interval = benefit_interval(gate.evidence)
     reach = "no interval" if interval is None else f"90 % interval {span}"
-    words = f"{gate.name} {gate.state.value}: {change}, {reach}"
+    description = f"{gate.name} {gate.state.value}: {change}, {reach}"
     title = f"The decision, and the gate it hangs on most: {gate.name}"
-    dial = Dial(
+    draw = partial(
+        _draw_dial,
+        title,
         word=verdict.decision.value.upper(),
         name=gate.name,
-        figures=change,
+        label=change,
         mark=GATE_MARKERS[gate.state],
         point=as_benefit(gate.evidence.effect, gate.evidence),
         interval=interval,
         band=margin_band(gate.evidence),
-        band_figures=_format_margins(gate.evidence),
-        words=words,
+        band_labels=_format_margins(gate.evidence),
+        description=description,
     )
-    told = f"{verdict.decision.value}; it hangs most on {words}"
-    return [Figure(title=title, svg=draw_dial(title, dial), caption=DIAL_CAPTION, words=(told,))]
+    told = f"{verdict.decision.value}; it hangs most on {description}"
+    return [Figure(title=title, draw=draw, caption=DIAL_CAPTION, text_lines=(told,))]
+
+
+def _draw_dial(title: str, **fields: Any) -> str:
+    from outweigh.report.svg.dial import Dial, draw_dial  # noqa: PLC0415
+
+    return draw_dial(title, Dial(**fields))
 
 
 def deciding_gate(verdict: Verdict) -> Gate | None:

@@ -1,5 +1,6 @@
 """Figure of how far judges agree with themselves and with each other."""
 
+from functools import partial
 from math import isfinite
 
 from outweigh.compare.judge_agreement import PanelAgreement
@@ -25,17 +26,17 @@ def judge_agreement_figures(panel: PanelAgreement | None) -> list[Block]:
     if not known:
         return []
     title = "Agreement of the judges"
-    return [Figure(title=title, svg=draw_agreement(title, known), caption=AGREEMENT_CAPTION, words=())]
+    return [Figure(title=title, draw=partial(draw_agreement, title, known), caption=AGREEMENT_CAPTION, text_lines=())]
 
 
 def _agreement_row(name: str, alpha: Estimate) -> AgreementRow:
     found = alpha.interval
     bounded = found is not None and isfinite(found.low) and isfinite(found.high)
-    figures = format_alpha(alpha)
+    label = format_alpha(alpha)
     return AgreementRow(
         name=name,
         alpha=alpha.point if alpha.point is not None and isfinite(alpha.point) else None,
         interval=(found.low, found.high) if found is not None and bounded else None,
-        figures=figures,
-        words=f"{name}: alpha {figures} over {alpha.n} runs",
+        label=label,
+        description=f"{name}: alpha {label} over {alpha.n} runs",
     )

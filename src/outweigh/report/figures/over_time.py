@@ -1,6 +1,7 @@
 """Figures over time: how the evidence on the deciding gate grew, and what each arm spent."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import expm1
 
 import numpy as np
@@ -8,10 +9,10 @@ import numpy as np
 from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import task_families
+from outweigh.report.axis import dollar_tick, plain_tick
 from outweigh.report.document import Block, Figure
 from outweigh.report.figures.gates import deciding_gate
 from outweigh.report.formatting import format_count, format_dollars
-from outweigh.report.svg.axis import dollar_tick, plain_tick
 from outweigh.report.svg.lines import LimitLine, LineAxes, LineBand, LineSeries, draw_lines, sample_evenly
 from outweigh.score.run_score import Score
 from outweigh.stats.sequential import confidence_path
@@ -60,26 +61,26 @@ def _evidence_figure(sample: GateSample, means: Column, low: Column, high: Colum
         if np.isfinite(ends).all()
     ]
     late = [abs(end) for _, *ends in band[len(band) // 2 :] for end in ends]
-    room = max(BAND_MARGINS * margin, *late, *map(abs, shown[len(shown) // 2 :]))
-    band = [(place, max(-room, bottom), min(room, top)) for place, bottom, top in band]
+    limit = max(BAND_MARGINS * margin, *late, *map(abs, shown[len(shown) // 2 :]))
+    band = [(place, max(-limit, bottom), min(limit, top)) for place, bottom, top in band]
     clear = _first_clear(low, high, sample)
     moment = "the band never left it" if clear is None else f"the band left it first after {clear} tasks"
     unit = "points" if sample.gated.scale is EffectScale.POINTS else "%"
     last = f"{100 * abs(shown[-1]):.1f} {unit} {'better' if shown[-1] >= 0 else 'worse'} after {len(shown)} tasks"
     line = LineSeries(
         name=f"{name}, {unit}",
-        places=sample_evenly([(place, min(room, max(-room, y))) for place, y in enumerate(shown, start=1)]),
-        figures=last,
+        places=sample_evenly([(place, min(limit, max(-limit, y))) for place, y in enumerate(shown, start=1)]),
+        label=last,
     )
     title = f"Evidence on {name} as it grew, better is up"
-    limits = (LimitLine(level=0.0, words="no change"), LimitLine(level=-margin, words="margin", below=True))
-    axes = LineAxes(show_x=format_count, show_y=_format_signed, x_words="tasks, in the order they were run →")
-    area = LineBand(places=sample_evenly(band), words=f"{name}: 95 % at every look at once")
+    limits = (LimitLine(level=0.0, description="no change"), LimitLine(level=-margin, description="margin", below=True))
+    axes = LineAxes(show_x=format_count, show_y=_format_signed, x_title="tasks, in the order they were run →")
+    area = LineBand(places=sample_evenly(band), description=f"{name}: 95 % at every look at once")
     return Figure(
         title=title,
-        svg=draw_lines(title, [line], axes, area=area, limits=limits),
+        draw=partial(draw_lines, title, [line], axes, area=area, limits=limits),
         caption=EVIDENCE_CAPTION,
-        words=(f"{last}; of no change, {moment}",),
+        text_lines=(f"{last}; of no change, {moment}",),
     )
 
 
@@ -131,10 +132,17 @@ def spending_figures(arms: Sequence[ArmTable]) -> list[Block]:
     lines = [_spending_series(arm.name, moments, first, divisor) for arm in shown]
     title = "Spent so far, by arm"
     axes = LineAxes(
-        show_x=plain_tick, show_y=dollar_tick, x_words=f"{unit} →" if not timed else f"{unit} since the first run →"
+        show_x=plain_tick, show_y=dollar_tick, x_title=f"{unit} →" if not timed else f"{unit} since the first run →"
     )
-    words = tuple(f"{line.name}: {line.figures}" for line in lines)
-    return [Figure(title=title, svg=draw_lines(title, lines, axes, stairs=True), caption=SPENDING_CAPTION, words=words)]
+    description = tuple(f"{line.name}: {line.label}" for line in lines)
+    return [
+        Figure(
+            title=title,
+            draw=partial(draw_lines, title, lines, axes, stairs=True),
+            caption=SPENDING_CAPTION,
+            text_lines=description,
+        )
+    ]
 
 
 def _spending_series(arm: str, moments: Sequence[tuple[Score, float]], first: float, divisor: float) -> LineSeries:
@@ -145,8 +153,8 @@ def _spending_series(arm: str, moments: Sequence[tuple[Score, float]], first: fl
         places.append(((moment - first) / divisor, spent))
     unknown = sum(cost is None for _, cost in runs)
     known = f"{format_dollars(spent)} for {len(runs)} attempts{f', {unknown} of unknown cost' if unknown else ''}"
-    figures = f"unknown for all {len(runs)} attempts" if unknown == len(runs) else known
-    return LineSeries(name=arm, places=sample_evenly(places), figures=figures)
+    label = f"unknown for all {len(runs)} attempts" if unknown == len(runs) else known
+    return LineSeries(name=arm, places=sample_evenly(places), label=label)
 
 
 def _time_unit(longest: float) -> tuple[float, str]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from outweigh.report.svg.axis import AxisScale
-from outweigh.report.svg.elements import shorten_name
-from outweigh.report.svg.intervals import ChangeMarker, IntervalRow, change_axis
+from outweigh.report.axis import AxisScale
+from outweigh.report.formatting import shorten_name
+from outweigh.report.interval_rows import ChangeMarker, IntervalRow, change_axis
 
 TEXT_WIDTH = 41
 SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
@@ -19,7 +19,7 @@ def text_intervals(rows: Sequence[IntervalRow], width: int = TEXT_WIDTH) -> tupl
     scale, names = change_axis(rows), [shorten_name(row.name) for row in rows]
     widest = max(map(len, names))
     lines = [
-        f"{name:<{widest}}  {_interval_line(row, scale, width)}  {row.figures}".rstrip()
+        f"{name:<{widest}}  {_interval_line(row, scale, width)}  {row.label}".rstrip()
         for name, row in zip(names, rows, strict=True)
     ]
     return (*lines, f"{'':<{widest}}  {'worse':<{width - 6}}better")
@@ -29,7 +29,7 @@ def _interval_line(row: IntervalRow, scale: AxisScale, width: int) -> str:
     cells = ["·"] * width
 
     def at(value: float) -> int:
-        return round(scale.share(value) * (width - 1))
+        return round(scale.fraction(value) * (width - 1))
 
     if row.band is not None:
         low, high = map(at, row.band)
@@ -38,11 +38,11 @@ def _interval_line(row: IntervalRow, scale: AxisScale, width: int) -> str:
     if row.interval is not None:
         low, high = map(at, row.interval)
         cells[low : high + 1] = ["┼" if place == at(0.0) else "─" for place in range(low, high + 1)]
-        cells[low] = "├" if scale.shows(row.interval[0]) else "◀"
-        cells[high] = "┤" if scale.shows(row.interval[1]) else "▶"
+        cells[low] = "├" if scale.contains(row.interval[0]) else "◀"
+        cells[high] = "┤" if scale.contains(row.interval[1]) else "▶"
     if row.point is not None:
         beyond = "◀" if row.point < scale.low else "▶"
-        cells[at(row.point)] = _POINTS[row.mark] if scale.shows(row.point) else beyond
+        cells[at(row.point)] = _POINTS[row.mark] if scale.contains(row.point) else beyond
     return "".join(cells)
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from outweigh.report.svg.axis import AxisScale, fit_axis
+from outweigh.report.axis import AxisScale, fit_axis
+from outweigh.report.formatting import shorten_name
 from outweigh.report.svg.elements import (
     LINE_STYLES,
     grid_element,
     rectangle,
-    shorten_name,
     svg_document,
     text_element,
     titled_element,
@@ -24,8 +24,8 @@ class TierBar:
     name: str
     score: float | None
     mean: float | None
-    figures: str
-    words: str
+    label: str
+    description: str
 
 
 def draw_tiers(title: str, rungs: Sequence[TierBar], grades: Mapping[str, float]) -> str:
@@ -49,14 +49,16 @@ def _tier_row(rung: TierBar, top: int) -> str:
     parts = [
         "<g>",
         text_element(shorten_name(rung.name), x="0", y=top + 16, kind="ow-name"),
-        text_element(rung.figures, x="100%", y=top + 16, anchor="end"),
+        text_element(rung.label, x="100%", y=top + 16, anchor="end"),
     ]
     if rung.score is not None:
         size = {"left": 4.0, "top": top + 24.0, "width": 92 * rung.score, "height": float(TIER_BAR_HEIGHT)}
-        parts.append(rectangle(rung.words, kind="ow-bar ow-of-2", **size))
+        parts.append(rectangle(rung.description, kind="ow-bar ow-of-2", **size))
     if rung.mean is not None:
         y = top + 24 + TIER_BAR_HEIGHT / 2
-        parts.append(titled_element("circle", rung.words, class_="ow-ink", cx=_score_position(rung.mean), cy=y, r=4))
+        parts.append(
+            titled_element("circle", rung.description, class_="ow-ink", cx=_score_position(rung.mean), cy=y, r=4)
+        )
     return "\n".join([*parts, "</g>"])
 
 
@@ -74,7 +76,7 @@ class BarSegment:
 
     number: int
     size: float
-    words: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ class StackedBar:
     """One whole."""
 
     name: str
-    figures: str
+    label: str
     parts: tuple[BarSegment, ...]
 
 
@@ -91,10 +93,10 @@ def draw_stacked_bars(title: str, bars: Sequence[StackedBar], legend: Sequence[s
     longest = max((sum(part.size for part in bar.parts) for bar in bars), default=0.0) or 1.0
     parts = [_stack_row(bar, number * STACK_ROW_HEIGHT, longest) for number, bar in enumerate(bars)]
     top = STACK_ROW_HEIGHT * len(bars) + 8
-    for number, words in enumerate(legend, start=1):
+    for number, description in enumerate(legend, start=1):
         y = top + STACK_LEGEND_HEIGHT * (number - 1)
-        parts.append(titled_element("rect", words, class_=_segment_class(number), x=0, y=y, width=14, height=14))
-        parts.append(text_element(f"{number}  {words}", x="22", y=y + 12, kind="ow-small"))
+        parts.append(titled_element("rect", description, class_=_segment_class(number), x=0, y=y, width=14, height=14))
+        parts.append(text_element(f"{number}  {description}", x="22", y=y + 12, kind="ow-small"))
     return svg_document(title, top + STACK_LEGEND_HEIGHT * len(legend), parts)
 
 
@@ -106,14 +108,14 @@ def _stack_row(bar: StackedBar, top: int, longest: float) -> str:
     drawn = [
         "<g>",
         text_element(shorten_name(bar.name), x="0", y=top + 16, kind="ow-name"),
-        text_element(bar.figures, x="100%", y=top + 16, anchor="end"),
+        text_element(bar.label, x="100%", y=top + 16, anchor="end"),
     ]
     left = 0.0
     for part in bar.parts:
         width = 100 * part.size / longest
         look = _segment_class(part.number)
         drawn.append(
-            rectangle(part.words, kind=look, left=left, top=top + 22, width=width - 0.3, height=STACK_BAR_HEIGHT)
+            rectangle(part.description, kind=look, left=left, top=top + 22, width=width - 0.3, height=STACK_BAR_HEIGHT)
         )
         if part.size >= LEAST_NUMBERED_SHARE * longest:
             x = f"{left + width / 2:.2f}%"
@@ -161,11 +163,13 @@ def bin_values(values: Sequence[float], scale: AxisScale, bins: int = BINS) -> l
     """The values of every stretch of the axis."""
     found: list[list[float]] = [[] for _ in range(bins)]
     for value in values:
-        found[min(bins - 1, int(scale.share(value) * bins))].append(value)
+        found[min(bins - 1, int(scale.fraction(value) * bins))].append(value)
     return found
 
 
-def draw_distributions(title: str, strips: Sequence[Distribution], show: FormatNumber, tick_words: FormatNumber) -> str:
+def draw_distributions(
+    title: str, strips: Sequence[Distribution], show: FormatNumber, format_tick: FormatNumber
+) -> str:
     """One row per arm: bars as high as there are runs, a box around the middle half, a line at the median."""
     scale = distribution_axis(strips)
     parts = []
@@ -173,13 +177,13 @@ def draw_distributions(title: str, strips: Sequence[Distribution], show: FormatN
         parts.append(_distribution_row(strip, number, scale, show))
     top = DISTRIBUTION_ROW_HEIGHT * len(strips)
     for tick in scale.ticks[:: 2 if len(scale.ticks) > 6 else 1]:
-        x = scale.place(tick)
+        x = scale.position(tick)
         for number in range(len(strips)):
             floor = DISTRIBUTION_ROW_HEIGHT * number + 22 + DISTRIBUTION_BAR_HEIGHT
             parts.append(
                 grid_element("line", class_="ow-line", x1=x, x2=x, y1=floor - DISTRIBUTION_BAR_HEIGHT, y2=floor + 14)
             )
-        parts.append(text_element(tick_words(tick), x=x, y=top + 19, anchor="middle", kind="ow-small"))
+        parts.append(text_element(format_tick(tick), x=x, y=top + 19, anchor="middle", kind="ow-small"))
     if scale.log:
         parts.append(text_element("logarithmic", x="100%", y=top + 36, anchor="end", kind="ow-small"))
     return svg_document(title, top + DISTRIBUTION_AXIS_HEIGHT, parts)
@@ -192,15 +196,15 @@ def _distribution_row(strip: Distribution, number: int, scale: AxisScale, show: 
         return "".join([*parts, text_element("unknown", x="100%", y=top + 15, anchor="end"), "</g>"])
     middle = quartiles(strip.values)
     unknown = f"; {strip.unknown} unknown" if strip.unknown else ""
-    figures = f"median {show(middle.middle)}, {len(strip.values)} runs{unknown}"
-    words = f"{strip.name}: {figures}; the middle half lies between {show(middle.low)} and {show(middle.high)}"
-    parts.append(text_element(figures, x="100%", y=top + 15, anchor="end"))
+    label = f"median {show(middle.middle)}, {len(strip.values)} runs{unknown}"
+    description = f"{strip.name}: {label}; the middle half lies between {show(middle.low)} and {show(middle.high)}"
+    parts.append(text_element(label, x="100%", y=top + 15, anchor="end"))
     parts.extend(_histogram(strip, scale, floor, "ow-bar" if number == 0 else "ow-bar ow-of-2", show))
     left, right = scale.percent(middle.low), scale.percent(middle.high)
-    parts.append(rectangle(words, kind="ow-box", left=left, top=floor + 3, width=right - left, height=8))
-    x = scale.place(middle.middle)
+    parts.append(rectangle(description, kind="ow-box", left=left, top=floor + 3, width=right - left, height=8))
+    x = scale.position(middle.middle)
     parts.append(
-        titled_element("line", words, class_="ow-zero", x1=x, x2=x, y1=floor - 2, y2=floor + 14, stroke_width=3)
+        titled_element("line", description, class_="ow-zero", x1=x, x2=x, y1=floor - 2, y2=floor + 14, stroke_width=3)
     )
     return "\n".join([*parts, "</g>"])
 
@@ -213,9 +217,11 @@ def _histogram(strip: Distribution, scale: AxisScale, floor: float, kind: str, s
         if values:
             height = max(2.0, DISTRIBUTION_BAR_HEIGHT * len(values) / most)
             span = show(min(values)) if len(values) == 1 else f"{show(min(values))} to {show(max(values))}"
-            words = f"{strip.name}: {len(values)} of {len(strip.values)} runs, {span}"
+            description = f"{strip.name}: {len(values)} of {len(strip.values)} runs, {span}"
             left = scale.left + place * width
-            parts.append(rectangle(words, kind=kind, left=left, top=floor - height, width=0.8 * width, height=height))
+            parts.append(
+                rectangle(description, kind=kind, left=left, top=floor - height, width=0.8 * width, height=height)
+            )
     return parts
 
 

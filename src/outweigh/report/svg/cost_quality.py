@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from outweigh.report.svg.axis import AxisScale, fit_axis, linear_axis
-from outweigh.report.svg.elements import grid_element, shorten_name, svg_document, text_element, titled_element
+from outweigh.report.axis import AxisScale, fit_axis, linear_axis
+from outweigh.report.formatting import shorten_name
+from outweigh.report.svg.elements import grid_element, svg_document, text_element, titled_element
 
 TOP, HEIGHT, BOTTOM = 36, 250, 46
 
@@ -23,7 +24,7 @@ class FrontierPoint:
     cost_interval: Span | None
     quality_interval: Span | None
     on_frontier: bool
-    words: str
+    description: str
 
 
 def draw_frontier(
@@ -42,13 +43,13 @@ def draw_frontier(
 def _grid(across: AxisScale, up: AxisScale, show_cost: FormatNumber, show_quality: FormatNumber) -> list[str]:
     parts = [text_element("pass rate ↑", x="0", y=12, kind="ow-small")]
     for tick in up.ticks:
-        y = TOP + up.down(tick, HEIGHT)
+        y = TOP + up.from_top(tick, HEIGHT)
         parts.append(grid_element("line", class_="ow-line", x1="0", x2="100%", y1=y, y2=y))
         parts.append(text_element(show_quality(tick), x="0", y=y - 3, kind="ow-small"))
     floor = TOP + HEIGHT
     # On a narrow screen every second figure is room enough.
     for tick in across.ticks[:: 2 if len(across.ticks) > 6 else 1]:
-        x = across.place(tick)
+        x = across.position(tick)
         parts.append(grid_element("line", class_="ow-line", x1=x, x2=x, y1=floor, y2=floor + 5))
         parts.append(text_element(show_cost(tick), x=x, y=floor + 19, anchor="middle", kind="ow-small"))
     scale = ", logarithmic" if across.log else ""
@@ -61,24 +62,26 @@ def _frontier_steps(spots: Sequence[FrontierPoint], across: AxisScale, up: AxisS
     best = sorted((spot for spot in spots if spot.on_frontier), key=lambda spot: spot.cost)
     parts = []
     for here, there in pairwise(best):
-        words = f"the frontier, from {here.name} to {there.name}"
-        x1, x2 = across.place(here.cost), across.place(there.cost)
-        y1, y2 = (TOP + up.down(spot.quality, HEIGHT) for spot in (here, there))
-        parts.append(titled_element("line", words, class_="ow-limit", x1=x1, x2=x2, y1=y1, y2=y1))
-        parts.append(titled_element("line", words, class_="ow-limit", x1=x2, x2=x2, y1=y1, y2=y2))
+        description = f"the frontier, from {here.name} to {there.name}"
+        x1, x2 = across.position(here.cost), across.position(there.cost)
+        y1, y2 = (TOP + up.from_top(spot.quality, HEIGHT) for spot in (here, there))
+        parts.append(titled_element("line", description, class_="ow-limit", x1=x1, x2=x2, y1=y1, y2=y1))
+        parts.append(titled_element("line", description, class_="ow-limit", x1=x2, x2=x2, y1=y1, y2=y2))
     return parts
 
 
 def _point_with_intervals(spot: FrontierPoint, across: AxisScale, up: AxisScale) -> list[str]:
-    x, y = across.place(spot.cost), TOP + up.down(spot.quality, HEIGHT)
+    x, y = across.position(spot.cost), TOP + up.from_top(spot.quality, HEIGHT)
     kind, parts = "ow-better" if spot.on_frontier else "ow-open", []
     if spot.cost_interval is not None:
-        low, high = (across.place(end) for end in spot.cost_interval)
-        parts.append(titled_element("line", spot.words, class_=kind, x1=low, x2=high, y1=y, y2=y, stroke_width=2))
+        low, high = (across.position(end) for end in spot.cost_interval)
+        parts.append(titled_element("line", spot.description, class_=kind, x1=low, x2=high, y1=y, y2=y, stroke_width=2))
     if spot.quality_interval is not None:
-        low_y, high_y = (TOP + up.down(end, HEIGHT) for end in spot.quality_interval)
-        parts.append(titled_element("line", spot.words, class_=kind, x1=x, x2=x, y1=low_y, y2=high_y, stroke_width=2))
-    parts.append(titled_element("circle", spot.words, class_=kind, cx=x, cy=y, r=6.5, stroke_width=2))
+        low_y, high_y = (TOP + up.from_top(end, HEIGHT) for end in spot.quality_interval)
+        parts.append(
+            titled_element("line", spot.description, class_=kind, x1=x, x2=x, y1=low_y, y2=high_y, stroke_width=2)
+        )
+    parts.append(titled_element("circle", spot.description, class_=kind, cx=x, cy=y, r=6.5, stroke_width=2))
     return parts
 
 
@@ -86,7 +89,7 @@ def _names(spots: Sequence[FrontierPoint], across: AxisScale, up: AxisScale) -> 
     """Beside their lines, on the side where there is room; spots that lie close have their names moved apart."""
     parts, taken = [], list[tuple[float, float]]()
     for spot in sorted(spots, key=lambda one: one.quality, reverse=True):
-        x, y = across.percent(spot.cost), TOP + up.down(spot.quality, HEIGHT) + 4
+        x, y = across.percent(spot.cost), TOP + up.from_top(spot.quality, HEIGHT) + 4
         while any(abs(x - other_x) < 35 and abs(y - other_y) < 15 for other_x, other_y in taken):
             y += 15
         taken.append((x, y))

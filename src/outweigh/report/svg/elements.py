@@ -3,8 +3,8 @@
 All text is escaped here; no number is NaN.
 
 Positions along a chart are percentages, so that it fills any width while its text keeps its size. Colours are those
-of Okabe and Ito, safe for colour-blind readers; shapes, dashes and words say the same, so that a chart can be read
-in grey.
+of Okabe and Ito, safe for colour-blind readers; shapes, dashes and words say the same, so that a chart can be
+read in grey.
 """
 
 from collections.abc import Iterable
@@ -65,7 +65,7 @@ CHART_STYLE = f"""
 """
 
 LINE_STYLES = 6
-"""How many lines and parts can be told apart; more begin anew, and their words tell them apart."""
+"""How many lines and parts can be told apart; more repeat them, and their names tell them apart."""
 
 
 def standalone_svg(svg: str) -> str:
@@ -75,8 +75,6 @@ def standalone_svg(svg: str) -> str:
 
 
 AttributeValue = str | float
-
-MOST_NAME_CHARACTERS = 28
 
 
 def svg_document(title: str, height: float, parts: Iterable[str]) -> str:
@@ -93,9 +91,9 @@ def svg_document(title: str, height: float, parts: Iterable[str]) -> str:
     )
 
 
-def titled_element(tag: str, words: str, /, **attributes: AttributeValue) -> str:
-    """Something that stands for a figure; pointed at, it says which."""
-    return f"<{tag}{_format_attributes(attributes)}>{title_element(words)}</{tag}>"
+def titled_element(tag: str, description: str, /, **attributes: AttributeValue) -> str:
+    """A mark that stands for a number; its description is shown when pointed at."""
+    return f"<{tag}{_format_attributes(attributes)}>{title_element(description)}</{tag}>"
 
 
 def grid_element(tag: str, /, **attributes: AttributeValue) -> str:
@@ -104,7 +102,7 @@ def grid_element(tag: str, /, **attributes: AttributeValue) -> str:
 
 
 def rectangle(
-    words: str, /, *, kind: str, left: float, top: float, width: float, height: float, shade: float = 1.0
+    description: str, /, *, kind: str, left: float, top: float, width: float, height: float, shade: float = 1.0
 ) -> str:
     """A rectangle, left and width in percent."""
     box: dict[str, AttributeValue] = {
@@ -113,43 +111,35 @@ def rectangle(
         "width": f"{max(0.0, width):.2f}%",
         "height": height,
     }
-    return titled_element("rect", words, class_=kind, **box, **({} if shade == 1.0 else {"fill_opacity": shade}))
+    return titled_element("rect", description, class_=kind, **box, **({} if shade == 1.0 else {"fill_opacity": shade}))
 
 
-def placed_path(path: str, words: str, /, *, x: str, y: float, kind: str) -> str:
-    """A path cannot be placed in percent, so that a drawing of its own carries it there."""
-    drawn = titled_element("path", words, class_=kind, stroke_width=2, d=path)
+def placed_path(path: str, description: str, /, *, x: str, y: float, kind: str) -> str:
+    """A path at a position in percent, which a path itself cannot have: a nested drawing carries it there."""
+    drawn = titled_element("path", description, class_=kind, stroke_width=2, d=path)
     return f'<svg x="{x}" y="{_format_attribute(y)}" overflow="visible">{drawn}</svg>'
 
 
-def text_element(words: str, /, *, x: str, y: float, anchor: str = "start", kind: str = "") -> str:
-    """Letters that can be copied."""
+def text_element(text: str, /, *, x: str, y: float, anchor: str = "start", kind: str = "") -> str:
+    """A text in the chart."""
     look = {"class_": kind} if kind else {}
-    return f"<text{_format_attributes({**look, 'x': x, 'y': y, 'text_anchor': anchor})}>{escape_text(words)}</text>"
+    return f"<text{_format_attributes({**look, 'x': x, 'y': y, 'text_anchor': anchor})}>{escape_text(text)}</text>"
 
 
 def stretched_canvas(body: str, *, x: str, y: float, width: str, height: float) -> str:
-    """Room for paths on a canvas of 1000 by 1000 that follows the width of the chart; lines keep their weight."""
+    """A canvas of 1000 by 1000 for paths, which follows the width of the chart; lines keep their weight."""
     place = _format_attributes({"x": x, "y": y, "width": width, "height": height})
     return f'<svg{place} viewBox="0 0 1000 1000" preserveAspectRatio="none" overflow="visible">{body}</svg>'
 
 
-def title_element(words: str) -> str:
-    """What is read out, and shown when pointed at."""
-    return f"<title>{escape_text(words)}</title>"
+def title_element(text: str) -> str:
+    """What a screen reader reads out, and what is shown when pointed at."""
+    return f"<title>{escape_text(text)}</title>"
 
 
-def escape_text(words: str) -> str:
-    """Nothing in a name is obeyed: not its markup, not its control or direction-changing characters."""
-    return escape(escape_controls(words))
-
-
-def shorten_name(name: str, most: int = MOST_NAME_CHARACTERS) -> str:
-    """A name with its middle left out where it is long; the title of its mark has all of it."""
-    if len(name) <= most:
-        return name
-    tail = (most - 1) // 2
-    return f"{name[: most - 1 - tail]}…{name[-tail:]}"
+def escape_text(text: str) -> str:
+    """Text from a file as it may stand in SVG: without markup, control or direction-changing characters."""
+    return escape(escape_controls(text))
 
 
 def _format_attributes(attributes: dict[str, AttributeValue]) -> str:

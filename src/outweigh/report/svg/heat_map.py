@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from outweigh.report.svg.elements import rectangle, shorten_name, svg_document, text_element
+from outweigh.report.formatting import shorten_name
+from outweigh.report.svg.elements import rectangle, svg_document, text_element
 
 ROW_HEIGHT, HEAD_HEIGHT = 24, 26
 NAMES_PERCENT = 34.0
@@ -20,7 +21,7 @@ class HeatCell:
     passes: int
     runs: int
     flaky: bool
-    words: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,6 @@ def _cell(task: str, cell: HeatCell | None, left: float, top: float, width: floa
     if cell is None:
         return rectangle(f"{task}: no counted run", kind="ow-empty", **box)
     share = cell.passes / cell.runs
-    figures = f"{cell.passes}/{cell.runs}{' ~' if cell.flaky else ''}"
-    drawn = rectangle(cell.words, kind="ow-cell", shade=DARKEST_SHADE * share, **box)
-    return drawn + text_element(figures, x=f"{left + width / 2:.2f}%", y=top + 16, anchor="middle", kind="ow-figure")
+    label = f"{cell.passes}/{cell.runs}{' ~' if cell.flaky else ''}"
+    drawn = rectangle(cell.description, kind="ow-cell", shade=DARKEST_SHADE * share, **box)
+    return drawn + text_element(label, x=f"{left + width / 2:.2f}%", y=top + 16, anchor="middle", kind="ow-figure")

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
-from outweigh.report.svg.axis import AxisScale, linear_axis
+from outweigh.report.axis import AxisScale, linear_axis
+from outweigh.report.formatting import shorten_name
+from outweigh.report.interval_rows import ChangeMarker, IntervalRow, change_axis
 from outweigh.report.svg.elements import (
     escape_text,
     grid_element,
     placed_path,
-    shorten_name,
     svg_document,
     text_element,
     title_element,
@@ -19,34 +19,9 @@ from outweigh.report.svg.elements import (
 ROW_HEIGHT = 58
 COMPACT_HEIGHT = 44
 AXIS_HEIGHT = 44
-LARGEST_CHANGE = 1.0
-"""Nothing is drawn beyond a change of 100 %: an interval that goes on ends in an arrow."""
 
 CIRCLE = "M-6.5 0A6.5 6.5 0 1 1 6.5 0A6.5 6.5 0 1 1-6.5 0Z"
 DIAMOND = "M-8 0 0-8 8 0 0 8Z"
-
-
-class ChangeMarker(StrEnum):
-    """How a row stands: a filled circle, a diamond, or an empty circle."""
-
-    BETTER = "better"
-    WORSE = "worse"
-    OPEN = "open"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntervalRow:
-    """One interval, oriented so that more is better; `band` is the margin around no change, `words` tell it all."""
-
-    name: str
-    state: str
-    mark: ChangeMarker
-    figures: str
-    point: float | None
-    interval: tuple[float, float] | None
-    band: tuple[float, float] | None
-    words: str
-    band_words: str
 
 
 def draw_intervals(title: str, rows: Sequence[IntervalRow], *, compact: bool = False) -> str:
@@ -56,25 +31,15 @@ def draw_intervals(title: str, rows: Sequence[IntervalRow], *, compact: bool = F
     return svg_document(title, height * len(rows) + AXIS_HEIGHT, [*drawn, _axis(scale, height * len(rows))])
 
 
-def change_axis(rows: Sequence[IntervalRow]) -> AxisScale:
-    """Room for everything that is drawn, and for no change."""
-    ends = [end for row in rows for end in (*(row.band or ()), *(row.interval or ()))]
-    points = [row.point for row in rows if row.point is not None]
-    inside = [min(LARGEST_CHANGE, max(-LARGEST_CHANGE, value)) for value in (*ends, *points)]
-    # With all of it at 0 there is still a little room on both sides.
-    least = () if any(inside) else (-0.01, 0.01)
-    return linear_axis((0.0, *inside, *least))
-
-
 def _interval_row(row: IntervalRow, top: int, height: int, scale: AxisScale) -> str:
     roomy = height == ROW_HEIGHT
     middle, base, half = top + height - (20 if roomy else 13), top + 16, 13 if roomy else 8
     name = f'<tspan class="ow-name">{escape_text(shorten_name(row.name))}</tspan> {escape_text(row.state)}'
     parts = [
-        f"<g>{title_element(row.words)}",
+        f"<g>{title_element(row.description)}",
         f'<text x="0" y="{base}">{name}</text>',
-        text_element(row.figures, x="100%", y=base, anchor="end"),
-        titled_element("line", row.words, class_="ow-line", x1="0", x2="100%", y1=middle, y2=middle),
+        text_element(row.label, x="100%", y=base, anchor="end"),
+        titled_element("line", row.description, class_="ow-line", x1="0", x2="100%", y1=middle, y2=middle),
     ]
     if row.band is not None:
         parts.append(_band(row, row.band, middle, half, scale))
@@ -90,7 +55,7 @@ def _band(row: IntervalRow, band: tuple[float, float], middle: int, half: int, s
     left, right = (scale.percent(end) for end in band)
     return titled_element(
         "rect",
-        row.band_words,
+        row.band_description,
         class_="ow-band",
         x=f"{left:.2f}%",
         y=middle - half,
@@ -103,15 +68,15 @@ def _interval_bar(row: IntervalRow, interval: tuple[float, float], middle: int, 
     low, high = interval
     bar = titled_element(
         "line",
-        row.words,
+        row.description,
         class_=f"ow-{row.mark.value}",
-        x1=scale.place(low),
-        x2=scale.place(high),
+        x1=scale.position(low),
+        x2=scale.position(high),
         y1=middle,
         y2=middle,
         stroke_width=4,
     )
-    caps = [_marker("M0-6V6", end, middle, scale, row) for end in interval if scale.shows(end)]
+    caps = [_marker("M0-6V6", end, middle, scale, row) for end in interval if scale.contains(end)]
     return "\n".join([bar, *caps, *_arrows(row, interval, middle, scale)])
 
 
@@ -124,30 +89,30 @@ def _arrows(row: IntervalRow, values: Sequence[float], middle: int, scale: AxisS
 
 
 def _point(row: IntervalRow, point: float, middle: int, scale: AxisScale) -> str:
-    if not scale.shows(point):
+    if not scale.contains(point):
         return "\n".join(_arrows(row, [point], middle, scale))
     return _marker(DIAMOND if row.mark is ChangeMarker.WORSE else CIRCLE, point, middle, scale, row)
 
 
 def _marker(path: str, value: float, middle: int, scale: AxisScale, row: IntervalRow) -> str:
-    return placed_path(path, row.words, x=scale.place(value), y=middle, kind=f"ow-{row.mark.value}")
+    return placed_path(path, row.description, x=scale.position(value), y=middle, kind=f"ow-{row.mark.value}")
 
 
 def _axis(scale: AxisScale, top: int) -> str:
     parts = ["<g>"]
     for tick in scale.ticks:
-        words = f"{100 * abs(tick):.4g}"
-        side = "no change" if words == "0" else f"{words} {'better' if tick > 0 else 'worse'}"
+        description = f"{100 * abs(tick):.4g}"
+        side = "no change" if description == "0" else f"{description} {'better' if tick > 0 else 'worse'}"
         parts.append(_vertical_line(tick, top, top + 5, scale, "ow-line", side))
-        parts.append(text_element(words, x=scale.place(tick), y=top + 19, anchor="middle", kind="ow-small"))
+        parts.append(text_element(description, x=scale.position(tick), y=top + 19, anchor="middle", kind="ow-small"))
     parts.append(text_element("← worse, by points or %", x="0", y=top + 38, kind="ow-small"))
     parts.append(text_element("better →", x="100%", y=top + 38, anchor="end", kind="ow-small"))
     return "\n".join([*parts, "</g>"])
 
 
-def _vertical_line(value: float, top: int, bottom: int, scale: AxisScale, kind: str, words: str) -> str:
-    place = scale.place(value)
-    return titled_element("line", words, class_=kind, x1=place, x2=place, y1=top, y2=bottom)
+def _vertical_line(value: float, top: int, bottom: int, scale: AxisScale, kind: str, description: str) -> str:
+    place = scale.position(value)
+    return titled_element("line", description, class_=kind, x1=place, x2=place, y1=top, y2=bottom)
 
 
 AGREEMENT_ROW_HEIGHT, AGREEMENT_AXIS_HEIGHT = 46, 44
@@ -162,8 +127,8 @@ class AgreementRow:
     name: str
     alpha: float | None
     interval: tuple[float, float] | None
-    figures: str
-    words: str
+    label: str
+    description: str
 
 
 def draw_agreement(title: str, rows: Sequence[AgreementRow]) -> str:
@@ -172,14 +137,14 @@ def draw_agreement(title: str, rows: Sequence[AgreementRow]) -> str:
     scale = linear_axis((0.0, 1.0, *known), most=6)
     floor = AGREEMENT_ROW_HEIGHT * len(rows)
     parts = []
-    for level, words in ((TENTATIVE, "tentative"), (RELIABLE, "reliable")):
-        x = scale.place(level)
+    for level, description in ((TENTATIVE, "tentative"), (RELIABLE, "reliable")):
+        x = scale.position(level)
         parts.append(
-            titled_element("line", f"{words} from {level:g} on", class_="ow-limit", x1=x, x2=x, y1=22, y2=floor)
+            titled_element("line", f"{description} from {level:g} on", class_="ow-limit", x1=x, x2=x, y1=22, y2=floor)
         )
     parts.extend(_agreement_row(row, number * AGREEMENT_ROW_HEIGHT, scale) for number, row in enumerate(rows))
     for tick in scale.ticks:
-        x = scale.place(tick)
+        x = scale.position(tick)
         parts.append(grid_element("line", class_="ow-line", x1=x, x2=x, y1=floor, y2=floor + 5))
         parts.append(text_element(f"{tick:g}", x=x, y=floor + 19, anchor="middle", kind="ow-small"))
     levels = f"dashed: tentative {TENTATIVE:g}, reliable {RELIABLE:g}"
@@ -192,14 +157,16 @@ def _agreement_row(row: AgreementRow, top: int, scale: AxisScale) -> str:
     parts = [
         "<g>",
         text_element(shorten_name(row.name), x="0", y=top + 16, kind="ow-name"),
-        text_element(row.figures, x="100%", y=top + 16, anchor="end"),
+        text_element(row.label, x="100%", y=top + 16, anchor="end"),
     ]
     kind = "ow-better" if row.alpha is not None and row.alpha >= RELIABLE else "ow-open"
     if row.interval is not None:
-        low, high = (scale.place(end) for end in row.interval)
-        parts.append(titled_element("line", row.words, class_=kind, x1=low, x2=high, y1=y, y2=y, stroke_width=4))
+        low, high = (scale.position(end) for end in row.interval)
+        parts.append(titled_element("line", row.description, class_=kind, x1=low, x2=high, y1=y, y2=y, stroke_width=4))
     if row.alpha is not None:
         parts.append(
-            titled_element("circle", row.words, class_=kind, cx=scale.place(row.alpha), cy=y, r=6.5, stroke_width=2)
+            titled_element(
+                "circle", row.description, class_=kind, cx=scale.position(row.alpha), cy=y, r=6.5, stroke_width=2
+            )
         )
     return "\n".join([*parts, "</g>"])

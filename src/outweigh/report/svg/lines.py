@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from outweigh.report.svg.axis import AxisScale, linear_axis
+from outweigh.report.axis import AxisScale, linear_axis
+from outweigh.report.formatting import shorten_name
+from outweigh.report.interval_rows import ChangeMarker
 from outweigh.report.svg.elements import (
     LINE_STYLES,
     grid_element,
-    shorten_name,
     stretched_canvas,
     svg_document,
     text_element,
     titled_element,
 )
-from outweigh.report.svg.intervals import ChangeMarker
 
 MOST_POINTS = 150
 """More places than this along a line no eye can tell apart."""
@@ -40,11 +40,11 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSeries:
-    """A series of (x, y), with its name and its last figure in words."""
+    """A series of (x, y), with its name and its last value as a label."""
 
     name: str
     places: Points
-    figures: str
+    label: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +52,15 @@ class LineBand:
     """A band between two lines over the same x."""
 
     places: Sequence[tuple[float, float, float]]
-    words: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitLine:
-    """A level that matters; its words stand above the line, or below it."""
+    """A level that matters; its description stands above the line, or below it."""
 
     level: float
-    words: str
+    description: str
     below: bool = False
 
 
@@ -70,7 +70,7 @@ class LineAxes:
 
     show_x: FormatNumber
     show_y: FormatNumber
-    x_words: str
+    x_title: str
 
 
 def draw_lines(
@@ -110,46 +110,48 @@ def _legend(lines: Sequence[LineSeries]) -> list[str]:
         y = LEGEND_HEIGHT * number + 14
         parts.append(grid_element("line", class_=f"ow-swatch {line_class(number)}", x1=0, x2=28, y1=y - 4, y2=y - 4))
         parts.append(text_element(shorten_name(line.name), x="36", y=y, kind="ow-name"))
-        parts.append(text_element(line.figures, x="100%", y=y, anchor="end"))
+        parts.append(text_element(line.label, x="100%", y=y, anchor="end"))
     return parts
 
 
 def _grid(across: AxisScale, up: AxisScale, axes: LineAxes, top: float) -> list[str]:
     parts = []
     for tick in up.ticks:
-        y = top + up.down(tick, LINES_HEIGHT)
+        y = top + up.from_top(tick, LINES_HEIGHT)
         parts.append(grid_element("line", class_="ow-line", x1="0", x2="100%", y1=y, y2=y))
         parts.append(text_element(axes.show_y(tick), x="0", y=y - 3, kind="ow-small"))
     floor = top + LINES_HEIGHT
     for tick in across.ticks[:: 2 if len(across.ticks) > 6 else 1]:
         parts.append(
-            text_element(axes.show_x(tick), x=across.place(tick), y=floor + 18, anchor="middle", kind="ow-small")
+            text_element(axes.show_x(tick), x=across.position(tick), y=floor + 18, anchor="middle", kind="ow-small")
         )
-    parts.append(text_element(axes.x_words, x="100%", y=floor + 36, anchor="end", kind="ow-small"))
+    parts.append(text_element(axes.x_title, x="100%", y=floor + 36, anchor="end", kind="ow-small"))
     return parts
 
 
 def _limit_line(limit: LimitLine, up: AxisScale, top: float) -> str:
-    y = top + up.down(limit.level, LINES_HEIGHT)
-    line = titled_element("line", limit.words, class_="ow-limit", x1="0", x2="100%", y1=y, y2=y)
-    return line + text_element(limit.words, x="100%", y=y + 13 if limit.below else y - 4, anchor="end", kind="ow-small")
+    y = top + up.from_top(limit.level, LINES_HEIGHT)
+    line = titled_element("line", limit.description, class_="ow-limit", x1="0", x2="100%", y1=y, y2=y)
+    return line + text_element(
+        limit.description, x="100%", y=y + 13 if limit.below else y - 4, anchor="end", kind="ow-small"
+    )
 
 
 def _series_path(line: LineSeries, number: int, across: AxisScale, up: AxisScale, *, stairs: bool) -> str:
-    points = [(1000 * across.share(x), 1000 * (1 - up.share(y))) for x, y in line.places]
+    points = [(1000 * across.fraction(x), 1000 * (1 - up.fraction(y))) for x, y in line.places]
     step = "H{0:.1f}V{1:.1f}" if stairs else "L{0:.1f} {1:.1f}"
     path = "".join(("M{0:.1f} {1:.1f}" if place == 0 else step).format(*point) for place, point in enumerate(points))
     return titled_element(
-        "path", f"{line.name}: {line.figures}", class_=f"ow-path {line_class(number)}", d=path or "M0 0"
+        "path", f"{line.name}: {line.label}", class_=f"ow-path {line_class(number)}", d=path or "M0 0"
     )
 
 
 def _band_path(area: LineBand, across: AxisScale, up: AxisScale) -> str:
     def point(x: float, y: float) -> str:
-        return f"{1000 * across.share(x):.1f} {1000 * (1 - up.share(y)):.1f}"
+        return f"{1000 * across.fraction(x):.1f} {1000 * (1 - up.fraction(y)):.1f}"
 
     around = [point(x, low) for x, low, _ in area.places] + [point(x, high) for x, _, high in reversed(area.places)]
-    return titled_element("path", area.words, class_="ow-area", d=f"M{'L'.join(around)}Z" if around else "M0 0")
+    return titled_element("path", area.description, class_="ow-area", d=f"M{'L'.join(around)}Z" if around else "M0 0")
 
 
 SLOPES_TOP, SLOPES_HEIGHT, SLOPES_BOTTOM = 34, 240, 16
@@ -167,7 +169,7 @@ class Slope:
     after: float
     tasks: int
     mark: ChangeMarker
-    words: str
+    description: str
 
 
 def draw_slopes(
@@ -175,7 +177,7 @@ def draw_slopes(
     arms: tuple[str, str],
     slopes: Sequence[Slope],
     scale: AxisScale,
-    tick_words: Callable[[float | None], str],
+    format_tick: Callable[[float | None], str],
 ) -> str:
     """Lines from the baseline on the left to the candidate on the right; the more tasks, the thicker."""
     parts = [
@@ -183,13 +185,13 @@ def draw_slopes(
         text_element(shorten_name(arms[1], 20), x=SLOPES_RIGHT, y=14, anchor="middle", kind="ow-name"),
     ]
     for tick in scale.ticks:
-        y = SLOPES_TOP + scale.down(tick, SLOPES_HEIGHT)
+        y = SLOPES_TOP + scale.from_top(tick, SLOPES_HEIGHT)
         parts.append(grid_element("line", class_="ow-line", x1="0", x2="100%", y1=y, y2=y))
-        parts.append(text_element(tick_words(tick), x="0", y=y - 3, kind="ow-small"))
+        parts.append(text_element(format_tick(tick), x="0", y=y - 3, kind="ow-small"))
     most = max(slope.tasks for slope in slopes)
     # What many tasks share is drawn first, so that single ones stay visible on top.
     for slope in sorted(slopes, key=lambda one: -one.tasks):
-        before, after = (SLOPES_TOP + scale.down(end, SLOPES_HEIGHT) for end in (slope.before, slope.after))
+        before, after = (SLOPES_TOP + scale.from_top(end, SLOPES_HEIGHT) for end in (slope.before, slope.after))
         parts.append(_slope_line(slope, before, after, most))
         parts.extend(_slope_dot(slope, x, y) for x, y in ((SLOPES_LEFT, before), (SLOPES_RIGHT, after)))
     return svg_document(title, SLOPES_TOP + SLOPES_HEIGHT + SLOPES_BOTTOM, parts)
@@ -198,7 +200,7 @@ def draw_slopes(
 def _slope_line(slope: Slope, before: float, after: float, most: int) -> str:
     return titled_element(
         "line",
-        slope.words,
+        slope.description,
         class_=f"ow-{slope.mark.value}",
         x1=SLOPES_LEFT,
         x2=SLOPES_RIGHT,
@@ -211,4 +213,4 @@ def _slope_line(slope: Slope, before: float, after: float, most: int) -> str:
 
 
 def _slope_dot(slope: Slope, x: str, y: float) -> str:
-    return titled_element("circle", slope.words, class_=f"ow-{slope.mark.value}", cx=x, cy=y, r=3.5)
+    return titled_element("circle", slope.description, class_=f"ow-{slope.mark.value}", cx=x, cy=y, r=3.5)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from outweigh.report.svg.axis import fit_axis, linear_axis, log_axis, needs_log_axis
+from outweigh.report.axis import fit_axis, linear_axis, log_axis, needs_log_axis
 
 AMOUNTS = st.floats(1e-9, 1e12)
 VALUES = st.floats(-1e9, 1e9, allow_subnormal=False)
@@ -41,9 +41,9 @@ def test_more_is_never_further_left(values: list[float], one: float, other: floa
 def test_up_is_more(values: list[float], value: float) -> None:
     scale = linear_axis(values)
 
-    assert scale.down(scale.high, 100) == 0
-    assert scale.down(scale.low, 100) == 100
-    assert 0 <= scale.down(value, 100) <= 100
+    assert scale.from_top(scale.high, 100) == 0
+    assert scale.from_top(scale.low, 100) == 100
+    assert 0 <= scale.from_top(value, 100) <= 100
 
 
 @pytest.mark.parametrize(

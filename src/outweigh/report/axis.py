@@ -37,11 +37,11 @@ class AxisScale:
         """The last tick."""
         return self.ticks[-1]
 
-    def shows(self, value: float) -> bool:
+    def contains(self, value: float) -> bool:
         """Whether the value is on the axis."""
         return self.low <= value <= self.high
 
-    def share(self, value: float) -> float:
+    def fraction(self, value: float) -> float:
         """How far along the axis the value lies, from 0 to 1."""
         clipped = min(self.high, max(self.low, value))
         if self.log:
@@ -50,15 +50,15 @@ class AxisScale:
 
     def percent(self, value: float) -> float:
         """Its place in percent of the width."""
-        return self.left + (self.right - self.left) * self.share(value)
+        return self.left + (self.right - self.left) * self.fraction(value)
 
-    def place(self, value: float) -> str:
+    def position(self, value: float) -> str:
         """Its place as SVG has it."""
         return f"{self.percent(value):.2f}%"
 
-    def down(self, value: float, height: float) -> float:
+    def from_top(self, value: float, height: float) -> float:
         """Its place on an axis that points upwards, counted from the top."""
-        return height * (1 - self.share(value))
+        return height * (1 - self.fraction(value))
 
 
 def fit_axis(values: Sequence[float], *, left: float = AXIS_LEFT, right: float = AXIS_RIGHT) -> AxisScale:
