@@ -21,7 +21,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from outweigh.interop.promptfoo import PromptfooImporter
-from outweigh.app.import_source import ImportOptions, import_source
+from outweigh.app.import_results import ImportOptions, import_source
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -40,8 +40,8 @@ class BeforeTheManifest(PromptfooImporter):
         die()
 
 moment, source, target = sys.argv[1:]
-wishes = ImportOptions(arm=None, tasks=None, columns={}, skip_invalid=False)
-import_source({"reading": WhileReading, "manifest": BeforeTheManifest}[moment](), Path(source), Path(target), wishes)
+options = ImportOptions(arm=None, tasks=None, columns={}, skip_invalid=False)
+import_source({"reading": WhileReading, "manifest": BeforeTheManifest}[moment](), Path(source), Path(target), options)
 """
 
 

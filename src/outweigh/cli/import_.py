@@ -5,61 +5,121 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 
-import msgspec
-
-from outweigh.app.choose_importer import choose_importer, describe_unread_formats, split_format
-from outweigh.app.import_source import ImportOptions, import_source, print_next_command
+from outweigh.app.import_results import ImportedSource, ImportResultsRequest, count_of, import_results
 from outweigh.cli.arguments import Parser
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.errors import UsageError
 from outweigh.plugins import adapter_names
 
-
-def parse_column_map(text: str) -> dict[str, str]:
-    """One FIELD=COLUMN, or all that a TOML file has as `field = "column"`."""
-    field, mark, column = text.partition("=")
-    if field and mark and column:
-        return {field: column}
-    if mark or not text.endswith(".toml"):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither FIELD=COLUMN nor a .toml file with such lines")
-    try:
-        found = tomllib.loads(Path(text).read_text(encoding="utf-8"))
-    except OSError as fault:
-        raise argparse.ArgumentTypeError(f"{text} cannot be read: {fault.strerror}") from None
-    except ValueError as fault:
-        raise argparse.ArgumentTypeError(f"{text} is not TOML: {fault}") from None
-    for name, value in found.items():
-        if not (isinstance(value, str) and value):
-            raise argparse.ArgumentTypeError(f'{text}: {name} must name a column, such as {name} = "config.name"')
-    return found
+SHOWN_ITEMS = 10
+SHOWN_WARNINGS = 30
 
 
-_FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
+class _Options:
+    """The options, as the parser fills them in."""
+
+    what: list[str]
+    output: str
+    arm: str | None
+    tasks: str | None
+    map: list[dict[str, str]]
+    skip_invalid: bool
 
 
 def main(arguments: Sequence[str]) -> int:
     """Import every path into one folder."""
-    options = _parser().parse_intermixed_args(arguments)
-    named, paths = split_format(options.what)
+    options = _parser().parse_intermixed_args(arguments, namespace=_Options())
     target = Path(options.output)
-    if target.suffix in _FILE_SUFFIXES or target.is_file():
-        raise UsageError(f"-o {target}: name a folder; it gets the records, their manifest and what belongs to them.")
-    wishes = ImportOptions(
+    request = ImportResultsRequest(
+        sources=tuple(options.what),
+        target=target,
         arm=options.arm,
-        tasks=None if options.tasks is None else _read_task_ids(options.tasks),
+        tasks=options.tasks,
         columns={field: column for each in options.map for field, column in each.items()},
         skip_invalid=options.skip_invalid,
     )
-    mapped = bool(wishes.columns)
-    chosen = [(path, choose_importer(named, path, mapped=mapped)) for path in paths]
-    imported = [import_source(importer, path, target, wishes) for path, importer in chosen]
-    for path, importer in chosen if named is None else ():
-        if path.is_dir() and (words := describe_unread_formats(path, importer)):
-            print_escaped(f"outweigh: {words}", to=sys.stderr)
-    print_next_command(imported[-1].arms, target)
-    return ExitCode.SATISFIED if all(each.found for each in imported) else ExitCode.UNUSABLE_EVIDENCE
+    imported = import_results(request, _print_source)
+    for hint in imported.hints:
+        print_escaped(f"outweigh: {hint}", to=sys.stderr)
+    _print_next_command(imported.sources[-1].arms, target)
+    return ExitCode.SATISFIED if imported.have_records else ExitCode.UNUSABLE_EVIDENCE
+
+
+def _print_source(imported: ImportedSource) -> None:
+    if imported.is_new:
+        _print_new(imported)
+        _print_warnings(imported)
+    else:
+        runs = count_of(imported.entry.runs, "run")
+        print_escaped(
+            f"{imported.path}: imported into {imported.target} before, unchanged since; nothing to add ({runs})."
+        )
+
+
+def _print_new(imported: ImportedSource) -> None:
+    entry = imported.entry
+    came = [count_of(entry.runs, "run")]
+    if entry.runs:
+        came.append(f"of {count_of(len(imported.arm_runs), 'arm')} on {count_of(imported.tasks, 'task')}")
+    if entry.judgments:
+        came.append(f"and {count_of(entry.judgments, 'judgment')}")
+    print_escaped(f"{imported.path}: {' '.join(came)} read as {entry.format}, into {imported.target}.")
+    for arm, runs in list(imported.arm_runs.items())[:SHOWN_ITEMS]:
+        print_escaped(f"  {arm}: {count_of(runs, 'run')}")
+    if entry.known_before:
+        were = "was" if entry.known_before == 1 else "were"
+        print_escaped(
+            f"  {count_of(entry.known_before, 'record')} {were} there already, the same: before, or in a copy."
+        )
+    for name, value in list(entry.facts.items())[:SHOWN_ITEMS]:
+        print_escaped(f"  the source says {name}: {_shown_value(value)}")
+    if entry.aggregates:
+        kept = count_of(len(entry.aggregates), "aggregate")
+        print_escaped(f"  {kept} kept in {imported.manifest}: what stands for many runs is none itself.")
+    if entry.runs and imported.unknown_fields:
+        print_escaped(f"  unknown in all of them: {', '.join(imported.unknown_fields)}.")
+
+
+def _print_warnings(imported: ImportedSource) -> None:
+    """What to be careful about, on standard error."""
+    entry = imported.entry
+    for warning in entry.warnings[:SHOWN_WARNINGS]:
+        print_escaped(f"outweigh: {warning}", to=sys.stderr)
+    if (more := len(entry.warnings) - SHOWN_WARNINGS) > 0:
+        print_escaped(f"outweigh: {imported.manifest} has {count_of(more, 'more warning')}.", to=sys.stderr)
+    if entry.aggregates and not (entry.runs or entry.known_before):
+        print_escaped(
+            f"outweigh: there is no run in {imported.path}, so there is nothing to compare; import the runs behind its "
+            "figures.",
+            to=sys.stderr,
+        )
+    if entry.unreadable:
+        print_escaped(
+            f"outweigh: {count_of(len(entry.unreadable), 'row')} could not be read; {imported.manifest} has the places "
+            "and reasons, and nothing is promoted on what is left.",
+            to=sys.stderr,
+        )
+
+
+def _print_next_command(arms: Sequence[str], target: Path) -> None:
+    """The command that goes on with all that is in the folder now, ready to be typed."""
+    folder = quote(str(target))
+    if len(arms) == 1:
+        print_escaped(f"Next: import what {arms[0]!r} is to be compared with: outweigh import PATH -o {folder}")
+    elif arms:
+        verb, others = (
+            ("verdict", "the reverse") if len(arms) == 2 else ("compare", f"any other two of {len(arms)} arms")
+        )
+        print_escaped(
+            f"Next: outweigh {verb} {folder} --baseline {quote(arms[0])} --candidate {quote(arms[1])} (or {others})"
+        )
+
+
+def _shown_value(value: object) -> object:
+    """A figure of the source, without the dust of binary fractions."""
+    return float(f"{value:.6g}") if isinstance(value, float) and 1e-4 < abs(value) < 1e6 else value
 
 
 def _parser() -> Parser:
@@ -78,25 +138,27 @@ def _parser() -> Parser:
         metavar="FIELD=COLUMN",
         action="append",
         default=[],
-        type=parse_column_map,
+        type=_parse_column_map,
         help="where a table has a field, such as arm=config.name, or a .toml file of them; repeat it",
     )
     parser.add_argument("--skip-invalid", action="store_true", help="go on without rows that cannot be read")
     return parser
 
 
-def _read_task_ids(path: str) -> frozenset[str]:
-    """The lines of a file, or a JSON array of texts."""
+def _parse_column_map(text: str) -> dict[str, str]:
+    """One FIELD=COLUMN, or all that a TOML file has as `field = "column"`."""
+    field, mark, column = text.partition("=")
+    if field and mark and column:
+        return {field: column}
+    if mark or not text.endswith(".toml"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither FIELD=COLUMN nor a .toml file with such lines")
     try:
-        content = Path(path).read_bytes()
+        found = tomllib.loads(Path(text).read_text(encoding="utf-8"))
     except OSError as fault:
-        raise UsageError(f"--tasks {path} cannot be read: {fault.strerror}.") from fault
-    try:
-        as_array = content.lstrip().startswith(b"[")
-        ids = msgspec.json.decode(content, type=list[str]) if as_array else content.decode().split("\n")
-    except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
-        raise UsageError(f"--tasks {path} is neither a list of ids nor a JSON array of them: {fault}.") from fault
-    found = frozenset(line.strip() for line in ids) - {""}
-    if not found:
-        raise UsageError(f"--tasks {path} names no task.")
+        raise argparse.ArgumentTypeError(f"{text} cannot be read: {fault.strerror}") from None
+    except ValueError as fault:
+        raise argparse.ArgumentTypeError(f"{text} is not TOML: {fault}") from None
+    for name, value in found.items():
+        if not (isinstance(value, str) and value):
+            raise argparse.ArgumentTypeError(f'{text}: {name} must name a column, such as {name} = "config.name"')
     return found

@@ -1,0 +1,239 @@
+"""Import results of other harnesses into a folder of records: each source once, and all of it or nothing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from outweigh import __version__
+from outweigh.app.choose_importer import choose_importer, describe_unread_formats, split_format
+from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.interop.imported_run import fingerprint
+from outweigh.interop.result_files import source_sha256
+from outweigh.model.run_record import RunRecord
+from outweigh.ports.importers import FieldOrigin, Importer, ImportNotes, ImportRequest
+from outweigh.store.import_folder import ImportCounts, ImportFolder
+from outweigh.store.records import MANIFEST_FILE, RECORDS_PREFIX, ImportEntry, UnreadRow, write_imports
+
+SHOWN_ROWS = 3
+_FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportResultsRequest:
+    """Paths, the format before them where the user names one, the folder to import into, and what the user says.
+
+    `tasks` is a file with the ids of a fixed suite.
+    """
+
+    sources: tuple[str, ...]
+    target: Path
+    arm: str | None = None
+    tasks: str | None = None
+    columns: Mapping[str, str]
+    skip_invalid: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedSource:
+    """What the manifest has about a source, and what came of it.
+
+    `arm_runs` and `tasks` count what is new; a source that was imported before adds nothing. `arms` are those of all
+    that is in the folder now.
+    """
+
+    path: Path
+    target: Path
+    entry: ImportEntry
+    is_new: bool
+    arm_runs: Mapping[str, int]
+    tasks: int
+    arms: tuple[str, ...]
+    manifest: str = MANIFEST_FILE
+
+    @property
+    def has_records(self) -> bool:
+        """Whether there are records of the source now."""
+        return bool(self.entry.runs or self.entry.judgments or self.entry.known_before)
+
+    @property
+    def unknown_fields(self) -> tuple[str, ...]:
+        """Measured fields that not one of its runs has."""
+        known = self.entry.fields
+        return tuple(name for name in _MEASURED_FIELDS if known.get(name, FieldOrigin.UNKNOWN) == FieldOrigin.UNKNOWN)
+
+
+_MEASURED_FIELDS = ("checks", "duration_seconds", "usage", "cost", "step_count", "tool_call_count", "task_checksum")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedResults:
+    """All sources of one import, and hints about results beside them that were not read."""
+
+    sources: Sequence[ImportedSource]
+    hints: tuple[str, ...]
+
+    @property
+    def have_records(self) -> bool:
+        """Whether every source has records now."""
+        return all(source.has_records for source in self.sources)
+
+
+def import_results(request: ImportResultsRequest, on_imported: Callable[[ImportedSource], None]) -> ImportedResults:
+    """Import every path into one folder. `on_imported` hears of each source as soon as it is stored."""
+    named, paths = split_format(request.sources)
+    target = request.target
+    if target.suffix in _FILE_SUFFIXES or target.is_file():
+        raise UsageError(f"-o {target}: name a folder; it gets the records, their manifest and what belongs to them.")
+    options = ImportOptions(
+        arm=request.arm,
+        tasks=None if request.tasks is None else _read_task_ids(request.tasks),
+        columns=request.columns,
+        skip_invalid=request.skip_invalid,
+    )
+    chosen = [(path, choose_importer(named, path, mapped=bool(options.columns))) for path in paths]
+    imported = []
+    for path, importer in chosen:
+        imported.append(import_source(importer, path, target, options))
+        on_imported(imported[-1])
+    found = (describe_unread_formats(path, importer) for path, importer in chosen if named is None and path.is_dir())
+    return ImportedResults(sources=imported, hints=tuple(filter(None, found)))
+
+
+def _read_task_ids(path: str) -> frozenset[str]:
+    """The lines of a file, or a JSON array of texts."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as fault:
+        raise UsageError(f"--tasks {path} cannot be read: {fault.strerror}.") from fault
+    try:
+        as_array = content.lstrip().startswith(b"[")
+        ids = msgspec.json.decode(content, type=list[str]) if as_array else content.decode().split("\n")
+    except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
+        raise UsageError(f"--tasks {path} is neither a list of ids nor a JSON array of them: {fault}.") from fault
+    found = frozenset(line.strip() for line in ids) - {""}
+    if not found:
+        raise UsageError(f"--tasks {path} names no task.")
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """What the user says about a source."""
+
+    arm: str | None
+    tasks: frozenset[str] | None
+    columns: Mapping[str, str]
+    skip_invalid: bool
+
+    def recorded(self) -> dict[str, Any]:
+        """What changes the records, as the manifest has it; what was left out is left out."""
+        said = {"arm": self.arm, "tasks": sorted(self.tasks or ()), "columns": dict(self.columns)}
+        return {name: value for name, value in said.items() if value}
+
+
+def import_source(importer: Importer, path: Path, target: Path, options: ImportOptions) -> ImportedSource:
+    """Read a source into a folder; one that was imported before adds nothing."""
+    _refuse_ignored_options(importer, options)
+    source = source_sha256(path)
+    key = fingerprint({"format": importer.name, "source": source, "options": options.recorded()})
+    with ImportFolder(target) as folder:
+        known = next((each for each in folder.imports if each.key == key), None)
+        if known is not None:
+            arms = tuple(folder.arms)
+            return ImportedSource(path=path, target=target, entry=known, is_new=False, arm_runs={}, tasks=0, arms=arms)
+        notes = ImportNotes()
+        request = ImportRequest(
+            path=path, arm=options.arm, tasks=options.tasks, columns=options.columns, keep=folder.keep
+        )
+        name = f"{RECORDS_PREFIX}{key[:12]}.jsonl"
+        counts = folder.write(
+            name, importer.read(request, notes), lambda run, reason: notes.unread(path, 0, f"{run}: {reason}")
+        )
+        try:
+            _refuse_faults(path, counts, notes, skip=options.skip_invalid)
+            entry = ImportEntry(
+                key=key,
+                format=importer.name,
+                source=path.name,
+                source_sha256=source,
+                options=options.recorded(),
+                outweigh_version=__version__,
+                file=name if counts.runs or counts.judgments else None,
+                runs=counts.runs,
+                judgments=counts.judgments,
+                known_before=counts.known_before,
+                fields=_field_origins(importer, counts),
+                unreadable=tuple(
+                    UnreadRow(source=row.source, line=row.line, reason=row.reason) for row in notes.unreadable
+                ),
+                warnings=tuple(notes.warnings),
+                aggregates=tuple(dict(each) for each in notes.aggregates),
+                facts=notes.facts,
+            )
+            write_imports(target, [*folder.imports, entry])
+        except BaseException:
+            folder.remove(name)
+            raise
+    return ImportedSource(
+        path=path,
+        target=target,
+        entry=entry,
+        is_new=True,
+        arm_runs=counts.arms,
+        tasks=len(counts.tasks),
+        arms=tuple(folder.arms),
+    )
+
+
+def _refuse_ignored_options(importer: Importer, options: ImportOptions) -> None:
+    takes: frozenset[str] = getattr(importer, "takes", frozenset())
+    for name, option, given in (("tasks", "--tasks", options.tasks), ("columns", "--map", options.columns)):
+        if given and name not in takes:
+            raise UsageError(f"{option} means nothing to {importer.name}; leave it out.")
+
+
+def _field_origins(importer: Importer, counts: ImportCounts) -> dict[str, str]:
+    """Where the fields of these runs come from: what not one of them has is unknown, whatever the format could say."""
+    return {
+        field: (
+            importer.fields.get(field, FieldOrigin.UNKNOWN) if field in counts.known_fields else FieldOrigin.UNKNOWN
+        )
+        for field in RunRecord.__struct_fields__
+    }
+
+
+def _refuse_faults(path: Path, counts: ImportCounts, notes: ImportNotes, *, skip: bool) -> None:
+    if counts.clashes:
+        twice = list(dict.fromkeys(counts.clashes))
+        raise EvidenceError(
+            f"{path}: {_runs_stand(twice)} for two different results, in it or in what was imported before. Nothing "
+            "of it was imported: remove one, or import into another folder."
+        )
+    if counts.rivals:
+        raise EvidenceError(
+            f"{path}: {_runs_stand(counts.rivals)} for a task, arm and repeat that another run stands for already. "
+            "Nothing of it was imported: where these are further repeats, name the folder that holds both at once; "
+            "where they are another arm, name it by --arm, or in a table by --map arm=COLUMN+COLUMN."
+        )
+    if notes.unreadable and not skip:
+        more = "; …" if len(notes.unreadable) > SHOWN_ROWS else ""
+        shown = "; ".join(str(row)[:300] for row in notes.unreadable[:SHOWN_ROWS]) + more
+        raise EvidenceError(
+            f"{path}: {count_of(len(notes.unreadable), 'row')} cannot be read: {shown}. Nothing of it was "
+            "imported: mend what is wrong, or pass --skip-invalid to go on without (evidence with skipped rows never "
+            "promotes)."
+        )
+    if not (counts.runs or counts.judgments or counts.known_before or notes.aggregates):
+        raise EvidenceError(f"{path} holds no result; is it the right one, and had anything finished?")
+
+
+def _runs_stand(run_ids: Sequence[str]) -> str:
+    return f"{quote_names(run_ids)} {'stands' if len(run_ids) == 1 else 'stand'}"
+
+
+def count_of(number: int, noun: str) -> str:
+    """A number of things, with their noun in the right form."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
