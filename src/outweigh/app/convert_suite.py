@@ -2,13 +2,14 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from outweigh.app.new_files import refuse_to_overwrite, write_files
-from outweigh.cli.console import print_escaped
-from outweigh.engine.load_suite import SUITE_FILE, LoadedSuite, load_suite
+from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop.suite_writer import NOTES_FILE, suite_files
 from outweigh.model.agent_files import SKILL_FILE
@@ -80,18 +81,58 @@ def _exists(path: Path) -> bool:
         return False
 
 
-SHOWN_NOTES = 8
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertRequest:
+    """What to convert, into which folder, and what the user says about its agent.
+
+    `is_skill` says that the source is a skill with evals, whoever they were written for.
+    """
+
+    source: Path
+    folder: Path
+    is_skill: bool
+    agent: str | None = None
+    model: str | None = None
 
 
-def convert_suite(reader: SuiteReader, source: Path, folder: Path, overrides: SuiteOverrides) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertedSuite:
+    """The suite as it was read and as it loads now, the format it had, and how many files were written where."""
+
+    draft: SuiteDraft
+    suite: LoadedSuite
+    format: str
+    folder: Path
+    files: int
+    tasks_for_a_verdict: int = MINIMUM_TASKS
+
+    @property
+    def notes_file(self) -> Path:
+        """Where all notes about the conversion are."""
+        return self.folder / NOTES_FILE
+
+
+def convert_suite(request: ConvertRequest) -> ConvertedSuite:
     """Read, try whether what comes of it can be loaded, and only then write; nothing is overwritten."""
+    source, folder = request.source, request.folder
+    if request.agent is not None:
+        _require_agent(request.agent)
+    reader = choose_skill_reader(source) if request.is_skill else choose_suite_reader(source)
     _refuse_within_a_skill(folder)
-    draft = reader.read(source, overrides)
+    draft = reader.read(source, SuiteOverrides(agent=request.agent, model=request.model))
     files = suite_files(draft)
     refuse_to_overwrite([folder / path for path in files], folder)
     suite = _check_loads(files, source, folder)
     write_files(folder, files)
-    _print_summary(draft, suite, reader.name, source, folder, len(files))
+    return ConvertedSuite(draft=draft, suite=suite, format=reader.name, folder=folder, files=len(files))
+
+
+def _require_agent(name: str) -> None:
+    known = adapter_names("agent")
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"there is no agent {name!r}; installed are {', '.join(known)}.{hint}")
 
 
 def _refuse_within_a_skill(folder: Path) -> None:
@@ -115,43 +156,3 @@ def _check_loads(files: Mapping[str, DraftFile], source: Path, folder: Path) -> 
         except UsageError as fault:
             said = str(fault).replace(str(Path(place).resolve()), str(folder)).replace(place, str(folder))
             raise UsageError(f"{source} gives a suite that could not be used, so nothing was written. {said}") from None
-
-
-def _print_summary(draft: SuiteDraft, suite: LoadedSuite, found: str, source: Path, folder: Path, files: int) -> None:
-    arms = " and ".join(suite.arms) if len(suite.arms) == 2 else f"{len(suite.arms)} arms"
-    tasks = "1 task" if len(draft.tasks) == 1 else f"{len(draft.tasks)} tasks"
-    print_escaped(f"{source} was read as {found}: {tasks}, {arms}.")
-    print_escaped(f"{files} files written; {folder / SUITE_FILE} is the experiment.")
-    if len(draft.tasks) < MINIMUM_TASKS:
-        print_escaped(f"{tasks} can show no more than a direction: a verdict takes at least {MINIMUM_TASKS}.")
-    _print_notes(draft.notes, folder)
-    _print_next_steps(suite, folder)
-
-
-def _print_notes(notes: tuple[str, ...], folder: Path) -> None:
-    if not notes:
-        print_escaped("Everything was carried over.")
-        return
-    print_escaped("Not carried over, or not as it was:")
-    for note in notes[:SHOWN_NOTES]:
-        print_escaped(f"  - {note}")
-    if len(notes) > SHOWN_NOTES:
-        print_escaped(f"  - and {len(notes) - SHOWN_NOTES} more, all in {folder / NOTES_FILE}")
-
-
-def _print_next_steps(suite: LoadedSuite, folder: Path) -> None:
-    place = shlex.quote(str(folder))
-    store = shlex.quote(str(Path("outweigh-runs") / suite.spec.name))
-    judged = " and judged" if suite.spec.judges else ""
-    steps = {
-        "what is missing here, what tasks can show": f"outweigh doctor -c {place}",
-        "how many tasks and repeats it takes": f"outweigh plan -c {place}",
-        f"a first look, every trial once{judged}": f"outweigh run -c {place} -k 1",
-        "all of it": f"outweigh run -c {place}",
-        "the answer": f"outweigh verdict {store}",
-    }
-    # The commands hold paths of any length, so the words stand before them.
-    width = max(map(len, steps))
-    print_escaped("Next:")
-    for meaning, command in steps.items():
-        print_escaped(f"  {meaning:<{width}}  {command}")

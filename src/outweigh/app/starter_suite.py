@@ -1,6 +1,10 @@
-"""The files that `outweigh init` writes: a small suite that runs as it is and shows what to replace."""
+"""Write the starter suite: a small one that runs as it is and shows what to replace."""
 
 from collections.abc import Iterator
+from pathlib import Path
+
+from outweigh.app.new_files import refuse_to_overwrite, write_files
+from outweigh.ports.suites import DraftFile
 
 STARTER_SUITE = """\
 # An experiment: every arm attempts every task this many times. Two tasks are enough to see it run; a verdict needs
@@ -82,6 +86,14 @@ type = "unchanged"
 name = "list-kept"
 paths = ["list.txt"]
 """
+
+
+def write_starter(folder: Path) -> int:
+    """Write the starter suite, and say how many files it has; nothing is overwritten."""
+    files = {name: DraftFile(content=content) for name, content in starter_files().items()}
+    refuse_to_overwrite([folder / name for name in files], folder)
+    write_files(folder, files)
+    return len(files)
 
 
 def starter_files() -> dict[str, bytes]:

@@ -1,59 +1,101 @@
 """`outweigh init`: a starter suite that runs as it is, or one converted from another program's evals."""
 
-import argparse
 import shlex
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from outweigh.app.new_files import refuse_to_overwrite, write_files
-from outweigh.app.starter_suite import starter_files
+from outweigh.app.starter_suite import write_starter
 from outweigh.cli.arguments import Parser
+from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.engine.load_suite import SUITE_FILE
+from outweigh.engine.load_suite import SUITE_FILE, LoadedSuite
 from outweigh.errors import UsageError
-from outweigh.plugins import adapter_names
-from outweigh.ports.suites import DEFAULT_AGENT, DraftFile
+from outweigh.ports.suites import DEFAULT_AGENT
+
+if TYPE_CHECKING:
+    from outweigh.app.convert_suite import ConvertedSuite
+
+SHOWN_NOTES = 8
+
+
+class _Options:
+    """The options, as the parser fills them in."""
+
+    folder: str
+    source: str | None
+    skill: str | None
+    agent: str | None
+    model: str | None
 
 
 def main(arguments: Sequence[str]) -> int:
     """Write the suite and say what to do next."""
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments, namespace=_Options())
     folder = Path(options.folder)
     if options.source is not None or options.skill is not None:
         _convert(options, folder)
         return ExitCode.SATISFIED
     if options.agent is not None or options.model is not None:
         raise UsageError("-a and -m say who works on a suite from elsewhere; name it with --from or --from-skill.")
-    files = {name: DraftFile(content=content) for name, content in starter_files().items()}
-    refuse_to_overwrite([folder / name for name in files], folder)
-    write_files(folder, files)
-    _print_next_steps(folder, len(files))
+    _print_next_steps(folder, write_starter(folder))
     return ExitCode.SATISFIED
 
 
-def _convert(options: argparse.Namespace, folder: Path) -> None:
+def _convert(options: _Options, folder: Path) -> None:
     # Imported here: a starter suite needs none of it.
-    from outweigh.app.convert_suite import (  # noqa: PLC0415
-        choose_skill_reader,
-        choose_suite_reader,
-        convert_suite,
+    from outweigh.app.convert_suite import ConvertRequest, convert_suite  # noqa: PLC0415
+
+    source = Path(options.source or options.skill or "")
+    request = ConvertRequest(
+        source=source,
+        folder=folder,
+        is_skill=options.source is None,
+        agent=options.agent,
+        model=options.model,
     )
-    from outweigh.ports.suites import SuiteOverrides  # noqa: PLC0415
-
-    agent = None if options.agent is None else _require_agent(options.agent)
-    source = Path(options.source or options.skill)
-    reader = choose_skill_reader(source) if options.source is None else choose_suite_reader(source)
-    convert_suite(reader, source, folder, SuiteOverrides(agent=agent, model=options.model))
+    _print_converted(convert_suite(request), source)
 
 
-def _require_agent(name: str) -> str:
-    known = adapter_names("agent")
-    if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"there is no agent {name!r}; installed are {', '.join(known)}.{hint}")
-    return name
+def _print_converted(converted: "ConvertedSuite", source: Path) -> None:
+    draft, suite, folder = converted.draft, converted.suite, converted.folder
+    arms = " and ".join(suite.arms) if len(suite.arms) == 2 else f"{len(suite.arms)} arms"
+    tasks = "1 task" if len(draft.tasks) == 1 else f"{len(draft.tasks)} tasks"
+    print_escaped(f"{source} was read as {converted.format}: {tasks}, {arms}.")
+    print_escaped(f"{converted.files} files written; {folder / SUITE_FILE} is the experiment.")
+    if len(draft.tasks) < (fewest := converted.tasks_for_a_verdict):
+        print_escaped(f"{tasks} can show no more than a direction: a verdict takes at least {fewest}.")
+    _print_notes(draft.notes, converted.notes_file)
+    _print_first_commands(suite, folder)
+
+
+def _print_notes(notes: tuple[str, ...], file: Path) -> None:
+    if not notes:
+        print_escaped("Everything was carried over.")
+        return
+    print_escaped("Not carried over, or not as it was:")
+    for note in notes[:SHOWN_NOTES]:
+        print_escaped(f"  - {note}")
+    if len(notes) > SHOWN_NOTES:
+        print_escaped(f"  - and {len(notes) - SHOWN_NOTES} more, all in {file}")
+
+
+def _print_first_commands(suite: LoadedSuite, folder: Path) -> None:
+    place = shlex.quote(str(folder))
+    store = shlex.quote(str(Path("outweigh-runs") / suite.spec.name))
+    judged = " and judged" if suite.spec.judges else ""
+    steps = {
+        "what is missing here, what tasks can show": f"outweigh doctor -c {place}",
+        "how many tasks and repeats it takes": f"outweigh plan -c {place}",
+        f"a first look, every trial once{judged}": f"outweigh run -c {place} -k 1",
+        "all of it": f"outweigh run -c {place}",
+        "the answer": f"outweigh verdict {store}",
+    }
+    # The commands hold paths of any length, so the words stand before them.
+    width = max(map(len, steps))
+    print_escaped("Next:")
+    for meaning, command in steps.items():
+        print_escaped(f"  {meaning:<{width}}  {command}")
 
 
 def _print_next_steps(folder: Path, files: int) -> None:
