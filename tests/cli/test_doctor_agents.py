@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.agents.programs import PROGRAMS, a_program
 from tests.prerequisites import require
 
-from outweigh.app.doctor import plain_arm
+from outweigh.app.probe_agents import plain_arm
 from outweigh.plugins import load_adapter
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 

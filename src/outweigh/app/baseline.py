@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from outweigh.app.observer import RunObserver
-from outweigh.app.run import RUNS_FOLDER, RunRequest, run_suite
-from outweigh.app.suite_selection import SuiteRequest, choose_suite
+from outweigh.app.run import RunRequest, run_suite
+from outweigh.app.suite_selection import RUNS_FOLDER, SuiteRequest, choose_suite
 from outweigh.compare.arm_drift import FEWEST_TASKS, ArmDrift, find_arm_drift
 from outweigh.compare.comparison import compare_arms
 from outweigh.compare.evidence import gather

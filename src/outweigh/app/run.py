@@ -19,7 +19,7 @@ from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals
 from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import ReuseRequest, begin_store, note_drift
 from outweigh.app.suite_sandbox import open_allowed_hosts
-from outweigh.app.suite_selection import SuiteRequest, choose_suite, nothing_to_compare
+from outweigh.app.suite_selection import RUNS_FOLDER, SuiteRequest, choose_suite, nothing_to_compare
 from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.batch import EndReason
 from outweigh.engine.budget import Budget
@@ -37,8 +37,6 @@ from outweigh.prices import price_tables
 from outweigh.store.run_store import FolderRunStore
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
 from outweigh.workspace.trash import Trash
-
-RUNS_FOLDER = Path("outweigh-runs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,9 @@ from outweigh.model.agent_files import configuration_kind
 from outweigh.model.suite import Executor
 from outweigh.workspace.revisions import GitRevisions
 
+RUNS_FOLDER = Path("outweigh-runs")
+"""Where stores are when nobody names a folder; each is named after its suite."""
+
 BASE, HEAD = "base", "head"
 SHOWN_PATHS = 5
 

@@ -21,6 +21,7 @@ from outweigh.store.store import TamperCheck, ignored_rules_warnings, judge_rule
 
 MAX_REPEATS_OPTION = 10_000
 MAX_JOBS = 1_000
+PORT_COUNT = 65_536
 
 
 def parse_repeats(text: str) -> int:
@@ -31,6 +32,13 @@ def parse_repeats(text: str) -> int:
 def parse_jobs(text: str) -> int:
     """How many things at once."""
     return _parse_whole(text, MAX_JOBS)
+
+
+def parse_port(text: str) -> int:
+    """Where to listen."""
+    if not text.isdecimal() or int(text) >= PORT_COUNT:
+        raise UsageError(f"--port {text}: a port is a number below {PORT_COUNT}, 0 takes any that is free.")
+    return int(text)
 
 
 def parse_dollars(text: str) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from outweigh.cli.arguments import Parser
+from outweigh.cli.arguments import Parser, parse_port
 from outweigh.cli.console import interruptible
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.errors import UsageError
@@ -69,12 +69,18 @@ def _ledger_line(entry: LedgerEntry) -> dict[str, Any]:
     return fields
 
 
-_MAX_PORT = 65_536
+class _Options:
+    """The options, as the parser fills them in."""
+
+    script: str | None
+    port: int
+    ledger: str | None
+    example: bool
 
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until somebody ends it, and say what was handed out."""
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments, namespace=_Options())
     if options.example:
         print(EXAMPLE_SCRIPT, end="")
         return ExitCode.SATISFIED
@@ -119,12 +125,6 @@ def _print_totals(totals: Totals) -> None:
     )
 
 
-def _parse_port(text: str) -> int:
-    if not text.isdecimal() or int(text) >= _MAX_PORT:
-        raise UsageError(f"--port {text}: a port is a number below {_MAX_PORT}, 0 takes any that is free.")
-    return int(text)
-
-
 def _parser() -> Parser:
     parser = Parser(
         prog="outweigh model-server",
@@ -133,7 +133,7 @@ def _parser() -> Parser:
         allow_abbrev=False,
     )
     parser.add_argument("script", nargs="?", metavar="SCRIPT", help="what the model says (.toml or .json)")
-    parser.add_argument("--port", type=_parse_port, default=0, metavar="N", help="the port (default: any that is free)")
+    parser.add_argument("--port", type=parse_port, default=0, metavar="N", help="the port (default: any that is free)")
     parser.add_argument("--ledger", metavar="FILE", help="append every request and its tokens as a line of JSON")
     parser.add_argument("--example", action="store_true", help="print a script that works as it is")
     return parser

@@ -6,16 +6,22 @@ from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 
-from outweigh.cli.arguments import Parser
+from outweigh.cli.arguments import Parser, parse_port
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.errors import UsageError, requires_extra
+from outweigh.errors import requires_extra
 
-_MAX_PORT = 65_536
+
+class _Options:
+    """The options, as the parser fills them in."""
+
+    runs: list[str]
+    port: int
+    host: str
 
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until somebody ends it."""
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments, namespace=_Options())
     with requires_extra("the viewer", "web"):
         from outweigh.web.application import bind_socket, make_viewer, serve  # noqa: PLC0415 - needs the extra
     from outweigh.web.catalogue import StoreCatalogue  # noqa: PLC0415
@@ -46,12 +52,6 @@ def _url(host: str, port: int, token: str | None) -> str:
     return f"http://{shown}:{port}/" + ("" if token is None else f"?token={token}")
 
 
-def _parse_port(text: str) -> int:
-    if not text.isdecimal() or int(text) >= _MAX_PORT:
-        raise UsageError(f"--port {text}: a port is a number below {_MAX_PORT}, 0 takes any that is free.")
-    return int(text)
-
-
 def _parser() -> Parser:
     parser = Parser(
         prog="outweigh view",
@@ -64,7 +64,7 @@ def _parser() -> Parser:
         metavar="RUNS",
         help="a store, a folder with stores below it, or a .jsonl file of runs",
     )
-    parser.add_argument("--port", type=_parse_port, default=0, metavar="N", help="the port (default: any that is free)")
+    parser.add_argument("--port", type=parse_port, default=0, metavar="N", help="the port (default: any that is free)")
     parser.add_argument(
         "--host",
         default="127.0.0.1",
