@@ -34,7 +34,7 @@ from outweigh.ports.workspaces import Workspaces
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineDeps:
-    """What every attempt of an experiment shares: its material, its rooms and its tools."""
+    """What all attempts of an experiment share: the suite's material, the machine's services and the store."""
 
     tasks: Mapping[str, Task]
     arms: Mapping[str, Arm]
@@ -61,7 +61,7 @@ class EngineDeps:
 
 @contextmanager
 def open_meter(deps: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
-    """The run's way to its model; whatever happens on it is accounted for, also when the attempt breaks."""
+    """Open the run's metered access to its model; `draft.account` is set even when the attempt breaks off."""
     if deps.gateway is None or not deps.agents[draft.arm.agent].uses_model(draft.arm):
         yield None
         return
@@ -78,7 +78,7 @@ def open_meter(deps: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
             yield meter
     finally:
         if meter is not None:
-            draft.account = meter.account()  # only now: what was still under way has been cut off and counted
+            draft.account = meter.account()  # only now, because closing the meter ends and counts open requests
 
 
 def agent_sandbox_request(
@@ -93,7 +93,7 @@ def agent_sandbox_request(
 def run_agent(
     deps: EngineDeps, draft: RunDraft, sandbox: Sandbox, meter: Meter | None, variables: Mapping[str, str]
 ) -> AttemptOutcome:
-    """Let the agent work in an open sandbox. Where its adapter breaks, infrastructure did, not the agent."""
+    """Let the agent work in an open sandbox. An exception in its adapter counts as an infrastructure failure."""
     access = None
     if meter is not None:
         access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.port.name)}", key=meter.key)
@@ -101,7 +101,7 @@ def run_agent(
         return deps.agents[draft.arm.agent].attempt(_attempt_request(deps, draft, access, variables), sandbox)
     except (SandboxError, OSError):
         raise
-    except Exception as fault:  # somebody else's adapter: its mistakes must not end everybody's experiment
+    except Exception as fault:  # a third-party adapter: its bugs must not end the experiment
         raise SandboxError(f"the agent {draft.arm.agent!r} is broken: {type(fault).__name__}: {fault}") from fault
 
 
@@ -122,7 +122,7 @@ def _attempt_request(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedAttempt:
-    """A stored record, whether the model asked everybody to wait, and whether another attempt could end otherwise."""
+    """A stored record, how long the model asked all runs to wait, and whether a retry could end otherwise."""
 
     record: RunRecord
     retry_after_seconds: float | None
@@ -130,7 +130,7 @@ class FinishedAttempt:
 
 
 def run_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> FinishedAttempt:
-    """Attempt a trial and keep its record; when this returns, the record is durable."""
+    """Attempt a trial and store its record; when this returns, the record is durable."""
     draft = _new_draft(deps, planned, number, deps.now())
     deps.store.begin(draft.run_id, planned.trial, number)
     try:
@@ -138,7 +138,7 @@ def run_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> FinishedA
     except (SandboxError, OSError) as fault:
         draft.failure = Status.INFRA_ERROR, f"{type(fault).__name__}: {fault}"
         if draft.account is not None and draft.metering is None:
-            finish_attempt(draft, deps.expected_setup)  # what was spent before it broke was spent
+            finish_attempt(draft, deps.expected_setup)  # what was spent before the failure still counts
     record = _store_record(deps, draft)
     failure = None if draft.outcome is None or draft.failure is not None else draft.outcome.failure
     return FinishedAttempt(
@@ -149,7 +149,7 @@ def run_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> FinishedA
 
 
 def close_abandoned_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> RunRecord:
-    """Record an attempt whose engine died: it took place, and nothing else is known, not even when it started."""
+    """Record an attempt whose engine was killed: it took place, and not even its start time is known."""
     draft = _new_draft(deps, planned, number, None)
     draft.failure = Status.INFRA_ERROR, "the engine ended before this attempt did"
     return _store_record(deps, draft)
@@ -199,7 +199,7 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
 
 @contextmanager
 def _record_refused_hosts(draft: RunDraft, egress: RunEgress) -> Iterator[RunEgress]:
-    """Whom agent and checks asked for in vain belongs to the run, also when it breaks."""
+    """Store which hosts were refused to agent and checks, even when the attempt breaks off."""
     try:
         yield egress
     finally:
@@ -263,7 +263,7 @@ def _store_record(deps: EngineDeps, draft: RunDraft) -> RunRecord:
     except (ValueError, EvidenceError) as fault:
         if draft.outcome is None:
             raise
-        # Either the disk fails, and then the second try does too, or an agent said what no record can hold.
+        # If the disk failed, the second try fails too; otherwise the agent reported something that no record can hold.
         draft.outcome, draft.failure = None, (Status.AGENT_ERROR, f"what the agent reported cannot be stored: {fault}")
         record = build_record(draft, kept, secrets)
         deps.store.append(record)

@@ -19,14 +19,14 @@ from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.run_record import EXCLUDED_STATUSES, Status, amount_paid
 
 POLL_SECONDS = 0.2
-"""How long the engine waits before it looks at signals and clocks again."""
+"""How often the engine looks at signals and clocks."""
 
 IsDecided = Callable[[Collection[str]], bool]
-"""Whether the evidence decides, without the tasks of which some trials are still to come."""
+"""Whether the evidence decides, given the tasks that still have open trials; those do not count yet."""
 
 
 class EndReason(StrEnum):
-    """Why a batch ended. `incomplete`: all was tried, and for some trials infrastructure failed to the last."""
+    """Why a batch ended. `incomplete`: all trials were attempted, and some have no result after all retries."""
 
     DONE = "done"
     INCOMPLETE = "incomplete"
@@ -37,7 +37,7 @@ class EndReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSettings:
-    """How many at once, and how patient with infrastructure."""
+    """How many attempts run at once, and how often and how soon infrastructure failures are retried."""
 
     jobs: int
     retries: int
@@ -47,7 +47,7 @@ class BatchSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedAttempt:
-    """A run that is waiting for its turn."""
+    """An attempt that has not started yet; `not_before` is the earliest time for a retry."""
 
     planned: PlannedRun
     attempt: int
@@ -56,7 +56,7 @@ class QueuedAttempt:
 
 
 class Batch:
-    """Runs a plan. `drain` lets what is running finish and starts nothing more."""
+    """Runs a plan. Setting `drain` starts nothing more and lets running attempts finish."""
 
     def __init__(
         self,
@@ -83,12 +83,12 @@ class Batch:
         self._stop: EndReason | None = None
 
     def run(self, plan: Iterable[tuple[PlannedRun, int]]) -> EndReason:
-        """Attempt every planned run, given with the number its next attempt has."""
+        """Attempt every planned run; each comes with the number of its next attempt."""
         self._waiting.extend(
             QueuedAttempt(planned=run, attempt=attempt, tries=0, not_before=0.0) for run, attempt in plan
         )
         self._left_of_task.update(due.planned.trial.task_id for due in self._waiting)
-        # Leaving the pool waits for what is running, also when something went wrong: its records are kept.
+        # Leaving the pool waits for running attempts even after an exception, so that their records are stored.
         with ThreadPoolExecutor(self._settings.jobs, thread_name_prefix="trial") as threads:
             try:
                 while self._running or (self._stop is None and (self._waiting or self._retries)):
@@ -105,7 +105,7 @@ class Batch:
             if not queue:
                 return
             if not self._budget.reserve():
-                if not self._running:  # otherwise wait: what is running may come out cheaper than its worst
+                if not self._running:  # otherwise wait: what is running may cost less than was reserved for it
                     self._halt(EndReason.BUDGET)
                 return
             due = queue[0]
@@ -117,7 +117,7 @@ class Batch:
         return self._stop is None and not self._drain.is_set() and monotonic() >= self._paused_until
 
     def _next_queue(self) -> deque[QueuedAttempt] | list[QueuedAttempt]:
-        """Where the next run comes from: a retry whose time has come, so that blocks stay together; else the plan."""
+        """The queue of the next attempt: retries that are due come first, so that blocks stay together."""
         return self._retries if self._retries and self._retries[0].not_before <= monotonic() else self._waiting
 
     def _collect(self) -> None:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 _ROUNDING = 1e-9
-"""Sums of cents are not exact; a difference this small is nobody's money."""
+"""Tolerance for rounding errors in sums of dollars."""
 
 
 class Budget:
     """Counts what was spent and what running trials may still spend. Without a cap everything is affordable.
 
-    A run whose cost nobody knows counts at its cap or, where there is none, at the dearest run so far: an unknown is
-    not free. Where not even that is known, a first run may try; once its cost is unknown too, nothing is affordable.
+    A run of unknown cost counts at its cap or, without one, at the cost of the most expensive run so far: unknown is
+    not free. Where no cost is known at all, one run may start; if its cost is unknown too, nothing is affordable.
     """
 
     def __init__(self, cap_usd: float | None, run_cap_usd: float | None, earlier: Iterable[float | None] = ()) -> None:
@@ -29,23 +29,23 @@ class Budget:
 
     @property
     def worst_run_usd(self) -> float | None:
-        """The cap of a single run, or the dearest seen where there is none."""
+        """The cap of a single run or, without one, the cost of the most expensive run so far."""
         return self._dearest if self._run_cap is None else self._run_cap
 
     @property
     def cost_is_unknown(self) -> bool:
-        """Whether runs were paid for and nothing tells how much they can have cost."""
+        """Whether runs of unknown cost were made and nothing bounds what they cost."""
         return self._unknown > 0 and self.worst_run_usd is None
 
     def reserve(self) -> bool:
-        """Set the worst cost of one run aside; False when it is not there."""
+        """Reserve the worst cost of one run; False where it is not affordable."""
         if self._cap is not None and not self._affords_one_more(self._cap):
             return False
         self._reserved += 1
         return True
 
     def record_cost(self, cost_usd: float | None) -> None:
-        """Replace what was set aside by what it came to."""
+        """Replace the reservation by the actual cost, None where it is unknown."""
         self._reserved -= 1
         self._count(cost_usd)
 
@@ -64,7 +64,7 @@ class Budget:
 
 
 class Affordability(StrEnum):
-    """Whether one more question can be paid for, and whose money is gone if not."""
+    """Whether one more judge call is affordable and, if not, which budget is used up."""
 
     YES = "yes"
     JUDGE_BUDGET_USED = "judge_budget_used"
@@ -72,9 +72,9 @@ class Affordability(StrEnum):
 
 
 class JudgeBudget:
-    """A question is asked only when the worst that it could cost is still there, for the judge and for all.
+    """One budget per judge and one for all: a call starts only when both can afford the worst it could cost.
 
-    `caps` are the judges' own, by name; `earlier` is what their judgments so far came to, None where nobody knows.
+    `caps` are the judges' own, by name; `earlier` are the costs of their calls so far, None where unknown.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class JudgeBudget:
         self._own = {name: Budget(cap, None, paid.get(name, ())) for name, cap in caps.items()}
 
     def reserve(self, judge: str) -> Affordability:
-        """Set the worst cost of one question aside."""
+        """Reserve the worst cost of one call."""
         if not self._own[judge].reserve():
             return Affordability.JUDGE_BUDGET_USED
         if not self._all.reserve():
@@ -94,6 +94,6 @@ class JudgeBudget:
         return Affordability.YES
 
     def record_cost(self, judge: str, cost_usd: float | None) -> None:
-        """Replace what was set aside by what it came to."""
+        """Replace the reservation by the actual cost, None where it is unknown."""
         self._own[judge].record_cost(cost_usd)
         self._all.record_cost(cost_usd)

@@ -11,7 +11,7 @@ from outweigh.score.objective import passed
 
 
 class EventKind(StrEnum):
-    """The moments worth telling."""
+    """What an event reports."""
 
     STARTED = "started"
     FINISHED = "finished"
@@ -24,7 +24,7 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEvent:
-    """One moment. `detail` is for people; the rest is for programs."""
+    """One event. `detail` is text for people; the other fields are for programs."""
 
     kind: EventKind
     run_id: str | None
@@ -41,7 +41,7 @@ EventListener = Callable[[EngineEvent], None]
 
 
 def note_event(detail: str, kind: EventKind = EventKind.NOTE) -> EngineEvent:
-    """An event that is about no single run."""
+    """An event that concerns no single run."""
     return EngineEvent(
         kind=kind,
         run_id=None,
@@ -56,12 +56,12 @@ def note_event(detail: str, kind: EventKind = EventKind.NOTE) -> EngineEvent:
 
 
 def trial_event(trial: Trial, kind: EventKind, detail: str) -> EngineEvent:
-    """An event in the life of a trial."""
+    """An event that concerns one trial."""
     return replace(note_event(detail, kind), task_id=trial.task_id, arm=trial.arm, repeat=trial.repeat)
 
 
 def finished_event(record: RunRecord) -> EngineEvent:
-    """An attempt has its record."""
+    """An attempt has ended and its record is stored."""
     outcome = passed(record).value
     return replace(
         trial_event(record.trial, EventKind.FINISHED, record.status_detail or ""),
@@ -73,7 +73,7 @@ def finished_event(record: RunRecord) -> EngineEvent:
 
 
 def judged_event(trial: Trial, judgment: Judgment) -> EngineEvent:
-    """A judge has said something about a run, or nothing that could be used."""
+    """A judge call has ended, with a score or with the reason why there is none."""
     score = judgment_score(judgment).value
     said = judgment.invalid_reason or ("nothing applies" if score is None else f"{score:.3f}")
     detail = f"{judgment.judge.name}, pass {judgment.pass_index}: {said}"

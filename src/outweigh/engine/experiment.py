@@ -31,10 +31,10 @@ LONGEST_BACKOFF_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentProgress:
-    """Where an experiment stands: planned trials that count already, and those that are still to do.
+    """How far an experiment is: planned trials that have a result, and those that are left.
 
-    `left` has the number of each trial's next attempt; `paid` is what every attempt came to, None where nobody knows.
-    `lost` counts the arms and reasons of trials that were attempted and have no result.
+    `left` has the number of each trial's next attempt; `paid` is the cost of every attempt, None where unknown.
+    `lost` counts trials that were attempted and have no result, by arm and reason.
     """
 
     done: Mapping[str, int]
@@ -52,7 +52,7 @@ class ExperimentProgress:
 def close_abandoned_attempts(
     deps: EngineDeps, plan: Sequence[PlannedRun], abandoned: Sequence[Attempt], listen: EventListener
 ) -> None:
-    """Close what a killed engine left open, so that every attempt has its record."""
+    """Record attempts that a killed engine left open, so that every attempt has its record."""
     planned = {run.trial.key: run for run in plan}
     for attempt in abandoned:
         run = planned.get(attempt.trial.key)
@@ -62,7 +62,7 @@ def close_abandoned_attempts(
 
 
 def experiment_progress(plan: Sequence[PlannedRun], store: RunStore) -> ExperimentProgress:
-    """What is there, and what is left: trials without a record that counts."""
+    """Count the trials with a result, and list those without one."""
     finished = store.finished()
     done, passes = Counter[str](), Counter[str]()
     lost = Counter[tuple[str, str]]()
@@ -95,7 +95,7 @@ def run_experiment(
     drain: Signal,
     listen: EventListener,
 ) -> EndReason:
-    """Run what is left."""
+    """Run the trials that are left."""
     batch = Batch(
         run_attempt=lambda planned, number: run_attempt(deps, planned, number),
         settings=BatchSettings(
@@ -113,7 +113,7 @@ def run_experiment(
 
 
 def sequential_decision(spec: SuiteSpec, store: RunStore, tasks: Collection[str], prices: PriceTables) -> IsDecided:
-    """Whether every candidate is decided at the sequential boundary; tasks count whole, and come in random order."""
+    """Whether every candidate is decided at the sequential boundary. Only tasks with all trials count."""
     settings = evidence_settings(gates=spec.policy.gates, margins=spec.policy.margins, planned_tasks=max(2, len(tasks)))
     candidates = [name for name in spec.arms if name != spec.baseline]
 

@@ -34,9 +34,9 @@ from outweigh.ports.external_harness import ExternalHarness, ExternalJob
 from outweigh.ports.stores import RunStore
 
 JOB_LABEL = "job"
-"""Where a record says which job of the other harness it comes from."""
+"""The label that names the harness's job a record comes from."""
 SOURCE_CHECKSUM_LABEL = "source_task_checksum"
-"""Where it keeps the harness's own hash of the task."""
+"""The label that holds the harness's own hash of the task."""
 
 
 def adopt_record(
@@ -50,10 +50,10 @@ def adopt_record(
     rules_sha256: str | None,
     secrets: Collection[str],
 ) -> RunRecord:
-    """What the harness measured, under our names for it and tied to our rules, without anybody's secrets.
+    """A result of the harness as the record of one of our trials, tied to our rules and without secrets.
 
-    Which of several repeats a run is, is a label: the harness knows none. The place in our plan is left unknown:
-    whoever asks for the order of the runs goes by the clock.
+    The harness does not number repeats, so the repeat is a label without meaning. The position in the plan is
+    unknown: the order of the runs is read from their start times.
     """
     checks, steps = record.checks, record.steps
     rules = {} if rules_sha256 is None else {RULES_LABEL: rules_sha256}
@@ -86,11 +86,11 @@ def _storable_step(step: Step, secrets: Collection[str]) -> Step:
 JOB_POLL_SECONDS = 0.5
 
 RecordAdopter = Callable[[RunRecord, Trial, int, str], RunRecord]
-"""A result as the record of a trial: with the number of its attempt, and the name of its job."""
+"""Turns a result into the record of a trial, given the attempt's number and the job's name."""
 
 
 class ExternalExperiment:
-    """Runs a plan elsewhere. `drain` asks the jobs to end, `cancel` ends them; results are taken in either way."""
+    """Runs a plan in another harness. `drain` asks its jobs to end, `cancel` ends them; results are always stored."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class ExternalExperiment:
         self._given_up: set[TrialKey] = set()
 
     def take_in_earlier(self) -> None:
-        """What jobs of an earlier engine have come to; those that are still running are waited for."""
+        """Store results of jobs that an earlier engine started; wait for those still running."""
         for attempts in self._store.finished().values():
             for record in attempts:
                 self._remember(record)
@@ -128,10 +128,10 @@ class ExternalExperiment:
             )
         missing = self._follow(earlier)
         self._say_missing(alive, missing)
-        self._given_up.clear()  # somebody may have mended it since
+        self._given_up.clear()  # its cause may have been fixed since
 
     def run(self, plan: Sequence[PlannedRun], *, retries: int) -> EndReason:
-        """Make what is left, and once more what infrastructure broke, as often as the suite allows."""
+        """Run the trials that are left, and retry infrastructure failures as often as the suite allows."""
         for _ in range(retries + 1):
             left = self._left(plan)
             if not left:
@@ -149,17 +149,17 @@ class ExternalExperiment:
                 return EndReason.INTERRUPTED
             self._say_missing(jobs, missing)
             if any(missing.values()):
-                # A harness that ends before its trials do has a reason that another job would only meet again.
+                # A harness that ends before its trials do would end the same way in another job.
                 break
         return EndReason.INCOMPLETE if experiment_progress(plan, self._store).left else EndReason.DONE
 
     def _left(self, plan: Sequence[PlannedRun]) -> list[Trial]:
-        """Trials that are worth an attempt of this engine."""
+        """Trials without a result, except those that a retry cannot help."""
         trials = (planned.trial for planned, _ in experiment_progress(plan, self._store).left)
         return [trial for trial in trials if trial.key not in self._given_up]
 
     def _follow(self, jobs: Sequence[ExternalJob]) -> Mapping[str, Sequence[Trial]]:
-        """Take results in as they come, until no job is running; which trials of each have none in the end."""
+        """Store results as they come, until no job is running; returns each job's trials without a result."""
         still_open = {job.name: list(job.trials) for job in jobs}
         asked: set[str] = set()
         running = list(jobs)
@@ -167,7 +167,7 @@ class ExternalExperiment:
             while running:
                 for job in running:
                     self._stop_if_asked(job, asked)
-                # Asked before results are read, so that the last look comes after the end.
+                # Asked before results are read, so that the last read comes after the end of the job.
                 ended = [job for job in running if not job.is_running]
                 for job in running:
                     self._take_in(job, still_open[job.name])
@@ -227,7 +227,7 @@ class ExternalExperiment:
 
     def _say_missing(self, jobs: Sequence[ExternalJob], missing: Mapping[str, Sequence[Trial]]) -> None:
         if self._drain.is_set():
-            return  # whoever asked them to end knows why
+            return  # the user asked them to end
         for job in jobs:
             if trials := missing[job.name]:
                 self._listen(

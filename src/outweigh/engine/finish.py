@@ -4,7 +4,7 @@ Metered figures replace reported ones, and a run that did not have its arm's set
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -13,6 +13,7 @@ from outweigh.engine.setup_check import ExpectedSetup, check_setup
 from outweigh.errors import quote_names
 from outweigh.model.failure import Failure, FailureKind
 from outweigh.model.run_record import EXCLUDED_STATUSES, Status
+from outweigh.model.untrusted_json import sum_usage
 from outweigh.model.usage import (
     NO_USAGE,
     UNKNOWN_COST,
@@ -29,14 +30,14 @@ from outweigh.ports.agents import AttemptOutcome
 from outweigh.ports.gateways import MeteredCalls, ModelCall
 
 _FIRST_ERROR_STATUS = 400
-"""An answer with this status or a higher one is an error, and providers do not charge for those."""
+"""HTTP statuses from here on are errors, for which providers do not charge."""
 
 USAGE_FIELDS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeteredOutcome:
-    """An outcome with measured figures, how they were measured, and what the agent itself said."""
+    """An outcome with metered figures, how they were metered, and what the agent itself reported."""
 
     outcome: AttemptOutcome
     metering: Metering
@@ -44,7 +45,7 @@ class MeteredOutcome:
 
 
 def apply_metering(said: AttemptOutcome, account: MeteredCalls) -> MeteredOutcome:
-    """Put the account of a run in the place of what its agent said about tokens, dollars and failures."""
+    """Replace what the agent reported about tokens, cost and failures by what the gateway metered."""
     metering = _metering(account.calls)
     reported = ReportedUsage(usage=said.usage, cost_usd=said.cost.usd, requests=said.request_count)
     beyond = unmetered_use(metering, reported)
@@ -72,33 +73,20 @@ def apply_metering(said: AttemptOutcome, account: MeteredCalls) -> MeteredOutcom
 
 
 def _usage(calls: Sequence[ModelCall]) -> Usage:
-    """The sum over requests; a part that one answer left unknown is unknown."""
-    return Usage(**{part: _sum(getattr(_charged(call), part) for call in calls) for part in USAGE_FIELDS})
-
-
-def _charged(call: ModelCall) -> Usage:
+    """The sum over all requests; a kind of tokens that is unknown in one of them is unknown in the sum."""
     nothing = Usage(input_tokens=0, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0)
-    return nothing if _is_free(call) else call.usage
+    return sum_usage([nothing, *(call.usage for call in calls if not _is_free(call))])
 
 
 def _is_free(call: ModelCall) -> bool:
-    """Whether nothing can have been charged: an error instead of an answer, or nobody who answered."""
+    """Whether nothing can have been charged: the answer was an error, or the connection was refused."""
     if call.http_status is not None and call.http_status >= _FIRST_ERROR_STATUS:
         return True
     return call.failure is not None and call.failure.kind is FailureKind.CONNECTION_REFUSED
 
 
-def _sum(amounts: Iterable[int | None]) -> int | None:
-    total = 0
-    for amount in amounts:
-        if amount is None:
-            return None
-        total += amount
-    return total
-
-
 def _cost(account: MeteredCalls) -> Cost:
-    """Metered tokens at list prices. Under the gateway's address an agent's own dollars are a guess: never taken."""
+    """Metered tokens at list prices. The agent's own figure is never used: behind the gateway it is a guess."""
     charged = [call.cost_usd for call in account.calls if not _is_free(call)]
     if any(usd is None for usd in charged):
         return UNKNOWN_COST
@@ -135,13 +123,13 @@ def _components(calls: Sequence[ModelCall]) -> tuple[ComponentTokens, ...]:
 
 
 def _final_status(said: AttemptOutcome, calls: Sequence[ModelCall]) -> tuple[Status, str | None, Failure | None]:
-    """Agents misread and hide what a model answered; the answers themselves settle how a run ended."""
+    """How the run ended by the model's answers, because agents misread and hide them."""
     as_said = said.status, said.status_detail, said.failure
     if (capped := _first_failure(calls, FailureKind.BUDGET_REACHED)) is not None:
         return Status.BUDGET_EXCEEDED, capped.detail, capped
     if (fault := _last_failure(calls)) is None or fault.kind.status is not Status.INFRA_ERROR:
         return as_said
-    # A run out of time is excused only if no model ever answered it: else slow arms would lose their timeouts.
+    # A timeout is excused only if no model ever answered; otherwise slow arms would lose their timeouts.
     excused = said.status in (Status.AGENT_ERROR, Status.COMPLETED, Status.INFRA_ERROR) or (
         said.status is Status.TIMEOUT and all(call.failure is not None for call in calls)
     )
@@ -153,13 +141,13 @@ def _first_failure(calls: Sequence[ModelCall], kind: FailureKind) -> Failure | N
 
 
 def _last_failure(calls: Sequence[ModelCall]) -> Failure | None:
-    """The failure of the last request that did the work; small requests on the side offer no tools."""
+    """The failure of the last request of the main conversation; side requests are those that offer no tools."""
     working = [call for call in calls if call.tools] or calls
     return max(working, key=lambda call: call.started_at_seconds).failure if working else None
 
 
 def _disagreement(said: AttemptOutcome, usage: Usage, requests: int) -> str | None:
-    """What the agent says otherwise than was measured."""
+    """Where the agent's own token counts differ from the metered ones."""
     pairs = [(part, getattr(said.usage, part), getattr(usage, part)) for part in USAGE_FIELDS]
     wrong = [
         f"{theirs:,} {part.replace('_', ' ')} against {ours:,}"
@@ -180,14 +168,14 @@ def _cut_streams(calls: Sequence[ModelCall]) -> str | None:
 
 
 def _unserved(status: Status, unserved: Sequence[str]) -> str | None:
-    """What may explain a failure. Agents that got on without it have asked in passing, as most do."""
+    """Requests the gateway does not serve, as an explanation of a failure; successful agents make them too."""
     if status is Status.COMPLETED or not unserved:
         return None
     return f"the agent asked for what the gateway does not serve: {quote_names(unserved)}"
 
 
 def finish_attempt(draft: RunDraft, expected: ExpectedSetup) -> None:
-    """Put measured figures in the place of reported ones, and throw out a run that was not its arm's."""
+    """Replace reported figures by metered ones, and exclude a run that did not have its arm's set-up."""
     outcome = draft.outcome or unknown_outcome(draft.arm)
     if draft.account is not None:
         found = apply_metering(outcome, draft.account)

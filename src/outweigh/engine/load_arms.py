@@ -23,11 +23,11 @@ from outweigh.model.parse import inherit
 from outweigh.ports.workspaces import RevisionFile, Revisions
 
 _IMPORT_STEPS = 5
-"""How far agents follow files that bring in files."""
+"""How deep agents follow imports between instruction files."""
 
 
 def revision_origin(spec: ArmSpec, revisions: Revisions, where: str) -> ArmOrigin | None:
-    """Where an arm's files come from; None where they do not come from git."""
+    """The commit an arm's files come from; None where they do not come from git."""
     if spec.from_git is None:
         if spec.git_folder is not None or spec.git_paths:
             raise UsageError(f"{where}: git_folder and git_paths go with from_git; name a branch, a tag or a commit.")
@@ -42,7 +42,7 @@ def revision_origin(spec: ArmSpec, revisions: Revisions, where: str) -> ArmOrigi
 def revision_files(
     origin: ArmOrigin, agent: str, more: Iterable[str], revisions: Revisions
 ) -> tuple[RevisionFile, ...]:
-    """What this agent reads: the files in its own places, those named besides, and those that its words bring in."""
+    """What this agent reads: files in its own locations, those in `more`, and those that its instructions import."""
     named = tuple(str(PurePosixPath(path)) for path in more)
     found: dict[str, RevisionFile] = {}
     brought_in: set[str] = set()
@@ -73,11 +73,11 @@ def _imported(file: RevisionFile) -> Iterable[str]:
 
 
 FILE_OPTIONS = ("script", "runs")
-"""Options of agents that name a file of the suite's folder."""
+"""Agent options whose value is a file in the suite's folder."""
 
 
 class ArmFiles:
-    """Reads files of a suite's folder and keeps what it read, so that what is laid is what was hashed."""
+    """Reads files of a suite's folder and keeps their content, so that runs get exactly what was hashed."""
 
     def __init__(self, folder: Path, revisions: Revisions | None = None) -> None:
         self._folder = folder
@@ -86,27 +86,27 @@ class ArmFiles:
         self.origins: dict[str, ArmOrigin] = {}
 
     def keep(self, path: str, content: bytes, *, executable: bool = False) -> OverlayFile:
-        """Remember a content and name the place where it is to be laid."""
+        """Keep a content for the overlay, to be laid out at a path."""
         digest = sha256(content).hexdigest()
         self.contents[digest] = content
         return OverlayFile(path=path, sha256=digest, executable=executable)
 
     def folder(self, path: str, where: str) -> Path:
-        """A folder that the suite names."""
+        """The folder that the suite names; UsageError where there is none."""
         place = (self._folder / path).resolve()
         if not place.is_dir():
             raise UsageError(f"{where}: there is no folder {place}.")
         return place
 
     def file(self, path: object, where: str) -> Path:
-        """A file that the suite names."""
+        """The file that the suite names; UsageError where there is none."""
         place = (self._folder / str(path)).resolve()
         if not place.is_file():
             raise UsageError(f"{where}: there is no file {place}.")
         return place
 
     def of_revision(self, name: str, spec: ArmSpec, where: str) -> Iterable[OverlayFile]:
-        """The files that an arm takes from a revision; where they come from is remembered under the arm's name."""
+        """The files that an arm takes from a git revision; `origins` records which one."""
         if self._revisions is None:
             if spec.from_git is not None:
                 raise UsageError(f"{where}.from_git: nobody said which repository; arms from git cannot be read here.")
@@ -118,7 +118,7 @@ class ArmFiles:
                 yield self.keep(file.path, file.content, executable=file.executable)
 
     def below(self, root: Path, target: str) -> Iterable[OverlayFile]:
-        """Every file of a folder, to be laid under a path."""
+        """Every file of a folder, to be laid out below a path."""
         for path in paths_below(root):
             if path.is_symlink():
                 refuse_link_out(root, path)
@@ -131,7 +131,7 @@ class ArmFiles:
 
 
 def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: str) -> Arm:
-    """Resolve an arm; two of its parts that want different files in one place are refused."""
+    """Resolve an arm; two different files for one path are refused."""
     spec = inherit(name, specs)
     if spec.agent is None:
         raise UsageError(f"{source}: arms.{name} has no agent; name one, or extend an arm that has.")
@@ -161,7 +161,7 @@ def load_arm(name: str, specs: Mapping[str, ArmSpec], files: ArmFiles, source: s
 
 
 def _refuse_unsupported(spec: ArmSpec, places: AgentFileLocations, where: str) -> None:
-    """What an agent would never look at makes no difference, and an arm that claims one would mislead."""
+    """Refuse skills and instructions that the agent would never read: the arm would differ in name only."""
     if spec.skills and not places.skills:
         raise UsageError(f"{where}.skills: {spec.agent} knows no skills; leave them out, or take another agent.")
     if spec.instructions is not None and not places.instructions:
@@ -185,7 +185,7 @@ def _overlay(
 
 
 def _skill_names(folders: Iterable[Path], overlay: Iterable[OverlayFile]) -> tuple[str, ...]:
-    """Of the folders that the arm names, and of those that it brings from elsewhere."""
+    """Skills named by the arm, and those among its files."""
     brought = (PurePosixPath(file.path).parent for file in overlay if PurePosixPath(file.path).name == SKILL_FILE)
     places = (place.name for place in brought if place.parent.name == "skills")
     return tuple(dict.fromkeys((*(folder.name for folder in folders), *places)))

@@ -23,7 +23,7 @@ from outweigh.verdict.policy import check_policy_options
 
 
 def refuse_duplicate_arms(arms: Mapping[str, Arm], specs: Mapping[str, ArmSpec], source: str) -> None:
-    """Arms with one fingerprint must be linked by `same_as`; arms that are so linked must have one fingerprint."""
+    """Refuse identical arms that are not linked by `same_as`, and linked arms that are not identical."""
     for name, spec in specs.items():
         if spec.same_as is not None:
             _refuse_false_same_as(name, spec.same_as, arms, source)
@@ -52,7 +52,7 @@ def _differ(one: Arm, other: Arm, field: str) -> bool:
 
 
 def _control_root(name: str, specs: Mapping[str, ArmSpec]) -> str:
-    """The arm at the end of the chain of claims; arms that name each other in a circle share one."""
+    """The last arm of a chain of `same_as`; arms that name each other in a circle share one."""
     seen = [name]
     while (following := specs[seen[-1]].same_as) is not None:
         if following in seen:
@@ -66,9 +66,9 @@ SUITE_FILE = "suite.toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedSuite:
-    """Everything an experiment is made of. `overlays` holds the content of every file that an arm lays, by its hash.
+    """Everything an experiment is made of. `overlays` holds the content of every overlay file, by its hash.
 
-    `origins` says of every arm from git where it comes from; `notes` is what whoever reads a result must know.
+    `origins` says which commit an arm from git comes from; `notes` are shown to readers of the results.
     """
 
     spec: SuiteSpec
@@ -81,7 +81,7 @@ class LoadedSuite:
 
 
 def load_suite(path: Path, revisions: Revisions | None = None) -> LoadedSuite:
-    """Read a suite file, or the `suite.toml` of a folder. Whatever is wrong in it is found here, before any run."""
+    """Read a suite file, or the `suite.toml` of a folder. Mistakes in it are found here, before any run."""
     file = suite_path(path)
     spec = parse_suite(_read(file), str(file))
     suite = _load(spec, file, revisions)
@@ -90,9 +90,9 @@ def load_suite(path: Path, revisions: Revisions | None = None) -> LoadedSuite:
 
 
 def load_baseline_at_refs(path: Path, revisions: Revisions, refs: Mapping[str, str]) -> LoadedSuite:
-    """The suite's baseline arm with the configuration of each of these refs; its other arms take no part.
+    """The suite's baseline arm with the configuration of each of these git refs, and no other arm.
 
-    The sides may turn out to be the same: whether there is anything to compare is for the caller to see.
+    The resulting arms may be identical; the caller checks whether there is anything to compare.
     """
     file = suite_path(path)
     spec = parse_suite(_read(file), str(file), fewest_arms=1)
@@ -102,7 +102,7 @@ def load_baseline_at_refs(path: Path, revisions: Revisions, refs: Mapping[str, s
 
 
 def suite_path(path: Path) -> Path:
-    """The suite file that a path means."""
+    """The suite file at a path, which may be its folder."""
     return path / SUITE_FILE if path.is_dir() else path
 
 
@@ -147,7 +147,7 @@ def _read(file: Path) -> bytes:
 
 
 def effective_repeats(suite: LoadedSuite) -> int:
-    """The repeats of a suite that does not name them, or those it names: more for a ladder, whose steps are small."""
+    """The suite's repeats, or the default: more for a ladder, whose steps are small."""
     if suite.spec.repeats is not None:
         return suite.spec.repeats
     return LADDER_REPEATS if any(arm.tier is not None for arm in suite.arms.values()) else DEFAULT_REPEATS
@@ -168,7 +168,7 @@ def tasks_with_rubric(suite: LoadedSuite) -> tuple[Task, ...]:
 
 
 def solution_text(task: Task) -> str | None:
-    """The files of the task's own solution, where judges may see them; None where they may not or there are none."""
+    """The files of the task's solution; None where there are none or judges may not see them."""
     if not task.reveal_solution or task.solution_folder is None:
         return None
     root = Path(task.solution_folder)
@@ -177,7 +177,7 @@ def solution_text(task: Task) -> str | None:
 
 
 def identifying_names(arms: Iterable[Arm]) -> tuple[str, ...]:
-    """Names of arms, models, skills and tool servers, and the places where set-ups are laid."""
+    """Names that would tell a judge which arm it sees: arms, models, skills, MCP servers and overlay paths."""
     return tuple(sorted({name for arm in arms for name in _arm_names(arm) if name}))
 
 

@@ -59,7 +59,7 @@ def _matches(pattern: str, folder: Path) -> list[Path]:
 
 
 def _task_folder(path: Path) -> Path | None:
-    """The task folder a match stands for; a folder that is half a task is a mistake, anything else is not meant."""
+    """The task folder a match stands for; a folder that is half a task is refused, anything else ignored."""
     if path.name == TASK_FILE and path.is_file():
         return path.parent
     if (path / TASK_FILE).is_file():
@@ -82,7 +82,7 @@ def _nothing_found(pattern: str, folder: Path, source: str) -> str:
 
 
 def _deepest_folder(pattern: str, folder: Path) -> tuple[Path, str | None]:
-    """How far the pattern's plain part leads, and the first name that is not there."""
+    """The deepest existing folder of the pattern's part without wildcards, and the first missing name."""
     place = folder
     for part in Path(pattern).parts:
         if has_magic(part):
@@ -94,7 +94,7 @@ def _deepest_folder(pattern: str, folder: Path) -> tuple[Path, str | None]:
 
 
 def refuse_impossible_checks(checks: Sequence[Check], source: str) -> None:
-    """Refuse what could never be evaluated, or never pass, whatever an agent does."""
+    """Refuse checks that could never be evaluated or never pass, whatever the agent does."""
     for name, count in Counter(check.name for check in checks).items():
         if count > 1:
             raise UsageError(
@@ -155,13 +155,13 @@ def _pattern_fault(patterns: Sequence[str]) -> str | None:
 _FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 IMPLICIT_CHECK = "reward"
 BUILD_FILES = frozenset({"Dockerfile", "docker-compose.yaml"})
-"""Files of environment/ that build a container; they are not part of the workspace."""
-# The script's own first line says who reads it; archives and clones may have lost its executable bit.
+"""Files of environment/ that build a container and are not part of the workspace."""
+# The script's first line names its interpreter; archives and clones may have lost its executable bit.
 _RUN_SCRIPT = 'chmod +x "$OUTWEIGH_TESTS/test.sh" && exec "$OUTWEIGH_TESTS/test.sh"'
 
 
 def load_task(folder: Path) -> Task:
-    """Read a task. Foreign keys in `task.toml` are Harbor's and let be; `[metadata.outweigh]` is ours and strict."""
+    """Read a task. Unknown keys of `task.toml` are Harbor's and ignored; `[metadata.outweigh]` is ours and strict."""
     source = folder / TASK_FILE
     document = _document(source)
     settings = parse_task_settings(
@@ -214,7 +214,7 @@ def _checksum(
     workspace: WorkspaceSource | None,
     timeout: float | None,
 ) -> str:
-    """Weight and family are left out: they change what a run counts for, not what happens in it."""
+    """A hash of all that affects a run. Weight and family only affect what a run counts for."""
     identity = {
         "instruction": instruction,
         "checks": checks,
@@ -229,7 +229,7 @@ def _checksum(
 
 
 def _workspace_identity(workspace: WorkspaceSource | None) -> list[str]:
-    """What is in it, not where it lies: the same task in another place is the same task."""
+    """The workspace's content without its location: a task that was moved is the same task."""
     match workspace:
         case None:
             return ["empty"]
@@ -238,7 +238,7 @@ def _workspace_identity(workspace: WorkspaceSource | None) -> list[str]:
         case TarballSource(path=path):
             return ["tarball", file_sha256(Path(path))]
         case GitSource(repository=repository, commit=commit):
-            # A full hash says what is in it; a branch or a tag means something only within its repository.
+            # A full hash identifies the content; a branch or a tag only does together with its repository.
             return ["git", commit] if _FULL_HASH.fullmatch(commit) else ["git", repository, commit]
 
 

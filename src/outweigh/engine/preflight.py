@@ -1,6 +1,4 @@
-"""Preflight: whether a task is worth paying for.
-
-Its checks must fail before any work and pass once the work is done.
+"""Preflight: whether a task's checks fail before any work and pass once the work is done.
 
 Three tries, each with its own workspace and sandbox: the untouched workspace, the same again (the checks must give
 the same result twice), and the task's own solution. None of them costs money.
@@ -43,9 +41,9 @@ _SHOWN_OUTPUT = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreflightContext:
-    """Where preflight happens: sandboxes, workspaces, a folder to work in, and what suite and engine set.
+    """What preflight needs: sandboxes, workspaces, a scratch folder, and settings of suite and engine.
 
-    `judged` says that the suite has judges, to whom a task may leave it all.
+    `judged` says that the suite has judges, so that a task may have no checks.
     """
 
     sandboxes: SandboxProvider
@@ -65,7 +63,7 @@ class PreflightContext:
 
 
 def preflight(task: Task, context: PreflightContext) -> PreflightResult:
-    """Try a task without any agent. A sandbox that breaks is a finding, not an exception."""
+    """Try a task without an agent. A sandbox that breaks is a finding, not an exception."""
     try:
         pristine = context.workspaces.prepare(task)
         untouched = _try_task(task, context, pristine, "untouched")
@@ -108,13 +106,13 @@ def _try_task(task: Task, context: PreflightContext, pristine: Path, name: str) 
 
 
 def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> tuple[CheckResults | None, str | None]:
-    """The checks after the solution, and how its script failed if it did."""
+    """The check results after the solution, and how its script failed if it did."""
     if task.solution_folder is None or not Path(task.solution_folder, SOLUTION_SCRIPT).is_file():
         return None, None
     with _private_sandbox_request(task, context, pristine, "oracle") as request:
         with context.sandboxes.open(request) as sandbox:
             done = _solve(task, Path(task.solution_folder), sandbox, context)
-        # As in a trial, the checks come in when whoever did the work is gone.
+        # As in a trial, checks run in a new sandbox, when every process of the work has ended.
         with context.sandboxes.open(_fresh_home(request)) as sandbox:
             said, environment = done.stdout.decode(errors="replace"), context.environment_in(sandbox)
             results = evaluate_checks(task, sandbox, pristine, answer=said, environment=environment).results
@@ -149,7 +147,7 @@ def _failure_text(done: CompletedCommand) -> str | None:
 def _private_sandbox_request(
     task: Task, context: PreflightContext, pristine: Path, name: str
 ) -> Iterator[SandboxRequest]:
-    """A private copy of the workspace and an empty home, gone afterwards."""
+    """A request for a sandbox with a private workspace and an empty home, both removed afterwards."""
     with (
         TemporaryDirectory(prefix="preflight-", dir=context.scratch, ignore_cleanup_errors=True) as folder,
         context.workspaces.lay(pristine, Path(folder, "workspace")) as workspace,

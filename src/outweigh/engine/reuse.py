@@ -1,7 +1,4 @@
-"""Runs of an earlier experiment that may stand for planned ones.
-
-Same arm, same task, same settings, and recent enough.
-"""
+"""Runs of earlier experiments that can be reused: same arm, same task, same settings, and recent enough."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +16,7 @@ from outweigh.model.task import Task
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReuseSource:
-    """An earlier experiment: what it is called, the settings it was made under, and its runs."""
+    """An earlier experiment: its name, the hash of its settings, and its runs."""
 
     name: str
     settings: str | None
@@ -28,7 +25,7 @@ class ReuseSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReusedRun:
-    """A record for a planned run, and the source whose artifacts it names."""
+    """A record for a planned run, and the source that holds its artifacts."""
 
     record: RunRecord
     source: str
@@ -44,7 +41,7 @@ def find_reusable_runs(
     settings: str,
     not_before: datetime,
 ) -> Iterator[ReusedRun]:
-    """For each planned run the newest that fits and was not taken yet; each stands for one run only."""
+    """For each planned run the newest matching one; no run is used twice."""
     stock = _candidates([source for source in sources if source.settings == settings], not_before)
     for planned, attempt in left:
         arm, task = arms[planned.trial.arm], tasks[planned.trial.task_id]
@@ -55,7 +52,7 @@ def find_reusable_runs(
 
 
 def version_drift(reused: Iterable[RunRecord], fresh: Iterable[RunRecord]) -> str | None:
-    """What changed about the agents since runs that are reused; None where nothing did, or nobody knows."""
+    """How the agents' versions changed since the reused runs; None where they did not, or are unknown."""
     before, after = ({_agent_version(run) for run in runs} - {None} for runs in (reused, fresh))
     if not before or not after or before == after:
         return None
@@ -67,7 +64,7 @@ def version_drift(reused: Iterable[RunRecord], fresh: Iterable[RunRecord]) -> st
 
 
 def age_note(arm: str, moments: Sequence[datetime], now: datetime) -> str:
-    """What every reader must know about reused runs."""
+    """The note about reused runs and their age that is shown with the results."""
     days = (now - min(moments)) / timedelta(days=1)
     return (
         f"{len(moments)} runs of {arm} are reused from an earlier experiment, the oldest {days:.1f} days old. Whatever "
@@ -78,7 +75,7 @@ def age_note(arm: str, moments: Sequence[datetime], now: datetime) -> str:
 def _candidates(
     sources: Iterable[ReuseSource], not_before: datetime
 ) -> dict[tuple[str, str], list[tuple[str, RunRecord, datetime]]]:
-    """What can be used, by arm and task, the newest last; the same run found twice is one run."""
+    """Reusable runs by arm and task, the newest last, without duplicates."""
     found: dict[tuple[str, str], dict[bytes, tuple[str, RunRecord, datetime]]] = defaultdict(dict)
     for source in sources:
         for run in source.runs:
@@ -91,7 +88,7 @@ def _candidates(
 
 
 def _run_identity(run: RunRecord) -> bytes:
-    """Copies of one run, under whatever name, are one run."""
+    """The digest of the original record, which copies under other names share."""
     original = run.extra.get(REUSED_LABEL)
     return bytes.fromhex(original["record_sha256"]) if isinstance(original, dict) else record_digest(run)
 

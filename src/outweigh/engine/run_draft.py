@@ -20,13 +20,13 @@ from outweigh.ports.gateways import MeteredCalls
 
 
 def storable_check(result: CheckResult, secrets: Collection[str]) -> CheckResult:
-    """A check whose remark can be stored."""
+    """A check result whose detail can be stored."""
     return replace(result, detail=storable_text(result.detail, secrets))
 
 
 @dataclass(slots=True, kw_only=True)
 class RunDraft:
-    """An attempt under way. `failure` outranks what the agent said: it went wrong around it."""
+    """An attempt under way. A `failure` of the infrastructure takes precedence over the agent's own outcome."""
 
     planned: PlannedRun
     number: int
@@ -46,13 +46,13 @@ class RunDraft:
 
     @property
     def run_id(self) -> str:
-        """The name of an attempt: readable, and unique within a store."""
+        """The attempt's id: readable, and unique within a store."""
         trial = self.planned.trial
         return f"{trial.task_id}/{trial.arm}/{trial.repeat}#{self.number}"
 
 
 def build_record(draft: RunDraft, kept: dict[str, str], secrets: Collection[str]) -> RunRecord:
-    """The draft as evidence; `kept` are the hashes of its artifacts."""
+    """The record of the draft; `kept` are the hashes of its artifacts, by name."""
     said = draft.outcome or unknown_outcome(draft.arm)
     status, detail = draft.failure or (said.status, said.status_detail)
     checks = None if draft.checks is None else tuple(storable_check(check, secrets) for check in draft.checks)
@@ -91,7 +91,7 @@ def build_record(draft: RunDraft, kept: dict[str, str], secrets: Collection[str]
 
 
 def unknown_outcome(arm: Arm) -> AttemptOutcome:
-    """The attempt broke before the agent could say anything, not even who it is."""
+    """The outcome of an attempt that failed before the agent reported anything, even its version."""
     return AttemptOutcome(
         status=Status.INFRA_ERROR,
         status_detail=None,
@@ -116,7 +116,7 @@ def unknown_outcome(arm: Arm) -> AttemptOutcome:
 
 def _milestones(task: Task, outcome: AttemptOutcome | None) -> tuple[Milestone, ...] | None:
     if not task.expected_steps or outcome is None or outcome.reached_steps is None:
-        return None  # an agent that tells nothing about its steps has not missed them
+        return None  # steps that an agent does not report are unknown, not missed
     reached = outcome.reached_steps
     return tuple(
         Milestone(name=step.name, weight=step.weight, achieved=step.name in reached) for step in task.expected_steps

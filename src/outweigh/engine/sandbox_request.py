@@ -21,7 +21,7 @@ from outweigh.ports.sandboxes import ForwardedPort, Sandbox, SandboxRequest
 def build_sandbox_request(
     spec: SandboxSpec, *, workspace: Path, home: Path, label: str, cancel: Event, ports: tuple[ForwardedPort, ...]
 ) -> SandboxRequest:
-    """A request for a sandbox over folders that are there already."""
+    """A request for a sandbox over folders that exist already."""
     return SandboxRequest(
         workspace=workspace,
         home=home,
@@ -41,40 +41,40 @@ _PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 @dataclass(frozen=True, slots=True)
 class RunEgress:
-    """The way of one run; there is none where the suite allows no hosts."""
+    """One run's access to the hosts that the suite allows; none where it allows no hosts."""
 
     hosts: HostAccess | None
 
     @property
     def ports(self) -> tuple[ForwardedPort, ...]:
-        """What a sandbox must open."""
+        """The ports that a sandbox must forward."""
         return () if self.hosts is None else (self.hosts.proxy_port(),)
 
     def variables(self, sandbox: Sandbox) -> dict[str, str]:
-        """What programs go by; some read small letters only, some capitals only."""
+        """The proxy variables, in lower and upper case: some programs read only one of them."""
         if self.hosts is None:
             return {}
         proxy = f"http://{_LOCALHOST}:{sandbox.port(self.hosts.proxy_port().name)}"
-        # Other doors, and what a program starts itself, are reached directly.
+        # Other forwarded ports, and servers that a program starts itself, are reached directly.
         told = {**dict.fromkeys(_PROXY_VARIABLES, proxy), "NO_PROXY": f"{_LOCALHOST},localhost"}
         return told | {name.lower(): value for name, value in told.items()}
 
     def refused(self) -> bytes:
-        """The hosts that were asked for in vain, one on each line."""
+        """The hosts that were refused, one per line."""
         return b"" if self.hosts is None else "".join(f"{host}\n" for host in self.hosts.refused()).encode()
 
 
 _MEBIBYTE = 2**20
-_BLOCK_BYTES = 512  # the unit of st_blocks, whatever the file system's own is
+_BLOCK_BYTES = 512  # the unit of st_blocks on every file system
 _TICK_SECONDS = 0.05
-# Looking at a large tree takes a while; this share of the time is spent on it at most.
+# Measuring a large tree takes a while; at most this share of the time is spent on it.
 _SHARE_OF_TIME = 0.05
 
 
 class DiskQuota:
-    """Watches a folder from a thread of its own. `cancel` ends what runs, be it for this or for the engine's reasons.
+    """Watches a folder in a thread. `cancel` is set when the limit is exceeded or when the engine cancels.
 
-    What the folder held at the start does not count, nor does what is mounted in it: of an overlay only the changes do.
+    What the folder held at the start does not count, nor does what is mounted in it: of an overlay only changes count.
     """
 
     def __init__(self, folder: Path, limit_mb: int, engine_cancel: Event) -> None:
@@ -88,7 +88,7 @@ class DiskQuota:
         self._left = Event()
 
     def exceeded(self) -> str | None:
-        """How much too much was taken, in words, after one more look: what came and stayed is never overlooked."""
+        """A sentence about the excess, None where there is none; measures once more, so that nothing left is missed."""
         self._look()
         if self._most <= self._limit_mb * _MEBIBYTE:
             return None
@@ -97,7 +97,7 @@ class DiskQuota:
 
     @contextmanager
     def watching(self) -> Iterator["DiskQuota"]:
-        """Look until it is left."""
+        """Watch until the context ends."""
         watcher = Thread(target=self._watch, name="disk-quota")
         watcher.start()
         try:
@@ -121,18 +121,18 @@ class DiskQuota:
 
 
 class NoDiskQuota:
-    """As much as there is."""
+    """The quota of a suite without a disk limit."""
 
     def __init__(self, engine_cancel: Event) -> None:
         self.cancel = engine_cancel
 
     def exceeded(self) -> None:
-        """Never."""
+        """Never exceeded."""
 
 
 @contextmanager
 def watch_disk_quota(folder: Path, limit_mb: int | None, engine_cancel: Event) -> Iterator[DiskQuota | NoDiskQuota]:
-    """Hold what runs in a trial's folder to a limit, where there is one."""
+    """Watch a trial's folder, where there is a limit."""
     if limit_mb is None:
         yield NoDiskQuota(engine_cancel)
         return
@@ -141,7 +141,7 @@ def watch_disk_quota(folder: Path, limit_mb: int | None, engine_cancel: Event) -
 
 
 def occupied_bytes(folder: Path) -> int:
-    """What a tree takes on its own file system: holes in files take nothing, and a file with two names counts once."""
+    """Bytes that a tree occupies on its file system: holes are free, and hard links count once."""
     total, several_names = 0, set[int]()
     device = folder.stat().st_dev
     waiting = [os.fsencode(folder)]
@@ -158,7 +158,7 @@ def occupied_bytes(folder: Path) -> int:
 
 
 def _entries(folder: bytes) -> Iterator[tuple[os.stat_result, bytes]]:
-    """What is there, as far as it can be seen; it may be gone the moment it is looked at."""
+    """The entries that can be read; files may vanish meanwhile."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             with suppress(OSError):

@@ -19,15 +19,15 @@ INSTRUCTION_FILES = frozenset(
     {"CLAUDE.md", "AGENTS.md", "GEMINI.md", "QWEN.md", "CONVENTIONS.md", ".goosehints", "CLAUDE.local.md"}
 )
 LONGEST_DESCRIPTION = 200
-"""Agents cut long descriptions short; the beginning is enough to know one by."""
+"""Agents truncate long descriptions, so only the beginning is looked for."""
 LONGEST_MARKER_TEXT = 20_000
 SHORTEST_MARKER_TEXT = 12
-"""A shorter text would be found in requests by chance, and proves nothing."""
+"""A shorter text could occur in requests by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedItem:
-    """One item an arm lays before its agent, and the markers that show it; a skill may go by its folder's name too."""
+    """A skill or instruction file of an arm, and the markers that show it; agents may list a skill by its folder."""
 
     name: str
     folder: str | None
@@ -37,14 +37,14 @@ class ExpectedItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedSetup:
-    """What every arm declares, and all markers of the experiment: what one arm has, another must not show."""
+    """What every arm declares, and all markers of the experiment: no arm may show what only another has."""
 
     skills: Mapping[str, tuple[ExpectedItem, ...]]
     instructions: Mapping[str, tuple[ExpectedItem, ...]]
     markers: Mapping[str, ArmMarker]
 
     def of_others(self, arm: str) -> tuple[tuple[ExpectedItem, ...], tuple[ExpectedItem, ...]]:
-        """Skills and instructions that only other arms have. What lies within this arm's own texts shows nothing."""
+        """Skills and instructions of other arms only. Texts that this arm's own texts contain are left out."""
         own = [*self.skills.get(arm, ()), *self.instructions.get(arm, ())]
         own_texts = [_collapse_spaces(self.markers[name].text) for item in own for name in _marker_names(item)]
         skills, instructions = (
@@ -132,12 +132,12 @@ def _collapse_spaces(text: str) -> str:
 
 BROKEN_SERVER_STATES = frozenset({"failed", "error", "disabled", "needs-auth"})
 REQUESTS_SOURCE = "requests"
-"""The source that the gateway is."""
+"""The name of the gateway among the sources of an observed set-up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupCheck:
-    """What was loaded, and every way in which that is not what the arm declares."""
+    """What was loaded, and every way in which it differs from what the arm declares."""
 
     loaded: ObservedSetup | None
     faults: tuple[str, ...]
@@ -146,7 +146,7 @@ class SetupCheck:
 def check_setup(
     arm: Arm, expected: ExpectedSetup, said: ObservedSetup | None, account: MeteredCalls | None
 ) -> SetupCheck:
-    """Hold what the agent says and what was sent to the model against the arm; without either, nothing is proven."""
+    """Compare the arm with what the agent reports and what was sent to the model; nothing is known without either."""
     answered = account is not None and any(call.failure is None for call in account.calls)
     if said is None and not answered:
         return SetupCheck(loaded=None, faults=())
@@ -157,7 +157,7 @@ def check_setup(
 
 
 class _Observations:
-    """All that could be seen of a run."""
+    """All that was observed of a run's set-up: the agent's own report and its requests."""
 
     def __init__(self, said: ObservedSetup | None, account: MeteredCalls | None) -> None:
         self.said = said
@@ -166,7 +166,7 @@ class _Observations:
         self.models = [] if account is None else [c.requested_model for c in account.calls if c.requested_model]
 
     def shows(self, item: ExpectedItem, listed: tuple[str, ...] | None) -> bool | None:
-        """Whether a item was at hand; None where nobody could have seen it."""
+        """Whether the item was loaded; None where neither source could have shown it."""
         if self.seen is not None and {item.shown_by, item.used_by} & self.seen:
             return True
         if listed is not None:
@@ -188,13 +188,13 @@ def _skill_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) ->
             yield f"the skill {skill.name!r} is declared and was not loaded"
     own = {skill.name for skill in expected.skills.get(arm.name, ())}
     for skill in expected.of_others(arm.name)[0]:
-        # Another arm's version of a skill that this arm has too is known by its text alone.
+        # Another arm's version of a skill that this arm also has can only be told by its text.
         if observed.shows(skill, None if skill.name in own else listed):
             yield f"the skill {skill.name!r} of another arm was loaded"
 
 
 def _instruction_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> Iterator[str]:
-    """By what was sent alone: that a file was found does not say which text it had."""
+    """Instructions are judged by requests alone: a reported file name does not say which text it had."""
     for text in expected.instructions.get(arm.name, ()):
         if observed.shows(text, None) is False:
             yield f"the instructions in {text.name} are declared and were not sent to the model"
@@ -219,7 +219,7 @@ def _reported_servers(observed: _Observations) -> tuple[ObservedServer, ...] | N
 
 
 def _offers_tools_of(observed: _Observations, server: str) -> bool:
-    """Tools of a server carry its name: mcp__server__tool, mcp_server_tool or server_tool, as agents differ."""
+    """Whether tools of a server were offered; agents call them mcp__server__tool, mcp_server_tool or server_tool."""
     return any(
         tool.removeprefix("mcp__").removeprefix("mcp_").startswith(f"{server}_") for tool in observed.tools or ()
     )
@@ -234,7 +234,7 @@ def _model_faults(arm: Arm, observed: _Observations) -> Iterator[str]:
 
 
 def _bare_model_name(model: str) -> str:
-    """A model's name without the provider that some agents put before it, or the version that aliases leave out."""
+    """A model's name without its provider, in the spelling that all agents share."""
     return model.rpartition("/")[2].lower().replace(".", "-")
 
 

@@ -12,10 +12,10 @@ from outweigh.errors import UsageError
 
 
 def tree_digest(root: Path) -> str:
-    """Hash names, kinds, who may be executed, and content, but no history of git at the top.
+    """Hash names, kinds, executable bits and content, but not a `.git` folder at the top.
 
-    History changes by looking at it, and workspaces are laid without it. Of the modes only the executable bit counts,
-    as in git: the others differ from clone to clone.
+    git changes its own folder by reading it, and workspaces are laid out without it. Other mode bits differ from clone
+    to clone.
     """
     whole = sha256()
     for path in paths_below(root):
@@ -26,7 +26,7 @@ def tree_digest(root: Path) -> str:
 
 
 def paths_below(root: Path) -> Iterator[Path]:
-    """Everything in a folder in a fixed order; links are named and not entered."""
+    """Everything in a folder, in a fixed order; links are listed and not followed."""
     for entry in sorted(root.iterdir(), key=lambda path: os.fsencode(path.name)):
         yield entry
         if entry.is_dir() and not entry.is_symlink():
@@ -40,7 +40,7 @@ def file_sha256(path: Path) -> str:
 
 
 def refuse_link_out(root: Path, link: Path) -> None:
-    """A link may point at something in its own folder; anything else would not survive a copy."""
+    """Refuse a link that leads out of its folder: it would not survive a copy."""
     target = link.readlink()
     if target.is_absolute() or not link.resolve().is_relative_to(root.resolve()):
         raise UsageError(f"{link} is a link to '{target}', which leads out of {root}. Copy what it points at instead.")

@@ -16,7 +16,7 @@ PlanItem = TypeVar("PlanItem")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """A trial and its place in the order of the experiment."""
+    """A trial and its position in the order of the experiment."""
 
     trial: Trial
     block: int
@@ -26,9 +26,9 @@ class PlannedRun:
 def plan_runs(
     tasks: Sequence[str], arms: Sequence[str], repeats: int, seed: int, *, task_by_task: bool = False
 ) -> tuple[PlannedRun, ...]:
-    """Blocks of one task and repeat hold every arm in random order; the blocks themselves are shuffled too.
+    """Blocks of one task and repeat hold every arm in random order; the blocks are shuffled too.
 
-    Task by task, all blocks of a task come before the next task: a sequential verdict counts whole tasks.
+    With `task_by_task`, all blocks of a task come before the next task: a sequential verdict counts whole tasks.
     """
     rng = random.Random(seed)
     blocks = _blocks(rng, tasks, repeats, task_by_task=task_by_task)
@@ -44,7 +44,7 @@ def plan_runs(
 
 
 def trial_seed(seed: int, task: str, arm: str, repeat: int) -> int:
-    """A number for everything random about a trial; the same trial always has the same, in any order of running."""
+    """The seed of a trial; the same trial has the same seed in every order of running."""
     text = "\x1f".join((str(seed), task, arm, str(repeat)))
     return int.from_bytes(sha256(text.encode()).digest()[:6])
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 JUDGMENT_TOOL = "submit_judgment"
 
 
-class AnthropicJudgeOptions(JudgeOptions, frozen=True, kw_only=True):
-    """`key` names the variable that holds the key. `structured` is how the answer gets its shape.
+class _Options(JudgeOptions, frozen=True, kw_only=True):
+    """`key` names the variable that holds the key. `structured` is how the answer is made to follow the schema.
 
-    `tool` forces a call of a tool and works with every model, `schema` has the service hold the answer to the schema.
+    `tool` forces a tool call and works with every model; `schema` lets the service enforce the schema.
     """
 
     base_url: str | None = None
@@ -44,28 +44,28 @@ class AnthropicJudgeOptions(JudgeOptions, frozen=True, kw_only=True):
 
 
 class AnthropicJudge:
-    """Retries are the engine's, not the SDK's: the judge is to see what was wrong with its answer."""
+    """Claude through Anthropic's SDK. The engine retries, not the SDK, so that the judge learns what was wrong."""
 
     name = "anthropic"
 
     def missing(self, judge: JudgeSpec) -> str | None:
-        """The SDK, a model, a key."""
+        """Why this judge cannot be asked: no SDK, model or key."""
         if find_spec("anthropic") is None:
             return f"judge {judge.name!r}: the package anthropic is not installed: {install_command('judge')}."
         if judge.model is None:
             return f"judge {judge.name!r}: name its `model`."
         try:
-            options = judge_options(judge, AnthropicJudgeOptions)
+            options = judge_options(judge, _Options)
         except UsageError as error:
             return str(error)
         return key_missing(judge, options.key)
 
     def judge(self, question: JudgeQuestion) -> JudgeAnswer:
-        """One request."""
+        """Send one request."""
         with requires_extra("the judge backend `anthropic`", "judge"):
             import anthropic  # noqa: PLC0415 - slow to load, and most runs need no judge
 
-        options = judge_options(question.judge, AnthropicJudgeOptions)
+        options = judge_options(question.judge, _Options)
         client = anthropic.Anthropic(
             api_key=os.environ.get(options.key, "") if options.key else "none",
             base_url=options.base_url,
@@ -80,7 +80,7 @@ class AnthropicJudge:
         return _answer(message, options)
 
 
-def _request(question: JudgeQuestion, options: AnthropicJudgeOptions) -> dict[str, Any]:
+def _request(question: JudgeQuestion, options: _Options) -> dict[str, Any]:
     request: dict[str, Any] = {
         "model": question.judge.model,
         "max_tokens": options.max_tokens,
@@ -97,7 +97,7 @@ def _request(question: JudgeQuestion, options: AnthropicJudgeOptions) -> dict[st
     return request
 
 
-def _answer(message: "Message", options: AnthropicJudgeOptions) -> JudgeAnswer:
+def _answer(message: "Message", options: _Options) -> JudgeAnswer:
     usage, model = _usage(message), message.model
     if message.stop_reason == "refusal":
         return failed_answer(
@@ -113,7 +113,7 @@ def _answer(message: "Message", options: AnthropicJudgeOptions) -> JudgeAnswer:
 
 def _usage(message: "Message") -> Usage:
     usage = message.usage
-    if usage is None:  # pyright and the SDK say that it is always there; servers that only resemble it differ
+    if usage is None:  # typed as always present, but compatible servers may leave it out
         return NO_USAGE
     return Usage(
         input_tokens=as_count(usage.input_tokens),

@@ -15,7 +15,7 @@ from outweigh.ports.judges import JudgeAnswer
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """Seconds by `retry-after`; a moment there, or nothing, is no number of seconds."""
+    """The seconds of a `retry-after` header; None where it is missing or a date."""
     try:
         wait = float(next((value for name, value in headers.items() if name.lower() == "retry-after"), ""))
     except ValueError:
@@ -26,15 +26,15 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 OptionsT = TypeVar("OptionsT")
 
 KeyVariable = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
-"""The name of the variable that holds a key, never the key itself: options are written down. Empty for no key."""
+"""The name of the variable that holds a key, never the key itself, because options are stored. Empty for no key."""
 
 
 class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of what a backend understands under `options`."""
+    """Base of a backend's `options`."""
 
 
 def judge_options(judge: JudgeSpec, kind: type[OptionsT]) -> OptionsT:
-    """The judge's options, checked."""
+    """The judge's options, validated; UsageError names what is wrong."""
     try:
         return msgspec.convert(judge.options, kind)
     except msgspec.ValidationError as fault:
@@ -45,7 +45,7 @@ def judge_options(judge: JudgeSpec, kind: type[OptionsT]) -> OptionsT:
 
 
 def key_missing(judge: JudgeSpec, variable: str) -> str | None:
-    """Why a judge cannot sign in; a backend that needs no key names no variable."""
+    """Why a judge has no key; an empty variable means that it needs none."""
     if not variable or os.environ.get(variable):
         return None
     return f"judge {judge.name!r}: {variable} is not in the environment; export it, or name another by options.key."
@@ -54,7 +54,7 @@ def key_missing(judge: JudgeSpec, variable: str) -> str | None:
 def answered(
     text: str, *, usage: Usage, model: str | None, version: str | None = None, cost: Cost = UNKNOWN_COST
 ) -> JudgeAnswer:
-    """An answer with words in it."""
+    """An answer with text."""
     return JudgeAnswer(text=text, failure=None, model=model, version=version, usage=usage, cost=cost)
 
 
@@ -66,11 +66,11 @@ def failed_answer(
     version: str | None = None,
     cost: Cost = UNKNOWN_COST,
 ) -> JudgeAnswer:
-    """No words, and why."""
+    """An answer without text, and why."""
     return JudgeAnswer(text=None, failure=reason, model=model, version=version, usage=usage, cost=cost)
 
 
 def truncated_answer(tokens: int | None) -> Failure:
-    """The answer ended at the limit of tokens, so that its end is missing."""
+    """The failure of an answer that was cut off at the token limit."""
     limit = "the limit of tokens" if tokens is None else f"the limit of {tokens:,} tokens (options.max_tokens)"
     return make_failure(FailureKind.NO_RESULT, f"the answer broke off at {limit}")

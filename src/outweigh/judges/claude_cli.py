@@ -35,7 +35,7 @@ _VERSION_TIMEOUT_SECONDS = 60.0
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
 
-class ClaudeCliJudgeOptions(JudgeOptions, frozen=True, kw_only=True):
+class _Options(JudgeOptions, frozen=True, kw_only=True):
     """`program` where it is not `claude` on your PATH; `base_url` for another service than Anthropic's."""
 
     program: str = "claude"
@@ -43,18 +43,18 @@ class ClaudeCliJudgeOptions(JudgeOptions, frozen=True, kw_only=True):
 
 
 class ClaudeCliJudge:
-    """`claude -p` in an empty folder. With a key or a token in the environment it gets a home of its own.
+    """Runs `claude -p` in an empty folder. With a key or a token in the environment it gets an empty home.
 
-    Without one it must be signed in, and that is known only in your own home; your settings, hooks, skills, servers and
-    memories stay out all the same.
+    Without one it needs your own home, where your sign-in is stored. Your settings, hooks, skills, servers and
+    memories are left out in both cases.
     """
 
     name = "claude-cli"
 
     def missing(self, judge: JudgeSpec) -> str | None:
-        """The program."""
+        """Why this judge cannot be asked: no program, or wrong options."""
         try:
-            options = judge_options(judge, ClaudeCliJudgeOptions)
+            options = judge_options(judge, _Options)
         except UsageError as error:
             return str(error)
         if which(options.program) is None:
@@ -65,14 +65,14 @@ class ClaudeCliJudge:
         return None
 
     def judge(self, question: JudgeQuestion) -> JudgeAnswer:
-        """One start of the program."""
-        options = judge_options(question.judge, ClaudeCliJudgeOptions)
+        """Run the program once."""
+        options = judge_options(question.judge, _Options)
         with tempfile.TemporaryDirectory(prefix="outweigh-judge-", ignore_cleanup_errors=True) as scratch:
             folder, home = Path(scratch, "empty"), Path(scratch, "home")
             folder.mkdir()
             home.mkdir()
             (home / _SYSTEM_FILE).write_text(question.system, encoding="utf-8", errors="backslashreplace")
-            spoken = run_program(
+            output = run_program(
                 _command(question.judge, options, home / _SYSTEM_FILE),
                 stdin=question.prompt.encode(errors="backslashreplace"),
                 environment=_environment(options, home),
@@ -80,10 +80,10 @@ class ClaudeCliJudge:
                 timeout_seconds=question.timeout_seconds,
                 cancel=question.cancel,
             )
-        return failed_answer(spoken.failure) if spoken.failure is not None else _answer(spoken, options)
+        return failed_answer(output.failure) if output.failure is not None else _answer(output, options)
 
 
-def _command(judge: JudgeSpec, options: ClaudeCliJudgeOptions, system: Path) -> list[str]:
+def _command(judge: JudgeSpec, options: _Options, system: Path) -> list[str]:
     return [
         *(_program(options), "-p", "--output-format", "json"),
         *("--system-prompt-file", str(system), "--tools", ""),
@@ -93,14 +93,14 @@ def _command(judge: JudgeSpec, options: ClaudeCliJudgeOptions, system: Path) -> 
     ]
 
 
-def _program(options: ClaudeCliJudgeOptions) -> str:
-    """Its full path, because it is started in another folder."""
+def _program(options: _Options) -> str:
+    """The program's full path, because it is started in another folder."""
     return str(Path(which(options.program) or options.program).absolute())
 
 
 @cache
 def _version(program: str) -> str | None:
-    """What it says when asked; another version may judge otherwise."""
+    """The version that the program reports; another version may judge differently."""
     try:
         done = run_process([program, "--version"], timeout_seconds=_VERSION_TIMEOUT_SECONDS)
     except (OSError, SubprocessError):
@@ -109,7 +109,7 @@ def _version(program: str) -> str | None:
     return None if found is None else f"claude-cli {found.group()}"
 
 
-def _environment(options: ClaudeCliJudgeOptions, home: Path) -> dict[str, str]:
+def _environment(options: _Options, home: Path) -> dict[str, str]:
     keys = {name: os.environ[name] for name in _KEYS if os.environ.get(name)}
     passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     base_url = options.base_url or os.environ.get(_BASE_URL)
@@ -118,27 +118,27 @@ def _environment(options: ClaudeCliJudgeOptions, home: Path) -> dict[str, str]:
 
 
 def _own_home() -> dict[str, str]:
-    """Where the user is signed in."""
+    """The user's own home, where the sign-in is stored."""
     return {name: os.environ[name] for name in ("HOME", "CLAUDE_CONFIG_DIR", "USER") if name in os.environ}
 
 
-def _answer(spoken: ProgramOutput, options: ClaudeCliJudgeOptions) -> JudgeAnswer:
-    result = _result(spoken.stdout)
+def _answer(output: ProgramOutput, options: _Options) -> JudgeAnswer:
+    result = _result(output.stdout)
     if result is None:
         silent = make_failure(FailureKind.NO_RESULT, "claude ended without a result")
-        return failed_answer(spoken.crash() if spoken.exit_code else silent)
-    told = read_totals(result)
+        return failed_answer(output.crash() if output.exit_code else silent)
+    totals = read_totals(result)
     about: dict[str, Any] = {
-        "usage": told.usage,
-        "model": only_model(told),
+        "usage": totals.usage,
+        "model": only_model(totals),
         "version": _version(_program(options)),
         "cost": _cost(result, options),
     }
-    trouble = failure_from_result(result, ModelErrors(), time())
+    failure = failure_from_result(result, ModelErrors(), time())
     if result.get("stop_reason") == "refusal":
-        trouble = make_failure(FailureKind.REFUSAL, "the judge declined to answer")
-    if trouble is not None:
-        return failed_answer(trouble, **about)
+        failure = make_failure(FailureKind.REFUSAL, "the judge declined to answer")
+    if failure is not None:
+        return failed_answer(failure, **about)
     return answered(str_at(result, "result") or "", **about)
 
 
@@ -150,7 +150,7 @@ def _result(output: bytes) -> JsonObject | None:
     return value if isinstance(value, dict) and value.get("type") == "result" else None
 
 
-def _cost(result: JsonObject, options: ClaudeCliJudgeOptions) -> Cost:
-    """Its own dollars hold for Anthropic's service only; anywhere else it guesses."""
+def _cost(result: JsonObject, options: _Options) -> Cost:
+    """The cost that the program reports. It is right for Anthropic's service only, and unknown elsewhere."""
     elsewhere = options.base_url or os.environ.get(_BASE_URL)
     return UNKNOWN_COST if elsewhere else reported_cost(cost_usd(result))

@@ -22,7 +22,7 @@ from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
 QUESTION_SCHEMA = "outweigh.question/1"
 
 
-class CommandJudgeOptions(JudgeOptions, frozen=True, kw_only=True):
+class _Options(JudgeOptions, frozen=True, kw_only=True):
     """`command` is a list of words, or one line for `sh -c`."""
 
     command: str | list[str]
@@ -34,7 +34,7 @@ class CommandJudge:
     name = "command"
 
     def missing(self, judge: JudgeSpec) -> str | None:
-        """The program."""
+        """Why this judge cannot be asked: no program, or wrong options."""
         try:
             words = _words(judge)
         except UsageError as error:
@@ -46,8 +46,8 @@ class CommandJudge:
         return None
 
     def judge(self, question: JudgeQuestion) -> JudgeAnswer:
-        """One start of the program."""
-        spoken = run_program(
+        """Run the program once."""
+        output = run_program(
             _words(question.judge),
             stdin=msgspec.json.encode(_question(question)),
             environment=os.environ,
@@ -55,15 +55,15 @@ class CommandJudge:
             timeout_seconds=question.timeout_seconds,
             cancel=question.cancel,
         )
-        if spoken.failure is not None:
-            return failed_answer(spoken.failure)
-        if spoken.exit_code != 0:
-            return failed_answer(spoken.crash())
-        return _answer(spoken.stdout)
+        if output.failure is not None:
+            return failed_answer(output.failure)
+        if output.exit_code != 0:
+            return failed_answer(output.crash())
+        return _answer(output.stdout)
 
 
 def _words(judge: JudgeSpec) -> list[str]:
-    command = judge_options(judge, CommandJudgeOptions).command
+    command = judge_options(judge, _Options).command
     return ["sh", "-c", command] if isinstance(command, str) else command
 
 
@@ -79,7 +79,7 @@ def _question(question: JudgeQuestion) -> dict[str, Any]:
 
 
 def _answer(output: bytes) -> JudgeAnswer:
-    """The bare answer, or one under `answer` with what is known about it beside."""
+    """The output as the answer, or an object with the answer under `answer` and facts about it."""
     text = output.decode(errors="replace")
     try:
         envelope = decode_json(output)

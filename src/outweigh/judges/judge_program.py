@@ -23,7 +23,7 @@ _STDERR_TAIL = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramOutput:
-    """What the program said; `failure` where it did not end by itself, or could not begin."""
+    """The program's output; `failure` where it was killed or could not start."""
 
     stdout: bytes
     stderr: bytes
@@ -31,7 +31,7 @@ class ProgramOutput:
     failure: Failure | None
 
     def crash(self) -> Failure:
-        """Its exit code and last words, as a failure."""
+        """The failure of a program that ended with an error: its exit code and the end of its error output."""
         words = self.stderr.decode(errors="replace").strip()[-_STDERR_TAIL:]
         return make_failure(FailureKind.CRASH, f"exit code {self.exit_code}{f': {words}' if words else ''}")
 
@@ -45,9 +45,9 @@ def run_program(
     timeout_seconds: float,
     cancel: Event,
 ) -> ProgramOutput:
-    """Run it to its end; when its time is up or nobody waits any more, it and its children are killed."""
+    """Run a program to its end; on timeout or cancellation, it and its children are killed."""
     try:
-        # An empty input would be no input at all, and the program would wait for one.
+        # Even an empty question opens the pipe, so that the program sees the end of its input.
         process = spawn(command, environment=environment, folder=folder, takes_input=True)
     except OSError as fault:
         return _no_output(make_failure(FailureKind.CRASH, f"{command[0]} cannot be started: {fault.strerror}"))
@@ -60,8 +60,8 @@ def run_program(
 
 
 def _send_question(process: "Popen[bytes]", question: bytes) -> None:
-    """Write the question beside the reading of the answer: a pipe holds less than a question, and who reads late or
-    talks first would otherwise wait for us as we wait for it. `communicate` writes no more after its first time-out.
+    """Write the question in a thread, while the answer is read: a pipe holds less than a question, so a program that
+    writes first or reads late would block. `communicate` would stop writing after its first timeout.
     """
     pipe, process.stdin = process.stdin, None
     if pipe is not None:
@@ -69,7 +69,7 @@ def _send_question(process: "Popen[bytes]", question: bytes) -> None:
 
 
 def _write(pipe: IO[bytes], question: bytes) -> None:
-    """All of it, or as much as anybody wants to hear."""
+    """Write everything, unless the program stops reading."""
     unsent = memoryview(question)
     with suppress(BrokenPipeError), pipe:
         while unsent:
@@ -92,7 +92,7 @@ def _no_output(reason: Failure) -> ProgramOutput:
 
 
 def _kill(process: "Popen[bytes]") -> None:
-    """With all of its group; one that has ended is left alone, for its number may be somebody else's by now."""
+    """Kill the program's process group, unless it has ended: its id may belong to another process by now."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

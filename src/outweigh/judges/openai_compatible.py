@@ -31,8 +31,8 @@ ANSWER_BYTES_LIMIT = 16 * 2**20
 _SHOWN = 500
 
 
-class OpenAiJudgeOptions(JudgeOptions, frozen=True, kw_only=True):
-    """`key` names the variable that holds the key, `""` for none. `structured` is how the answer gets its shape."""
+class _Options(JudgeOptions, frozen=True, kw_only=True):
+    """`key` names the variable that holds the key, `""` for none. `structured`: how the answer is made to fit."""
 
     base_url: str = "https://api.openai.com/v1"
     key: KeyVariable = "OPENAI_API_KEY"
@@ -42,16 +42,16 @@ class OpenAiJudgeOptions(JudgeOptions, frozen=True, kw_only=True):
 
 
 class OpenAiCompatibleJudge:
-    """A plain request per question, by nothing but Python's own library."""
+    """One HTTP request per question, with Python's standard library alone."""
 
     name = "openai-compatible"
 
     def missing(self, judge: JudgeSpec) -> str | None:
-        """A model, an address, a key."""
+        """Why this judge cannot be asked: no model, no usable address or no key."""
         if judge.model is None:
             return f"judge {judge.name!r}: name its `model`."
         try:
-            options = judge_options(judge, OpenAiJudgeOptions)
+            options = judge_options(judge, _Options)
         except UsageError as error:
             return str(error)
         if urlsplit(options.base_url).scheme not in ("http", "https"):
@@ -59,8 +59,8 @@ class OpenAiCompatibleJudge:
         return key_missing(judge, options.key)
 
     def judge(self, question: JudgeQuestion) -> JudgeAnswer:
-        """One request."""
-        options = judge_options(question.judge, OpenAiJudgeOptions)
+        """Send one request."""
+        options = judge_options(question.judge, _Options)
         request = Request(
             f"{options.base_url.rstrip('/')}/chat/completions",
             data=msgspec.json.encode(_body(question, options)),
@@ -82,13 +82,13 @@ class OpenAiCompatibleJudge:
             )
 
 
-def _headers(options: OpenAiJudgeOptions) -> dict[str, str]:
+def _headers(options: _Options) -> dict[str, str]:
     key = os.environ.get(options.key, "") if options.key else ""
     headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "outweigh"}
     return headers | ({"authorization": f"Bearer {key}"} if key else {})
 
 
-def _body(question: JudgeQuestion, options: OpenAiJudgeOptions) -> dict[str, Any]:
+def _body(question: JudgeQuestion, options: _Options) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": question.judge.model,
         "messages": [
@@ -108,7 +108,7 @@ def _body(question: JudgeQuestion, options: OpenAiJudgeOptions) -> dict[str, Any
     return body
 
 
-def _answer(content: object, options: OpenAiJudgeOptions) -> JudgeAnswer:
+def _answer(content: object, options: _Options) -> JudgeAnswer:
     usage, model = read_provider_usage(dict_at(content, "usage")), str_at(content, "model")
     choice = next(iter(dicts_at(content, "choices")), {})
     finish, refusal = str_at(choice, "finish_reason"), str_at(choice, "message", "refusal")

@@ -43,12 +43,12 @@ _FORGERIES = re.compile(
 
 
 def instruction_in(text: str) -> str | None:
-    """The first words that tell a judge what to do, however they are dressed up; None where there are none."""
+    """The first words that instruct a judge, also in disguised spellings; None where there are none."""
     return _found(_INSTRUCTIONS, _normalized(text))
 
 
 def quoted_instruction_in(evidence: str) -> str | None:
-    """The same in what a judge quotes, where forged answers, fences and tags have no place either."""
+    """The same in a judge's evidence, where forged answers, fences and tags are suspicious too."""
     plain = _normalized(evidence)
     return _found(_INSTRUCTIONS, plain) or _found(_FORGERIES, plain)
 
@@ -59,7 +59,7 @@ def _found(pattern: re.Pattern[str], text: str) -> str | None:
 
 
 def _normalized(text: str) -> str:
-    """Plain small letters: without unseen characters, fancy forms, lookalikes and odd spaces."""
+    """The text in lower case, without invisible characters, compatibility forms, lookalikes and unusual spaces."""
     seen = "".join(character for character in _SPELLED_OUT.sub("", text) if not is_invisible(character))
     plain = unicodedata.normalize("NFKC", seen).casefold().translate(_LOOKALIKES)
     bare = "".join(
@@ -69,7 +69,7 @@ def _normalized(text: str) -> str:
 
 
 def injection_warnings(judge: JudgeSpec, material: RunMaterial, criteria: Iterable[CriterionScore]) -> tuple[str, ...]:
-    """Warnings in sentences, about what the judge was shown and what it quotes; none of them changes a score."""
+    """Warnings about what the judge was shown and what it quotes; none of them changes a score."""
     return (*_in_material(judge, material), *_in_evidence(criteria))
 
 

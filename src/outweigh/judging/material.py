@@ -29,9 +29,9 @@ from outweigh.transcript.trajectory_file import read_trajectory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskMaterial:
-    """The task: what was asked, what to judge by, how its checks came out untouched, and a solution if it is shown.
+    """The task: instruction, rubric, check results before any work, and a solution if judges may see it.
 
-    `identifying_names` are names that would say whose run it is.
+    `identifying_names` would tell a judge which arm it sees; they are withheld.
     """
 
     instruction: str
@@ -42,7 +42,7 @@ class TaskMaterial:
 
     @property
     def rubric_sha256(self) -> str:
-        """The rubric's hash, with the solution where judges see one: it makes another question."""
+        """The rubric's hash, together with the solution where judges see one: it changes the question."""
         if self.solution is None:
             return self.rubric.sha256
         return sha256(f"{self.rubric.sha256}\n{self.solution}".encode(errors="backslashreplace")).hexdigest()
@@ -50,7 +50,7 @@ class TaskMaterial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMaterial:
-    """The run: how it ended, what it changed, what its checks said, and what the agent said and did. None: not kept."""
+    """The run: its status, diff, check results and conversation. None where something was not stored."""
 
     status: Status
     diff: str | None
@@ -63,9 +63,9 @@ _CALL_LIMIT = 2_000
 
 
 def conversation_of_trajectory(content: bytes) -> str | None:
-    """The agent's steps of a kept trajectory; None where it cannot be read.
+    """The agent's steps of a stored trajectory; None where it cannot be read.
 
-    System and user steps are left out: they hold the arm's own words, and would give it away.
+    System and user steps are left out: they hold the arm's own instructions and would identify it.
     """
     try:
         steps = read_trajectory(content).steps
@@ -75,7 +75,7 @@ def conversation_of_trajectory(content: bytes) -> str | None:
 
 
 def conversation_of_steps(steps: Iterable[Step]) -> str:
-    """The short steps of a record, where nothing longer was kept."""
+    """The agent's steps of a record, where no trajectory or output was stored."""
     own = (step for step in steps if step.source is StepSource.AGENT)
     return "\n\n".join("\n".join(filter(None, (step.message, *_names(step)))) for step in own)
 
@@ -107,11 +107,11 @@ def _shortened(text: str, limit: int) -> str:
 
 
 _OUTPUT_ARTIFACTS = ("transcript.txt", STDOUT_ARTIFACT)
-"""What agents print, where nothing better was kept."""
+"""The agent's output, where no trajectory was stored."""
 
 
 def load_run_material(run: RunRecord, artifact: ArtifactReader) -> RunMaterial:
-    """Its end, its diff, its checks, and what the agent said and did, from the best that was kept."""
+    """Read status, diff, checks and conversation, the latter from the best artifact there is."""
     return RunMaterial(
         status=run.status,
         diff=_diff(run, artifact),

@@ -40,14 +40,14 @@ _ORDINALS = ("first run", "second run")
 
 
 def pair_system_text(rubric: Rubric) -> str:
-    """What is the same for every pair of a task."""
+    """The part of the question that is the same for every pair of a task."""
     criteria = "\n\n".join(_criterion(criterion, rubric.evidence) for criterion in rubric.criteria)
     notes = f"{rubric.notes.strip()}\n\n" if rubric.notes else ""
     return f"{JUDGE_GUIDE}\n{PAIR_GUIDE}\n# Rubric\n\n{notes}{criteria}\n\n# Your answer\n\n{PAIR_ANSWER_GUIDE}"
 
 
 def pair_prompt_text(judge: JudgeSpec, task: TaskMaterial, runs: tuple[RunMaterial, RunMaterial], code: str) -> str:
-    """Both runs, blinded and fenced. `code` must not be known to anybody before."""
+    """Both runs, blinded and fenced. `code` must be new and unguessable."""
     sections = "\n\n".join(fence_text(title, text, code) for title, text in _sections(judge, task, runs))
     return (
         f"The code of this question is {code}.\n\n{sections}\n\n"
@@ -56,13 +56,13 @@ def pair_prompt_text(judge: JudgeSpec, task: TaskMaterial, runs: tuple[RunMateri
 
 
 def pair_prompt_sha256(judge: JudgeSpec) -> str:
-    """A hash of the words around rubric and runs, and of how much of a run is shown: other words, another judge."""
+    """A hash of the prompt's fixed text and of the judge's settings; if it changes, it counts as another judge."""
     return sha256(f"{_words_sha256()}\n{judge.setting_sha256}".encode()).hexdigest()
 
 
 @cache
 def _words_sha256() -> str:
-    """Of a question about nothing: whatever is changed in its words or their order shows."""
+    """The hash of a question about empty runs, which changes with every word of the fixed text."""
     sample = Rubric(criteria=[BinaryCriterion(name="sample", description="sample")])
     task = TaskMaterial(instruction="", rubric=sample, checks_before=None, solution="", identifying_names=())
     empty = RunMaterial(status=Status.COMPLETED, diff=None, checks=None, conversation=None)
@@ -90,7 +90,7 @@ def _criterion(criterion: Criterion, by_default: bool) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairwiseAnswer:
-    """A usable answer; `stated` is the judge's own overall choice, which counts for nothing."""
+    """A usable answer; `stated` is the judge's own overall choice, which is stored and not used."""
 
     criteria: tuple[CriterionChoice, ...]
     stated: Choice | None
@@ -135,7 +135,7 @@ def pair_answer_schema(rubric: Rubric) -> dict[str, Any]:
 
 
 def read_pair_answer(text: str, rubric: Rubric) -> PairwiseAnswer:
-    """The choice on every criterion of the rubric, none missing, none twice, none of its own."""
+    """The choice on every criterion of the rubric; UnusableAnswerError where one is missing, unknown or repeated."""
     answer = _parsed(text)
     entries: dict[str, _Entry] = {}
     criteria = {criterion.name: criterion for criterion in rubric.criteria}

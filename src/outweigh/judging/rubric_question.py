@@ -25,16 +25,16 @@ from outweigh.model.run_record import Status
 from outweigh.model.suite import JudgeSpec
 
 LONGEST_ANSWER = 1_000_000
-# Many models put JSON between three backticks. Only where nothing else is there, it is clear which object is meant.
+# Many models put JSON between three backticks. That is accepted where there is no other text.
 _BACKTICKS = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL | re.IGNORECASE)
 
 
 class UnusableAnswerError(ValueError):
-    """Says what is wrong with an answer, in words for the judge."""
+    """The answer cannot be used; the message tells the judge what is wrong with it."""
 
 
 def parse_single_object(text: str) -> Mapping[str, Any]:
-    """The object, with nothing before or after it, no key twice, and only numbers that JSON knows."""
+    """The one JSON object of an answer, with nothing before or after it, no repeated keys and only finite numbers."""
     if len(text) > LONGEST_ANSWER:
         raise UnusableAnswerError(f"it is longer than {LONGEST_ANSWER:,} characters.")
     inside = _BACKTICKS.fullmatch(text)
@@ -46,7 +46,7 @@ def parse_single_object(text: str) -> Mapping[str, Any]:
         raise UnusableAnswerError(f"it is not one JSON object and nothing else ({fault}).") from None
     except UnusableAnswerError:
         raise
-    except ValueError:  # Python reads no whole number of thousands of digits
+    except ValueError:  # Python refuses integers of thousands of digits
         raise UnusableAnswerError("a number in it is too large.") from None
     if not isinstance(value, dict):
         raise UnusableAnswerError("it is not a JSON object.")
@@ -92,31 +92,31 @@ from 0 to 1 how sure you are of your scores.
 
 
 def system_text(rubric: Rubric) -> str:
-    """What is the same for every run of a task."""
+    """The part of the question that is the same for every run of a task."""
     return f"{JUDGE_GUIDE}\n# Rubric\n\n{rubric_text(rubric)}\n\n# Your answer\n\n{ANSWER_GUIDE}"
 
 
 def prompt_text(judge: JudgeSpec, task: TaskMaterial, material: RunMaterial, code: str) -> str:
-    """The run, blinded and fenced. `code` must not be known to anybody before."""
+    """The run, blinded and fenced. `code` must be new and unguessable."""
     shown = (*task_sections(task), *run_sections(judge, task, material))
     sections = "\n\n".join(fence_text(title, text, code) for title, text in shown)
     return f"The code of this question is {code}.\n\n{sections}\n\nJudge this run by the rubric, in one JSON object."
 
 
 def retry_prompt(prompt: str, complaint: str) -> str:
-    """The same question once more, with what was wrong with the last answer."""
-    said = excerpt(complaint, COMPLAINT_TOKENS)  # it may quote the answer, and an answer may be huge
+    """The same question again, with what was wrong with the last answer."""
+    said = excerpt(complaint, COMPLAINT_TOKENS)  # the complaint may quote a long answer
     return f"{prompt}\n\nYour last answer could not be used: {said}\nGive the whole answer again, mended."
 
 
 def prompt_sha256(judge: JudgeSpec) -> str:
-    """A hash of the words around rubric and run, and of how much of a run is shown: other words, another judge."""
+    """A hash of the prompt's fixed text and of the judge's settings; if it changes, it counts as another judge."""
     return sha256(f"{_words_sha256()}\n{judge.setting_sha256}".encode()).hexdigest()
 
 
 @cache
 def _words_sha256() -> str:
-    """Of a question about nothing: whatever is changed in its words or their order shows."""
+    """The hash of a question about an empty run, which changes with every word of the fixed text."""
     sample = Rubric(criteria=[BinaryCriterion(name="sample", description="sample")])
     task = TaskMaterial(instruction="", rubric=sample, checks_before=None, solution="", identifying_names=())
     material = RunMaterial(status=Status.COMPLETED, diff=None, checks=None, conversation=None)
@@ -132,7 +132,7 @@ _ANSWER_KEYS = frozenset({"id", "evidence", "score"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricAnswer:
-    """A usable answer; `stated_total` is the judge's own sum, which counts for nothing."""
+    """A usable answer; `stated_total` is the judge's own total, which is stored and not used."""
 
     criteria: tuple[CriterionScore, ...]
     stated_total: float | None
@@ -140,7 +140,7 @@ class RubricAnswer:
 
 
 def read_answer(text: str, rubric: Rubric) -> RubricAnswer:
-    """The scores of every criterion, computed here from what was answered."""
+    """The score of every criterion, computed from the answers; UnusableAnswerError where one is missing or invalid."""
     table = _table(text)
     answers = _answers(table.get("answers"), rubric)
     return RubricAnswer(
@@ -151,7 +151,7 @@ def read_answer(text: str, rubric: Rubric) -> RubricAnswer:
 
 
 class _Answer:
-    """What was said about one question, checked against it."""
+    """The answer to one question, already validated."""
 
     def __init__(self, question: RubricQuestion, score: float | None, evidence: str) -> None:
         self.question = question

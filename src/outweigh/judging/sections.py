@@ -11,7 +11,7 @@ from outweigh.model.suite import JudgeSpec
 
 
 def rubric_text(rubric: Rubric) -> str:
-    """Every question with its id, its scale, and when it may be left open."""
+    """Every question with its id, its scale, and when null is allowed."""
     questions = "\n\n".join(_criterion(criterion, rubric) for criterion in rubric.criteria)
     weights = "\n".join(_weights(rubric))
     notes = f"{rubric.notes.strip()}\n\n" if rubric.notes else ""
@@ -43,7 +43,7 @@ def answer_schema(rubric: Rubric) -> dict[str, Any]:
 
 
 def scale_of(question: RubricQuestion) -> str:
-    """Which scores there are, in words."""
+    """The allowed scores, in words."""
     if question.only_ends:
         return f"{question.low:g} or {question.high:g}"
     return f"a number from {question.low:g} to {question.high:g}"
@@ -82,14 +82,14 @@ _MISSING = {"diff": "(no diff was kept)", "conversation": "(nothing was kept of 
 
 
 def task_sections(task: TaskMaterial) -> Iterator[tuple[str, str]]:
-    """What is the same for all runs of a task."""
+    """The sections that are the same for all runs of a task."""
     yield "what the agent was asked", excerpt(task.instruction, INSTRUCTION_TOKENS)
     if task.solution is not None:
         yield "a solution by the author of the task; others may be as good", excerpt(task.solution, SOLUTION_TOKENS)
 
 
 def run_sections(judge: JudgeSpec, task: TaskMaterial, material: RunMaterial) -> Iterator[tuple[str, str]]:
-    """One run, blinded."""
+    """The sections about one run, blinded."""
     words = "\n".join((task.instruction, rubric_text(task.rubric), task.solution or ""))
     blind = Blinding(task.identifying_names, words)
     yield "how the run ended", material.status.value.replace("_", " ")

@@ -11,34 +11,34 @@ from re import Pattern
 
 _KEPT_CONTROLS = frozenset("\n\t")
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-"""Controls, format characters (zero widths, writing directions, tags), private ones, halves, unassigned, separators."""
+"""Controls, format characters (zero width, direction, tags), private use, surrogates, unassigned, separators."""
 
 
 def escape_invisible(text: str) -> str:
-    """Every character that could hide or reorder others, as `\\u{202E}`."""
+    """The text with every character that could hide or reorder others written as `\\u{202E}`."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(f"\\u{{{ord(character):04X}}}" if is_invisible(character) else character for character in text)
 
 
 def is_invisible(character: str) -> bool:
-    """Whether it leaves no mark of its own, line breaks and tabs aside."""
+    """Whether a character is invisible; line breaks and tabs are not."""
     if character in _KEPT_CONTROLS:
         return False
     return unicodedata.category(character) in _INVISIBLE_CATEGORIES or _selects_variation(character)
 
 
 def _selects_variation(character: str) -> bool:
-    """Marks that change how the one before looks; whole messages have been hidden in rows of them."""
+    """Whether it is a variation selector; sequences of them can hide whole messages."""
     return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
 
 
 CHARACTERS_PER_TOKEN = 4
-"""Roughly, for English and code; a judge's window is larger than what is shown to it by far."""
+"""A rough figure for English and code; a judge's context window is far larger than what is shown."""
 
 
 def excerpt(text: str, tokens: int) -> str:
-    """All of it where it fits; else head and tail in equal parts, cut at line ends, and how much is left out."""
+    """The whole text where it fits; otherwise head and tail in equal parts, cut at line ends."""
     limit = tokens * CHARACTERS_PER_TOKEN
     if len(text) <= limit:
         return text
@@ -61,9 +61,9 @@ REMOVED_CODE = "[code]"
 
 
 def fence_text(title: str, text: str, code: str) -> str:
-    """The text between a BEGIN and an END line. The code is drawn anew for every question, after the text was written.
+    """The text between a BEGIN and an END line with a code that is new for every question.
 
-    Should the text hold the code all the same, it is taken out: no text can end its own fence.
+    Should the text contain the code all the same, it is removed, so that no text can end its own fence.
     """
     inside = escape_invisible(text).replace(code, REMOVED_CODE).strip("\n")
     return f"BEGIN {code} {title}\n{inside}\nEND {code} {title}"
@@ -72,23 +72,23 @@ def fence_text(title: str, text: str, code: str) -> str:
 WITHHELD = "[withheld]"
 
 SHORTEST_NAME = 3
-"""Shorter names stand in any text by chance: `a/` begins every path of a diff."""
+"""Shorter names occur in any text by chance: every path of a diff begins with `a/`."""
 
 _MODEL_FAMILIES = (
     *("anthropic", "claude", "sonnet", "opus", "haiku", "openai", "chatgpt", "gpt-", "codex", "gemini", "qwen"),
     *("deepseek", "mistral", "llama", "grok", "aider", "goose", "opencode", "copilot", "mini-swe-agent"),
 )
-"""Families of models and agents: a judge may favour its own kind, whatever the suite calls its arms."""
+"""Families of models and agents, withheld because a judge may favor its own family."""
 
 _SETUP_PATHS = (r"\.(?:claude|agents|codex|gemini|qwen)/[\w./-]*", r"agents\.md", r"skill\.md")
-"""Where set-ups are laid; a run that reads there shows that it has one."""
+"""Where set-ups are laid out; a run that reads there shows that it has one."""
 
 WITHHELD_WORDS = (*_MODEL_FAMILIES, *_SETUP_PATHS)
-"""What is withheld from every judge, whatever a suite names; other words here make another question."""
+"""What is withheld in every suite. Part of the prompt's hash: changing it changes the question."""
 
 
 class Blinding:
-    """Withholds names. Words that the task itself uses are its own, and stay on all sides."""
+    """Withholds names, except words that the task itself uses, which say nothing about the arm."""
 
     def __init__(self, names: Iterable[str], task_words: str) -> None:
         known = {name.strip() for name in names}
@@ -100,7 +100,7 @@ class Blinding:
         self._pattern: Pattern[str] | None = re.compile("|".join(foreign), re.IGNORECASE) if foreign else None
 
     def __call__(self, text: str) -> str:
-        """The text without them."""
+        """The text with the names replaced."""
         return text if self._pattern is None else self._pattern.sub(WITHHELD, text)
 
 

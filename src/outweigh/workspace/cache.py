@@ -25,18 +25,18 @@ from outweigh.workspace.trash import remove_tree
 
 
 def unpack_archive(source: Path, target: Path) -> None:
-    """Unpack below `target`; TarError when the archive is broken or reaches out."""
+    """Unpack below `target`; TarError when the archive is broken or a member would be outside."""
     with tarfile.open(source) as archive:
         target.mkdir()
         if hasattr(tarfile, "data_filter"):
             archive.extractall(target, filter="data")
         else:
-            # Members are looked at one by one as they are unpacked, so links from earlier ones are already there.
+            # Members are checked one by one while unpacking, so links of earlier members exist already.
             archive.extractall(target, members=checked_members(archive, target))
 
 
 def checked_members(archive: tarfile.TarFile, target: Path) -> Iterator[tarfile.TarInfo]:
-    """The members, each with plain modes and our own ownership; one that reaches out ends it."""
+    """The members, with safe modes and our own ownership; TarError at the first that would be outside."""
     for member in archive:
         destination = target / member.name.lstrip("/")
         if destination == target:
@@ -62,7 +62,7 @@ def _stays_inside(path: Path, target: Path) -> bool:
 
 
 def fetch_source(task: Task, target: Path) -> None:
-    """Fill a new folder with what the task starts from, without any history: it could hold the solution."""
+    """Fill a new folder with the task's starting files, without git history, which could hold the solution."""
     source = task.workspace
     try:
         if isinstance(source, FolderSource):
@@ -108,7 +108,7 @@ def _check_out(task: Task, source: GitSource, target: Path) -> None:
 
 
 def _fetch_shallow(source: GitSource, folder: Path) -> str | None:
-    """One commit without its past; some servers do not give one that is no branch or tag."""
+    """Fetch one commit without its history; None where the server only serves branches and tags."""
     try:
         git("fetch", "--quiet", "--depth=1", "--no-tags", "--end-of-options", *_fetch_arguments(source), folder=folder)
         return "FETCH_HEAD"
@@ -135,19 +135,22 @@ def _remove_history(folder: Path) -> None:
         own.unlink(missing_ok=True)
 
 
-# Usual file systems count in the kernel's ticks of up to ten milliseconds, the coarsest in steps of two seconds.
+# Most file systems count time in kernel ticks of up to ten milliseconds, the coarsest in steps of two seconds.
 _LONGEST_SECONDS = 10.0
 _PAUSE_SECONDS = 0.001
 
 
 def wait_for_mtime_step(tree: Path) -> None:
-    """Wait until every change to the tree from now on gives a file a time that no file of it has."""
+    """Wait until a change to the tree gives a file a later time than any file in it has.
+
+    The patch of a run is found by comparing file times, so a change within the same clock tick would be missed.
+    """
     newest = max((status.st_ctime_ns for _, status in tree_files(tree)), default=0)
     probe = tree.with_name(f"{tree.name}.clock")
     deadline = monotonic() + _LONGEST_SECONDS
     try:
         while _touch(probe) <= newest:
-            if monotonic() > deadline:  # somebody set the clock back; made once more, the tree has times of the new one
+            if monotonic() > deadline:  # the clock was set back; a tree that is built again has times of the new clock
                 raise SandboxError(f"the clock of the file system of {tree} is behind the files that were made there.")
             sleep(_PAUSE_SECONDS)
     finally:
@@ -159,13 +162,13 @@ def _touch(probe: Path) -> int:
     return probe.stat().st_ctime_ns
 
 
-# What tools leave behind by themselves is no work of an agent; it does not belong in a patch.
+# Files that tools leave behind are not the work of an agent and do not belong in a patch.
 _IGNORED_LEFTOVERS = "__pycache__/\n*.pyc\n.pytest_cache/\n.mypy_cache/\n.ruff_cache/\nnode_modules/\n"
 _BUILDING_PREFIX = "building-"
 
 
 class WorkspaceCache:
-    """Keeps one pristine tree per task below `cache`: a git repository with a single commit of everything."""
+    """Keeps one pristine tree per task below `cache`: a git repository with a single commit of all files."""
 
     def __init__(self, cache: Path, *, overlays: bool = True, remove: Callable[[Path], None] = remove_tree) -> None:
         self._cache = cache.absolute()
@@ -174,7 +177,7 @@ class WorkspaceCache:
         self._preparing = Lock()
 
     def prepare(self, task: Task) -> Path:
-        """The pristine workspace of a task, made on first use and never changed."""
+        """The pristine workspace of a task, built on first use and never changed."""
         pristine = self._cache / sha256(task.checksum.encode()).hexdigest()[:32]
         with self._preparing:
             if not pristine.exists():
@@ -183,26 +186,26 @@ class WorkspaceCache:
 
     @contextmanager
     def lay(self, pristine: Path, target: Path) -> Iterator[Path]:
-        """A private, writable layout of it at `target`, which must not exist yet."""
+        """Lay out a private, writable workspace at `target`, which must not exist yet."""
         try:
             target.mkdir(parents=True)
         except OSError as fault:
             raise SandboxError(f"no workspace can be laid out at {target}: {fault.strerror}.") from fault
         layout = overlay_mounted(pristine, target, self._remove) if self._overlays else nullcontext(enter_result=False)
-        with self._removed_at_last(target), layout as is_mounted:
+        with self._removed_afterwards(target), layout as is_mounted:
             if not is_mounted:
                 _copy_tree(pristine, target)
             yield target
 
     @contextmanager
-    def _removed_at_last(self, folder: Path) -> Iterator[None]:
+    def _removed_afterwards(self, folder: Path) -> Iterator[None]:
         try:
             yield
         finally:
             self._remove(folder)
 
     def sweep(self, folder: Path) -> list[str]:
-        """Unmount and remove everything in a folder that only held layouts of a killed engine; says what it found."""
+        """Unmount and remove everything that a killed engine left in its scratch folder; returns what was there."""
         for mount in overlay_mounts_below(folder):
             unmount(mount)
         left = [*(folder.iterdir() if folder.is_dir() else ()), *self._cache.glob(f"{_BUILDING_PREFIX}*")]
@@ -228,7 +231,7 @@ def _publish(made: Path, pristine: Path) -> None:
     try:
         made.rename(pristine)
     except OSError:
-        if not pristine.exists():  # otherwise another engine that shares the cache was faster
+        if not pristine.exists():  # otherwise another engine with the same cache was faster
             raise
 
 
@@ -240,7 +243,7 @@ def _commit(tree: Path) -> None:
     attributes = own / "info" / "attributes"
     attributes.write_text(RAW_ATTRIBUTES)
     names = b"".join(path + b"\0" for path, _ in sorted(tree_files(tree), key=lambda item: item[0]))
-    # By name and not by `add`, so that neither ignore rules nor nested repositories leave anything out.
+    # By name rather than with `git add`, which would skip ignored files and nested repositories.
     git(
         "update-index",
         "-z",

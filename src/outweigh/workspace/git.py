@@ -30,18 +30,18 @@ _SETTINGS = {
 }
 # Every workspace of a task has the same commit, on every machine and day.
 _COMMIT_TIME = "2000-01-01T00:00:00+0000"
-# Attributes that outrank those in the tree: content is taken byte for byte, whatever the tree asks for.
+# Attributes that take precedence over the tree's own, so that content is taken byte for byte.
 RAW_ATTRIBUTES = "* -text !eol -ident !filter !working-tree-encoding !diff !merge\n"
 
 
 class GitError(Exception):
-    """git refused; the text is what it said."""
+    """git failed; the message is its error output."""
 
 
 def git(
     *arguments: str, folder: Path, stdin: bytes = b"", environment: Mapping[str, str] | None = None, accept: int = 0
 ) -> bytes:
-    """Run git in a folder and return what it prints; exit codes up to `accept` are fine."""
+    """Run git in a folder and return its output; exit codes above `accept` raise GitError."""
     settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
     try:
         done = run_process(
@@ -59,12 +59,12 @@ def git(
 
 
 def repository_environment(git_folder: Path, work_tree: Path) -> dict[str, str]:
-    """The environment that ties git to one repository and one tree, whatever lies in that tree."""
+    """The environment that ties git to one repository and one tree, whatever the tree contains."""
     return {"GIT_DIR": str(git_folder), "GIT_WORK_TREE": str(work_tree)}
 
 
 def _clean_environment() -> dict[str, str]:
-    """Keys for private repositories may be found; settings may not."""
+    """An environment with access to the user's keys but not to their settings."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "SSH_AUTH_SOCK") if name in os.environ}
     return {
         **kept,
@@ -80,9 +80,9 @@ def _clean_environment() -> dict[str, str]:
 
 
 def tree_files(root: Path) -> Iterator[tuple[bytes, os.stat_result]]:
-    """Every plain file and link with its status; folders that cannot be read are passed over."""
+    """Every regular file and link with its status; unreadable folders are skipped."""
     waiting = [(os.fsencode(root), b"")]
-    while waiting:  # a stack of our own: an agent can nest folders deeper than calls can
+    while waiting:  # not recursive: an agent can nest folders deeper than the call stack
         folder, name = waiting.pop()
         for entry in _entries(folder):
             if entry.name == b".git":
@@ -99,5 +99,5 @@ def _entries(folder: bytes) -> list[os.DirEntry[bytes]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
-    except OSError:  # closed to us, gone, or a path longer than the system takes
+    except OSError:  # unreadable, gone, or a path that is too long
         return []

@@ -12,23 +12,23 @@ from outweigh.workspace.trash import remove_tree
 
 _MNT_DETACH = 2
 _MS_NODEV, _MS_NOSUID = 4, 2
-# For root; then for a process that is root only in its own user namespace. Nothing here must survive a power cut.
+# For root, then for root in a user namespace. Workspaces need not survive a power cut, so `volatile` is safe.
 _MOUNT_OPTIONS = ("redirect_dir=on,volatile", "userxattr")
 # These separate options and layers; a path with one of them is copied instead.
 _SPECIAL = ",:\\"
-# The kernel writes a blank in a path as \\040.
+# The kernel writes a space in a path as \\040.
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
 
 @contextmanager
 def overlay_mounted(lower: Path, target: Path, remove: Callable[[Path], None] = remove_tree) -> Iterator[bool]:
-    """Lay `lower` under the folder `target`; says False, and does nothing, where overlays do not work."""
+    """Mount `lower` at `target` with a writable layer; yields False, without a mount, where overlays do not work."""
     layers = layers_folder(target)
     with suppress(OSError):
         for folder in (layers, layers / "upper", layers / "work"):
             folder.mkdir()
     try:
-        done = any(_mount(lower, layers, target, way) for way in _MOUNT_OPTIONS)
+        done = any(_mount(lower, layers, target, options) for options in _MOUNT_OPTIONS)
         try:
             yield done
         finally:
@@ -39,12 +39,12 @@ def overlay_mounted(lower: Path, target: Path, remove: Callable[[Path], None] = 
 
 
 def layers_folder(target: Path) -> Path:
-    """The folder beside a mount that holds what was changed in it."""
+    """The folder beside a mount that holds its changes."""
     return target.with_name(f"{target.name}.layers")
 
 
 def unmount(target: Path) -> None:
-    """Take the mount away at once, whoever still looks at it."""
+    """Detach the mount at once, even if it is in use."""
     with suppress(OSError):
         _call("umount2", os.fsencode(target), _MNT_DETACH)
 
@@ -62,12 +62,12 @@ def overlay_mounts_below(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: len(path.parts), reverse=True)
 
 
-def _mount(lower: Path, layers: Path, target: Path, way: str) -> bool:
+def _mount(lower: Path, layers: Path, target: Path, options: str) -> bool:
     if any(character in str(path) for path in (lower, layers) for character in _SPECIAL):
         return False
-    options = f"lowerdir={lower},upperdir={layers / 'upper'},workdir={layers / 'work'},{way}"
+    settings = f"lowerdir={lower},upperdir={layers / 'upper'},workdir={layers / 'work'},{options}"
     try:
-        _call("mount", b"overlay", os.fsencode(target), b"overlay", _MS_NODEV | _MS_NOSUID, os.fsencode(options))
+        _call("mount", b"overlay", os.fsencode(target), b"overlay", _MS_NODEV | _MS_NOSUID, os.fsencode(settings))
     except OSError:
         return False
     return True

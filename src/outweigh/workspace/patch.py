@@ -23,13 +23,12 @@ _NOTES_LIMIT = 100
 def workspace_patch(
     workspace: Path, pristine: Path, laid: Mapping[str, str] = MappingProxyType({}), *, scratch: Path | None = None
 ) -> bytes:
-    """The changes as `git apply` takes them, new files included; what is left out is named on top.
+    """The changes as a patch for `git apply`, new files included; files left out are listed at the top.
 
-    `laid` are files, by path and SHA-256, that somebody else put there before: while they are as they were, they are
-    no change.
+    `laid` are overlay files, by path and SHA-256: unchanged, they are not part of the patch.
 
-    New files count unless the pristine tree's own rules ignore them: rules that the agent wrote hide nothing.
-    Temporary files are made in `scratch`, so that they are found should the process be killed.
+    New files are included unless the pristine tree's ignore rules match; rules that the agent wrote do not count.
+    Temporary files are made in `scratch`, so that they are cleaned up should the process be killed.
     """
     workspace, pristine = workspace.absolute(), pristine.absolute()
     try:
@@ -47,14 +46,14 @@ def workspace_patch(
             choice.consider(name, after[name])
         with TemporaryDirectory(prefix="outweigh-diff-", dir=scratch) as folder:
             return choice.notes() + _patch(workspace, _borrowed(pristine, Path(folder)), gone, choice.taken)
-    except GitError as fault:  # the agent made a tree that git cannot take: no reason to lose the run
+    except GitError as fault:  # the agent made a tree that git cannot read, which is no reason to lose the run
         return f"# the changes could not be written down: {fault}\n".encode()
     except OSError as fault:
         raise SandboxError(f"the changes in the workspace could not be written down: {fault}.") from fault
 
 
 def _differs(now: os.stat_result, then: os.stat_result) -> bool:
-    """Whether a file may have changed: in an overlay untouched files keep all of this, and nobody can set ctime."""
+    """Whether a file may have changed. An overlay keeps all of these for untouched files, and ctime cannot be set."""
     return _traits(now) != _traits(then)
 
 
@@ -63,7 +62,7 @@ def _is_as_laid(workspace: Path, name: bytes, laid: Mapping[str, str]) -> bool:
     if path not in laid:
         return False
     file = workspace / path
-    # Not by a read that follows: what stands there now may be a link, a pipe or a folder of the agent's.
+    # lstat first: the agent may have replaced the file by a link, a pipe or a folder.
     return stat.S_ISREG(file.lstat().st_mode) and sha256(file.read_bytes()).hexdigest() == laid[path]
 
 
@@ -72,7 +71,7 @@ def _traits(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _borrowed(pristine: Path, folder: Path) -> Path:
-    """A repository that reads the pristine one's objects, and keeps what it adds to itself."""
+    """A repository that reads the pristine one's objects and stores its own elsewhere."""
     own = pristine / ".git"
     for name in ("objects/info", "refs", "info"):
         (folder / name).mkdir(parents=True)
@@ -80,7 +79,7 @@ def _borrowed(pristine: Path, folder: Path) -> Path:
     (folder / "HEAD").write_bytes((own / "refs/heads" / BASE_BRANCH).read_bytes())
     (folder / "objects/info/alternates").write_bytes(os.fsencode(own / "objects") + b"\n")
     (folder / "info/attributes").write_text(RAW_ATTRIBUTES)
-    # Not the pristine index: git believes its file times, which it compares by the second, and would not look again.
+    # Not the pristine index: git compares its file times by the second, and would miss quick changes.
     git("read-tree", "HEAD", folder=folder, environment={"GIT_DIR": str(folder)})
     return folder
 
@@ -96,7 +95,7 @@ def _patch(workspace: Path, borrowed: Path, gone: Sequence[bytes], taken: Sequen
 
 
 class _PatchSelection:
-    """What goes into a patch, within its limits; what does not is kept with the reason."""
+    """The files that go into a patch, within its size limits, and those left out with the reason."""
 
     def __init__(self, workspace: Path, before: Mapping[bytes, os.stat_result]) -> None:
         self._workspace, self._before = workspace, before
@@ -106,7 +105,7 @@ class _PatchSelection:
 
     def consider(self, name: bytes, status: os.stat_result) -> None:
         path = os.fsdecode(name)
-        # What has its old size may still have changed, but cannot make the patch larger than the task already is.
+        # A file of unchanged size may have changed, but cannot make the patch larger than the task already is.
         grows = name not in self._before or self._before[name].st_size != status.st_size
         if grows and status.st_size > min(PATCH_FILE_LIMIT, self._left):
             self._left_out.append(f"# left out for its size: {path!r}, {status.st_size} bytes")
@@ -134,7 +133,7 @@ def _ignored(pristine: Path, names: Sequence[bytes]) -> set[bytes]:
             environment=repository_environment(pristine / ".git", pristine),
             accept=1,  # nothing is ignored
         )
-    except GitError:  # a name that lies beyond a link of the pristine tree: better too much than too little
+    except GitError:  # a path below a link of the pristine tree: rather include too much than too little
         return set()
     return set(_split(found))
 

@@ -33,11 +33,11 @@ from outweigh.workspace.revisions import (
 
 _SECONDS = 60.0
 _REMOTE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
-# Ways to a remote and the means to get in; nothing that makes git run a program of the repository.
+# Settings about reaching and authenticating with a remote; none that makes git run a program of the repository.
 _COPIED_SETTINGS = re.compile(
     r"(credential|http|https|url|ssh|user|author|committer)\..+|core\.(sshcommand|gitproxy|askpass)", re.IGNORECASE
 )
-# Which repository is meant is for us to say.
+# Variables that would point git at another repository.
 _LOCATION_VARIABLES = (
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -49,14 +49,14 @@ _LOCATION_VARIABLES = (
 
 
 class UserGitSettings:
-    """The settings of the repository that a folder lies in, as its user has them: their own, and the system's."""
+    """The git settings that apply in a folder: the repository's, the user's and the system's."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._settings = _read_settings(folder)
 
     def address(self, remote: str, *, push: bool = False) -> str:
-        """The address of a remote, as git would use it."""
+        """The URL of a remote, as git would use it."""
         if not _REMOTE_NAME.fullmatch(remote):
             raise UsageError(f"{remote!r} is no name of a remote.")
         options = ["--push"] if push else []
@@ -66,9 +66,9 @@ class UserGitSettings:
             raise UsageError(f"{self._folder} has no remote {remote!r}; name one by --remote.") from fault
 
     def network_environment(self) -> dict[str, str]:
-        """An environment that reaches remotes as the user's git does, and in which nothing asks at the terminal.
+        """An environment in which git reaches remotes as the user's git does, and never prompts.
 
-        Settings go there and not to a command line, which anybody on the machine could read.
+        Settings are passed in it rather than on the command line, which every user of the machine could read.
         """
         given = {"GIT_CONFIG_COUNT": str(len(self._settings))}
         for number, (key, value) in enumerate(self._settings):
@@ -77,7 +77,7 @@ class UserGitSettings:
         return {**_base_environment(), **given, **closed}
 
     def identity(self) -> Mapping[str, str]:
-        """Who makes a commit, and when: as the user's git would say."""
+        """Author and committer of a commit, as the user's git would set them."""
         now = f"{int(time.time())} +0000"
         found: dict[str, str] = {}
         for role in ("author", "committer"):
@@ -96,15 +96,15 @@ class UserGitSettings:
 
 
 def _read_settings(folder: Path) -> list[tuple[str, str]]:
-    """Everything that applies there, in git's own order; the last of a name wins."""
+    """The settings that apply there, in git's own order; the last of a name wins."""
     listed = _run_user_git(folder, "config", "--null", "--list")
     pairs = (line.partition("\n") for line in listed.split("\0") if line)
     return [(key, value) for key, _, value in pairs if _COPIED_SETTINGS.fullmatch(key)]
 
 
 def _run_user_git(folder: Path, *arguments: str) -> str:
-    """Ask git about its settings as the user's own would be asked; none of these questions runs anything."""
-    # Whoever owns the folder: in CI it often belongs to another account.
+    """Ask git for settings, as the user would; none of these commands runs a hook or a filter."""
+    # For any owner of the folder: in CI it often belongs to another account.
     command = ["git", "-c", "safe.directory=*", *arguments]
     try:
         done = run_process(command, folder=folder, environment=_base_environment(), timeout_seconds=_SECONDS)
@@ -125,7 +125,7 @@ def _base_environment() -> dict[str, str]:
 _FETCHED = "refs/upstream/fetched"
 _NO_SUCH_REF = 2
 _DEPTH = "--depth=2"
-"""A commit and its parent; more history is never looked at."""
+"""A commit and its parent; more history is never needed."""
 
 
 class GitUpstream:
@@ -140,7 +140,7 @@ class GitUpstream:
     @classmethod
     @contextmanager
     def open(cls, repository: Path, remote: str) -> Iterator[Self]:
-        """The remote of the repository that a folder lies in; what is fetched is gone afterwards."""
+        """Open a remote of the repository that contains a folder; what is fetched is removed afterwards."""
         revisions = GitRevisions(repository)
         with TemporaryDirectory(prefix="outweigh-upstream-", ignore_cleanup_errors=True) as name:
             private = Path(name)
@@ -151,7 +151,7 @@ class GitUpstream:
             yield cls(revisions.top, private, remote)
 
     def default_branch(self) -> str:
-        """The branch that the remote itself is at."""
+        """The remote's default branch."""
         said = self._run_remote("ls-remote", "--symref", "--", self.address, "HEAD").decode(errors="replace")
         for line in said.splitlines():
             target, _, name = line.partition("\t")
@@ -160,7 +160,7 @@ class GitUpstream:
         raise UsageError("the remote does not say which branch is its main one; name one by --into.")
 
     def tip(self, branch: str) -> str | None:
-        """The commit a branch is at, fetched with its parent; None where there is no such branch."""
+        """The commit of a branch, fetched with its parent; None where there is no such branch."""
         reference = self._reference(branch)
         said = self._run_remote("ls-remote", "--exit-code", "--", self.address, reference, accept=_NO_SUCH_REF)
         if not said.strip():
@@ -181,7 +181,7 @@ class GitUpstream:
         return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
 
     def commit(self, onto: str, folder: str, changes: Sequence[FileChange], message: str) -> str:
-        """A commit on top of a fetched one; what is no plain file in the way of a change is refused."""
+        """Make a commit on top of a fetched one; changes to anything but regular files are refused."""
         entries = list_commit(self._private, onto)
         places = {change.path: _place(self._private, entries, folder, change) for change in changes}
         index = {"GIT_INDEX_FILE": str(self._private / "index")}
@@ -195,12 +195,12 @@ class GitUpstream:
         return made.decode().strip()
 
     def push(self, branch: str, commit: str) -> None:
-        """Make the branch; one that exists already, whatever it is at, is refused by the lease."""
+        """Create the branch; the lease refuses one that exists already."""
         reference = self._reference(branch)
         self._push(f"--force-with-lease={reference}:", f"{commit}:{reference}")
 
     def remove(self, branch: str, commit: str) -> None:
-        """Remove the branch where it is still at this commit."""
+        """Remove the branch if it is still at this commit."""
         reference = self._reference(branch)
         self._push(f"--force-with-lease={reference}:{commit}", f":{reference}")
 
@@ -233,7 +233,7 @@ class GitUpstream:
             raise ForgeError(f"git {arguments[0]}: {fault}.") from fault
 
     def _run_remote(self, *arguments: str, accept: int = 0) -> bytes:
-        """Over the network, as the user's git would; a relative address starts at the top of their repository."""
+        """Run git over the network, as the user's git would; a relative URL starts at the top of their repository."""
         environment = {**self._user.network_environment(), "GIT_DIR": str(self._private)}
         try:
             return git(*arguments, folder=self._top, environment=environment, accept=accept)
@@ -242,7 +242,7 @@ class GitUpstream:
 
 
 def _place(private: Path, entries: dict[str, TreeEntry], folder: str, change: FileChange) -> str:
-    """Where a change is made. A link to a file of the same folder is followed, so that it stays a link."""
+    """The path that a change is written to. A link to a file of the same folder is followed and stays a link."""
     refuse_unsafe_path(change.path)
     prefix = "" if folder in ("", ".") else f"{PurePosixPath(folder)}/"
     whole = f"{prefix}{change.path}"

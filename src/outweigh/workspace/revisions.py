@@ -1,9 +1,7 @@
-"""Commits of the user's repository.
+"""Commits of the user's repository: their files, what changed between two of them, and checking one out.
 
-Their files, what changed between two of them, and laying one out in a folder.
-
-Read through a private repository that borrows the objects, so no hook, filter or setting of the user's repository
-takes part.
+They are read through a private repository that shares the objects, so that no hook, filter or setting of the user's
+repository has an effect.
 """
 
 import os
@@ -24,13 +22,13 @@ REVISION_TOTAL_LIMIT = 64 * 2**20
 _LINK_STEPS = 5
 _FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _ENTRY = re.compile(rb"(\d{6}) \w+ ([0-9a-f]+) +(\d+|-)\t(.+)", re.DOTALL)
-# Whoever owns the folder: nothing in it is executed. In CI it often belongs to another account.
+# For any owner of the folder: nothing in it is executed, and in CI it often belongs to another account.
 _ANY_OWNER = ("-c", "safe.directory=*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeEntry:
-    """A line of a listing. Modes are git's own: the old 100664 is a plain file too."""
+    """An entry of `git ls-tree`. Modes are git's own; the old 100664 is a regular file too."""
 
     mode: str
     object_name: str
@@ -38,17 +36,17 @@ class TreeEntry:
 
     @property
     def is_file(self) -> bool:
-        """A plain file, executable or not."""
+        """Whether it is a regular file, executable or not."""
         return self.mode in ("100644", "100755", "100664")
 
     @property
     def is_link(self) -> bool:
-        """A symbolic link."""
+        """Whether it is a symbolic link."""
         return self.mode == "120000"
 
 
 class GitRevisions:
-    """The revisions of the repository that a folder lies in."""
+    """The revisions of the repository that contains a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -60,12 +58,12 @@ class GitRevisions:
 
     @property
     def hash_length(self) -> int:
-        """How many digits the names of its objects have."""
+        """The length of its object names in hexadecimal digits."""
         kind = self._rev_parse("--show-object-format", why="it lies in no git repository")
         return 64 if kind == "sha256" else 40
 
     def commit(self, ref: str) -> str:
-        """The full hash of the commit that a ref means; nothing that a ref says is ever an option."""
+        """The full hash of the commit that a ref names; a ref is never passed to git as an option."""
         if ref.startswith("-") or not ref.isprintable() or not ref.strip():
             raise UsageError(f"{ref!r} is no name of a branch, a tag or a commit.")
         why = f"there is no commit {ref!r}. Fetch it first; a CI job that checks out one commit alone does not have it"
@@ -75,9 +73,9 @@ class GitRevisions:
         return found
 
     def files(self, commit: str, folder: str, wanted: Callable[[str], bool]) -> Iterator[RevisionFile]:
-        """The wanted files below a folder of a commit, by their paths in it. One that is no plain file is refused.
+        """The wanted files below a folder of a commit, by their paths in it. Only regular files are accepted.
 
-        A link is followed where it leads to a file of the same folder in the same commit, and refused elsewhere.
+        A link is followed where it leads to a file of the same folder in the same commit, and refused otherwise.
         """
         with self._borrowed(commit) as repository:
             entries = dict(entries_below(list_commit(repository, commit), folder))
@@ -86,13 +84,13 @@ class GitRevisions:
             yield RevisionFile(path=path, content=content, executable=executable)
 
     def changed(self, before: str, after: str) -> list[str]:
-        """Every path that two commits do not share."""
+        """Every path that differs between two commits."""
         with self._borrowed(before) as repository:
             old, new = list_commit(repository, before), list_commit(repository, after)
         return sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
 
     def check_out(self, commit: str, target: Path) -> None:
-        """Lay a whole commit into an empty folder, byte for byte; tasks that name this repository still find it."""
+        """Check out a commit into an empty folder, byte for byte; tasks that name this repository still find it."""
         own = self._rev_parse("--absolute-git-dir", why="it lies in no git repository")
         with self._borrowed(commit) as repository:
             environment = {
@@ -130,19 +128,19 @@ class GitRevisions:
 
 
 def repository_settings(commit: str) -> str:
-    """The settings of a bare repository whose objects have names like this one."""
+    """The configuration of a bare repository with object names of the same length."""
     longer = len(commit) == 64
     format_version = "1\n[extensions]\n\tobjectFormat = sha256\n[core]\n" if longer else "0\n"
     return f"[core]\n\trepositoryformatversion = {format_version}\tbare = true\n"
 
 
 def list_commit(repository: Path, commit: str) -> dict[str, TreeEntry]:
-    """Everything in a commit but its folders, by path."""
+    """Every entry of a commit except folders, by path."""
     listed = _read(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", commit)
     entries: dict[str, TreeEntry] = {}
     for line in filter(None, listed.split(b"\0")):
         mode, name, size, path = _parts(line)
-        # Names that are no text are kept apart by what stands in for their bytes; nobody asks for them.
+        # Names that are not valid text stay distinct, because their bytes are escaped.
         entries[os.fsdecode(path)] = TreeEntry(
             mode=mode.decode(), object_name=name.decode(), size=int(size) if size != b"-" else 0
         )
@@ -158,7 +156,7 @@ def _parts(line: bytes) -> tuple[bytes, bytes, bytes, bytes]:
 
 
 def entries_below(entries: Mapping[str, TreeEntry], folder: str) -> Iterator[tuple[str, TreeEntry]]:
-    """What lies in a folder, by its path there."""
+    """The entries below a folder, by their paths in it."""
     prefix = "" if folder in ("", ".") else f"{PurePosixPath(folder)}/"
     for path, entry in entries.items():
         if path.startswith(prefix):
@@ -166,7 +164,7 @@ def entries_below(entries: Mapping[str, TreeEntry], folder: str) -> Iterator[tup
 
 
 def refuse_unsafe_path(path: str) -> None:
-    """No path that leads out, into git's own folder, or that people cannot read."""
+    """Refuse a path that leads out or into `.git`, or that is not printable."""
     strange = any(part.lower() == ".git" or part in ("", ".", "..") for part in path.split("/"))
     if strange or "\\" in path or not path.isprintable():
         raise UsageError(f"{path!r} is no path that can be laid into a workspace; rename it.")
@@ -184,13 +182,13 @@ def _refuse_large(path: str, size: int, total: int) -> None:
 
 
 class RevisionReader:
-    """Reads files of one listing; what is no plain file is followed or refused."""
+    """Reads files of one commit; links are followed, and anything but regular files is refused."""
 
     def __init__(self, repository: Path, entries: Mapping[str, TreeEntry]) -> None:
         self._repository, self._entries = repository, entries
 
     def read(self, paths: Iterable[str]) -> dict[str, tuple[bytes, bool]]:
-        """Content of each, and whether it is a program."""
+        """The content of each file, and whether it is executable."""
         places = {path: self.plain(path) for path in paths}
         total = 0
         for path, place in places.items():
@@ -201,7 +199,7 @@ class RevisionReader:
         return {path: (contents[entry.object_name], entry.mode == "100755") for path, entry in found.items()}
 
     def plain(self, path: str) -> str:
-        """The plain file that a path leads to within the listing; nothing outside of it can be led to."""
+        """The regular file that a path leads to, following links within the commit only."""
         refuse_unsafe_path(path)
         entry = self._entries[path]
         if not (entry.is_file or entry.is_link):

@@ -15,7 +15,7 @@ from outweigh.process import run_process
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a tree, whatever is in it; nothing there is fine."""
+    """Remove a tree, whatever it contains; it is fine if there is none."""
     try:
         shutil.rmtree(folder)
     except (OSError, RecursionError):
@@ -23,7 +23,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def _remove_by_force(folder: Path) -> None:
-    """By programs, which no depth of nesting stops; a process each, so not for the ordinary tree."""
+    """Remove it with `rm`, which handles any depth of nesting; slower, because it takes a process."""
     if folder.exists() or folder.is_symlink():
         _run("rm", "-rf", folder)
     if folder.exists():
@@ -36,14 +36,14 @@ def _run(program: str, option: str, folder: Path, *operands: str) -> None:
 
 
 _PAUSE_SECONDS = 0.1
-# Far below what the system takes as the words of one command.
+# Far below the system's limit for the arguments of one command.
 _BATCH_SIZE = 1000
 
 
 class Trash:
-    """A folder that is emptied in the background, and empty when it is left.
+    """A folder that is emptied in the background, and is empty when the context ends.
 
-    It lies in the engine's own scratch folder: what a killed engine leaves in it is found like everything else.
+    It lies in the engine's scratch folder, so that the next engine finds what a killed one left in it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -62,16 +62,16 @@ class Trash:
     ) -> None:
         self._closing.set()
         self._worker.join()
-        with suppress(OSError):  # what could not be removed goes with the scratch folder, or is reported there
+        with suppress(OSError):  # what could not be removed is removed, or reported, with the scratch folder
             self._folder.rmdir()
 
     def remove(self, tree: Path) -> None:
-        """Take a tree away, whatever is in it; when this returns, its name is free. Nothing there is fine."""
+        """Move a tree away, whatever it contains, so that its name is free at once; it is fine if there is none."""
         try:
             tree.rename(self._folder / str(next(self._names)))
         except FileNotFoundError:
             return
-        except OSError:  # a mount is in it, or it lies on another disk
+        except OSError:  # it contains a mount, or is on another file system
             remove_tree(tree)
 
     def _keep_emptying(self) -> None:
@@ -80,7 +80,7 @@ class Trash:
         self._empty()
 
     def _empty(self) -> None:
-        """One process for all that has gathered: it works beside the engine, not in its stead."""
+        """Remove everything with one process, so that the engine's own threads do not spend time on it."""
         trees = list(self._folder.iterdir())
         for first in range(0, len(trees), _BATCH_SIZE):
             some = trees[first : first + _BATCH_SIZE]

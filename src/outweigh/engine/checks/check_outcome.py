@@ -1,7 +1,7 @@
-"""What one check came to, and the case counts read from test reports (JUnit XML, CTRF JSON).
+"""The outcome of a check, and the case counts of test reports (JUnit XML, CTRF JSON).
 
-A report was written by a process that ran the agent's code, so it is read as hostile: bounded, without document
-types or entities, without building a tree.
+A report was written by a process that ran the agent's code, so it is read as untrusted input: bounded, without
+document types or entities, without building a tree.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _CTRF_NOT_RUN = frozenset({"skipped", "pending"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseCounts:
-    """What a report says. Skipped cases are in neither of the other counts: they asserted nothing."""
+    """The counts of a report. Skipped cases are in neither of the other counts: they asserted nothing."""
 
     passed: int
     total: int
@@ -29,11 +29,11 @@ class CaseCounts:
 
 
 class UnreadableReportError(ValueError):
-    """The content is no report that can be read."""
+    """The content is not a readable report."""
 
 
 def read_test_report(content: bytes) -> CaseCounts:
-    """Count the cases; the format is told by the first character."""
+    """Count the cases; the first character tells the format."""
     if len(content) > REPORT_LIMIT:
         raise UnreadableReportError(f"the report is larger than {REPORT_LIMIT} bytes")
     bare = content.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -41,7 +41,7 @@ def read_test_report(content: bytes) -> CaseCounts:
 
 
 class _JUnitCounter:
-    """Counts as elements go by: a case is faulty or skipped by what stands directly in it."""
+    """Counts cases while parsing: a case has failed or was skipped by its direct child elements."""
 
     def __init__(self) -> None:
         self.path: list[str] = []
@@ -64,7 +64,7 @@ class _JUnitCounter:
     def end(self, _name: str) -> None:
         if self.path.pop() != "testcase":
             return
-        # A case that is skipped and faulty at once broke while it was being skipped or cleared up.
+        # A case that is both skipped and failed broke in its set-up or tear-down.
         if self.left_out and not self.faulty:
             self.skipped += 1
             return
@@ -102,7 +102,7 @@ class _Ctrf(msgspec.Struct):
 
 
 def _ctrf(content: bytes) -> CaseCounts:
-    """Cases are counted one by one; a summary that says something else is not believed."""
+    """Count the cases one by one; the report's own summary is not used."""
     try:
         report = msgspec.json.decode(content, type=_Ctrf)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
@@ -118,7 +118,7 @@ CHECK_OUTPUT_LIMIT = 256 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOutcome:
-    """`passed` is None when nobody can tell; `output` is what is worth keeping beside the record, by suffix."""
+    """`passed` is None where it is unknown; `output` is stored beside the record, by suffix."""
 
     passed: bool | None
     detail: str | None = None
@@ -128,7 +128,7 @@ class CheckOutcome:
 
 
 def to_check_result(check: Check, outcome: CheckOutcome) -> CheckResult:
-    """The stored form. Counts that do not decide the outcome are left out, as the record demands."""
+    """The stored form. Counts that contradict the outcome are left out, because a record must not hold them."""
     cases = outcome.cases
     if cases is not None and not _counts_agree(cases, outcome.passed):
         cases = None
@@ -144,7 +144,7 @@ def to_check_result(check: Check, outcome: CheckOutcome) -> CheckResult:
 
 
 def bound_output(content: bytes) -> bytes:
-    """The end of an output: that is where failures are explained."""
+    """The end of an output, where failures are explained."""
     left_out = len(content) - CHECK_OUTPUT_LIMIT
     return content if left_out <= 0 else b"[%d bytes left out]\n" % left_out + content[-CHECK_OUTPUT_LIMIT:]
 

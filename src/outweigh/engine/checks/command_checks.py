@@ -1,8 +1,7 @@
 """Checks that run something: a command, a test suite, a verifier that writes a reward between 0 and 1.
 
-All three run what the agent made. One that does not end in time has *failed*: code that hangs is an ordinary way to
-be wrong, and calling it unknown would exclude such runs. Preflight shows with the reference solution that the check
-itself ends in time.
+All three run the agent's code. One that does not end in time has *failed*: code that hangs is wrong, and calling the
+check unknown would exclude such runs. Preflight shows with the reference solution that the check itself ends in time.
 """
 
 import secrets
@@ -29,14 +28,14 @@ _REWARD_LIMIT = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reward:
-    """The number, or why there is none."""
+    """The reward, or why there is none."""
 
     value: float | None
     fault: str | None
 
 
 def read_reward(root: Path, folder: str) -> Reward:
-    """Read what the verifier left; a number that is missing, garbled or out of range is unknown, not 0."""
+    """Read what the verifier wrote; a number that is missing, malformed or out of range is unknown, not 0."""
     text = untrusted_files.read_file(root, f"{folder}/reward.txt", _REWARD_LIMIT)
     if text is not None:
         return _reward_number(text.strip(), "reward.txt")
@@ -60,7 +59,7 @@ def _reward_from_json(content: bytes) -> Reward:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return _no_reward(f"reward.json is not JSON: {fault}")
     if isinstance(raw, dict):
-        # A verifier may state several; the one called reward decides, or the only one there is.
+        # A verifier may write several numbers; the one called reward counts, or the only one.
         raw = raw.get("reward", next(iter(raw.values())) if len(raw) == 1 else None)
     if isinstance(raw, bool) or not isinstance(raw, int | float):
         return _no_reward("reward.json holds no single number and none called 'reward'")
@@ -84,7 +83,7 @@ REWARD_VARIABLE = "OUTWEIGH_REWARD"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckContext:
-    """Where checks run: a sandbox over the agent's workspace, the task's own tests, and a clean environment."""
+    """What checks run in: a sandbox over the agent's workspace, the task's own tests, and a clean environment."""
 
     sandbox: Sandbox
     tests: Path | None
@@ -92,7 +91,7 @@ class CheckContext:
 
     @property
     def root(self) -> Path:
-        """The workspace as seen from outside."""
+        """The workspace's path on the host."""
         return self.sandbox.host_workspace
 
 
@@ -108,9 +107,9 @@ def run_command_check(check: CommandCheck, context: CheckContext) -> CheckOutcom
 
 
 def run_test_suite_check(check: TestSuiteCheck, context: CheckContext) -> CheckOutcome:
-    """Passed when the runner says so and, where it must leave a report, the report says so too."""
+    """Passed when the runner exits with 0 and its report, if one is required, says the same."""
     if check.report is not None:
-        # Whatever is there now was not written by these tests.
+        # A report that exists already was not written by these tests.
         untrusted_files.remove_path(context.root, check.report)
     done = _execute(context, check.run, check.timeout_seconds)
     early = _early_end(done, check.timeout_seconds)
@@ -123,7 +122,7 @@ def run_test_suite_check(check: TestSuiteCheck, context: CheckContext) -> CheckO
 
 
 def run_reward_check(check: RewardCheck, context: CheckContext) -> CheckOutcome:
-    """Passed when the verifier wrote a reward of at least the minimum, into a folder nobody knew before."""
+    """Passed when the verifier wrote at least the minimum reward, into a folder with a new random name."""
     folder = f".outweigh-verifier-{secrets.token_hex(8)}"
     untrusted_files.replace_folder(context.root, folder, None)
     try:
@@ -149,7 +148,7 @@ def run_reward_check(check: RewardCheck, context: CheckContext) -> CheckOutcome:
 def _execute(
     context: CheckContext, command: Command, timeout_seconds: float, variables: Mapping[str, str] | None = None
 ) -> CompletedCommand:
-    """Run over a clean copy of the tests: neither the agent nor an earlier check has had a hand in it."""
+    """Run over a fresh copy of the tests, which neither the agent nor an earlier check has touched."""
     environment = {**context.environment, **(variables or {})}
     if context.tests is None:
         untrusted_files.remove_path(context.root, TESTS_FOLDER)
@@ -160,7 +159,7 @@ def _execute(
 
 
 def _words(command: Command) -> list[str]:
-    """A program that the agent failed to make is exit code 127 in every sandbox."""
+    """The command as arguments; a shell gives exit code 127 for a missing program in every sandbox."""
     return ["sh", "-c", command] if isinstance(command, str) else list(command)
 
 
@@ -178,7 +177,7 @@ def _by_report(path: str, done: CompletedCommand, context: CheckContext) -> Chec
     content = untrusted_files.read_file(context.root, path, REPORT_LIMIT + 1)
     output = _output(done)
     if content is None:
-        # A runner that was ended from within (`os._exit(0)`) leaves exit code 0 and no report.
+        # Code under test that calls `os._exit(0)` leaves exit code 0 and no report.
         detail = f"exit code {done.exit_code}, but no report at {path!r}"
         return CheckOutcome(passed=False, detail=detail, exit_code=done.exit_code, output=output)
     output["report"] = bound_output(content)

@@ -1,7 +1,7 @@
-"""Checks that look at content: a file the agent left, a JSON value in it, or the agent's final answer.
+"""Checks of content: a file the agent left, a JSON value in it, or the agent's final answer.
 
-Regular expressions over an agent's text run in a process of their own: a search cannot be interrupted from within,
-and blocks all other threads.
+Regular expressions over an agent's text run in a process of their own, because a search in Python cannot be
+interrupted and blocks all other threads.
 """
 
 import sys
@@ -33,11 +33,11 @@ sys.exit({_FOUND} if re.search(pattern, text) else {_NOT_FOUND})
 
 
 class UnfinishedSearchError(Exception):
-    """Nobody can tell whether the text matches."""
+    """The search timed out or failed, so that it is unknown whether the text matches."""
 
 
 def bounded_search(pattern: str, content: bytes, seconds: float = SEARCH_SECONDS) -> bool:
-    """Whether the pattern matches anywhere."""
+    """Whether the pattern matches anywhere in the content."""
     encoded = pattern.encode()
     try:
         done = run_process(
@@ -58,14 +58,14 @@ JSON_LIMIT = 16 * 1024 * 1024
 
 
 def check_file_exists(check: FileExistsCheck, root: Path) -> CheckOutcome:
-    """Passed when there is a plain file."""
+    """Passed when there is a regular file."""
     return (
         CheckOutcome(passed=True) if untrusted_files.read_file(root, check.path, 0) is not None else _absent(check.path)
     )
 
 
 def check_file_contains(check: FileContainsCheck, root: Path) -> CheckOutcome:
-    """Passed when the text, or a match, is in the file's first mebibyte; further nobody looks."""
+    """Passed when the text, or a match, is in the file's first mebibyte; the rest is not searched."""
     content = untrusted_files.read_file(root, check.path, SEARCHED_BYTES)
     if content is None:
         return _absent(check.path)
@@ -136,11 +136,11 @@ def _short(value: Any) -> str:
 
 
 SEARCHED_CHARACTERS = 1024 * 1024
-"""How much of the end of an answer is searched; what may stand before it, nobody knows."""
+"""How much of the end of an answer is searched."""
 
 
 def final_answer(artifacts: Mapping[str, bytes]) -> str | None:
-    """The last words of the agent in its trajectory, or what it printed; None where neither was kept."""
+    """The agent's last message in its trajectory, or what it printed; None where neither was stored."""
     if artifacts.get(TRAJECTORY_ARTIFACT):
         return _last_message(artifacts[TRAJECTORY_ARTIFACT])
     printed = artifacts.get(STDOUT_ARTIFACT)
@@ -169,7 +169,7 @@ def check_answer_contains(check: AnswerContainsCheck, answer: str | None) -> Che
 
 
 def _last_message(trajectory: bytes) -> str | None:
-    """None where it cannot be read; empty where the agent never said a word. A sub-agent's word is not the agent's."""
+    """The last message of the main agent: empty where it wrote none, None where the trajectory is unreadable."""
     try:
         steps = read_trajectory(trajectory).steps
     except EvidenceError:

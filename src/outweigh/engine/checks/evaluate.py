@@ -1,6 +1,6 @@
-"""Evaluates all checks of a task over the workspace an agent left, after it has ended.
+"""Evaluates all checks of a task over the workspace that an agent left.
 
-The sandbox must be a fresh one: nothing the agent started may be alive in it, and its home must not be the agent's.
+The sandbox must be a new one: no process of the agent may run in it, and its home must not be the agent's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ CHECK_ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/local/bin:/usr/bin:/bin", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckEvaluation:
-    """What the checks said, in the order of the task, and what they printed, by name."""
+    """The check results, in the task's order, and the checks' output, by artifact name."""
 
     results: tuple[CheckResult, ...]
     artifacts: Mapping[str, bytes]
@@ -60,10 +60,10 @@ def evaluate_checks(
     overlay: Sequence[OverlayFile] = (),
     environment: Mapping[str, str] = CHECK_ENVIRONMENT,
 ) -> CheckEvaluation:
-    """Run every check. What the agent left in the way of one fails it; a broken sandbox or disk raises SandboxError.
+    """Run every check. Files that block a check make it fail; a broken sandbox or disk raises SandboxError.
 
-    Files that must not change are looked at first, before any command leaves traces; the rest follow as declared.
-    `answer` is what the agent said last, None where nobody knows.
+    Checks of unchanged files come first, before any command leaves files behind; the others follow as declared.
+    `answer` is the agent's last message, None where it is unknown.
     """
     context = CheckContext(sandbox=sandbox, tests=_tests_path(task), environment=environment)
     look = partial(
@@ -117,7 +117,7 @@ def _run_check(check: Check, context: CheckContext) -> CheckOutcome:
         case JsonValueCheck():
             return check_json_value(check, context.root)
         case UnchangedCheck() | AnswerContainsCheck():
-            raise AssertionError("needs no context")
+            raise AssertionError("evaluated without a context")
 
 
 def _tests_path(task: Task) -> Path | None:
@@ -125,7 +125,7 @@ def _tests_path(task: Task) -> Path | None:
 
 
 def _remove_tests(context: CheckContext) -> None:
-    """Leave the workspace as the agent left it; what cannot be removed goes with the workspace."""
+    """Remove the tests from the workspace; what cannot be removed is deleted with the workspace later."""
     try:
         untrusted_files.remove_path(context.root, TESTS_FOLDER)
     except untrusted_files.UnsafePathError:

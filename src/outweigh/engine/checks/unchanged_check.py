@@ -21,16 +21,16 @@ _WILDCARDS = {"*": "[^/]*", "?": "[^/]"}
 
 
 class BadPatternError(ValueError):
-    """The pattern cannot be read, or says what these patterns cannot say."""
+    """The pattern is malformed or uses an unsupported feature."""
 
 
 def compile_patterns(patterns: Iterable[str]) -> re.Pattern[str]:
-    """One expression that matches every path (`a/b.txt`) that a pattern names or that lies below one it names."""
+    """One expression that matches every path (`a/b.txt`) that a pattern names, and everything below it."""
     return re.compile("|".join(f"(?:{_expression(pattern)})" for pattern in patterns), re.DOTALL)
 
 
 def names_git(patterns: Iterable[str]) -> bool:
-    """Whether a pattern is about the repository's own folder, which wildcards leave alone."""
+    """Whether a pattern names the `.git` folder, which wildcards do not match."""
     return any(pattern.lstrip("/").split("/")[0] == ".git" for pattern in patterns)
 
 
@@ -60,7 +60,7 @@ def _glob(body: str) -> str:
 
 
 def _token(body: str, at: int) -> tuple[str, int]:
-    """The expression for what stands at a place, and where the next one starts."""
+    """The expression for the token at a position, and the position after it."""
     starts_segment = at == 0 or body[at - 1] == "/"
     if starts_segment and body.startswith("**/", at):
         return _SEGMENTS, at + 3
@@ -101,7 +101,7 @@ def check_unchanged(
 ) -> CheckOutcome:
     """Passed when nothing the patterns name was changed, added or removed.
 
-    A file that the arm laid into the workspace must be as it was laid. `.git` counts only where a pattern names it.
+    A file of the arm's overlay must still have its overlay content. `.git` counts only where a pattern names it.
     """
     try:
         pattern = compile_patterns(check.paths)
@@ -121,7 +121,7 @@ def _outcome_of_differences(differences: Mapping[str, set[str]]) -> CheckOutcome
 
 
 def _files(root: Path, *, with_git: bool) -> Iterator[str]:
-    """Everything but folders, without entering links."""
+    """Everything but folders, without following links."""
     waiting = [""]
     while waiting:
         prefix = waiting.pop()

@@ -15,17 +15,17 @@ from pathlib import Path, PurePosixPath
 from outweigh.process import spawn_lock
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A planted pipe must not block whoever opens it.
+# A named pipe put there by the agent must not block us.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class UnsafePathError(Exception):
-    """The path leads out, goes through a link, or is blocked by something else than a plain file or folder."""
+    """The path leads out, goes through a link, or is blocked by something other than a regular file or folder."""
 
 
 def path_parts(path: str) -> tuple[str, ...]:
-    """The parts of a relative path; whatever could lead out of its folder is refused by the look of it."""
+    """The parts of a relative path; absolute paths and `..` are refused."""
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or "\0" in path or not pure.parts:
         raise UnsafePathError(f"{path!r} leads out of the workspace")
@@ -33,7 +33,7 @@ def path_parts(path: str) -> tuple[str, ...]:
 
 
 def read_file(root: Path, path: str, limit: int) -> bytes | None:
-    """At most so many bytes of a plain file; None when there is nothing at the path."""
+    """At most `limit` bytes of a regular file; None when there is nothing at the path."""
     try:
         with open_file(root, path) as file:
             return file.read(limit)
@@ -43,7 +43,7 @@ def read_file(root: Path, path: str, limit: int) -> bytes | None:
 
 @contextmanager
 def open_file(root: Path, path: str) -> Iterator[BufferedReader]:
-    """A plain file, open for reading; FileNotFoundError when there is nothing at the path."""
+    """A regular file, open for reading; FileNotFoundError when there is nothing at the path."""
     with _open_parent(root, path_parts(path)) as (folder, name):
         _require_plain(os.lstat(name, dir_fd=folder).st_mode, path)
         try:
@@ -56,7 +56,7 @@ def open_file(root: Path, path: str) -> Iterator[BufferedReader]:
 
 
 def remove_path(root: Path, path: str) -> None:
-    """Take away whatever is at the path: a file, a link (not what it points at), a folder with all it holds."""
+    """Remove whatever is at the path: a file, a link (not its target), a folder with its content."""
     try:
         with _open_parent(root, path_parts(path)) as (folder, name):
             if stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):
@@ -72,7 +72,7 @@ def remove_path(root: Path, path: str) -> None:
 
 
 def replace_folder(root: Path, name: str, source: Path | None) -> None:
-    """Put a fresh folder in the place of whatever is there: a copy of `source`, or an empty one."""
+    """Replace whatever is at the path by a new folder: a copy of `source`, or an empty one."""
     remove_path(root, name)
     try:
         with _open_parent(root, path_parts(name)) as (folder, leaf):
@@ -83,7 +83,7 @@ def replace_folder(root: Path, name: str, source: Path | None) -> None:
 
 @contextmanager
 def _open_parent(root: Path, parts: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """The folder that a path ends in, held open, and the last name."""
+    """The path's parent folder, held open, and the last name."""
     held = _open_root(root)
     try:
         for depth, part in enumerate(parts[:-1], start=1):
@@ -142,6 +142,6 @@ def _copy_file(folder: int, entry: os.DirEntry[str]) -> None:
         spawn_lock(),
         os.fdopen(os.open(entry.name, _CREATE, mode, dir_fd=folder), "wb") as copy,
     ):
-        # The mode of a new file is cut by the process's umask; scripts must stay executable.
+        # The umask may have removed bits from the new file's mode; scripts must stay executable.
         os.fchmod(copy.fileno(), mode)
         shutil.copyfileobj(original, copy)
