@@ -7,10 +7,10 @@ from outweigh.report.comparison_page import comparison_report
 from outweigh.report.document import Report
 from outweigh.report.judge_agreement import calibration_report, pairwise_report
 from outweigh.report.render_text import TextReporter
-from outweigh.report.verdict_page import PolicySource, verdict_report
+from outweigh.report.verdict_page import verdict_report
 from outweigh.score.judge_scores import HumanLabel
 from outweigh.testing.builders import a_judgment, a_preference, an_arm, evidence_of
-from outweigh.verdict.policy import decide
+from outweigh.verdict.policy import PolicySource, decide
 
 BEFORE, AFTER = (an_arm(arm, [[True, True]] * 6) for arm in ("old", "new"))
 JUDGED = [

@@ -5,9 +5,9 @@ import msgspec
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.model.run_record import AgentIdentity, AgentKind, ObservedSetup, Status
 from outweigh.report.json_output import observed_setup_payload
-from outweigh.report.verdict_page import PolicySource, verdict_payload
+from outweigh.report.verdict_page import verdict_payload
 from outweigh.testing.builders import a_run, evidence_of
-from outweigh.verdict.policy import decide
+from outweigh.verdict.policy import PolicySource, decide
 
 AGENT = AgentIdentity(kind=AgentKind.REAL, name="claude-code", version="2.1.0", model="m")
 LOADED = ObservedSetup(

@@ -9,12 +9,11 @@ from outweigh.cli.arguments import Parser
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
 from outweigh.model.suite import PolicySpec
-from outweigh.report.verdict_page import PolicySource
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.store.store import common_policy, experiments_of
 from outweigh.verdict.decision import Verdict
 from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
-from outweigh.verdict.policy import POLICIES, decide
+from outweigh.verdict.policy import POLICIES, PolicySource, decide
 
 DEFAULT_PLANNED_TASKS = 100
 

@@ -27,7 +27,6 @@ from outweigh.report.json_output import Payload
 from outweigh.report.report_sections import cost_blocks, setup_check_blocks, task_details
 from outweigh.report.verdict_page import (
     DECISION_TONES,
-    PolicySource,
     reason_blocks,
     sensitivity_blocks,
     verdict_headline,
@@ -35,6 +34,7 @@ from outweigh.report.verdict_page import (
     verdicts_headline,
 )
 from outweigh.verdict.decision import Decision, Verdict
+from outweigh.verdict.policy import PolicySource
 from outweigh.verdict.promotion import may_promote
 
 MOST_NAMES = 6

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from enum import StrEnum
 from hashlib import sha256
 
 import msgspec
@@ -15,16 +14,8 @@ from outweigh.report.figures.gates import gate_figures_without_words
 from outweigh.report.json_output import Payload, finite_or_none, observed_setup_payload
 from outweigh.verdict.decision import Decision, Gate, RequiredSample, Sensitivity, Verdict
 from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
+from outweigh.verdict.policy import PolicySource
 from outweigh.verdict.promotion import may_promote
-
-
-class PolicySource(StrEnum):
-    """Where the policy with its gates and margins comes from, in the words that people read."""
-
-    DEFAULT = "default"
-    SUITE = "suite"
-    COMMAND_LINE = "command line"
-    SUITE_AND_COMMAND_LINE = "suite and command line"
 
 
 def verdict_payload(verdict: Verdict, comparison: Comparison, source: PolicySource, *, may_promote: bool) -> Payload:

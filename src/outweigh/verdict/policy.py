@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from enum import StrEnum
 
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
@@ -11,6 +12,15 @@ from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settin
 from outweigh.verdict.gates_policy import decide_by_gates
 
 POLICIES = ("evidence", "gates", "composite")
+
+
+class PolicySource(StrEnum):
+    """Where the policy with its gates and margins comes from, in the words that people read."""
+
+    DEFAULT = "default"
+    SUITE = "suite"
+    COMMAND_LINE = "command line"
+    SUITE_AND_COMMAND_LINE = "suite and command line"
 
 
 def decide(
