@@ -15,10 +15,9 @@ from outweigh.report.render_csv import CsvReporter, run_columns, run_rows
 from outweigh.report.render_html import HtmlReporter
 from outweigh.report.render_text import TextReporter
 from outweigh.report.report_page import Provenance, ReportedCandidate, candidates_report
-from outweigh.report.verdict_page import PolicySource
 from outweigh.score.metrics import METRICS, Metric, MetricUnit, reported
 from outweigh.testing.builders import an_arm, evidence_of
-from outweigh.verdict.policy import decide
+from outweigh.verdict.policy import PolicySource, decide
 
 OUTPUT_TOKENS = Metric(
     name="output_tokens",

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from outweigh.app.decide import read_changes
+from outweigh.app.evidence import read_changes
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import RECORD_LINE_LIMIT, InvalidLine, encode, refuse_invalid
 from outweigh.ports.stores import RecordSource

@@ -26,7 +26,8 @@ from outweigh.prices import price_tables
 from outweigh.report.pins_page import PinRow
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import ExperimentFile, read_experiment
-from outweigh.store.pins import Pin, PinCheck, find_pins, read_check, read_pin, read_runs, write_check, write_pin
+from outweigh.store.pins import Pin, PinCheck, find_pins, read_check, read_pin, write_check, write_pin
+from outweigh.store.store import Store
 
 PINS_FOLDER = "outweigh-baselines"
 CHECKED_TASKS = 5
@@ -66,7 +67,7 @@ def pin_runs(request: PinRequest) -> PinnedRuns:
     for pinned in map(read_pin, find_pins(request.folder)):
         if pinned.evidence_sha256 == made.evidence_sha256:
             return PinnedRuns(pin=pinned, folder=request.folder / pinned.name, is_new=False)
-    place = write_pin(request.folder, made, runs, ArtifactFolder(store / "artifacts"))
+    place = write_pin(request.folder, made, runs, ArtifactFolder.of_store(store))
     return PinnedRuns(pin=made, folder=place, is_new=True)
 
 
@@ -116,7 +117,7 @@ def _make_pin(experiment: ExperimentFile, store: Path, arm: str, name: str | Non
         raise UsageError(f"{store} has no arm {arm!r}; it has {', '.join(map(repr, experiment.arms))}.")
     runs = [
         run
-        for run in read_runs(store)
+        for run in Store.open(store).runs()
         if run.trial.arm == arm and run.status not in EXCLUDED_STATUSES and run.started_at is not None
     ]
     moments = [run.started_at for run in runs if run.started_at is not None]
@@ -174,7 +175,7 @@ def check_pin(request: CheckRequest, observer: RunObserver) -> CheckedPin | EndR
         ended = run_suite(sample, replace(request.run, output=store, dry_run=False), observer)
     if isinstance(ended, EndReason) and ended not in (EndReason.DONE, EndReason.DECIDED):
         return ended
-    return _record_check(request.pin, pinned, list(read_runs(request.pin)), list(read_runs(store)))
+    return _record_check(request.pin, pinned, list(Store.open(request.pin).runs()), list(Store.open(store).runs()))
 
 
 def _record_check(folder: Path, pinned: Pin, then: Sequence[RunRecord], now: Sequence[RunRecord]) -> CheckedPin:

@@ -17,7 +17,7 @@ from outweigh.model.judgment import Calibration, Judgment
 from outweigh.score.judge_scores import HumanLabel, JudgeRule
 from outweigh.store.judging_file import write_calibration
 from outweigh.store.records import RecordReader
-from outweigh.store.store import judge_rules_of_stores
+from outweigh.store.store import StoreSet
 
 LABEL_WORDS = {
     **dict.fromkeys(("pass", "passed", "yes", "true", "good"), True),
@@ -140,7 +140,7 @@ class Calibrated:
 
 def calibrate_store(request: CalibrateRequest) -> Calibrated:
     """Compare, and keep the result beside the runs; of a file without a store it is kept nowhere."""
-    labels, jury = read_labels(request.labels), judge_rules_of_stores([request.runs])
+    labels, jury = read_labels(request.labels), StoreSet.open([request.runs]).judge_rules()
     records = (located.record for located in RecordReader(request.runs).records(refuse_invalid))
     judgments = [
         record

@@ -1,65 +1,243 @@
-"""Decide about the candidates of a store, a path or records: the one way that library and command line share.
+"""Decide about the candidates of a baseline: the one way that the library and the command line share.
 
-Which arm is the baseline comes from the caller or from the suite that was run; it is never guessed.
+The order of the steps is part of it: of several faults, the same one is reported everywhere.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
-import msgspec
-
+from outweigh.app.evidence import SUITE_ARMS, ArmChoice, EvidenceRequest, choose_arms, read_evidence
+from outweigh.app.pages import Page
+from outweigh.app.policy_choice import SUITE_RULE, ChosenPolicy, PolicyRequest, choose_policy
+from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError, quote_names
-from outweigh.score.objective import Change
-from outweigh.store.experiment_file import ExperimentFile
+from outweigh.report.document import Report
+from outweigh.report.setup_changes import add_setup_changes
+from outweigh.report.verdict_page import verdicts_report
+from outweigh.score.composite import PROFILES, Profile
+from outweigh.store.store import StoreSet
+from outweigh.verdict.decision import Decision, Gate, Verdict
+from outweigh.verdict.promotion import may_promote, verdict_refusals
 
-SHOWN_ARMS = 20
+REQUIREMENTS: Mapping[str, frozenset[Decision]] = MappingProxyType(
+    {
+        "improved": frozenset({Decision.IMPROVED}),
+        "not-regressed": frozenset({Decision.IMPROVED, Decision.NEUTRAL}),
+    }
+)
+
+ASK_MAY_PROMOTE = "a verdict is neither true nor false; ask for its may_promote or its decision."
 
 
-def choose_baseline(experiment: ExperimentFile | None, evidence: Evidence) -> str:
-    """The suite's."""
-    if experiment is None:
-        raise _both_arms_needed(evidence)
-    return experiment.baseline
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecideRequest:
+    """What to decide about: these records, these arms, by this rule."""
+
+    evidence: EvidenceRequest
+    arms: ArmChoice = SUITE_ARMS
+    policy: PolicyRequest = SUITE_RULE
 
 
-def choose_candidates(
-    experiment: ExperimentFile | None, evidence: Evidence, baseline: str, *, several: bool
-) -> Sequence[str]:
-    """Every other arm, in the suite's order; more than one only where several can be judged together.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedArms:
+    """The evidence, and every candidate beside the baseline."""
 
-    An arm that the suite has and the records do not is among them: leaving it out would have to be asked for.
+    stores: StoreSet
+    evidence: Evidence
+    baseline: str
+    candidates: tuple[str, ...]
+    profile: Profile
+    comparisons: tuple[Comparison, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateResult:
+    """One candidate: how it compares, what the policy says, and whether it may be promoted."""
+
+    comparison: Comparison
+    verdict: Verdict
+
+    @property
+    def name(self) -> str:
+        """The candidate's arm."""
+        return self.comparison.candidate.name
+
+    @property
+    def decision(self) -> Decision:
+        """Improved, neutral, regressed or inconclusive."""
+        return self.verdict.decision
+
+    @property
+    def blockers(self) -> tuple[str, ...]:
+        """Why even an improvement would not be promoted."""
+        return self.verdict.blockers
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Every reason why it may not be promoted, the decision and regressions among them; empty where it may."""
+        return verdict_refusals(self.verdict, self.comparison.evidence_sha256)
+
+    @property
+    def may_promote(self) -> bool:
+        """Whether it may be promoted, as far as the verdict goes."""
+        return may_promote(self.verdict, self.comparison.evidence_sha256)
+
+    def __bool__(self) -> bool:
+        raise TypeError(ASK_MAY_PROMOTE)
+
+    def meets(self, requirement: str) -> bool:
+        """Whether it is what is required. A hard regression, such as a task that was never run, meets nothing."""
+        return self.decision in REQUIREMENTS[requirement] and not self.verdict.regressions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionResult(Page):
+    """The verdict about every candidate of one baseline, decided together.
+
+    It iterates over its candidates and finds one by its name. What is asked of the result itself is asked of its only
+    candidate, and refused where there are several.
     """
-    if experiment is None:
-        raise _both_arms_needed(evidence)
-    others = [name for name in dict.fromkeys((*experiment.arms, *evidence.arms)) if name != baseline]
-    if len(others) == 1 or several:
-        return others
-    raise UsageError(f"name the arm to compare {baseline!r} with by --candidate: {quote_names(others, SHOWN_ARMS)}.")
+
+    compared: ComparedArms
+    policy: ChosenPolicy
+    candidates: tuple[CandidateResult, ...]
+
+    def document(self) -> Report:
+        """The page of `outweigh verdict`."""
+        verdicts = [each.verdict for each in self.candidates]
+        compared = self.compared
+        answer = verdicts_report(verdicts, compared.comparisons, self.policy.source)
+        return add_setup_changes(answer, compared.stores.setup(compared.baseline, compared.candidates))
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """One row for every candidate and gate."""
+        return [_gate_row(self.baseline, each, gate) for each in self.candidates for gate in each.verdict.gates]
+
+    def meets(self, requirement: str) -> bool | None:
+        """Whether any candidate is what is required; None where nothing was decided about any."""
+        if any(each.meets(requirement) for each in self.candidates):
+            return True
+        return None if all(each.decision is Decision.INCONCLUSIVE for each in self.candidates) else False
+
+    def __bool__(self) -> bool:
+        raise TypeError(ASK_MAY_PROMOTE)
+
+    def __iter__(self) -> Iterator[CandidateResult]:
+        return iter(self.candidates)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def __getitem__(self, candidate: str) -> CandidateResult:
+        for each in self.candidates:
+            if each.name == candidate:
+                return each
+        raise KeyError(candidate)
+
+    @property
+    def only(self) -> CandidateResult:
+        """The only candidate."""
+        if len(self.candidates) != 1:
+            names = quote_names([each.name for each in self.candidates])
+            raise UsageError(f"there are several candidates, {names}; choose one by its name, as in result[NAME].")
+        return self.candidates[0]
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the verdict rests on, with every line that could not be read and every warning."""
+        return self.compared.evidence
+
+    @property
+    def baseline(self) -> str:
+        """The arm that the candidates are compared with."""
+        return self.compared.baseline
+
+    @property
+    def comparison(self) -> Comparison:
+        """The only candidate's."""
+        return self.only.comparison
+
+    @property
+    def verdict(self) -> Verdict:
+        """The only candidate's."""
+        return self.only.verdict
+
+    @property
+    def decision(self) -> Decision:
+        """The only candidate's."""
+        return self.only.decision
+
+    @property
+    def blockers(self) -> tuple[str, ...]:
+        """The only candidate's."""
+        return self.only.blockers
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """The only candidate's."""
+        return self.only.refusals
+
+    @property
+    def may_promote(self) -> bool:
+        """The only candidate's."""
+        return self.only.may_promote
 
 
-def _both_arms_needed(evidence: Evidence) -> UsageError:
-    held = quote_names(list(evidence.arms), SHOWN_ARMS)
-    return UsageError(f"name both arms with --baseline and --candidate; the records hold {held}.")
+def _gate_row(baseline: str, result: CandidateResult, gate: Gate) -> dict[str, object]:
+    tested = gate.evidence
+    return {
+        "candidate": result.name,
+        "baseline": baseline,
+        "decision": result.decision.value,
+        "may_promote": result.may_promote,
+        "gate": gate.name,
+        "state": gate.state.value,
+        "baseline_value": gate.baseline,
+        "candidate_value": gate.candidate,
+        "effect": None if tested is None else tested.effect,
+        "low": None if tested is None else tested.low,
+        "high": None if tested is None else tested.high,
+        "margin": None if tested is None else tested.margin,
+        "tasks": None if tested is None else tested.tasks,
+    }
 
 
-def read_changes(path: str) -> list[Change]:
-    """Read `{"id": …, "arm": …, "failed": …, "reverted": …}` lines."""
-    decoder = msgspec.json.Decoder(Change)
-    changes = []
-    try:
-        for number, line in enumerate(Path(path).read_bytes().splitlines(), start=1):
-            if line.strip():
-                changes.append(_decode_change(decoder, line, f"{path}:{number}"))
-    except OSError as fault:
-        raise UsageError(f"--changes {path} cannot be read: {fault.strerror}.") from fault
-    if len({(change.arm, change.id) for change in changes}) < len(changes):
-        raise UsageError(f"--changes {path} names a change of one arm twice; list every change once.")
-    return changes
+def decide(request: DecideRequest) -> DecisionResult:
+    """Choose the rule, read the records, choose the arms, compare, decide."""
+    return decide_by(choose_policy(request.evidence.stores, request.policy), request)
 
 
-def _decode_change(decoder: "msgspec.json.Decoder[Change]", line: bytes, place: str) -> Change:
-    try:
-        return decoder.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
-        raise UsageError(f"{place}: {fault}. A change has id, arm, failed and reverted.") from fault
+def decide_by(policy: ChosenPolicy, request: DecideRequest) -> DecisionResult:
+    """The same by a policy that was chosen already."""
+    compared = compare_candidates(request.evidence, request.arms)
+    verdicts = policy.decide(compared.comparisons)
+    return DecisionResult(
+        compared=compared,
+        policy=policy,
+        candidates=tuple(
+            CandidateResult(comparison=comparison, verdict=verdict)
+            for comparison, verdict in zip(compared.comparisons, verdicts, strict=True)
+        ),
+    )
+
+
+def compare_candidates(request: EvidenceRequest, arms: ArmChoice, *, refuse_several: str | None = None) -> ComparedArms:
+    """Read the records and put every candidate beside the baseline.
+
+    `refuse_several` is what to say where more than one is named; then the only other arm is the default, not all.
+    """
+    evidence = read_evidence(request)
+    baseline, candidates = choose_arms(request.stores, arms, evidence, several=refuse_several is None)
+    if refuse_several is not None and len(candidates) > 1:
+        raise UsageError(refuse_several)
+    profile = PROFILES[request.stores.profile_name(arms.profile)]
+    return ComparedArms(
+        stores=request.stores,
+        evidence=evidence,
+        baseline=baseline,
+        candidates=candidates,
+        profile=profile,
+        comparisons=tuple(compare_arms(evidence, baseline, candidate, profile) for candidate in candidates),
+    )

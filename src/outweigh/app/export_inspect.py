@@ -1,7 +1,5 @@
 """Export an Inspect log for every arm, from the records and the artifacts stored with them."""
 
-import argparse
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from outweigh import __version__
+from outweigh.app.export import ExportRequest, Warn, refuse_gaps
 from outweigh.app.suite_selection import read_suite
-from outweigh.cli.arguments import read_records
-from outweigh.cli.console import print_escaped
-from outweigh.cli.exit_codes import ExitCode
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError
 from outweigh.interop.inspect_ai.exporter import ExportedLog, write_log
@@ -22,11 +18,10 @@ from outweigh.model.codec import LocatedRecord
 from outweigh.model.run_record import RunRecord
 from outweigh.prices import price_tables
 from outweigh.score.run_score import Score
+from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.durable_files import make_folder, open_atomic
-from outweigh.store.judging_file import read_judging
-from outweigh.store.records import STANDARD_INPUT
-from outweigh.store.run_artifacts import ARTIFACTS_FOLDER, read_run_trajectory, safe_file_name
-from outweigh.store.store import judge_rules_of_stores, single_experiment
+from outweigh.store.run_artifacts import read_run_trajectory, safe_file_name
+from outweigh.store.store import StoreSet
 from outweigh.transcript.atif import AtifTrajectory
 
 RecordPosition = tuple[str, int]
@@ -59,37 +54,40 @@ class ArmFacts:
             self.began_at = run.started_at
 
 
-def export_inspect(options: argparse.Namespace, target: Path) -> int:
+def export_inspect(request: ExportRequest, suite: str | None, warn: Warn) -> None:
     """Write one log per arm into a folder; a log is there whole or not at all."""
-    if STANDARD_INPUT in options.runs:
+    refuse_gaps(request)
+    stores, target = request.evidence.stores, request.target
+    if any(store.path is None for store in stores.stores):
         raise UsageError("--inspect reads the records more than once, which standard input cannot; name a file.")
     if target.is_file():
         raise UsageError(f"-o {target} is a file; name a folder for the logs.")
     facts: dict[str, ArmFacts] = defaultdict(ArmFacts)
-    evidence = _gather_evidence(options, facts)
+    evidence = _gather_evidence(request, facts)
     for warning in evidence.warnings:
-        print_escaped(f"outweigh: {warning}", to=sys.stderr)
-    instructions = _instructions(options)
-    _warn_unknown_instructions(evidence, instructions)
+        warn(warning)
+    instructions = _instructions(stores, suite)
+    _warn_unknown_instructions(evidence, instructions, warn)
     try:
         make_folder(target)
     except OSError as fault:
         raise UsageError(f"{target} cannot be made: {fault.strerror}.") from fault
     for arm, scores in evidence.arms.items():
-        evaluation = _evaluation(arm, evidence, facts[arm], _suite_name(options.runs))
+        evaluation = _evaluation(arm, evidence, facts[arm], _suite_name(stores))
         with open_atomic(target / f"{safe_file_name(arm)}.eval") as stream:
-            write_log(stream, evaluation, _samples(options, scores, evaluation, instructions, _epoch_shift(evidence)))
-    return ExitCode.SATISFIED
+            write_log(stream, evaluation, _samples(request, scores, evaluation, instructions, _epoch_shift(evidence)))
 
 
-def _gather_evidence(options: argparse.Namespace, facts: dict[str, ArmFacts]) -> Evidence:
+def _gather_evidence(request: ExportRequest, facts: dict[str, ArmFacts]) -> Evidence:
+    stores = request.evidence.stores
+
     def seen() -> Iterator[LocatedRecord]:
-        for located in read_records(options, skipped=[]):
+        for located in stores.read(skip_invalid=False):
             if isinstance(located.record, RunRecord):
                 facts[located.record.trial.arm].see(located.record)
             yield located
 
-    return gather(seen(), prices=price_tables(options.prices), jury=judge_rules_of_stores(options.runs))
+    return gather(seen(), prices=price_tables(request.evidence.prices), jury=stores.judge_rules())
 
 
 def _evaluation(arm: str, evidence: Evidence, facts: ArmFacts, suite: str) -> ExportedLog:
@@ -113,16 +111,16 @@ def _evaluation(arm: str, evidence: Evidence, facts: ArmFacts, suite: str) -> Ex
 
 
 def _samples(
-    options: argparse.Namespace,
+    request: ExportRequest,
     scores: Sequence[Score],
     evaluation: ExportedLog,
     instructions: TaskInstructions,
     shift: int,
 ) -> Iterator[InspectSample]:
     """The arm's runs in the order of the records, without the attempts that were made again."""
-    prices = price_tables(options.prices)
+    prices = price_tables(request.evidence.prices)
     wanted: dict[RecordPosition, Score] = {(score.source, score.line): score for score in scores}
-    for located in read_records(options, skipped=[]):
+    for located in request.evidence.stores.read(skip_invalid=False):
         score, run = wanted.get((located.source, located.line)), located.record
         if score is None or not isinstance(run, RunRecord):
             continue
@@ -138,7 +136,8 @@ def _samples(
 
 def _trajectory(run: RunRecord, store: Path) -> AtifTrajectory | None:
     """Records may have been taken out of their store, without what was kept beside them."""
-    return read_run_trajectory(run, store) if (store / ARTIFACTS_FOLDER).is_dir() else None
+    artifacts = ArtifactFolder.of_store(store)
+    return read_run_trajectory(run, artifacts) if artifacts.exists() else None
 
 
 def _epoch_shift(evidence: Evidence) -> int:
@@ -146,29 +145,25 @@ def _epoch_shift(evidence: Evidence) -> int:
     return int(any(score.repeat == 0 for scores in evidence.arms.values() for score in scores))
 
 
-def _suite_name(runs: Sequence[str]) -> str:
-    experiment = single_experiment(runs)
-    return experiment.suite if experiment is not None else " + ".join(Path(path).resolve().stem for path in runs)
+def _suite_name(stores: StoreSet) -> str:
+    if stores.experiment is not None:
+        return stores.experiment.suite
+    return " + ".join(Path(store.name).resolve().stem for store in stores.stores)
 
 
-def _instructions(options: argparse.Namespace) -> TaskInstructions:
+def _instructions(stores: StoreSet, suite: str | None) -> TaskInstructions:
     """From the suite that the user names, and from what stores keep for their judges."""
-    found: TaskInstructions = {}
-    for path in options.runs:
-        judging = read_judging(Path(path))
-        for name, task in judging.tasks.items() if judging is not None else ():
-            found[name, task.checksum] = task.instruction
-    for each in read_suite(options.suite).tasks if options.suite is not None else ():
+    found = stores.instructions()
+    for each in read_suite(suite).tasks if suite is not None else ():
         found[each.id, each.checksum] = each.instruction
     return found
 
 
-def _warn_unknown_instructions(evidence: Evidence, instructions: TaskInstructions) -> None:
+def _warn_unknown_instructions(evidence: Evidence, instructions: TaskInstructions, warn: Warn) -> None:
     tasks = {(score.task_id, score.task_checksum or "") for scores in evidence.arms.values() for score in scores}
     unknown = tasks - instructions.keys()
     if unknown:
-        print_escaped(
-            f"outweigh: what was asked in {len(unknown):,} of {len(tasks):,} tasks is not kept with the runs, so their "
-            "samples have no input; name the suite that was run by -c.",
-            to=sys.stderr,
+        warn(
+            f"what was asked in {len(unknown):,} of {len(tasks):,} tasks is not kept with the runs, so their "
+            "samples have no input; name the suite that was run by -c."
         )

@@ -9,10 +9,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
-import msgspec
-
 from outweigh.app.observer import Notify, RunObserver, StopSignals
-from outweigh.app.preflight_suite import PREFLIGHT_FILE
 from outweigh.app.suite_selection import read_suite
 from outweigh.engine.budget import JudgeBudget
 from outweigh.engine.events import EventListener
@@ -21,7 +18,6 @@ from outweigh.engine.load_suite import LoadedSuite, identifying_names, solution_
 from outweigh.errors import UsageError, quote_names
 from outweigh.judging.material import TaskMaterial
 from outweigh.model.judgment import Judgment, Preference
-from outweigh.model.preflight_result import Preflight
 from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import CheckResult
 from outweigh.model.suite import JudgeSpec
@@ -31,6 +27,7 @@ from outweigh.prices import price_tables
 from outweigh.report.formatting import escape_controls
 from outweigh.store.experiment_file import read_experiment
 from outweigh.store.judging_file import JudgedTask, JudgingFile, lowered_requirements, read_judging, write_judging
+from outweigh.store.preflight_file import read_preflight
 from outweigh.store.run_store import FolderRunStore, read_preferences
 
 PROMPT_CODE_BYTES = 16
@@ -227,8 +224,7 @@ def find_judges(judges: Sequence[JudgeSpec]) -> AvailableJudges:
 
 def _checks_before(folder: Path) -> dict[tuple[str, str], tuple[CheckResult, ...] | None]:
     """What the checks said before any work, where preflight was kept."""
-    try:
-        kept = msgspec.json.decode((folder / PREFLIGHT_FILE).read_bytes(), type=Preflight)
-    except (OSError, msgspec.MsgspecError):
+    kept = read_preflight(folder)
+    if kept is None:
         return {}
     return {(result.task_id, result.task_checksum): result.untouched for result in kept.tasks}

@@ -1,21 +1,39 @@
 """The policy that decides: the caller's settings over those of the suite that was run, and which of the two set it."""
 
-import argparse
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from outweigh.cli.arguments import Parser
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
 from outweigh.model.suite import PolicySpec
-from outweigh.store.experiment_file import ExperimentFile
-from outweigh.store.store import common_policy, experiments_of
+from outweigh.store.store import StoreSet
 from outweigh.verdict.decision import Verdict
 from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
-from outweigh.verdict.policy import POLICIES, PolicySource, decide
+from outweigh.verdict.policy import PolicySource, decide
 
 DEFAULT_PLANNED_TASKS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyRequest:
+    """What the caller says about the rule; nothing set is the suite's rule, or the default where no suite is known.
+
+    `margins` are numbers by gate, or texts NAME=X as the command line has them. `fixed_suite` speaks of these very
+    tasks instead of tasks like these. `sequential` says that the data were looked at more than once.
+    """
+
+    policy: str | None = None
+    gates: tuple[str, ...] | None = None
+    margins: Mapping[str, float] | tuple[str, ...] = ()
+    sequential: bool = False
+    planned_tasks: int | None = None
+    fixed_suite: bool = False
+    seed: int = 0
+
+
+SUITE_RULE = PolicyRequest()
+"""The rule of the suite that was run, or the default where no suite is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,62 +50,32 @@ class ChosenPolicy:
         return decide(comparisons, self.name, self.margins, self.settings)
 
 
-def add_policy_options(parser: Parser) -> None:
-    """Which rule, with which gates and margins, over how many looks."""
-    parser.add_argument(
-        "--policy", choices=POLICIES, help="the rule that decides, instead of the suite's (default: evidence)"
-    )
-    parser.add_argument(
-        "--gates",
-        metavar="NAME,…",
-        help="what the evidence policy gates on (default: the suite's, else all; cost where it is known)",
-    )
-    parser.add_argument(
-        "--margin",
-        action="append",
-        default=[],
-        metavar="NAME=X",
-        help="a margin of the policy, e.g. duration=0.1; others stay as the suite has them",
-    )
-    parser.add_argument(
-        "--sequential",
-        action="store_true",
-        help="the data were, or will be, looked at more than once: hold the error rate over all looks",
-    )
-    parser.add_argument(
-        "--planned-tasks",
-        type=_parse_planned_tasks,
-        metavar="N",
-        help=f"where a sequential verdict is sharpest; fix it before the first look (default: {DEFAULT_PLANNED_TASKS})",
-    )
-
-
-def choose_policy(options: argparse.Namespace) -> ChosenPolicy:
-    """What the options say, over what the suite says; `--policy` leaves nothing of the suite's."""
-    experiments = experiments_of(options.runs)
-    written = common_policy(experiments) if options.policy is None else None
-    name = options.policy or (written.name if written else "evidence")
-    looked_at = _planned_looks(experiments) if name == "evidence" else None
-    _refuse_foreign_options(options, name, looked_at)
-    gates, margins = _gates_and_margins(options, written)
+def choose_policy(stores: StoreSet, request: PolicyRequest) -> ChosenPolicy:
+    """What the caller says, over what the suite says; naming a policy leaves nothing of the suite's."""
+    planned_looks = stores.planned_looks()
+    written = stores.policy() if request.policy is None else None
+    name = request.policy or (written.name if written else "evidence")
+    looked_at = planned_looks if name == "evidence" else None
+    _refuse_foreign_options(request, name, looked_at)
+    gates, margins = _gates_and_margins(request, written)
     settings = None
     if name == "evidence":
+        default = DEFAULT_PLANNED_TASKS if request.sequential else None
         settings = evidence_settings(
             gates=gates,
             margins=margins,
-            fixed_suite=options.infer == "runs",
-            planned_tasks=options.planned_tasks or looked_at or (DEFAULT_PLANNED_TASKS if options.sequential else None),
-            seed=options.seed,
+            fixed_suite=request.fixed_suite,
+            planned_tasks=request.planned_tasks or looked_at or default,
+            seed=request.seed,
         )
-    return ChosenPolicy(name=name, margins=margins, settings=settings, source=_rule_source(options, written))
+    return ChosenPolicy(name=name, margins=margins, settings=settings, source=_rule_source(request, written))
 
 
 def _gates_and_margins(
-    options: argparse.Namespace, written: PolicySpec | None
+    request: PolicyRequest, written: PolicySpec | None
 ) -> tuple[Sequence[str] | None, Mapping[str, float]]:
-    """Gates and margins; a margin of the suite goes with its gate when the user leaves that out."""
-    gates = None if options.gates is None else [name.strip() for name in options.gates.split(",")]
-    told = dict(map(_parse_margin, options.margin))
+    """Gates and margins; a margin of the suite goes with its gate when the caller leaves that out."""
+    gates, told = request.gates, _parse_margins(request.margins)
     if written is None:
         return gates, told
     kept = (
@@ -96,39 +84,32 @@ def _gates_and_margins(
     return written.gates if gates is None else gates, {**kept, **told}
 
 
-def _rule_source(options: argparse.Namespace, written: PolicySpec | None) -> PolicySource:
-    told = options.policy is not None or options.gates is not None or bool(options.margin)
+def _rule_source(request: PolicyRequest, written: PolicySpec | None) -> PolicySource:
+    told = request.policy is not None or request.gates is not None or bool(request.margins)
     if written is None:
         return PolicySource.COMMAND_LINE if told else PolicySource.DEFAULT
     return PolicySource.SUITE_AND_COMMAND_LINE if told else PolicySource.SUITE
 
 
-def _planned_looks(experiments: Sequence[ExperimentFile]) -> int | None:
-    """How many tasks were planned where a run was to end at a decision; whoever stops at a look has looked."""
-    return max((experiment.looked_at for experiment in experiments if experiment.looked_at is not None), default=None)
-
-
-def _refuse_foreign_options(options: argparse.Namespace, policy: str, looked_at: int | None) -> None:
-    if options.planned_tasks is not None and not options.sequential and looked_at is None:
+def _refuse_foreign_options(request: PolicyRequest, policy: str, looked_at: int | None) -> None:
+    if request.planned_tasks is not None and not request.sequential and looked_at is None:
         raise UsageError("--planned-tasks goes with --sequential.")
     if policy == "evidence":
-        if looked_at is not None and options.infer == "runs":
+        if looked_at is not None and request.fixed_suite:
             raise UsageError(
                 "--infer runs keeps the tasks fixed, and this experiment was run --until-decided, task by task; "
                 "leave it out, or run the suite again without --until-decided."
             )
         return
-    for name in ("gates", "sequential"):
-        if getattr(options, name):
+    for name, value in (("gates", any(request.gates or ())), ("sequential", request.sequential)):
+        if value:
             raise UsageError(f"--{name} belongs to policy evidence; policy {policy} decides as the seed wrote it.")
-    if options.infer != "tasks":
+    if request.fixed_suite:
         raise UsageError(f"--infer belongs to policy evidence; policy {policy} makes no inference.")
 
 
-def _parse_planned_tasks(text: str) -> int:
-    if not text.isdecimal() or int(text) < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tasks (2 or more)")
-    return int(text)
+def _parse_margins(margins: Mapping[str, float] | tuple[str, ...]) -> dict[str, float]:
+    return dict(margins) if isinstance(margins, Mapping) else dict(map(_parse_margin, margins))
 
 
 def _parse_margin(text: str) -> tuple[str, float]:

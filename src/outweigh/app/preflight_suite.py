@@ -8,21 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-import msgspec
-
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.preflight import PreflightContext, preflight
 from outweigh.engine.sandbox_request import RunEgress
-from outweigh.errors import EvidenceError, UsageError
+from outweigh.errors import EvidenceError
 from outweigh.model.preflight_result import Preflight, PreflightResult
 from outweigh.plugins import load_adapter
-from outweigh.store.durable_files import write_atomic
+from outweigh.store.preflight_file import read_preflight, write_preflight
 from outweigh.workspace.cache import WorkspaceCache
 
 PREFLIGHT_JOBS = 2
 SHOWN_FAULTS = 3
-PREFLIGHT_FILE = "preflight.json"
 
 
 def preflight_tasks(suite: LoadedSuite) -> list[PreflightResult]:
@@ -34,12 +31,7 @@ def preflight_tasks(suite: LoadedSuite) -> list[PreflightResult]:
 
 def store_preflight(folder: Path, suite: LoadedSuite, results: Sequence[PreflightResult]) -> None:
     """Write the results beside the records."""
-    evidence = Preflight(suite=suite.spec.name, tasks=tuple(results))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        raise UsageError(f"{folder} cannot be made: {fault.strerror}. Name a folder to write to by -o.") from fault
-    write_atomic(folder / PREFLIGHT_FILE, [msgspec.json.format(msgspec.json.encode(evidence), indent=2), b"\n"])
+    write_preflight(folder, Preflight(suite=suite.spec.name, tasks=tuple(results)))
 
 
 def require_preflight(folder: Path, suite: LoadedSuite, *, scratch: Path, label: str, ignore_faults: bool) -> None:
@@ -65,9 +57,8 @@ def require_preflight(folder: Path, suite: LoadedSuite, *, scratch: Path, label:
 
 def _stored_results(folder: Path, suite: LoadedSuite) -> Sequence[PreflightResult] | None:
     """Earlier results, where they are about just these tasks in this kind of sandbox."""
-    try:
-        kept = msgspec.json.decode((folder / PREFLIGHT_FILE).read_bytes(), type=Preflight)
-    except (OSError, msgspec.MsgspecError):
+    kept = read_preflight(folder)
+    if kept is None:
         return None
     kind = sandbox_name(suite.spec.sandbox.kind)
     tried = {result.task_id: (result.task_checksum, result.sandbox) for result in kept.tasks}

@@ -18,8 +18,9 @@ from outweigh.model.run_record import REUSED_LABEL
 from outweigh.model.suite import settings_fingerprint
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import EXPERIMENT_FILE, remove_experiment, write_experiment
-from outweigh.store.pins import find_pins, read_check, read_runs, read_settings_fingerprint
+from outweigh.store.pins import find_pins, read_check, read_settings_fingerprint
 from outweigh.store.run_store import FolderRunStore
+from outweigh.store.store import Store
 
 DEFAULT_REUSE_DAYS = 7.0
 
@@ -78,7 +79,7 @@ def _reuse_runs(
         suite.arms,
         {task.id: task for task in suite.tasks},
         [
-            ReuseSource(name=str(place), settings=read_settings_fingerprint(place), runs=list(read_runs(place)))
+            ReuseSource(name=str(place), settings=read_settings_fingerprint(place), runs=list(Store.open(place).runs()))
             for place in folders
         ],
         settings=settings_fingerprint(suite.spec),
@@ -108,7 +109,7 @@ def _reusable_folders(paths: Sequence[str], notify: Notify) -> Iterator[Path]:
 
 def _copy_run(one: ReusedRun, store: FolderRunStore, notify: Notify) -> bool:
     """Copy a run with everything it names; one whose artifacts are gone is made again instead."""
-    artifacts = ArtifactFolder(Path(one.source) / "artifacts")
+    artifacts = ArtifactFolder.of_store(Path(one.source))
     try:
         contents = [artifacts.read(digest) for digest in one.record.artifacts.values()]
     except EvidenceError as fault:

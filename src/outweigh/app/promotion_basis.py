@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from outweigh.app.policy_choice import ChosenPolicy, choose_policy
+from outweigh.app.evidence import ArmChoice, EvidenceRequest, choose_arms, read_evidence
+from outweigh.app.policy_choice import SUITE_RULE, ChosenPolicy, choose_policy
 from outweigh.app.promote import (
     FilesByPath,
     changed_in_base,
@@ -17,7 +18,6 @@ from outweigh.app.promote import (
     stored_arm_state,
     tested_changes,
 )
-from outweigh.cli.arguments import arms_to_compare, gather_evidence, read_records
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.agent_files import configuration_kind
@@ -26,8 +26,8 @@ from outweigh.model.run_record import ArtifactReader, RunRecord
 from outweigh.ports.forges import FileChange
 from outweigh.score.composite import PROFILES
 from outweigh.store.artifact_folder import ArtifactFolder
-from outweigh.store.experiment_file import ExperimentFile, read_experiment
-from outweigh.store.store import choose_profile, single_experiment
+from outweigh.store.experiment_file import ExperimentFile
+from outweigh.store.store import StoreSet
 from outweigh.verdict.decision import Verdict
 from outweigh.verdict.promotion import PromotionState
 from outweigh.workspace.remote_git import GitUpstream
@@ -72,19 +72,22 @@ class PromotionBasis:
 
 def decide_promotion(options: argparse.Namespace) -> PromotionCandidate:
     """Decide as `outweigh verdict` does without options: by the suite's own rules, about all of its candidates."""
-    experiment = single_experiment(options.runs)
-    stores = [Path(path) for path in dict.fromkeys(options.runs)]
-    if experiment is None or len(stores) != 1 or read_experiment(stores[0]) is None:
+    request = promotion_evidence(options)
+    stores = request.stores
+    experiment, paths = stores.experiment, list(dict.fromkeys(store.path for store in stores.stores))
+    if experiment is None or len(paths) != 1 or paths[0] is None:
         raise UsageError(
             "a promotion rests on one store that `outweigh run` wrote, with what its arms laid; name that folder alone."
         )
-    policy, evidence = choose_policy(options), gather_evidence(options)
-    baseline, (candidate, *_) = arms_to_compare(options, evidence)
-    profile = PROFILES[choose_profile(None, options.runs)]
+    # The rule is the suite's: a promotion takes no option of `verdict` that could bend it.
+    policy, evidence = choose_policy(stores, SUITE_RULE), read_evidence(request)
+    arms = ArmChoice(baseline=options.baseline, candidates=tuple(options.candidate or ()))
+    baseline, (candidate, *_) = choose_arms(stores, arms, evidence, several=False)
+    profile = PROFILES[stores.profile_name(None)]
     rivals = dict.fromkeys((candidate, *(name for name in experiment.arms if name != baseline)))
     comparisons = [compare_arms(evidence, baseline, name, profile) for name in rivals]
     return PromotionCandidate(
-        store=stores[0],
+        store=paths[0],
         experiment=experiment,
         policy=policy,
         comparison=comparisons[0],
@@ -92,9 +95,15 @@ def decide_promotion(options: argparse.Namespace) -> PromotionCandidate:
     )
 
 
+def promotion_evidence(options: argparse.Namespace) -> EvidenceRequest:
+    """What a promotion reads, looked at afresh."""
+    stores = StoreSet.open(options.runs)
+    return EvidenceRequest(stores=stores, skip_invalid=options.skip_invalid, prices=options.prices)
+
+
 def gather_basis(case: PromotionCandidate, options: argparse.Namespace, upstream: GitUpstream) -> PromotionBasis:
     """Everything else that must be as it was tested."""
-    artifact = ArtifactFolder(case.store / "artifacts").read
+    artifact = ArtifactFolder.of_store(case.store).read
     fingerprints = {name: _fingerprint(case, name) for name in (case.baseline, case.candidate)}
     before, after = (_identity(case, name, artifact) for name in fingerprints)
     runs = _runs_by_arm(options)
@@ -208,7 +217,7 @@ def _overlay_by_path(arm: ArmIdentity) -> FilesByPath:
 
 def _runs_by_arm(options: argparse.Namespace) -> dict[str, list[RunRecord]]:
     found: dict[str, list[RunRecord]] = defaultdict(list)
-    for located in read_records(options, []):
+    for located in StoreSet.open(options.runs).read(skip_invalid=options.skip_invalid):
         if isinstance(located.record, RunRecord):
             found[located.record.trial.arm].append(located.record)
     return found

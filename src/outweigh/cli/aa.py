@@ -3,51 +3,38 @@
 import argparse
 from collections.abc import Sequence
 
-import numpy as np
-
-from outweigh.app.policy_choice import ChosenPolicy, add_policy_options, choose_policy
-from outweigh.cli.arguments import (
-    Parser,
-    add_format_option,
+from outweigh.app.self_check import DEFAULT_SPLITS, SelfCheckRequest, check_false_alarms
+from outweigh.cli.arguments import Parser, add_format_option, print_report
+from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.reading_options import (
+    PolicyOptions,
+    ReadingOptions,
     add_inference_options,
+    add_policy_options,
     add_profile_option,
-    gather_evidence,
-    print_report,
     reading_parser,
 )
-from outweigh.cli.exit_codes import ExitCode
-from outweigh.errors import UsageError
-from outweigh.report.self_check_page import self_check_report
-from outweigh.score.composite import PROFILES
-from outweigh.store.store import choose_profile
-from outweigh.verdict.evidence_settings import evidence_settings
-from outweigh.verdict.policy import composite_thresholds
-from outweigh.verdict.self_check import PolicySettings, self_check
 
-SPLITS = 200
+
+class _Options(ReadingOptions, PolicyOptions):
+    arm: list[str] | None
+    splits: int
+    profile: str | None
+    format: str
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print what the policies say where there is nothing to find."""
-    options = _parser().parse_intermixed_args(arguments)
-    _refuse_nonsense(options)
-    policy = choose_policy(options)
-    evidence = gather_evidence(options)
-    # By name, so that the order of the records does not change what is drawn.
-    arms = options.arm or sorted(evidence.arms)
-    check = self_check(evidence, arms, options.splits, np.random.default_rng(options.seed), _rules(options, policy))
-    print_report(self_check_report(check, options.seed, policy.name, policy.source), options.format)
-    return ExitCode.SATISFIED
-
-
-def _rules(options: argparse.Namespace, chosen: ChosenPolicy) -> PolicySettings:
-    """The policy that will decide as it will decide, and the others as they come."""
-    fallback = evidence_settings(fixed_suite=options.infer == "runs", seed=options.seed)
-    return PolicySettings(
-        evidence=chosen.settings or fallback,
-        thresholds=composite_thresholds(chosen.margins if chosen.name == "composite" else {}),
-        profile=PROFILES[choose_profile(options.profile, options.runs)],
+    options = _parser().parse_intermixed_args(arguments, _Options())
+    request = SelfCheckRequest(
+        evidence=options.evidence_request(),
+        policy=options.policy_request(),
+        arms=tuple(options.arm or ()),
+        splits=options.splits,
+        profile=options.profile,
     )
+    print_report(check_false_alarms(request), options.format)
+    return ExitCode.SATISFIED
 
 
 def _parser() -> Parser:
@@ -59,8 +46,8 @@ def _parser() -> Parser:
     parser.add_argument("--arm", metavar="ARM", action="append", help="split this arm only; may be repeated")
     parser.add_argument(
         "--splits",
-        type=_splits,
-        default=SPLITS,
+        type=_parse_splits,
+        default=DEFAULT_SPLITS,
         metavar="N",
         help="shared evenly among the arms (default: %(default)s)",
     )
@@ -71,12 +58,7 @@ def _parser() -> Parser:
     return parser
 
 
-def _splits(text: str) -> int:
+def _parse_splits(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of splits (1 or more)")
     return int(text)
-
-
-def _refuse_nonsense(options: argparse.Namespace) -> None:
-    if options.arm and len(set(options.arm)) < len(options.arm):
-        raise UsageError("--arm names an arm twice.")

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from outweigh.app.ci_host import CiHost, current_host
-from outweigh.app.policy_choice import choose_policy
+from outweigh.app.decide import REQUIREMENTS, DecideRequest
+from outweigh.app.evidence import EvidenceRequest
+from outweigh.app.report import REPORTERS, ReportRequest, report
 from outweigh.app.run import RunPreview, run_suite
 from outweigh.app.suite_selection import choose_suite, nothing_to_compare
 from outweigh.cli.console import write_notice
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import ConsoleObserver
-from outweigh.cli.report import REPORTERS, build_report, report_parser
 from outweigh.cli.run import RunOptions, print_preview, run_parser
-from outweigh.cli.verdict import REQUIREMENTS
 from outweigh.engine.batch import EndReason
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
@@ -33,7 +33,7 @@ from outweigh.report.document import Block, BulletList, Report, Tone
 from outweigh.report.formatting import escape_controls
 from outweigh.report.render_markdown import MarkdownReporter
 from outweigh.store.durable_files import make_folder, write_atomic
-from outweigh.store.pins import read_runs
+from outweigh.store.store import Store, StoreSet
 from outweigh.verdict.decision import Decision
 
 COMMENT_FILE = "comment.md"
@@ -62,9 +62,9 @@ def main(arguments: Sequence[str]) -> int:
             return ExitCode.SATISFIED
         if ended is EndReason.INTERRUPTED:
             return ExitCode.INTERRUPTED
-        report = _write_reports(folder)
-        outcome, code = _judged_outcome(folder, report, options.require)
-        _publish(folder, suite, host, outcome, report)
+        page = _write_reports(folder)
+        outcome, code = _judged_outcome(folder, page, options.require)
+        _publish(folder, suite, host, outcome, page)
     exhausted = ended is EndReason.BUDGET and code == ExitCode.UNUSABLE_EVIDENCE
     return ExitCode.BUDGET_EXHAUSTED if exhausted else code
 
@@ -101,18 +101,19 @@ def _lacks_secrets(suite: LoadedSuite, environment: Mapping[str, str]) -> bool:
 
 def _write_reports(folder: Path) -> Report:
     words = [str(folder), "-o", str(folder / "report.html")]
-    options = report_parser().parse_intermixed_args(words)
-    report = build_report(options, choose_policy(options), shlex.join(["outweigh", "report", *words]))
-    for suffix, reporter in REPORTERS.items():
-        write_atomic(folder / f"report{suffix}", [reporter().render(report).encode()])
-    return report
+    evidence = EvidenceRequest(stores=StoreSet.open([str(folder)]))
+    command = shlex.join(["outweigh", "report", *words])
+    written = report(ReportRequest(decide=DecideRequest(evidence=evidence), command=command))
+    for suffix in REPORTERS:
+        written.save(folder / f"report{suffix}")
+    return written.document()
 
 
 def _judged_outcome(folder: Path, report: Report, requirement: str) -> tuple[CiOutcome, ExitCode]:
     (verdict,) = report.payload["verdicts"]
     decision = Decision(verdict["decision"])
     satisfied = decision in REQUIREMENTS[requirement] and not verdict["regressions"]
-    runs = list(read_runs(folder))
+    runs = list(Store.open(folder).runs())
     paid = [amount_paid(run) for run in runs]
     outcome = decided_outcome(
         report.payload,

@@ -2,27 +2,43 @@
 
 from collections.abc import Sequence
 
-from outweigh.cli.arguments import (
+from outweigh.app.compare import CompareRequest, compare
+from outweigh.cli.arguments import Parser, add_format_option, print_report
+from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.reading_options import (
+    ArmOptions,
+    InferenceOptions,
+    ReadingOptions,
     add_arm_options,
     add_changes_option,
-    add_format_option,
     add_inference_options,
-    arms_to_compare,
-    gather_evidence,
-    print_report,
     reading_parser,
 )
-from outweigh.cli.exit_codes import ExitCode
-from outweigh.compare.comparison import compare_arms
-from outweigh.compare.inference import IntervalMethod, Population, infer
-from outweigh.errors import UsageError
-from outweigh.report.comparison_page import comparison_report
-from outweigh.score.composite import PROFILES
-from outweigh.store.store import choose_profile
+from outweigh.compare.inference import IntervalMethod, Population
+
+
+class _Options(ReadingOptions, ArmOptions, InferenceOptions):
+    interval: IntervalMethod
+    format: str
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the comparison; reading it is up to the reader."""
+    options = _parser().parse_intermixed_args(arguments, _Options())
+    result = compare(
+        CompareRequest(
+            evidence=options.evidence_request(),
+            arms=options.arm_choice(),
+            population=Population(options.infer),
+            interval=options.interval,
+            seed=options.seed,
+        )
+    )
+    print_report(result.document(), options.format)
+    return ExitCode.SATISFIED
+
+
+def _parser() -> Parser:
     parser = reading_parser("compare", "Two arms side by side: summaries, pairs, deltas, intervals.")
     add_arm_options(parser)
     add_changes_option(parser)
@@ -35,15 +51,4 @@ def main(arguments: Sequence[str]) -> int:
         help="where intervals over tasks come from (default: t)",
     )
     add_format_option(parser)
-    options = parser.parse_intermixed_args(arguments)
-    if options.interval is IntervalMethod.BOOTSTRAP and options.infer == "runs":
-        raise UsageError("--interval bootstrap draws tasks, and --infer runs keeps them fixed; use one of them.")
-    evidence = gather_evidence(options)
-    baseline, candidates = arms_to_compare(options, evidence)
-    if len(candidates) > 1:
-        raise UsageError("compare takes one --candidate; `outweigh verdict` judges several together.")
-    profile = PROFILES[choose_profile(options.profile, options.runs)]
-    comparison = compare_arms(evidence, baseline, candidates[0], profile)
-    inference = infer(comparison, population=Population(options.infer), method=options.interval, seed=options.seed)
-    print_report(comparison_report(comparison, inference), options.format)
-    return ExitCode.SATISFIED
+    return parser

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from outweigh.app.doctor import DoctorRequest, examine
-from outweigh.app.preflight_suite import PREFLIGHT_FILE
 from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.report.doctor_page import doctor_report
+from outweigh.store.preflight_file import PREFLIGHT_FILE
 
 
 class _Options:

@@ -1,23 +1,14 @@
 """`outweigh plan`: what the next experiment could detect, and what it would cost."""
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
-from math import isfinite
+from collections.abc import Callable, Sequence
 
-from outweigh.app.suite_selection import read_suite
-from outweigh.cli.arguments import Parser, add_format_option, arms_to_compare, gather_evidence, print_report
+from outweigh.app.plan import PlanRequest, parse_finite, plan
+from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.compare.comparison import compare_arms
-from outweigh.compare.pilot import price_pilot, read_pilot
-from outweigh.compare.sample_plan import OfferedSizes, PlanGoal, SamplePlan, plan_sample, state_components
-from outweigh.engine.load_suite import effective_repeats
-from outweigh.errors import UsageError
-from outweigh.model.suite import PolicySpec
+from outweigh.cli.reading_options import ArmOptions, ReadingOptions
 from outweigh.report.plan_page import plan_report
-from outweigh.stats.power import DesignPrices
-from outweigh.stats.variance import VarianceComponents
-from outweigh.store.store import experiments_of
-from outweigh.verdict.evidence_settings import GATED_METRICS, JUDGE_SCORE, MINIMUM_TASKS, PASS_RATE, EffectScale
+from outweigh.verdict.evidence_settings import GATED_METRICS
 
 MAX_SIZES = 20
 
@@ -57,38 +48,38 @@ def sizes_between(fewest: int, most: int) -> Callable[[str], tuple[int, ...]]:
     return read
 
 
-def parse_finite(text: str) -> float | None:
-    """The number that a text is; None where it is none, or none that could be reckoned with."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if isfinite(number) else None
-
-
-# What two passes or failures, or two tasks' deltas, can vary at most; for logs, runs that differ by a factor of e^10.
-LARGEST_OF_RATES = {"true": 2.0, "runs": 0.5, "candidate": 0.5, "baseline": 0.5}
-LARGEST_OF_LOGS = 100.0
-SMALLEST_VARIANCE = 1e-12
-TYPICAL_VARIANCES = state_components(0.115, 0.06675, 0.06675)
-"""Variances of pass rates that reproduce the published precision of 80 and 200 tasks with 1 to 10 repeats."""
-
-TYPICAL_CAVEAT = "the variances are those of public benchmarks of agents, not of these tasks; a pilot would tell."
-JUDGED_CAVEAT = (
-    "how far scores of judges vary is not known yet: the variances are those of passes and failures in public "
-    "benchmarks of agents, and scores between 0 and 1 mostly vary less; a pilot would tell."
-)
-COMPONENTS_FORM = "write true=X,runs=Y or true=X,candidate=Y,baseline=Z"
+class _Options(ReadingOptions, ArmOptions):
+    suite: str | None
+    components: str | None
+    metric: str | None
+    effect: float | None
+    power: float
+    alpha: float
+    tasks: tuple[int, ...]
+    repeats: tuple[int, ...]
+    task_cost: float
+    run_cost: float | None
+    format: str
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the plan."""
-    options = _parser().parse_intermixed_args(arguments)
-    if options.suite is not None:
-        plan = _from_suite(options)
-    else:
-        plan = _from_pilot(options) if options.components is None else _from_components(options)
-    print_report(plan_report(plan), options.format)
+    options = _parser().parse_intermixed_args(arguments, _Options())
+    request = PlanRequest(
+        pilot=options.evidence_request(),
+        arms=options.arm_choice(),
+        suite=options.suite,
+        components=options.components,
+        metric=options.metric,
+        effect=options.effect,
+        power=options.power,
+        alpha=options.alpha,
+        tasks=options.tasks,
+        repeats=options.repeats,
+        task_cost=options.task_cost,
+        run_cost=options.run_cost,
+    )
+    print_report(plan_report(plan(request)), options.format)
     return ExitCode.SATISFIED
 
 
@@ -163,121 +154,3 @@ def _parser() -> Parser:
     )
     add_format_option(parser)
     return parser
-
-
-def _from_pilot(options: argparse.Namespace) -> SamplePlan:
-    if not options.runs:
-        raise UsageError("name the pilot's RUNS, or state its variances with --components true=X,runs=Y.")
-    options.metric = options.metric or _default_metric(found.policy for found in experiments_of(options.runs))
-    evidence = gather_evidence(options)
-    baseline, candidates = arms_to_compare(options, evidence)
-    if len(candidates) > 1:
-        raise UsageError("plan takes one --candidate; plan for each by itself.")
-    comparison = compare_arms(evidence, baseline, candidates[0])
-    gated = GATED_METRICS[options.metric]
-    pilot = read_pilot(comparison, gated.metric, logs=gated.scale is EffectScale.RATIO)
-    prices, doubts = price_pilot(comparison, options.task_cost)
-    if options.run_cost is not None:
-        prices, doubts = _stated_prices(options)
-    return plan_sample(_planning_goal(options), _offered_sizes(options), pilot.components, prices, pilot, doubts)
-
-
-def _from_components(options: argparse.Namespace) -> SamplePlan:
-    if given := [option for option, value in _pilot_options(options).items() if value]:
-        raise UsageError(f"--components stands in for a pilot; leave out {', '.join(given)}, or --components.")
-    options.metric = options.metric or PASS_RATE
-    prices, doubts = _stated_prices(options)
-    return plan_sample(
-        _planning_goal(options), _offered_sizes(options), _parse_components(options), prices, None, doubts
-    )
-
-
-def _from_suite(options: argparse.Namespace) -> SamplePlan:
-    """Before the first run: the suite's own size and caps, and variances as public benchmarks of agents show them."""
-    if given := [option for option, value in _pilot_options(options).items() if value]:
-        raise UsageError(f"-c plans a suite that has not run; leave out {', '.join(given)}.")
-    suite = read_suite(options.suite)
-    options.metric = options.metric or _default_metric([suite.spec.policy])
-    if GATED_METRICS[options.metric].scale is not EffectScale.POINTS and options.components is None:
-        raise UsageError(f"nothing is known yet about {options.metric}; state its variances with --components.")
-    own_size = {len(suite.tasks)} - {1}  # nothing varies between tasks where there is one
-    offer = OfferedSizes(
-        tasks=tuple(sorted(own_size | {*options.tasks})),
-        repeats=tuple(sorted({effective_repeats(suite), *options.repeats})),
-        fewest_tasks=MINIMUM_TASKS,
-    )
-    cap = suite.spec.limits.budget_usd
-    prices, doubts = _stated_prices(options)
-    if options.run_cost is None and cap is not None:
-        prices = DesignPrices(task_usd=options.task_cost, candidate_run_usd=cap, baseline_run_usd=cap)
-        doubts = (f"dollars are the most it could cost: every run at its cap of ${cap:g}.",)
-    if options.components is not None:
-        return plan_sample(_planning_goal(options), offer, _parse_components(options), prices, None, doubts)
-    doubt = JUDGED_CAVEAT if options.metric == JUDGE_SCORE else TYPICAL_CAVEAT
-    return plan_sample(_planning_goal(options), offer, TYPICAL_VARIANCES, prices, None, (*doubts, doubt))
-
-
-def _default_metric(policies: Iterable[PolicySpec]) -> str:
-    """What the suites decide by: the pass rate, or the judges where these decide in its place."""
-    gates = [policy.gates or () for policy in policies]
-    judged = bool(gates) and all(JUDGE_SCORE in named and PASS_RATE not in named for named in gates)
-    return JUDGE_SCORE if judged else PASS_RATE
-
-
-def _pilot_options(options: argparse.Namespace) -> dict[str, object]:
-    return {
-        "RUNS": options.runs,
-        "--baseline": options.baseline,
-        "--candidate": options.candidate,
-        "--prices": options.prices,
-        "--skip-invalid": options.skip_invalid,
-    }
-
-
-def _stated_prices(options: argparse.Namespace) -> tuple[DesignPrices | None, tuple[str, ...]]:
-    if options.run_cost is None:
-        return None, ("dollars are unknown: nobody said what a run costs; --run-cost USD does.",)
-    run_usd = options.run_cost
-    return DesignPrices(task_usd=options.task_cost, candidate_run_usd=run_usd, baseline_run_usd=run_usd), ()
-
-
-def _planning_goal(options: argparse.Namespace) -> PlanGoal:
-    gated = GATED_METRICS[options.metric]
-    return PlanGoal(
-        metric=gated.name,
-        relative=gated.scale is EffectScale.RATIO,
-        effect=gated.margin if options.effect is None else options.effect,
-        alpha=options.alpha,
-        power=options.power,
-    )
-
-
-def _offered_sizes(options: argparse.Namespace) -> OfferedSizes:
-    return OfferedSizes(tasks=options.tasks, repeats=options.repeats, fewest_tasks=MINIMUM_TASKS)
-
-
-def _parse_components(options: argparse.Namespace) -> VarianceComponents:
-    named = [_parse_component(part, options) for part in options.components.split(",")]
-    parts = dict(named)
-    if len(parts) < len(named) or parts.keys() not in ({"true", "runs"}, {"true", "candidate", "baseline"}):
-        raise UsageError(f"--components {options.components} does not name every variance once; {COMPONENTS_FORM}.")
-    if sum(parts.values()) < SMALLEST_VARIANCE:
-        raise UsageError(f"--components {options.components} leaves nothing to plan for: without variance no run errs.")
-    runs = parts.get("runs", 0.0)
-    return state_components(parts["true"], parts.get("candidate", runs), parts.get("baseline", runs))
-
-
-def _parse_component(part: str, options: argparse.Namespace) -> tuple[str, float]:
-    name, _, text = part.strip().partition("=")
-    number = parse_finite(text)
-    if name not in LARGEST_OF_RATES or number is None or number < 0:
-        raise UsageError(f"--components {options.components}: {part!r} is not a variance; {COMPONENTS_FORM}.")
-    rate = GATED_METRICS[options.metric].scale is EffectScale.POINTS
-    largest = LARGEST_OF_RATES[name] if rate else LARGEST_OF_LOGS
-    if number > largest:
-        unit = "a rate from 0 to 1" if rate else "logs"
-        raise UsageError(
-            f"--components {options.components}: {options.metric} is measured as {unit}, so the variance {name} is at "
-            f"most {largest:g}, not {number:g}."
-        )
-    return name, number

@@ -3,13 +3,21 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
+from outweigh.app.evidence import read_evidence
 from outweigh.app.promote import PromotionProposal, PromotionResult, branch_name, promote
-from outweigh.app.promotion_basis import PromotionBasis, PromotionCandidate, decide_promotion, gather_basis
-from outweigh.cli.arguments import Parser, add_format_option, gather_evidence, print_report, reading_parser
+from outweigh.app.promotion_basis import (
+    PromotionBasis,
+    PromotionCandidate,
+    decide_promotion,
+    gather_basis,
+    promotion_evidence,
+)
+from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.console import notify
 from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.reading_options import reading_parser
 from outweigh.errors import UsageError
 from outweigh.forge.plain_git import forge_name_of_host, parse_project
 from outweigh.model.redact import redact_passwords
@@ -28,7 +36,7 @@ from outweigh.report.promotion_page import (
 from outweigh.report.render_markdown import MarkdownReporter
 from outweigh.report.setup_changes import add_setup_changes
 from outweigh.report.verdict_page import verdict_report
-from outweigh.store.store import setup_of_arms
+from outweigh.store.store import StoreSet
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.promotion import promotion_refusals, verdict_refusals
 from outweigh.workspace.remote_git import GitUpstream
@@ -55,18 +63,6 @@ def require_forge(forge: Forge, project: ForgeProject) -> None:
         raise UsageError(
             f"forge {forge.name} cannot be asked: {missing} Or push the branch alone: --forge git. Nothing was made."
         )
-
-
-# The rule is the suite's: a promotion takes no option of `verdict` that could bend it.
-_SUITE_RULES: dict[str, Any] = {
-    "policy": None,
-    "gates": None,
-    "margin": [],
-    "sequential": False,
-    "planned_tasks": None,
-    "infer": "tasks",
-    "seed": 0,
-}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -102,7 +98,6 @@ def _parser() -> Parser:
     )
     add_forge_options(parser)
     add_format_option(parser)
-    parser.set_defaults(**_SUITE_RULES)
     return parser
 
 
@@ -170,13 +165,18 @@ def _proposal(
             reviewers=tuple(options.reviewer),
             labels=tuple(options.label),
         ),
-        still_holds=lambda: gather_evidence(options).sha256(case.baseline, case.candidate) == evidence,
+        still_holds=lambda: _evidence_sha256(case, options) == evidence,
     )
+
+
+def _evidence_sha256(case: PromotionCandidate, options: argparse.Namespace) -> str:
+    """Of the records as they are at this moment."""
+    return read_evidence(promotion_evidence(options)).sha256(case.baseline, case.candidate)
 
 
 def _body(case: PromotionCandidate, ground: PromotionBasis, options: argparse.Namespace) -> str:
     verdict = verdict_report(case.verdict, case.comparison, case.policy.source)
-    page = add_setup_changes(verdict, setup_of_arms(options.runs, case.baseline, [case.candidate]))
+    page = add_setup_changes(verdict, StoreSet.open(options.runs).setup(case.baseline, [case.candidate]))
     fingerprints = {name: case.experiment.arms[name] for name in (case.baseline, case.candidate)}
     evidence = case.comparison.evidence_sha256
     whole = add_hashes(page, evidence_sha256=evidence, fingerprints=fingerprints, onto=ground.onto)

@@ -5,10 +5,12 @@ from contextlib import suppress
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
+from typing import Self
 
 from outweigh.errors import EvidenceError
 from outweigh.store.durable_files import make_folder, sync_folder
 
+ARTIFACTS_FOLDER = "artifacts"
 _UNFINISHED = "unfinished"
 
 
@@ -19,6 +21,15 @@ class ArtifactFolder:
         self._folder = folder
         self._numbers = count(1)
         self._kept_again: set[str] = set()
+
+    @classmethod
+    def of_store(cls, folder: Path) -> Self:
+        """The artifacts of the store in this folder."""
+        return cls(folder / ARTIFACTS_FOLDER)
+
+    def exists(self) -> bool:
+        """Whether anything was ever kept here."""
+        return self._folder.is_dir()
 
     def keep(self, content: bytes) -> str:
         """Make the content durable, unless it is there already, and return its hash."""

@@ -136,7 +136,7 @@ class ImportFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._held = ExitStack()
-        self._artifacts = ArtifactFolder(folder / "artifacts")
+        self._artifacts = ArtifactFolder.of_store(folder)
         self.arms: dict[str, None] = {}
         """Every arm of the folder, in the order in which they came."""
         self._records = FingerprintTable()

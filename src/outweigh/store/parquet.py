@@ -38,6 +38,20 @@ def parquet_chunks(records: Iterable[Record]) -> Iterator[bytes]:
     yield sink.taken()
 
 
+def arrow_stream(records: Iterable[Record], requested_schema: object) -> object:
+    """Records as an Arrow stream with the columns of a Parquet file, for data frames of any library."""
+    pyarrow, _ = _pyarrow()
+    schema, rest = _schema(pyarrow), iter(records)
+
+    def batches() -> Iterator[Any]:
+        while batch := list(islice(rest, BATCH_ROWS)):
+            yield pyarrow.RecordBatch.from_pylist([_row(record) for record in batch], schema=schema)
+
+    reader: Any = pyarrow.RecordBatchReader.from_batches(schema, batches())
+    stream: object = reader.__arrow_c_stream__(requested_schema)
+    return stream
+
+
 def parquet_records(path: Path, on_invalid: OnInvalid) -> Iterator[LocatedRecord]:
     """Every record of a file that we wrote, with the number of its row; a table of others' is for `import`."""
     pyarrow, parquet = _pyarrow()

@@ -6,7 +6,7 @@ artifacts/ab/ab12…  what the runs refer to, by SHA-256
 check.json          the result of the last drift check, if there was one
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,12 +14,10 @@ import msgspec
 from msgspec import Meta
 
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.model.codec import refuse_invalid
 from outweigh.model.run_record import Moment, RunRecord
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.experiment_file import read_experiment
-from outweigh.store.records import RecordReader
 from outweigh.store.run_store import FolderRunStore
 
 PIN_FILE, CHECK_FILE = "pin.json", "check.json"
@@ -106,13 +104,6 @@ def read_settings_fingerprint(folder: Path) -> str | None:
         return read_pin(folder).settings
     experiment = read_experiment(folder)
     return None if experiment is None else experiment.settings
-
-
-def read_runs(folder: Path) -> Iterator[RunRecord]:
-    """Every run of a pin or a store."""
-    for located in RecordReader(str(folder)).records(refuse_invalid):
-        if isinstance(located.record, RunRecord):
-            yield located.record
 
 
 def _write(path: Path, value: Pin | PinCheck) -> None:

@@ -134,18 +134,23 @@ def _standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def _record_files(path: Path) -> list[Path]:
+def require_path(path: Path) -> None:
+    """Refuse a path where there is nothing."""
     if not path.exists():
         raise UsageError(
             f"there is no {path}; name a {RECORDS_SUFFIX} file of run records, a folder of them, or - for stdin."
         )
+
+
+def _record_files(path: Path) -> list[Path]:
+    require_path(path)
     if not path.is_dir():
         return [path]
     files = sorted(path.glob(f"*{RECORDS_SUFFIX}"))
     if not files:
         raise EvidenceError(
-            f"{path} holds no {RECORDS_SUFFIX} file; name the folder or file that has the run records. If another harness "
-            f"wrote it, `outweigh import {quote(str(path))} -o RUNS` makes records of it."
+            f"{path} holds no {RECORDS_SUFFIX} file; name the folder or file that has the run records. If another "
+            f"harness wrote it, `outweigh import {quote(str(path))} -o RUNS` makes records of it."
         )
     if half := unfinished_imports(path):
         raise EvidenceError(f"{half[0]} is of an import that was ended before it was done. Import its source again.")

@@ -17,14 +17,13 @@ from outweigh.transcript.atif import AtifTrajectory
 from outweigh.transcript.trajectory_file import encode_trajectory, read_trajectory
 
 TRAJECTORY = "trajectory.json"
-ARTIFACTS_FOLDER = "artifacts"
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def export_trajectory(run: RunRecord, store: Path, target: Path) -> bool:
+def export_trajectory(run: RunRecord, artifacts: ArtifactFolder, target: Path) -> bool:
     """Write a run's trajectory below a folder; False where the run has none. What it was of stands in its `extra`."""
-    trajectory = read_run_trajectory(run, store)
+    trajectory = read_run_trajectory(run, artifacts)
     if trajectory is None:
         return False
     outcome = passed(run).value
@@ -50,10 +49,10 @@ def export_trajectory(run: RunRecord, store: Path, target: Path) -> bool:
     return True
 
 
-def read_run_trajectory(run: RunRecord, store: Path) -> AtifTrajectory | None:
+def read_run_trajectory(run: RunRecord, artifacts: ArtifactFolder) -> AtifTrajectory | None:
     """A run's trajectory; None where the run has none."""
     digest = run.artifacts.get(TRAJECTORY)
-    content = ArtifactFolder(store / ARTIFACTS_FOLDER).read(digest) if digest is not None else b""
+    content = artifacts.read(digest) if digest is not None else b""
     return read_trajectory(content, f"the trajectory of {run.run_id!r}") if content else None
 
 
@@ -68,10 +67,9 @@ def _attempt_folder(repeat: int, attempt: int) -> str:
     return str(repeat) if attempt == 1 else f"{repeat}-attempt-{attempt}"
 
 
-def read_run_side(run: RunRecord, folder: Path) -> ComparedRun:
+def read_run_side(run: RunRecord, artifacts: ArtifactFolder) -> ComparedRun:
     """Read what there is; what is missing or damaged becomes a warning, and the record stands in for it."""
     warnings: list[str] = []
-    artifacts = ArtifactFolder(folder / "artifacts")
     steps = _steps(run, artifacts, warnings)
     return ComparedRun(record=run, steps=steps, patch=_patch(run, artifacts, warnings), warnings=tuple(warnings))
 

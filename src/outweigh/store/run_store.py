@@ -54,7 +54,7 @@ class FolderRunStore:
         self._judgment_file = folder / _JUDGMENTS.replace("*", writer)
         self._judgments = AppendLog(self._judgment_file)
         self._attempts = AppendLog(folder / _ATTEMPTS.replace("*", writer))
-        self._artifacts = ArtifactFolder(folder / "artifacts")
+        self._artifacts = ArtifactFolder.of_store(folder)
         self._recorded: set[tuple[str, int]] = set()
         self._abandoned: dict[tuple[str, int], Attempt] = {}
         self._noting = Lock()

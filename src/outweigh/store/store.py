@@ -1,95 +1,272 @@
-"""What stores say about their runs: policy, profile, arms, set-up, rules for judges, and whether the rules were
-edited.
+"""What a store says: its records, judgments, rules, import notes and artifacts, and whether its rules were edited.
+
+`Store` is one path, `StoreSet` all paths of a command, `RecordStream` one reading of their records. No other package
+knows the names of a store's files.
 """
 
+import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
-from outweigh.errors import EvidenceError, UsageError
-from outweigh.model.codec import LocatedRecord
+from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid, refuse_invalid
 from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord
 from outweigh.model.suite import JudgeSpec, PolicySpec
+from outweigh.ports.stores import RecordSource
 from outweigh.report.setup_changes import ArmSetups
 from outweigh.score.composite import OBJECTIVE_FIRST
 from outweigh.score.judge_scores import DEFAULT_JUDGE_RULE, Consensus, JudgeRule, JudgeRules, LabelAgreement
+from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import EXPERIMENT_FILE, ExperimentFile, fits_rules, read_experiment
 from outweigh.store.judging_file import JUDGING_FILE, JudgingFile, read_calibrations, read_judging
-from outweigh.store.records import STANDARD_INPUT
+from outweigh.store.records import STANDARD_INPUT, RecordReader, require_path, unread_rows
+
+if TYPE_CHECKING:
+    from outweigh.model.judgment import Calibration
+    from outweigh.report.run_diff import ComparedRun
+    from outweigh.transcript.atif import AtifTrajectory
 
 
-def experiments_of(runs: Sequence[str]) -> list[ExperimentFile]:
-    """The experiment of every store among RUNS."""
-    known = (read_experiment(Path(path)) for path in dict.fromkeys(runs) if path != STANDARD_INPUT)
-    return [experiment for experiment in known if experiment is not None]
+class Store:
+    """One place that records are read from: a folder, a file, standard input, or records in memory.
+
+    Making one reads nothing. What it says about its runs is read when it is first asked for, and once: the answers of
+    one object belong together. `reopened` gives one that looks again.
+    """
+
+    def __init__(self, name: str, source: RecordSource, path: Path | None) -> None:
+        self.name = name
+        self.path = path
+        self._source = source
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """The store at a path; `-` is standard input. A path that does not exist is refused when it is read."""
+        name = os.fspath(path)
+        return cls(name, RecordReader(name), None if name == STANDARD_INPUT else Path(name))
+
+    def reopened(self) -> Self:
+        """The same place, with nothing read yet."""
+        return type(self)(self.name, self._source, self.path)
+
+    def require(self) -> Self:
+        """This store; UsageError where there is nothing at its path."""
+        if self.path is not None:
+            require_path(self.path)
+        return self
+
+    def __repr__(self) -> str:
+        return f"Store({self.name!r})"
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Every record as a row, with the columns of `outweigh export -o FILE.parquet`, for any data frame library."""
+        from outweigh.store.parquet import arrow_stream  # noqa: PLC0415 - needs an extra
+
+        return arrow_stream((located.record for located in self.records(refuse_invalid)), requested_schema)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of a store; None where it is a single file, standard input or memory."""
+        try:
+            return self.path if self.path is not None and self.path.is_dir() else None
+        except OSError:  # the system refuses the path: whoever reads its records says why
+            return None
+
+    def records(self, on_invalid: OnInvalid) -> Iterator[LocatedRecord]:
+        """Every record in order; what cannot be read goes to `on_invalid`."""
+        return self._source.records(on_invalid)
+
+    def runs(self) -> Iterator[RunRecord]:
+        """Every run; a line that cannot be read is refused."""
+        return (located.record for located in self.records(refuse_invalid) if isinstance(located.record, RunRecord))
+
+    def unread_rows(self) -> Sequence[InvalidLine]:
+        """The rows that its imports went on without. The user agreed to that, and it still blocks a promotion."""
+        return () if self.path is None else unread_rows(self.path)
+
+    @cached_property
+    def experiment(self) -> ExperimentFile | None:
+        """What the store was made for; None where nothing says so, EvidenceError where that is damaged."""
+        return None if self.path is None else read_experiment(self.path)
+
+    @cached_property
+    def judging(self) -> JudgingFile | None:
+        """What its judges are told; None where nothing says so, EvidenceError where that is damaged."""
+        return None if self.path is None else read_judging(self.path)
+
+    @cached_property
+    def calibrations(self) -> "tuple[Calibration, ...]":
+        """How far its judges agree with people."""
+        return () if self.folder is None else tuple(read_calibrations(self.folder))
+
+    @property
+    def artifacts(self) -> ArtifactFolder:
+        """What was stored with its runs; beside the file where a single one is named."""
+        if self.path is None:
+            raise UsageError(f"{self.name} keeps nothing beside its records; name a store, or a file of records.")
+        return ArtifactFolder.of_store(self.folder or self.path.parent)
+
+    def find_runs(self, names: Sequence[str]) -> list[RunRecord]:
+        """The runs of these names in one reading, by run_id or TASK/ARM/REPEAT; of several attempts, the last."""
+        found: dict[str, RunRecord] = {}
+        near: dict[str, None] = {}
+        for run in self.runs():
+            for name in names:
+                if name in (run.run_id, _trial_name(run)):
+                    known = found.get(name)
+                    if known is None or run.attempt >= known.attempt:
+                        found[name] = run
+                elif name in run.run_id:
+                    near[run.run_id] = None
+        for name in names:
+            if name not in found:
+                raise UsageError(f"{self.name} holds no run {name!r}.{_suggest_runs(list(near))}")
+        return [found[name] for name in names]
+
+    def run_side(self, run: RunRecord) -> "ComparedRun":
+        """A run with its steps and patch; what is missing or damaged becomes a warning."""
+        from outweigh.store.run_artifacts import read_run_side  # noqa: PLC0415 - only where runs are shown one by one
+
+        return read_run_side(run, self.artifacts)
+
+    def trajectory(self, run: RunRecord) -> "AtifTrajectory | None":
+        """A run's trajectory; None where the run has none."""
+        from outweigh.store.run_artifacts import read_run_trajectory  # noqa: PLC0415 - see run_side
+
+        return read_run_trajectory(run, self.artifacts)
+
+    def ignored_rules(self) -> tuple[Path, tuple[str, ...]] | None:
+        """The folder around a single file and its files of rules, which are not applied; None where there are none."""
+        if self.path is None or not self.path.is_file():
+            return None
+        folder = self.path.parent
+        rules = tuple(name for name in (EXPERIMENT_FILE, JUDGING_FILE) if (folder / name).is_file())
+        return (folder, rules) if rules else None
 
 
-def single_experiment(runs: Sequence[str]) -> ExperimentFile | None:
-    """The experiment of the only store among RUNS; None where there is none, or more than one."""
-    found = experiments_of(runs)
-    return found[0] if len(found) == 1 else None
+def _trial_name(run: RunRecord) -> str:
+    return f"{run.trial.task_id}/{run.trial.arm}/{run.trial.repeat}"
 
 
-def ignored_rules_warnings(runs: Sequence[str]) -> Iterator[str]:
-    """Stores whose records are named file by file: whoever does so reads the records alone, and is told."""
-    files = (Path(path) for path in dict.fromkeys(runs) if path != STANDARD_INPUT)
-    for folder in dict.fromkeys(path.parent for path in files if path.is_file()):
-        rules = [name for name in (EXPERIMENT_FILE, JUDGING_FILE) if (folder / name).is_file()]
-        if rules:
+def _suggest_runs(near: list[str]) -> str:
+    if near:
+        return f" It holds {quote_names(near)}."
+    return " A run is named by its run_id, or by TASK/ARM/REPEAT; `outweigh export` lists them."
+
+
+class StoreSet:
+    """All stores of a command, in the order in which they were named."""
+
+    def __init__(self, stores: Sequence[Store]) -> None:
+        self.stores = tuple(stores)
+
+    @classmethod
+    def open(cls, paths: Sequence[str | os.PathLike[str]]) -> Self:
+        """The stores at these paths. A path that is named twice is one store, and reading it says so."""
+        names = [os.fspath(path) for path in paths]
+        opened = {name: Store.open(name) for name in names}
+        return cls([opened[name] for name in names])
+
+    def reopened(self) -> Self:
+        """The same places, with nothing read yet."""
+        fresh = {store: store.reopened() for store in self._distinct}
+        return type(self)([fresh[store] for store in self.stores])
+
+    @property
+    def _distinct(self) -> list[Store]:
+        return list(dict.fromkeys(self.stores))
+
+    def experiments(self) -> list[ExperimentFile]:
+        """The experiment of every store that has one."""
+        return [store.experiment for store in self._distinct if store.experiment is not None]
+
+    @property
+    def experiment(self) -> ExperimentFile | None:
+        """The experiment of the only store that has one; None where there is none, or more than one."""
+        found = self.experiments()
+        return found[0] if len(found) == 1 else None
+
+    def policy(self) -> PolicySpec | None:
+        """What the suites decide by; None where there is none."""
+        policies = [experiment.policy for experiment in self.experiments()]
+        if any(policy != policies[0] for policy in policies):
+            raise UsageError("the stores were made under different policies; choose one by --policy.")
+        return policies[0] if policies else None
+
+    def planned_looks(self) -> int | None:
+        """How many tasks were planned where a run was to end at a decision; whoever stops at a look has looked."""
+        looks = (experiment.looked_at for experiment in self.experiments())
+        return max((look for look in looks if look is not None), default=None)
+
+    def profile_name(self, named: str | None) -> str:
+        """The caller's, else the suites', else the default."""
+        if named is not None:
+            return named
+        profiles = {experiment.profile for experiment in self.experiments()}
+        if len(profiles) > 1:
+            raise UsageError(f"the stores have the profiles {' and '.join(sorted(profiles))}; choose one by --profile.")
+        return profiles.pop() if profiles else OBJECTIVE_FIRST.name
+
+    def setup(self, baseline: str, candidates: Sequence[str]) -> ArmSetups | None:
+        """The set-up of these arms; None where no single store is read, or it says nothing about files."""
+        experiment = self.experiment
+        if experiment is None or not (experiment.overlays or experiment.notes):
+            return None
+        return ArmSetups(
+            baseline=baseline,
+            candidates=tuple(candidates),
+            overlays=experiment.overlays,
+            origins=experiment.origins,
+            notes=experiment.notes,
+        )
+
+    def judge_rules(self) -> JudgeRules:
+        """What all stores say about judges together; stores that contradict each other about one are refused."""
+        rules: dict[str, JudgeRule] = {}
+        agreements: dict[str, list[LabelAgreement]] = defaultdict(list)
+        for store in self._distinct:
+            if store.folder is None:
+                continue
+            for name, rule in _rules_by_judge(store.judging).items():
+                if rules.setdefault(name, rule) != rule:
+                    raise UsageError(
+                        f"the stores have different rules for judge {name!r} (passes, consensus or minimum_alpha); "
+                        "read them one by one."
+                    )
+            for calibration in store.calibrations:
+                shown = LabelAgreement(alpha=calibration.overall.alpha.value, rubrics=frozenset(calibration.rubrics))
+                agreements[calibration.judge_sha256].append(shown)
+        return JudgeRules(rules=rules, agreements=agreements)
+
+    def instructions(self) -> dict[tuple[str, str], str]:
+        """What tasks asked for, by their names and checksums, as far as the stores say it to their judges."""
+        return {
+            (name, task.checksum): task.instruction
+            for store in self._distinct
+            if store.judging is not None
+            for name, task in store.judging.tasks.items()
+        }
+
+    def warnings(self) -> Iterator[str]:
+        """What a reader must know: stores whose rules are not applied, because their files are named one by one."""
+        ignored = (store.ignored_rules() for store in self._distinct)
+        for folder, rules in dict.fromkeys(each for each in ignored if each is not None):
             yield (
                 f"{folder} says in {' and '.join(rules)} by which rules its runs are compared, and they are not "
                 "applied, because its files are named one by one. Name the folder to apply them."
             )
 
+    def read(self, *, skip_invalid: bool) -> "RecordStream":
+        """All records, to be read once."""
+        return RecordStream(self, skip_invalid=skip_invalid)
 
-def common_policy(experiments: Sequence[ExperimentFile]) -> PolicySpec | None:
-    """What the suites decide by; None where there is none."""
-    policies = [experiment.policy for experiment in experiments]
-    if any(policy != policies[0] for policy in policies):
-        raise UsageError("the stores were made under different policies; choose one by --policy.")
-    return policies[0] if policies else None
-
-
-def choose_profile(profile: str | None, runs: Sequence[str]) -> str:
-    """The user's, else the suites', else the default."""
-    if profile is not None:
-        return profile
-    profiles = {experiment.profile for experiment in experiments_of(runs)}
-    if len(profiles) > 1:
-        raise UsageError(f"the stores have the profiles {' and '.join(sorted(profiles))}; choose one by --profile.")
-    return profiles.pop() if profiles else OBJECTIVE_FIRST.name
-
-
-def setup_of_arms(runs: Sequence[str], baseline: str, candidates: Sequence[str]) -> ArmSetups | None:
-    """The set-up of these arms; None where no single store is read, or it says nothing about files."""
-    experiment = single_experiment(runs)
-    if experiment is None or not (experiment.overlays or experiment.notes):
-        return None
-    return ArmSetups(
-        baseline=baseline,
-        candidates=tuple(candidates),
-        overlays=experiment.overlays,
-        origins=experiment.origins,
-        notes=experiment.notes,
-    )
-
-
-def judge_rules_of_stores(runs: Sequence[str]) -> JudgeRules:
-    """What all stores say together; stores that contradict each other about a judge are refused."""
-    rules: dict[str, JudgeRule] = {}
-    agreements: dict[str, list[LabelAgreement]] = defaultdict(list)
-    for folder in _store_folders(runs):
-        for name, rule in _rules_by_judge(read_judging(folder)).items():
-            if rules.setdefault(name, rule) != rule:
-                raise UsageError(
-                    f"the stores have different rules for judge {name!r} (passes, consensus or minimum_alpha); "
-                    "read them one by one."
-                )
-        for calibration in read_calibrations(folder):
-            shown = LabelAgreement(alpha=calibration.overall.alpha.value, rubrics=frozenset(calibration.rubrics))
-            agreements[calibration.judge_sha256].append(shown)
-    return JudgeRules(rules=rules, agreements=agreements)
+    def find(self, folder: Path) -> Store | None:
+        """The store of this folder, where it is one of these."""
+        return next((store for store in self._distinct if store.path == folder), None)
 
 
 def _rules_by_judge(judging: JudgingFile | None) -> dict[str, JudgeRule]:
@@ -112,41 +289,39 @@ def judge_rule(judge: JudgeSpec) -> JudgeRule:
     )
 
 
-def _store_folders(runs: Sequence[str]) -> list[Path]:
-    paths = (Path(path) for path in dict.fromkeys(runs) if path != STANDARD_INPUT)
-    return [path for path in paths if _is_folder(path)]
+class RecordStream:
+    """One reading of all records: iterate it once, then `check_rules`.
 
+    `skipped` fills on the way: lines that were skipped now, and rows that imports went on without.
+    """
 
-def _is_folder(path: Path) -> bool:
-    """A path that the system refuses is none; whoever reads it says what is wrong with it."""
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
-
-
-class TamperCheck:
-    """Looks at records as they are read, and afterwards at the rules beside them."""
-
-    def __init__(self) -> None:
+    def __init__(self, stores: StoreSet, *, skip_invalid: bool) -> None:
+        self.skipped: list[InvalidLine] = []
+        self._stores = stores
+        self._on_invalid: OnInvalid = self.skipped.append if skip_invalid else refuse_invalid
         self._named: dict[str, set[str]] = defaultdict(set)
 
-    def watch(self, records: Iterable[LocatedRecord]) -> Iterator[LocatedRecord]:
-        """Pass records on. Runs that were taken over from elsewhere were made under the rules there."""
-        for located in records:
-            run = located.record
-            if isinstance(run, RunRecord) and RULES_LABEL in run.extra and REUSED_LABEL not in run.extra:
-                self._named[located.source].add(str(run.extra[RULES_LABEL]))
-            yield located
+    def __iter__(self) -> Iterator[LocatedRecord]:
+        for store in self._stores.stores:
+            for located in store.records(self._on_invalid):
+                self._note_rules(located)
+                yield located
+            self.skipped += store.unread_rows()
 
-    def refuse_edits(self, runs: Sequence[str]) -> None:
+    def _note_rules(self, located: LocatedRecord) -> None:
+        """Runs that were taken over from elsewhere were made under the rules there."""
+        run = located.record
+        if isinstance(run, RunRecord) and RULES_LABEL in run.extra and REUSED_LABEL not in run.extra:
+            self._named[located.source].add(str(run.extra[RULES_LABEL]))
+
+    def check_rules(self) -> None:
         """A rule that is changed once results are in decides nothing: the file must be what it was."""
-        stores = {Path(path) for path in runs if path != STANDARD_INPUT}
         for source, named in self._named.items():
-            folder = Path(source).parent
-            experiment = read_experiment(folder) if folder in stores else None
+            store = self._stores.find(Path(source).parent)
+            experiment = None if store is None else store.experiment
             if experiment is not None and not all(fits_rules(experiment, one) for one in named):
                 raise EvidenceError(
-                    f"{folder / EXPERIMENT_FILE} was edited: its policy, profile or looked_at is not what its runs "
-                    "were made under. Change it back; to read the records alone, by other rules, name the .jsonl files."
+                    f"{Path(source).parent / EXPERIMENT_FILE} was edited: its policy, profile or looked_at is not what "
+                    "its runs were made under. Change it back; to read the records alone, by other rules, name the "
+                    ".jsonl files."
                 )

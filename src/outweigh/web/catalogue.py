@@ -10,6 +10,7 @@ from threading import Lock
 from outweigh.errors import UsageError
 from outweigh.model.run_record import RunRecord
 from outweigh.report.run_diff import ComparedRun
+from outweigh.store.artifact_folder import ARTIFACTS_FOLDER, ArtifactFolder
 from outweigh.store.experiment_file import EXPERIMENT_FILE
 from outweigh.store.records import RECORDS_SUFFIX
 from outweigh.store.run_artifacts import read_run_side
@@ -38,7 +39,7 @@ class OpenedRunCache:
                 self._sides.pop(key, None)
                 while len(self._sides) >= MAX_CACHED_RUNS:
                     self._sides.popitem(last=False)
-                self._sides[key] = read_run_side(record, index.folder)
+                self._sides[key] = read_run_side(record, ArtifactFolder.of_store(index.folder))
             self._sides.move_to_end(key)
             return self._sides[key]
 
@@ -50,7 +51,7 @@ def _has_changed(kept: RunRecord, now: RunRecord) -> bool:
 MAX_FOLDER_DEPTH = 4
 """So many folders below the one that was named are looked into."""
 
-_SKIPPED_FOLDERS = frozenset({"artifacts", "node_modules", "__pycache__"})
+_SKIPPED_FOLDERS = frozenset({ARTIFACTS_FOLDER, "node_modules", "__pycache__"})
 
 
 class ViewedStore:

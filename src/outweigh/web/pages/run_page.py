@@ -5,15 +5,13 @@ it.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from outweigh.model.judgment import CriterionScore, Judgment
-from outweigh.model.preflight_result import Preflight
 from outweigh.model.run_record import ObservedSetup, RunRecord
 from outweigh.report.formatting import UNKNOWN, format_count, format_dollars, format_score, format_seconds
 from outweigh.report.run_diff import ComparedRun
 from outweigh.report.run_steps import ShownStep
 from outweigh.score.judge_scores import judgment_score
+from outweigh.store.preflight_file import read_preflight
 from outweigh.web.catalogue import ViewedStore
 from outweigh.web.markup import Child, Html, build_url, element, escape_lines, join_markup
 from outweigh.web.pages.layout import (
@@ -35,16 +33,11 @@ from outweigh.web.pages.step_view import PATCH_TEXT, TextAddress, render_step
 from outweigh.web.patch_view import MAX_PATCH_LINES, render_patch
 from outweigh.web.run_row import RunRow
 
-PREFLIGHT_FILE = "preflight.json"
-
 
 def preflight_checks(folder: Path, run: RunRecord) -> Mapping[str, bool | None]:
     """Outcomes of the untouched workspace by check; empty where it was not tried, or the task was another one then."""
-    try:
-        kept = msgspec.json.decode((folder / PREFLIGHT_FILE).read_bytes(), type=Preflight)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return {}
-    for task in kept.tasks:
+    kept = read_preflight(folder)
+    for task in () if kept is None else kept.tasks:
         if task.task_id == run.trial.task_id and task.task_checksum == run.task_checksum:
             return {check.name: check.passed for check in task.untouched or ()}
     return {}

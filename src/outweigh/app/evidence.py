@@ -1,0 +1,102 @@
+"""Read the evidence of a command: every record of its stores, checked, scored and joined, and the arms to compare.
+
+Everything that may block a promotion is put together here, for the library and for every command alike: rows that
+could not be read, judges' limits, and rules that were edited after the runs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from outweigh.compare.evidence import Evidence, gather
+from outweigh.errors import UsageError, quote_names
+from outweigh.prices import price_tables
+from outweigh.score.objective import Change
+from outweigh.store.store import StoreSet
+
+SHOWN_ARMS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceRequest:
+    """What to read. `prices` and `changes` are files; the bundled prices follow the caller's."""
+
+    stores: StoreSet
+    skip_invalid: bool = False
+    prices: str | None = None
+    changes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmChoice:
+    """Which arms to compare, and how a composite weighs its parts. What is not named comes from the suite."""
+
+    baseline: str | None = None
+    candidates: tuple[str, ...] = ()
+    profile: str | None = None
+
+
+SUITE_ARMS = ArmChoice()
+"""The arms and the profile of the suite that was run."""
+
+
+def read_evidence(request: EvidenceRequest) -> Evidence:
+    """Read, check and score everything that the stores hold."""
+    stream = request.stores.read(skip_invalid=request.skip_invalid)
+    evidence = gather(
+        stream,
+        prices=price_tables(request.prices),
+        changes=() if request.changes is None else read_changes(request.changes),
+        skipped=stream.skipped,
+        jury=request.stores.judge_rules(),
+    )
+    stream.check_rules()
+    return replace(evidence, warnings=(*evidence.warnings, *request.stores.warnings()))
+
+
+def choose_arms(
+    stores: StoreSet, choice: ArmChoice, evidence: Evidence, *, several: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Baseline and candidates. Which is which is never guessed: who is not named comes from the suite that was run.
+
+    With `several`, all other arms are candidates where none is named. An arm that the suite has and the records do not
+    is among them: leaving it out would have to be asked for.
+    """
+    experiment = stores.experiment
+    suite_baseline = None if experiment is None else experiment.baseline
+    baseline = suite_baseline if choice.baseline is None else choice.baseline
+    if baseline is not None and choice.candidates:
+        if len(set(choice.candidates)) < len(choice.candidates):
+            raise UsageError("--candidate names an arm twice.")
+        return baseline, choice.candidates
+    if baseline is None or experiment is None:
+        held = quote_names(list(evidence.arms), SHOWN_ARMS)
+        raise UsageError(f"name both arms with --baseline and --candidate; the records hold {held}.")
+    others = tuple(name for name in dict.fromkeys((*experiment.arms, *evidence.arms)) if name != baseline)
+    if len(others) == 1 or several:
+        return baseline, others
+    raise UsageError(f"name the arm to compare {baseline!r} with by --candidate: {quote_names(others, SHOWN_ARMS)}.")
+
+
+def read_changes(path: str) -> Sequence[Change]:
+    """Read `{"id": …, "arm": …, "failed": …, "reverted": …}` lines."""
+    decoder = msgspec.json.Decoder(Change)
+    changes = []
+    try:
+        for number, line in enumerate(Path(path).read_bytes().splitlines(), start=1):
+            if line.strip():
+                changes.append(_decode_change(decoder, line, f"{path}:{number}"))
+    except OSError as fault:
+        raise UsageError(f"--changes {path} cannot be read: {fault.strerror}.") from fault
+    if len({(change.arm, change.id) for change in changes}) < len(changes):
+        raise UsageError(f"--changes {path} names a change of one arm twice; list every change once.")
+    return changes
+
+
+def _decode_change(decoder: "msgspec.json.Decoder[Change]", line: bytes, place: str) -> Change:
+    try:
+        return decoder.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
+        raise UsageError(f"{place}: {fault}. A change has id, arm, failed and reverted.") from fault

@@ -1,0 +1,168 @@
+"""The options that reading verbs share, and the typed values that parsing them leaves.
+
+`parse_intermixed_args(arguments, Options())` fills an object of a verb's own class, made of the classes here, so that
+what a verb asks of its options is checked like any other code.
+"""
+
+import argparse
+
+from outweigh.app.evidence import ArmChoice, EvidenceRequest
+from outweigh.app.policy_choice import DEFAULT_PLANNED_TASKS, PolicyRequest
+from outweigh.cli.arguments import Parser
+from outweigh.store.store import StoreSet
+from outweigh.verdict.policy import POLICIES
+
+
+class ReadingOptions:
+    """What every reading verb takes."""
+
+    runs: list[str]
+    skip_invalid: bool
+    prices: str | None
+    changes: str | None = None
+
+    def evidence_request(self) -> EvidenceRequest:
+        """What to read."""
+        return EvidenceRequest(
+            stores=StoreSet.open(self.runs),
+            skip_invalid=self.skip_invalid,
+            prices=self.prices,
+            changes=self.changes,
+        )
+
+
+class ArmOptions:
+    """Which arms, weighed how."""
+
+    baseline: str | None
+    candidate: list[str] | None
+    profile: str | None = None
+
+    def arm_choice(self) -> ArmChoice:
+        """The arms that were named."""
+        return ArmChoice(baseline=self.baseline, candidates=tuple(self.candidate or ()), profile=self.profile)
+
+
+class InferenceOptions:
+    """What the numbers speak of."""
+
+    infer: str
+    seed: int
+
+
+class PolicyOptions(InferenceOptions):
+    """Which rule, with which gates and margins, over how many looks."""
+
+    policy: str | None
+    gates: str | None
+    margin: list[str]
+    sequential: bool
+    planned_tasks: int | None
+
+    def policy_request(self) -> PolicyRequest:
+        """The rule as far as it was named."""
+        return PolicyRequest(
+            policy=self.policy,
+            gates=None if self.gates is None else tuple(name.strip() for name in self.gates.split(",")),
+            margins=tuple(self.margin),
+            sequential=self.sequential,
+            planned_tasks=self.planned_tasks,
+            fixed_suite=self.infer == "runs",
+            seed=self.seed,
+        )
+
+
+def reading_parser(verb: str, description: str) -> Parser:
+    """A parser with what every reading verb takes."""
+    parser = Parser(prog=f"outweigh {verb}", description=description, allow_abbrev=False)
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUNS",
+        help="a .jsonl file of run records (outweigh's own or a collected.jsonl), a folder of them, or -",
+    )
+    parser.add_argument("--skip-invalid", action="store_true", help="go on without lines that cannot be read")
+    parser.add_argument("--prices", metavar="FILE", help="your own prices (TOML); they win over the bundled ones")
+    return parser
+
+
+def add_arm_options(parser: Parser, *, several: bool = False) -> None:
+    """Which arms, weighed how."""
+    parser.add_argument("--baseline", metavar="ARM", help="the arm to compare with (default: the suite's)")
+    parser.add_argument(
+        "--candidate",
+        metavar="ARM",
+        action="append",
+        help="the arm that may replace it"
+        + (" (default: every other); repeat it to judge several together" if several else " (default: the only other)"),
+    )
+    add_profile_option(parser)
+
+
+def add_profile_option(parser: Parser) -> None:
+    """How a composite weighs its parts."""
+    parser.add_argument(
+        "--profile",
+        choices=("objective_first", "even"),
+        help="weights of the composite (default: the suite's, else objective_first)",
+    )
+
+
+def add_changes_option(parser: Parser) -> None:
+    """What the user knows about merged changes."""
+    parser.add_argument("--changes", metavar="FILE", help="what became of each arm's changes (JSON Lines)")
+
+
+def add_inference_options(parser: Parser) -> None:
+    """What the numbers speak of."""
+    parser.add_argument(
+        "--infer",
+        choices=("tasks", "runs"),
+        default="tasks",
+        help="tasks: tasks like these (default); runs: this very suite",
+    )
+    parser.add_argument(
+        "--seed", type=_parse_seed, default=0, metavar="N", help="for everything drawn (default: %(default)s)"
+    )
+
+
+def add_policy_options(parser: Parser) -> None:
+    """Which rule, with which gates and margins, over how many looks."""
+    parser.add_argument(
+        "--policy", choices=POLICIES, help="the rule that decides, instead of the suite's (default: evidence)"
+    )
+    parser.add_argument(
+        "--gates",
+        metavar="NAME,…",
+        help="what the evidence policy gates on (default: the suite's, else all; cost where it is known)",
+    )
+    parser.add_argument(
+        "--margin",
+        action="append",
+        default=[],
+        metavar="NAME=X",
+        help="a margin of the policy, e.g. duration=0.1; others stay as the suite has them",
+    )
+    parser.add_argument(
+        "--sequential",
+        action="store_true",
+        help="the data were, or will be, looked at more than once: hold the error rate over all looks",
+    )
+    parser.add_argument(
+        "--planned-tasks",
+        type=_parse_planned_tasks,
+        metavar="N",
+        help=f"where a sequential verdict is sharpest; fix it before the first look (default: {DEFAULT_PLANNED_TASKS})",
+    )
+
+
+def _parse_planned_tasks(text: str) -> int:
+    if not text.isdecimal() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of tasks (2 or more)")
+    return int(text)
+
+
+def _parse_seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
