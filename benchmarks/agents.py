@@ -80,13 +80,13 @@ def _start(agent: CommandLineAgent) -> list[Ratio]:
     found = agent.installed(_arm(agent, None))
     if found is None:
         return []
-    words = [*found.command, agent.version_question]
+    words = [*found.command, agent.version_flag]
     costs = [cost_of(words) for _ in range(STARTS)]
     plain = min(cost_of([*PYTHON, "-c", "pass"]).seconds for _ in range(STARTS))
     quickest, peak = min(cost.seconds for cost in costs), max(cost.peak_bytes for cost in costs)
     return [
         Ratio(
-            name=f"{agent.program} {agent.version_question} : python -c pass",
+            name=f"{agent.program} {agent.version_flag} : python -c pass",
             measured=quickest / plain,
             target=None,
             better="lower",
@@ -128,7 +128,7 @@ def _plain(agent: CommandLineAgent, arm: Arm, folder: Path, url: str) -> None:
     own = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(place.home), "LANG": "C.UTF-8"}
     subprocess.run(
         [*agent.command(arm), *launch.arguments],
-        env={**own, **launch.defaults, **launch.access},
+        env={**own, **launch.defaults, **launch.gateway_variables},
         cwd=place.workspace,
         input=launch.stdin,
         capture_output=True,

@@ -35,7 +35,7 @@ def test_its_histories_and_logs_are_not_in_the_workspace() -> None:
 
     for option in ("--analytics-log", "--input-history-file", "--chat-history-file"):
         assert told[told.index(option) + 1].startswith("/home/agent/")
-    assert launched().litter == (".aider.tags.cache.v*",)
+    assert launched().workspace_litter == (".aider.tags.cache.v*",)
 
 
 def test_conventions_that_the_arm_lays_are_read_and_files_are_open_from_the_start() -> None:
@@ -51,7 +51,10 @@ def test_conventions_that_the_arm_lays_are_read_and_files_are_open_from_the_star
 
 
 def test_the_gateway_is_its_provider() -> None:
-    assert launched().access == {"OPENAI_API_BASE": f"{MODEL_ACCESS.base_url}/v1", "OPENAI_API_KEY": MODEL_ACCESS.key}
+    assert launched().gateway_variables == {
+        "OPENAI_API_BASE": f"{MODEL_ACCESS.base_url}/v1",
+        "OPENAI_API_KEY": MODEL_ACCESS.key,
+    }
 
 
 class TestAider(LiveAgent):

@@ -44,9 +44,12 @@ def test_it_holds_its_own_purse_only_where_nobody_else_does() -> None:
 
 
 def test_the_gateway_is_its_provider_and_without_one_it_goes_its_own_way() -> None:
-    assert launched().access == {"ANTHROPIC_BASE_URL": MODEL_ACCESS.base_url, "ANTHROPIC_API_KEY": MODEL_ACCESS.key}
-    assert launched(asked={"model_access": None}).access == {}
-    assert "CLAUDE_CODE_OAUTH_TOKEN" in ClaudeCodeAgent.own_ways
+    assert launched().gateway_variables == {
+        "ANTHROPIC_BASE_URL": MODEL_ACCESS.base_url,
+        "ANTHROPIC_API_KEY": MODEL_ACCESS.key,
+    }
+    assert launched(asked={"model_access": None}).gateway_variables == {}
+    assert "CLAUDE_CODE_OAUTH_TOKEN" in ClaudeCodeAgent.bypass_variables
 
 
 def test_only_the_arms_tool_servers_are_started() -> None:

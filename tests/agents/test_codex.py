@@ -39,14 +39,14 @@ def test_the_gateway_is_its_provider() -> None:
         "env_key": "OUTWEIGH_MODEL_KEY",
         "wire_api": "responses",
     }
-    assert launch.access == {"OUTWEIGH_MODEL_KEY": MODEL_ACCESS.key}
+    assert launch.gateway_variables == {"OUTWEIGH_MODEL_KEY": MODEL_ACCESS.key}
 
 
 def test_without_a_gateway_it_uses_the_key_of_the_arm() -> None:
     launch = launched(asked={"model_access": None, "environment": {"OPENAI_API_KEY": "sk-1"}})
 
     assert launch.defaults["CODEX_API_KEY"] == "sk-1"
-    assert launch.access == {}
+    assert launch.gateway_variables == {}
     assert "model_provider" not in settings(launch)
 
 

@@ -74,7 +74,7 @@ class Parrot(CommandLineAgent):
     program = "parrot"
     install = "buy a cage"
     options = TurnOptions
-    own_ways = ("PARROT_TOKEN",)
+    bypass_variables = ("PARROT_TOKEN",)
     keys = ("PARROT_KEY",)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
@@ -86,9 +86,9 @@ class Parrot(CommandLineAgent):
             report=lambda _: reader.report(),
             files={"cage/settings": b"open"},
             defaults={"PARROT_HOME": f"{home}/cage", "PARROT_MOOD": "calm"},
-            access={} if access is None else {"PARROT_URL": access.base_url},
-            leaves={"feathers.txt": "cage/feather*"},
-            litter=("seeds-*",),
+            gateway_variables={} if access is None else {"PARROT_URL": access.base_url},
+            artifacts={"feathers.txt": "cage/feather*"},
+            workspace_litter=("seeds-*",),
             exit_codes={53: FailureKind.TURN_LIMIT},
         )
 

@@ -31,8 +31,11 @@ def test_the_prompt_comes_on_standard_input_and_nobody_is_asked_for_leave() -> N
 
 
 def test_the_gateway_is_its_provider_and_without_one_it_goes_its_own_way() -> None:
-    assert launched().access == {"GOOGLE_GEMINI_BASE_URL": MODEL_ACCESS.base_url, "GEMINI_API_KEY": MODEL_ACCESS.key}
-    assert launched(asked={"model_access": None}).access == {}
+    assert launched().gateway_variables == {
+        "GOOGLE_GEMINI_BASE_URL": MODEL_ACCESS.base_url,
+        "GEMINI_API_KEY": MODEL_ACCESS.key,
+    }
+    assert launched(asked={"model_access": None}).gateway_variables == {}
 
 
 def test_its_settings_are_those_of_the_arm_and_tell_nobody() -> None:

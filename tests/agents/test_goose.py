@@ -61,8 +61,8 @@ def test_the_prompt_comes_on_standard_input_and_turns_are_an_option() -> None:
 def test_the_provider_before_the_name_tells_how_the_gateway_is_spoken_to(model: str, access: dict[str, str]) -> None:
     metered, direct = launched(model=model), launched(model=model, asked={"model_access": None})
 
-    assert (metered.access, metered.defaults["GOOSE_MODEL"]) == (access, "m")
-    assert (direct.access, direct.defaults["GOOSE_PROVIDER"]) == ({}, model.partition("/")[0])
+    assert (metered.gateway_variables, metered.defaults["GOOSE_MODEL"]) == (access, "m")
+    assert (direct.gateway_variables, direct.defaults["GOOSE_PROVIDER"]) == ({}, model.partition("/")[0])
 
 
 def test_its_extensions_are_its_own_tools_skills_and_the_arms_servers() -> None:

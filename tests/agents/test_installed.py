@@ -16,7 +16,7 @@ def test_a_single_file_needs_only_itself(tmp_path: Path) -> None:
     found = find_program("agent", str(tmp_path / "bin"))
 
     assert found is not None
-    assert (found.command, found.needs) == ((str(program),), (str(program),))
+    assert (found.command, found.paths) == ((str(program),), (str(program),))
 
 
 def test_a_script_of_node_needs_its_packages_and_the_node_beside_it(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_a_script_of_node_needs_its_packages_and_the_node_beside_it(tmp_path: Pa
 
     assert found is not None
     assert found.command == (str(node), "--quiet", str(script))
-    assert found.needs == (str(tmp_path / "lib/node_modules"), str(node))
+    assert found.paths == (str(tmp_path / "lib/node_modules"), str(node))
 
 
 def test_a_binary_among_packages_needs_its_neighbours(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_binary_among_packages_needs_its_neighbours(tmp_path: Path) -> None:
     found = find_program(str(program), "")
 
     assert found is not None
-    assert (found.command, found.needs) == ((str(program),), (str(tmp_path / "lib/node_modules"),))
+    assert (found.command, found.paths) == ((str(program),), (str(tmp_path / "lib/node_modules"),))
 
 
 def test_a_script_of_node_without_a_node_is_not_there(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_program_of_a_virtual_environment_needs_it_and_the_python_below_it(tmp
     found = find_program(str(program), "")
 
     assert found is not None
-    assert found.needs == (str(environment), str(tmp_path / "pythons" / "3.12"), str(real))
+    assert found.paths == (str(environment), str(tmp_path / "pythons" / "3.12"), str(real))
 
 
 def test_a_python_right_in_the_users_home_does_not_bring_the_home_along(
@@ -76,7 +76,7 @@ def test_a_python_right_in_the_users_home_does_not_bring_the_home_along(
     found = find_program(str(program), "")
 
     assert found is not None
-    assert found.needs == (str(environment),)
+    assert found.paths == (str(environment),)
 
 
 def test_a_script_right_in_the_users_home_does_not_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,14 +87,14 @@ def test_a_script_right_in_the_users_home_does_not_either(tmp_path: Path, monkey
     found = find_program(str(script), str(tmp_path))
 
     assert found is not None
-    assert found.needs == (str(script), str(node))
+    assert found.paths == (str(script), str(node))
 
 
 def test_what_every_sandbox_shows_is_not_named() -> None:
     found = find_program("sh", "/usr/bin:/bin")
 
     assert found is not None
-    assert found.needs == ()
+    assert found.paths == ()
 
 
 def test_a_program_that_is_not_there_is_not_found(tmp_path: Path) -> None:

@@ -63,9 +63,9 @@ GEMINI = {"GEMINI_API_BASE": f"{MODEL_ACCESS.base_url}/v1beta", "GEMINI_API_KEY"
 def test_the_models_name_tells_which_way_it_is_led(model: str, told: str, access: dict[str, str]) -> None:
     metered, direct = launched(model=model), launched(model=model, asked={"model_access": None})
 
-    assert (metered.arguments[5], metered.access) == (told, access)
-    assert (direct.arguments[5], direct.access) == (model, {})
-    assert access.keys() <= set(MiniSweAgent.own_ways)
+    assert (metered.arguments[5], metered.gateway_variables) == (told, access)
+    assert (direct.arguments[5], direct.gateway_variables) == (model, {})
+    assert access.keys() <= set(MiniSweAgent.bypass_variables)
 
 
 class TestMiniSweAgent(LimitsTurns):

@@ -26,8 +26,11 @@ def test_the_prompt_comes_on_standard_input_and_turns_are_an_option() -> None:
 
 
 def test_the_gateway_is_its_provider_and_without_one_it_goes_its_own_way() -> None:
-    assert launched().access == {"OPENAI_BASE_URL": f"{MODEL_ACCESS.base_url}/v1", "OPENAI_API_KEY": MODEL_ACCESS.key}
-    assert launched(asked={"model_access": None}).access == {}
+    assert launched().gateway_variables == {
+        "OPENAI_BASE_URL": f"{MODEL_ACCESS.base_url}/v1",
+        "OPENAI_API_KEY": MODEL_ACCESS.key,
+    }
+    assert launched(asked={"model_access": None}).gateway_variables == {}
 
 
 def test_tool_servers_are_part_of_its_settings() -> None:

@@ -4,17 +4,16 @@ from typing import Any
 import pytest
 from tests.engine.model_calls import a_call, a_failed_call, an_account, tokens
 
-from outweigh.agents.outcomes import build_outcome
 from outweigh.engine.finish import apply_metering
 from outweigh.model.failure import FailureKind
 from outweigh.model.run_record import AgentIdentity, AgentKind, Status
 from outweigh.model.usage import UNKNOWN_COST, Component, ComponentTokens, CostProvenance, reported_cost
-from outweigh.ports.agents import AttemptOutcome
+from outweigh.ports.agents import AttemptOutcome, build_outcome
 
 WHO = AgentIdentity(kind=AgentKind.REAL, name="agent", version="1", model="model-1")
 
 
-def said(status: Status = Status.COMPLETED, **known: object) -> AttemptOutcome:
+def said(status: Status = Status.COMPLETED, **known: Any) -> AttemptOutcome:
     return build_outcome(WHO, status, None, **known)
 
 

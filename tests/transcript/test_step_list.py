@@ -17,7 +17,7 @@ def test_what_an_agent_says_and_calls_is_one_step_until_it_is_closed() -> None:
     assert second.tool_calls is not None
     assert second.tool_calls[0].function_name == "bash"
     assert third.message == "Done."
-    assert (steps.agent_step_count, steps.tool_call_count, steps.last_words) == (2, 1, "Done.")
+    assert (steps.agent_step_count, steps.tool_call_count, steps.final_text) == (2, 1, "Done.")
 
 
 def test_a_result_belongs_to_the_step_that_called_and_the_first_one_counts() -> None:

@@ -213,7 +213,7 @@ class AcpReader(EventReader):
             request_count=None if usage == NO_USAGE else 1,
             finished=self._finished,
             failure=failure_or_unfinished(self._finished, self._failure),
-            final_text=self._steps.last_words,
+            final_text=self._steps.final_text,
             steps=steps,
             loaded=setup_from_calls(steps),
             warnings=(*warnings, *partial, *self._steps.warnings()),
@@ -277,7 +277,7 @@ class AcpAgent(CommandLineAgent):
     def read_only(self, arm: Arm) -> tuple[str, ...]:
         """Where the agent is installed, and the Python that the client runs on."""
         return tuple(
-            dict.fromkeys((*super().read_only(arm), *(() if self.options_of(arm).in_image else current_python().needs)))
+            dict.fromkeys((*super().read_only(arm), *(() if self.options_of(arm).in_image else current_python().paths)))
         )
 
     def command(self, arm: Arm) -> tuple[str, ...]:
@@ -295,7 +295,7 @@ class AcpAgent(CommandLineAgent):
                 _BRIDGE: Path(acp_bridge.__file__).read_bytes(),
                 _SETTINGS: msgspec.json.encode(self._settings(request)),
             },
-            access=self._access(request),
+            gateway_variables=self._access(request),
         )
 
     def _settings(self, request: AttemptRequest) -> dict[str, Any]:

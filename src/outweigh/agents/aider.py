@@ -220,7 +220,7 @@ def add_chat(report: AgentReport, chat: bytes) -> AgentReport:
     _add_words(steps, speaker, said)
     return replace(
         report,
-        final_text=steps.last_words,
+        final_text=steps.final_text,
         steps=steps.steps(),
         warnings=(*report.warnings, *steps.warnings()),
     )
@@ -259,7 +259,7 @@ class AiderAgent(CommandLineAgent):
     options = AiderOptions
     starts_servers = False
     needs_model = True
-    own_ways = LITELLM_BYPASS_VARIABLES
+    bypass_variables = LITELLM_BYPASS_VARIABLES
     keys = LITELLM_KEYS
 
     def provider(self, arm: Arm) -> str | None:
@@ -283,9 +283,9 @@ class AiderAgent(CommandLineAgent):
             report=lambda left: _read_report(printed.report(), left),
             files={_PROMPT: build_prompt(request).encode(), _PRICE_CACHE: b'{"none": {}}'},
             defaults={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-            access=route.variables,
-            leaves={_LOG: _LOG, _CHAT: _CHAT},
-            litter=(".aider.tags.cache.v*",),
+            gateway_variables=route.variables,
+            artifacts={_LOG: _LOG, _CHAT: _CHAT},
+            workspace_litter=(".aider.tags.cache.v*",),
         )
 
 

@@ -96,7 +96,7 @@ class ClineReader(EventReader):
             request_count=self._request_count,
             finished=finished,
             failure=failure_or_unfinished(finished, self._failure(result)),
-            final_text=str_at(result, "text") or self._steps.last_words,
+            final_text=str_at(result, "text") or self._steps.final_text,
             steps=steps,
             loaded=setup_from_calls(steps),
             warnings=(*warnings, *self._steps.warnings()),

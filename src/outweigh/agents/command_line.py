@@ -15,13 +15,13 @@ import msgspec
 from msgspec import Meta
 
 from outweigh.agents.installed_program import InstalledProgram, find_program
-from outweigh.agents.outcomes import build_outcome, explain_exit_code, outcome_from_report
+from outweigh.agents.outcomes import explain_exit_code, outcome_from_report
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.base import Spec
 from outweigh.model.failure import FailureKind
 from outweigh.model.run_record import AgentIdentity, AgentKind, Status
-from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CommandEnding, Sandbox
 from outweigh.transcript.agent_report import AgentReport
 
@@ -45,9 +45,9 @@ class Launch:
     stdin: bytes = b""
     files: Mapping[str, bytes] = field(default_factory=dict)
     defaults: Mapping[str, str] = field(default_factory=dict)
-    access: Mapping[str, str] = field(default_factory=dict)
-    leaves: Mapping[str, str] = field(default_factory=dict)
-    litter: tuple[str, ...] = ()
+    gateway_variables: Mapping[str, str] = field(default_factory=dict)
+    artifacts: Mapping[str, str] = field(default_factory=dict)
+    workspace_litter: tuple[str, ...] = ()
     exit_codes: Mapping[int, FailureKind] = field(default_factory=dict)
 
 
@@ -109,7 +109,7 @@ def _read_artifact(sandbox: Sandbox, pattern: str) -> bytes:
 def describe_credentials(
     keys: Sequence[str],
     direct_keys: Sequence[str],
-    logins: Sequence[str],
+    login_files: Sequence[str],
     environment: Mapping[str, str],
     home: Path,
 ) -> str:
@@ -121,7 +121,7 @@ def describe_credentials(
     passed_over = [name for name in direct_keys if environment.get(name)]
     if passed_over:
         return f'{passed_over[0]} serves mode = "direct" alone; export {wanted}'
-    stored = [path for path in logins if (home / path).is_file()]
+    stored = [path for path in login_files if (home / path).is_file()]
     if stored:
         return f"login in ~/{stored[0]}, which trials do not see; export {wanted}"
     return f"no {wanted}"
@@ -155,14 +155,14 @@ class CommandLineAgent(ABC):
     options: ClassVar[type[LocationOptions]] = ProgramOptions
     starts_servers: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
-    version_question: ClassVar[str] = "--version"
-    own_ways: ClassVar[tuple[str, ...]] = ()
+    version_flag: ClassVar[str] = "--version"
+    bypass_variables: ClassVar[tuple[str, ...]] = ()
     """Variables that would lead it past the gateway; they are left out where there is one."""
     keys: ClassVar[tuple[str, ...]]
     """Variables of the caller that the gateway takes the key for its model from, unless a suite names others."""
     direct_keys: ClassVar[tuple[str, ...]] = ()
     """Variables that it understands itself, and that the gateway does not look at."""
-    logins: ClassVar[tuple[str, ...]] = ()
+    login_files: ClassVar[tuple[str, ...]] = ()
     """Files of the caller's home that a login leaves."""
 
     @abstractmethod
@@ -193,7 +193,7 @@ class CommandLineAgent(ABC):
     def read_only(self, arm: Arm) -> tuple[str, ...]:
         """Where it is installed."""
         found = self.installed(arm)
-        return () if found is None else found.needs
+        return () if found is None else found.paths
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Start the program, listen to it, and take over what it says about itself."""
@@ -209,8 +209,8 @@ class CommandLineAgent(ABC):
             stdin=launch.stdin,
             on_output=launch.on_output,
         )
-        left = _collect_artifacts(sandbox, launch.leaves)
-        _remove_litter(sandbox, launch.litter)
+        left = _collect_artifacts(sandbox, launch.artifacts)
+        _remove_litter(sandbox, launch.workspace_litter)
         report = explain_exit_code(launch.report(left), done, launch.exit_codes)
         return outcome_from_report(
             self._identity(request, report.version, report.model), request.task, done, report, left
@@ -219,15 +219,15 @@ class CommandLineAgent(ABC):
     def version(self, arm: Arm) -> str | None:
         """The version that is installed, where that can be told."""
         found = self.installed(arm)
-        return None if found is None else found.version(self.version_question)
+        return None if found is None else found.version(self.version_flag)
 
     def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - some go by the arm's model
         """Whose API it speaks through the gateway, as `[gateway]` calls it; None where nobody knows beforehand."""
         return None
 
-    def sign_in(self) -> str:
+    def credentials(self) -> str:
         """Whether the caller has a key for its model, in words that give nothing away."""
-        return describe_credentials(self.keys, self.direct_keys, self.logins, os.environ, Path.home())
+        return describe_credentials(self.keys, self.direct_keys, self.login_files, os.environ, Path.home())
 
     def options_of(self, arm: Arm) -> Any:
         """The arm's options, checked."""
@@ -255,8 +255,12 @@ class CommandLineAgent(ABC):
 
     def _environment(self, request: AttemptRequest, launch: Launch, home: str) -> Mapping[str, str]:
         metered = request.model_access is not None
-        arms = {name: value for name, value in request.environment.items() if not (metered and name in self.own_ways)}
-        return {**_home_environment(home), **launch.defaults, **arms, **launch.access}
+        arms = {
+            name: value
+            for name, value in request.environment.items()
+            if not (metered and name in self.bypass_variables)
+        }
+        return {**_home_environment(home), **launch.defaults, **arms, **launch.gateway_variables}
 
     def _identity(self, request: AttemptRequest, version: str | None, model: str | None = None) -> AgentIdentity:
         return AgentIdentity(

@@ -90,7 +90,7 @@ class CopilotReader(EventReader):
             request_count=self._request_count,
             finished=finished,
             failure=failure_or_unfinished(finished, self._failure(result)),
-            final_text=self._steps.last_words,
+            final_text=self._steps.final_text,
             steps=steps,
             loaded=ObservedSetup(
                 skills=self._skills,

@@ -13,18 +13,8 @@ from outweigh.agents.command_line import CommandLineAgent, Launch, TurnOptions, 
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Failure, FailureKind, failure_from_text, make_failure, parse_exit_code
 from outweigh.model.json_text import JsonObject
-from outweigh.model.untrusted_json import (
-    as_name,
-    count_at,
-    dict_at,
-    name_at,
-    seconds_at,
-    str_at,
-    sum_usage,
-    to_text,
-    value_at,
-)
-from outweigh.model.usage import Usage
+from outweigh.model.untrusted_json import as_name, count_at, dict_at, name_at, seconds_at, str_at, to_text, value_at
+from outweigh.model.usage import Usage, sum_usage
 from outweigh.ports.agents import AttemptRequest
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
 from outweigh.transcript.token_counts import add_counts, is_empty_usage, subtract_counts, usage_unless_empty
@@ -126,7 +116,7 @@ class GeminiCliReader(EventReader):
             request_count=self._requests,
             finished=self._finished,
             failure=failure_or_unfinished(self._finished, self._failure),
-            final_text=self._steps.last_words,
+            final_text=self._steps.final_text,
             steps=steps,
             loaded=setup_from_calls(steps) if self._shows_steps else None,
             warnings=(*warnings, *(f"gemini: {notice}" for notice in self._notices), *self._steps.warnings()),
@@ -184,10 +174,10 @@ class GeminiCliAgent(CommandLineAgent):
     program = "gemini"
     install = "npm install -g @google/gemini-cli"
     options = TurnOptions
-    own_ways = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_GCA", "GOOGLE_GENAI_USE_VERTEXAI")
+    bypass_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_GCA", "GOOGLE_GENAI_USE_VERTEXAI")
     keys = ("GEMINI_API_KEY",)
     direct_keys = ("GOOGLE_API_KEY",)
-    logins = (".gemini/oauth_creds.json",)
+    login_files = (".gemini/oauth_creds.json",)
 
     def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
         """Always the same."""
@@ -211,7 +201,7 @@ class GeminiCliAgent(CommandLineAgent):
                 "GEMINI_CLI_TRUST_WORKSPACE": "true",
                 "GEMINI_CLI_NO_RELAUNCH": "true",  # a second process of itself would only cost time
             },
-            access=(
+            gateway_variables=(
                 {} if access is None else {"GOOGLE_GEMINI_BASE_URL": access.base_url, "GEMINI_API_KEY": access.key}
             ),
         )

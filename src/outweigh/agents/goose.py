@@ -154,7 +154,7 @@ class GooseReader(EventReader):
             request_count=len(self._answers) or None,
             finished=self._finished,
             failure=failure_or_unfinished(self._finished, self._failure()),
-            final_text=self._steps.last_words,
+            final_text=self._steps.final_text,
             steps=steps,
             loaded=setup_from_calls(steps),
             warnings=(*warnings, *self._own_warnings(), *self._steps.warnings()),
@@ -195,10 +195,10 @@ class GooseAgent(CommandLineAgent):
     install = "https://block.github.io/goose"
     options = TurnOptions
     needs_model = True
-    own_ways = tuple(variable for pair in _ACCESS_VARIABLES.values() for variable in pair)
+    bypass_variables = tuple(variable for pair in _ACCESS_VARIABLES.values() for variable in pair)
     keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
     direct_keys = ("GOOGLE_API_KEY",)
-    logins = (".config/goose/secrets.yaml",)
+    login_files = (".config/goose/secrets.yaml",)
 
     def missing(self, arm: Arm) -> str | None:
         """Its models are named with their provider."""
@@ -230,7 +230,7 @@ class GooseAgent(CommandLineAgent):
                 "GOOSE_DISABLE_KEYRING": "1",
                 "GOOSE_TELEMETRY_ENABLED": "false",
             },
-            access=_access(provider, request),
+            gateway_variables=_access(provider, request),
         )
 
 

@@ -29,7 +29,7 @@ class InstalledProgram:
     """A program: the words that start it, and the folders and files of the host that it needs to see."""
 
     command: tuple[str, ...]
-    needs: tuple[str, ...]
+    paths: tuple[str, ...]
 
     def version(self, question: str = "--version") -> str | None:
         """What it says when asked, once per process; None where it does not say."""
@@ -48,22 +48,22 @@ def find_program(program: str, path: str) -> InstalledProgram | None:
         if node is None:
             return None
         command = (str(Path(node).resolve()), *interpreter[1:], str(real))
-        return InstalledProgram(command=command, needs=_needed_paths([_packages(real), real, Path(node).resolve()]))
+        return InstalledProgram(command=command, paths=_needed_paths([_packages(real), real, Path(node).resolve()]))
     if any(folder.name == _NODE_MODULES for folder in real.parents):  # a binary of a package may want its neighbours
-        return InstalledProgram(command=(str(real),), needs=_needed_paths([_packages(real)]))
+        return InstalledProgram(command=(str(real),), paths=_needed_paths([_packages(real)]))
     environment = real.parent.parent
     if (environment / "pyvenv.cfg").is_file():
         return InstalledProgram(
-            command=(str(real),), needs=_needed_paths([environment, real, *_base_pythons(environment)])
+            command=(str(real),), paths=_needed_paths([environment, real, *_base_pythons(environment)])
         )
-    return InstalledProgram(command=(str(real),), needs=_needed_paths([real]))
+    return InstalledProgram(command=(str(real),), paths=_needed_paths([real]))
 
 
 def current_python() -> InstalledProgram:
     """The Python that runs the engine, without the engine."""
     program = Path(sys.executable).resolve()
     prefixes = (Path(sys.base_prefix), program.parent.parent)
-    return InstalledProgram(command=(str(program),), needs=_needed_paths(prefixes))
+    return InstalledProgram(command=(str(program),), paths=_needed_paths(prefixes))
 
 
 def _interpreter(program: Path) -> list[str] | None:

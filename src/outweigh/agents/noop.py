@@ -1,10 +1,9 @@
 """An agent that does nothing: what a suite scores without any work."""
 
-from outweigh.agents.outcomes import build_outcome
 from outweigh.model.arm import Arm
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.usage import Usage, reported_cost
-from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import Sandbox
 
 NOOP_IDENTITY = AgentIdentity(kind=AgentKind.SCRIPTED, name="noop", version=None, model=None)

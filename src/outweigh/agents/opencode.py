@@ -29,12 +29,11 @@ from outweigh.model.untrusted_json import (
     int_at,
     name_at,
     str_at,
-    sum_usage,
     timestamp_at,
     to_text,
     value_at,
 )
-from outweigh.model.usage import NO_USAGE, Usage
+from outweigh.model.usage import NO_USAGE, Usage, sum_usage
 from outweigh.ports.agents import AttemptRequest
 from outweigh.ports.gateways import ModelAccess
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
@@ -126,7 +125,7 @@ class OpenCodeReader(EventReader):
             request_count=len(self._usages),
             finished=self._finished,
             failure=failure_or_unfinished(self._finished, self._failure),
-            final_text=self._steps.last_words,
+            final_text=self._steps.final_text,
             steps=steps,
             loaded=setup_from_calls(steps),
             warnings=(*warnings, *((UNCOUNTED_TITLE_REQUEST,) if self._usages else ()), *self._steps.warnings()),
@@ -179,9 +178,9 @@ class OpenCodeAgent(CommandLineAgent):
     program = "opencode"
     install = "npm install -g opencode-ai"
     needs_model = True
-    own_ways = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENAI_API_KEY")
+    bypass_variables = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENAI_API_KEY")
     keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
-    logins = (".local/share/opencode/auth.json",)
+    login_files = (".local/share/opencode/auth.json",)
 
     def missing(self, arm: Arm) -> str | None:
         """Its models are named with their provider."""

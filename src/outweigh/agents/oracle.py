@@ -1,12 +1,12 @@
 """An agent that runs the task's own solution: what a suite scores when every task is solved."""
 
 from outweigh.agents.noop import ZERO_USAGE
-from outweigh.agents.outcomes import build_outcome, early_end
+from outweigh.agents.outcomes import early_end
 from outweigh.agents.private_folder import SOLUTION_SCRIPT, has_solution, run_solution
 from outweigh.model.arm import Arm
 from outweigh.model.run_record import AgentIdentity, AgentKind, Status
 from outweigh.model.usage import reported_cost
-from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox
 
 # Scripted, so that knowing the answer can never earn a promotion.

@@ -2,45 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.run_record import AgentIdentity, Status
 from outweigh.model.task import Task
-from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, reported_cost
-from outweigh.ports.agents import AttemptOutcome
+from outweigh.model.usage import reported_cost
+from outweigh.ports.agents import AttemptOutcome, build_outcome
 from outweigh.ports.sandboxes import CommandEnding, CompletedCommand
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.goal_progress import aligned_actions, reached_steps, shown_steps
 from outweigh.transcript.record_steps import record_steps
 from outweigh.transcript.trajectory_file import trajectory_json
-
-
-def build_outcome(
-    identity: AgentIdentity, status: Status = Status.COMPLETED, detail: str | None = None, **known: Any
-) -> AttemptOutcome:
-    """An outcome of which only the given fields are known."""
-    blank = AttemptOutcome(
-        status=status,
-        status_detail=detail,
-        agent=identity,
-        duration_seconds=None,
-        usage=NO_USAGE,
-        cost=UNKNOWN_COST,
-        step_count=None,
-        tool_call_count=None,
-        steps=None,
-        components=None,
-        actions=None,
-        reached_steps=None,
-        failure=None,
-        retry_after_seconds=None,
-        request_count=None,
-        loaded=None,
-        warnings=(),
-        artifacts={},
-    )
-    return replace(blank, **known)
 
 
 def early_end(done: CompletedCommand) -> tuple[Status, str] | None:
@@ -124,12 +96,12 @@ def _failure(done: CompletedCommand, report: AgentReport) -> Failure | None:
         return known
     # Standard error names the cause and excuses nothing: a tool server that an arm brings can be unreachable or refuse
     # a key in the very words in which a model does, and that is the arm's own failure.
-    last_words = _stderr_tail(done.stderr)
+    stderr_tail = _stderr_tail(done.stderr)
     if done.exit_code != 0:
-        return make_failure(FailureKind.CRASH, f"exit code {done.exit_code}{last_words}")
+        return make_failure(FailureKind.CRASH, f"exit code {done.exit_code}{stderr_tail}")
     if known is not None or not report.finished:
         words = "it ended without a result" if known is None else known.detail
-        return make_failure(FailureKind.NO_RESULT, f"{words}{last_words}")
+        return make_failure(FailureKind.NO_RESULT, f"{words}{stderr_tail}")
     return None
 
 

@@ -15,12 +15,11 @@ from outweigh.model.untrusted_json import (
     name_at,
     parse_arguments,
     str_at,
-    sum_usage,
     timestamp_at,
     to_text,
     value_at,
 )
-from outweigh.model.usage import Usage
+from outweigh.model.usage import Usage, sum_usage
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
 from outweigh.transcript.atif import AtifMetrics
 from outweigh.transcript.token_counts import add_counts, is_empty_usage, usage_unless_empty
@@ -103,7 +102,7 @@ class PiReader(EventReader):
             request_count=len(self._usages),
             finished=self._finished,
             failure=failure_or_unfinished(self._finished, self._failure if self._finished else None),
-            final_text=self._steps.last_words,
+            final_text=self._steps.final_text,
             steps=steps,
             loaded=setup_from_calls(steps),
             warnings=(*warnings, *self._steps.warnings()),

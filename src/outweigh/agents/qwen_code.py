@@ -23,11 +23,10 @@ from outweigh.model.untrusted_json import (
     names_at,
     seconds_at,
     str_at,
-    sum_usage,
     to_text,
     value_at,
 )
-from outweigh.model.usage import Usage
+from outweigh.model.usage import Usage, sum_usage
 from outweigh.ports.agents import AttemptRequest
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
 from outweigh.transcript.atif import AtifMetrics
@@ -187,9 +186,9 @@ class QwenCodeAgent(CommandLineAgent):
     install = "npm install -g @qwen-code/qwen-code"
     options = TurnOptions
     needs_model = True
-    own_ways = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
+    bypass_variables = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL")
     keys = ("OPENAI_API_KEY",)
-    logins = (".qwen/oauth_creds.json",)
+    login_files = (".qwen/oauth_creds.json",)
 
     def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
         """Always the same."""
@@ -209,7 +208,9 @@ class QwenCodeAgent(CommandLineAgent):
             report=lambda _: reader.report(),
             files={".qwen/settings.json": msgspec.json.encode(_settings(request))},
             exit_codes=FATAL_EXIT_CODES,
-            access={} if access is None else {"OPENAI_BASE_URL": f"{access.base_url}/v1", "OPENAI_API_KEY": access.key},
+            gateway_variables={}
+            if access is None
+            else {"OPENAI_BASE_URL": f"{access.base_url}/v1", "OPENAI_API_KEY": access.key},
         )
 
 

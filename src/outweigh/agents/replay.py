@@ -11,13 +11,12 @@ from threading import Lock
 
 import msgspec
 
-from outweigh.agents.outcomes import build_outcome
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.base import Spec
 from outweigh.model.codec import decode_lines, refuse_invalid
 from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord, Status
-from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CommandEnding, Sandbox
 
 _DIFF = "diff.patch"

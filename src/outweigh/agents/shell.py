@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Meta
 
 from outweigh.agents.command_line import build_prompt
-from outweigh.agents.outcomes import build_outcome, early_end
+from outweigh.agents.outcomes import early_end
 from outweigh.agents.private_folder import PRIVATE_FOLDER, private_folder
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm
@@ -28,7 +28,7 @@ from outweigh.model.base import Amount, Count, Name, Seconds, Spec
 from outweigh.model.redact import redact_secrets
 from outweigh.model.run_record import AgentIdentity, AgentKind, Status
 from outweigh.model.usage import Cost, Usage, reported_cost
-from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox, SandboxError
 
 _USAGE_REPORT_LIMIT = 1_000_000

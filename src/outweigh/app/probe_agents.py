@@ -57,7 +57,7 @@ def _probe_agent(name: str) -> RunRequirement:
     if not getattr(agent, "keys", ()):
         return RunRequirement(kind="agent", name=name, missing=None, required=False, detail="installed")
     missing = agent.missing(arm)
-    detail = "" if missing is not None else f"{_agent_version(agent, arm) or 'version unknown'}, {agent.sign_in()}"
+    detail = "" if missing is not None else f"{_agent_version(agent, arm) or 'version unknown'}, {agent.credentials()}"
     return RunRequirement(kind="agent", name=name, missing=missing, required=False, detail=detail)
 
 

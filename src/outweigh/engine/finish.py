@@ -13,7 +13,6 @@ from outweigh.engine.setup_check import ExpectedSetup, check_setup
 from outweigh.errors import quote_names
 from outweigh.model.failure import Failure, FailureKind
 from outweigh.model.run_record import EXCLUDED_STATUSES, Status
-from outweigh.model.untrusted_json import sum_usage
 from outweigh.model.usage import (
     NO_USAGE,
     UNKNOWN_COST,
@@ -24,6 +23,7 @@ from outweigh.model.usage import (
     Metering,
     ReportedUsage,
     Usage,
+    sum_usage,
     unmetered_use,
 )
 from outweigh.ports.agents import AttemptOutcome

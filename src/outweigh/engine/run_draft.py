@@ -14,8 +14,8 @@ from outweigh.model.arm import Arm
 from outweigh.model.redact import storable_text
 from outweigh.model.run_record import RULES_LABEL, AgentIdentity, AgentKind, CheckResult, Milestone, RunRecord, Status
 from outweigh.model.task import Task
-from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Metering, ReportedUsage
-from outweigh.ports.agents import AttemptOutcome
+from outweigh.model.usage import Metering, ReportedUsage
+from outweigh.ports.agents import AttemptOutcome, build_outcome
 from outweigh.ports.gateways import MeteredCalls
 
 
@@ -92,26 +92,8 @@ def build_record(draft: RunDraft, kept: dict[str, str], secrets: Collection[str]
 
 def unknown_outcome(arm: Arm) -> AttemptOutcome:
     """The outcome of an attempt that failed before the agent reported anything, even its version."""
-    return AttemptOutcome(
-        status=Status.INFRA_ERROR,
-        status_detail=None,
-        agent=AgentIdentity(kind=AgentKind.REAL, name=arm.agent, version=None, model=arm.model),
-        duration_seconds=None,
-        usage=NO_USAGE,
-        cost=UNKNOWN_COST,
-        step_count=None,
-        tool_call_count=None,
-        steps=None,
-        components=None,
-        actions=None,
-        reached_steps=None,
-        failure=None,
-        retry_after_seconds=None,
-        request_count=None,
-        loaded=None,
-        warnings=(),
-        artifacts={},
-    )
+    identity = AgentIdentity(kind=AgentKind.REAL, name=arm.agent, version=None, model=arm.model)
+    return build_outcome(identity, Status.INFRA_ERROR)
 
 
 def _milestones(task: Task, outcome: AttemptOutcome | None) -> tuple[Milestone, ...] | None:

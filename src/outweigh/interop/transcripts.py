@@ -20,8 +20,8 @@ from outweigh.interop.imported_run import decode_file_name, field_origins, impor
 from outweigh.interop.result_files import walk_files
 from outweigh.model.json_text import JsonLineDecoder, decode_json
 from outweigh.model.run_record import TRAJECTORY_ARTIFACT, RunRecord, Status
-from outweigh.model.untrusted_json import as_amount, as_count, as_dict, sum_usage
-from outweigh.model.usage import Usage, reported_cost
+from outweigh.model.untrusted_json import as_amount, as_count, as_dict
+from outweigh.model.usage import Usage, reported_cost, sum_usage
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.atif import AtifMetrics, AtifStep, AtifTrajectory, usage_from_metrics

@@ -9,8 +9,6 @@ from typing import Any
 
 import msgspec
 
-from outweigh.model.usage import NO_USAGE, Usage
-
 COUNT_LIMIT = 10**15
 AMOUNT_LIMIT = 1e12
 NAME_LENGTH_LIMIT = 500
@@ -57,23 +55,6 @@ def as_amount(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if isfinite(value) and 0 <= value <= AMOUNT_LIMIT else None
-
-
-def sum_usage(parts: list[Usage]) -> Usage:
-    """The sum kind by kind; a kind that is unknown in one part is unknown in the sum. Nothing at all is unknown."""
-    if not parts:
-        return NO_USAGE
-
-    def total(kind: str) -> int | None:
-        known = [getattr(part, kind) for part in parts]
-        return None if None in known else sum(known)
-
-    return Usage(
-        input_tokens=total("input_tokens"),
-        output_tokens=total("output_tokens"),
-        cache_read_tokens=total("cache_read_tokens"),
-        cache_write_tokens=total("cache_write_tokens"),
-    )
 
 
 def value_at(value: Any, *keys: str) -> Any:

@@ -24,6 +24,23 @@ NO_USAGE = Usage(input_tokens=None, output_tokens=None, cache_read_tokens=None, 
 """Nothing is known about the tokens of a run."""
 
 
+def sum_usage(parts: list[Usage]) -> Usage:
+    """The sum of each kind of tokens, unknown where one part does not know it; without parts, all are unknown."""
+    if not parts:
+        return NO_USAGE
+
+    def total(kind: str) -> int | None:
+        known = [getattr(part, kind) for part in parts]
+        return None if None in known else sum(known)
+
+    return Usage(
+        input_tokens=total("input_tokens"),
+        output_tokens=total("output_tokens"),
+        cache_read_tokens=total("cache_read_tokens"),
+        cache_write_tokens=total("cache_write_tokens"),
+    )
+
+
 class CostProvenance(StrEnum):
     """Who says what a run cost, most trusted first."""
 

@@ -1,14 +1,14 @@
 """The port of agents: how one is asked to attempt a trial, and what it returns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, TypedDict, Unpack
 
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Failure
 from outweigh.model.run_record import AgentIdentity, AlignedAction, ObservedSetup, Status, Step, Trial
 from outweigh.model.task import Task
-from outweigh.model.usage import ComponentTokens, Cost, Usage
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, ComponentTokens, Cost, Usage
 from outweigh.ports.gateways import ModelAccess
 from outweigh.ports.sandboxes import Sandbox
 
@@ -57,6 +57,56 @@ class AttemptOutcome:
     loaded: ObservedSetup | None
     warnings: tuple[str, ...]
     artifacts: Mapping[str, bytes]
+
+
+class KnownFields(TypedDict, total=False):
+    """The fields of an AttemptOutcome that an agent may leave out because it does not know them."""
+
+    duration_seconds: float | None
+    usage: Usage
+    cost: Cost
+    step_count: int | None
+    tool_call_count: int | None
+    steps: tuple[Step, ...] | None
+    components: tuple[ComponentTokens, ...] | None
+    actions: tuple[AlignedAction, ...] | None
+    reached_steps: frozenset[str] | None
+    failure: Failure | None
+    retry_after_seconds: float | None
+    request_count: int | None
+    loaded: ObservedSetup | None
+    warnings: tuple[str, ...]
+    artifacts: Mapping[str, bytes]
+
+
+def build_outcome(
+    agent: AgentIdentity,
+    status: Status = Status.COMPLETED,
+    detail: str | None = None,
+    **known: Unpack[KnownFields],
+) -> AttemptOutcome:
+    """An outcome with the given fields; all others are unknown."""
+    unknown = AttemptOutcome(
+        status=status,
+        status_detail=detail,
+        agent=agent,
+        duration_seconds=None,
+        usage=NO_USAGE,
+        cost=UNKNOWN_COST,
+        step_count=None,
+        tool_call_count=None,
+        steps=None,
+        components=None,
+        actions=None,
+        reached_steps=None,
+        failure=None,
+        retry_after_seconds=None,
+        request_count=None,
+        loaded=None,
+        warnings=(),
+        artifacts={},
+    )
+    return replace(unknown, **known)
 
 
 class Agent(Protocol):

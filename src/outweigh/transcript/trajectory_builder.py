@@ -96,7 +96,7 @@ class TrajectoryBuilder:
         return len(self._step_of_call)
 
     @property
-    def last_words(self) -> str | None:
+    def final_text(self) -> str | None:
         """What the agent said last."""
         said = ("".join(draft.message) for draft in reversed(self._drafts) if draft.source == "agent")
         return next((words for words in said if words), None)

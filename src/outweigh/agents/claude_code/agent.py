@@ -20,7 +20,7 @@ class ClaudeCodeAgent(CommandLineAgent):
     program = "claude"
     install = "npm install -g @anthropic-ai/claude-code"
     options = TurnOptions
-    own_ways = (
+    bypass_variables = (
         "ANTHROPIC_AUTH_TOKEN",
         "CLAUDE_CODE_OAUTH_TOKEN",
         "CLAUDE_CODE_USE_BEDROCK",
@@ -29,7 +29,7 @@ class ClaudeCodeAgent(CommandLineAgent):
     )
     keys = ("ANTHROPIC_API_KEY",)
     direct_keys = ("CLAUDE_CODE_OAUTH_TOKEN",)
-    logins = (".claude/.credentials.json",)
+    login_files = (".claude/.credentials.json",)
 
     def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
         """Always the same."""
@@ -57,7 +57,9 @@ class ClaudeCodeAgent(CommandLineAgent):
                 "DISABLE_AUTOUPDATER": "1",
                 "IS_SANDBOX": "1",  # as root it works only where it believes in one
             },
-            access={} if access is None else {"ANTHROPIC_BASE_URL": access.base_url, "ANTHROPIC_API_KEY": access.key},
+            gateway_variables={}
+            if access is None
+            else {"ANTHROPIC_BASE_URL": access.base_url, "ANTHROPIC_API_KEY": access.key},
         )
 
     def _limits(self, request: AttemptRequest) -> tuple[str, ...]:

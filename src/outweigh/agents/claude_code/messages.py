@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_name, as_str, sum_usage
-from outweigh.model.usage import Usage
+from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_name, as_str
+from outweigh.model.usage import Usage, sum_usage
 from outweigh.transcript.atif import (
     AtifObservation,
     AtifResult,

@@ -21,8 +21,8 @@ from outweigh.model.failure import (
     make_failure,
     parse_retry_after,
 )
-from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str, sum_usage
-from outweigh.model.usage import Usage
+from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
+from outweigh.model.usage import Usage, sum_usage
 
 _ZERO_USAGE = Usage(input_tokens=0, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0)
 

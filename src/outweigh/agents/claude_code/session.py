@@ -10,7 +10,8 @@ from outweigh.agents.claude_code.stream import used_claude_skills
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.json_text import JsonLineDecoder
 from outweigh.model.run_record import ObservedSetup
-from outweigh.model.untrusted_json import as_amount, as_dict, as_list, as_name, as_str, sum_usage
+from outweigh.model.untrusted_json import as_amount, as_dict, as_list, as_name, as_str
+from outweigh.model.usage import sum_usage
 from outweigh.transcript.agent_report import AgentReport
 
 SessionEvent = Mapping[str, Any]

@@ -22,8 +22,8 @@ from outweigh.agents.claude_code.result_event import (
 from outweigh.model.failure import FailureKind, make_failure
 from outweigh.model.json_text import JsonLineDecoder
 from outweigh.model.run_record import ObservedServer, ObservedSetup
-from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_name, as_names, as_str, sum_usage
-from outweigh.model.usage import Usage
+from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_name, as_names, as_str
+from outweigh.model.usage import Usage, sum_usage
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.atif import AtifStep, AtifToolCall
 

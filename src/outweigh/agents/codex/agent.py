@@ -37,10 +37,10 @@ class CodexAgent(CommandLineAgent):
     name = "codex"
     program = "codex"
     install = "npm install -g @openai/codex"
-    own_ways = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+    bypass_variables = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     keys = ("OPENAI_API_KEY",)
     direct_keys = ("CODEX_API_KEY",)
-    logins = (".codex/auth.json",)
+    login_files = (".codex/auth.json",)
 
     def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
         """Always the same."""
@@ -60,8 +60,8 @@ class CodexAgent(CommandLineAgent):
             report=lambda left: _read_report(stream.report(), left),
             files={".codex/config.toml": "".join(f"{line}\n" for line in _settings(request)).encode()},
             defaults={"CODEX_HOME": f"{home}/.codex", **_direct_key(request)},
-            access={} if request.model_access is None else {_KEY: request.model_access.key},
-            leaves={_SESSION: ".codex/sessions/*/*/*/rollout-*.jsonl"},
+            gateway_variables={} if request.model_access is None else {_KEY: request.model_access.key},
+            artifacts={_SESSION: ".codex/sessions/*/*/*/rollout-*.jsonl"},
         )
 
 

@@ -20,11 +20,10 @@ from outweigh.model.untrusted_json import (
     parse_arguments,
     seconds_at,
     str_at,
-    sum_usage,
     to_text,
     value_at,
 )
-from outweigh.model.usage import Usage
+from outweigh.model.usage import Usage, sum_usage
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
 from outweigh.transcript.atif import AtifMetrics
 from outweigh.transcript.token_counts import is_empty_usage
@@ -136,7 +135,7 @@ class CodexSessionReader(EventReader):
             request_count=len(self._responses) or None,
             finished=self._finished,
             failure=failure_or_unfinished(self._finished, self._failure),
-            final_text=self._steps.last_words,
+            final_text=self._steps.final_text,
             steps=steps,
             loaded=ObservedSetup(
                 skills=self._listed_skills(),

@@ -88,7 +88,7 @@ class CodexReader(EventReader):
             request_count=None,
             finished=self._finished,
             failure=failure_or_unfinished(self._finished, known),
-            final_text=self._steps.last_words,
+            final_text=self._steps.final_text,
             steps=steps,
             loaded=setup_from_calls(steps),
             warnings=(*warnings, *(f"codex: {notice}" for notice in self._notices), *self._steps.warnings()),

@@ -22,8 +22,8 @@ class MiniSweAgent(CommandLineAgent):
     options = TurnOptions
     starts_servers = False
     needs_model = True
-    version_question = "--help"
-    own_ways = LITELLM_BYPASS_VARIABLES
+    version_flag = "--help"
+    bypass_variables = LITELLM_BYPASS_VARIABLES
     keys = LITELLM_KEYS
 
     def provider(self, arm: Arm) -> str | None:
@@ -46,8 +46,8 @@ class MiniSweAgent(CommandLineAgent):
                 "MSWEA_COST_TRACKING": "ignore_errors",  # an unknown price is no reason to stop; 0.0 is not believed
                 "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             },
-            access=route.variables,
-            leaves={_TRAJECTORY: _TRAJECTORY},
+            gateway_variables=route.variables,
+            artifacts={_TRAJECTORY: _TRAJECTORY},
         )
 
     def _settings(self, request: AttemptRequest) -> dict[str, Any]:

@@ -17,12 +17,11 @@ from outweigh.model.untrusted_json import (
     int_at,
     name_at,
     str_at,
-    sum_usage,
     timestamp_at,
     to_text,
     value_at,
 )
-from outweigh.model.usage import Usage
+from outweigh.model.usage import Usage, sum_usage
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
 from outweigh.transcript.atif import AtifMetrics
 from outweigh.transcript.token_counts import read_provider_usage
@@ -43,7 +42,7 @@ class MiniSweConversation:
     def __init__(self) -> None:
         self.steps = TrajectoryBuilder()
         self.usages: list[Usage] = []
-        self.last_words = ""
+        self.final_text = ""
         self._open_calls: list[str] = []
 
     def take(self, message: JsonObject) -> None:
@@ -51,7 +50,7 @@ class MiniSweConversation:
         extra = dict_at(message, "extra")
         content = to_text(value_at(message, "content"))
         when = timestamp_at(extra, "timestamp")
-        self.last_words = content
+        self.final_text = content
         if str_at(message, "object") == "response":
             self._answer(message, message, _texts_of_response(message), when)
         elif str_at(message, "role") == "assistant":
@@ -153,8 +152,8 @@ class MiniSweAgentReader(EventReader):
             tool_call_count=conversation.steps.tool_call_count,
             request_count=len(conversation.usages) if finished or conversation.usages else None,
             finished=finished,
-            failure=failure_or_unfinished(finished, _failure(info, conversation.last_words)),
-            final_text=str_at(info, "submission") or conversation.steps.last_words,
+            failure=failure_or_unfinished(finished, _failure(info, conversation.final_text)),
+            final_text=str_at(info, "submission") or conversation.steps.final_text,
             steps=steps,
             loaded=setup_from_calls(steps),
             warnings=(*warnings, *cost_warnings, *conversation.steps.warnings()),
@@ -171,7 +170,7 @@ def _cost(info: JsonObject) -> tuple[float | None, tuple[str, ...]]:
     return cost_usd, ()
 
 
-def _failure(info: JsonObject, last_words: str) -> Failure | None:
+def _failure(info: JsonObject, final_text: str) -> Failure | None:
     match name_at(info, "exit_status"):
         case None | "Submitted":
             return None
@@ -182,7 +181,7 @@ def _failure(info: JsonObject, last_words: str) -> Failure | None:
         case "RepeatedFormatError":
             return make_failure(FailureKind.NO_RESULT, "the model's answers held no command, several times in a row")
         case exception:
-            return _exception(exception, last_words)
+            return _exception(exception, final_text)
 
 
 def _limit(info: JsonObject) -> Failure:

@@ -19,8 +19,7 @@ from outweigh.model.pricing import PriceTables
 from outweigh.model.redact import storable_text
 from outweigh.model.run_record import ArtifactReader
 from outweigh.model.suite import JudgeSpec
-from outweigh.model.untrusted_json import sum_usage
-from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, CostProvenance, Usage, reported_cost
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, CostProvenance, Usage, reported_cost, sum_usage
 from outweigh.ports.judges import Judge, JudgeAnswer, JudgeQuestion
 
 ParsedAnswer = TypeVar("ParsedAnswer")
