@@ -57,7 +57,7 @@ class Copies:
         return Path(task.workspace.path)
 
     @contextmanager
-    def lay(self, pristine: Path, target: Path) -> Iterator[Path]:
+    def lay_out(self, pristine: Path, target: Path) -> Iterator[Path]:
         shutil.copytree(pristine, target, symlinks=True)
         try:
             yield target

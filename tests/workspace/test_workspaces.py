@@ -74,7 +74,7 @@ def _overlay_missing(folder: Path) -> str | None:
 @pytest.fixture
 def laid(workspaces: WorkspaceCache, source: Path, tmp_path: Path) -> Iterator[tuple[Path, Path]]:
     pristine = workspaces.prepare(a_task(FolderSource(path=str(source))))
-    with workspaces.lay(pristine, tmp_path / "runs" / "workspace") as workspace:
+    with workspaces.lay_out(pristine, tmp_path / "runs" / "workspace") as workspace:
         yield workspace, pristine
 
 
@@ -210,7 +210,7 @@ class TestLayingOut:
     def test_each_layout_is_private_and_removed(self, workspaces: WorkspaceCache, source: Path, tmp_path: Path) -> None:
         pristine = workspaces.prepare(a_task(FolderSource(path=str(source))))
         runs = tmp_path / "runs"
-        with workspaces.lay(pristine, runs / "a") as one, workspaces.lay(pristine, runs / "b") as two:
+        with workspaces.lay_out(pristine, runs / "a") as one, workspaces.lay_out(pristine, runs / "b") as two:
             (one / "src" / "main.py").write_text("changed")
             (one / "src").rename(one / "moved")
 
@@ -221,7 +221,7 @@ class TestLayingOut:
         assert (pristine / "src" / "main.py").read_text() == "print('one')\n"
 
     def test_a_tree_that_resists_is_removed_all_the_same(self, workspaces: WorkspaceCache, tmp_path: Path) -> None:
-        with workspaces.lay(workspaces.prepare(a_task(None)), tmp_path / "runs" / "w") as workspace:
+        with workspaces.lay_out(workspaces.prepare(a_task(None)), tmp_path / "runs" / "w") as workspace:
             nest = "import os\nfor _ in range(1200):\n os.mkdir('d'); os.chdir('d')\nos.chmod('.', 0)"
             subprocess.run([sys.executable, "-c", nest], cwd=workspace, check=True)
 
@@ -232,13 +232,13 @@ class TestLayingOut:
 
         with (
             pytest.raises(SandboxError, match="taken"),
-            workspaces.lay(workspaces.prepare(a_task(None)), tmp_path / "taken"),
+            workspaces.lay_out(workspaces.prepare(a_task(None)), tmp_path / "taken"),
         ):
             pass
 
     def test_what_a_killed_engine_left_is_swept(self, workspaces: WorkspaceCache, tmp_path: Path) -> None:
         pristine = workspaces.prepare(a_task(None))
-        abandoned = workspaces.lay(pristine, tmp_path / "runs" / "a b" / "workspace")
+        abandoned = workspaces.lay_out(pristine, tmp_path / "runs" / "a b" / "workspace")
         abandoned.__enter__()
 
         swept = workspaces.sweep(tmp_path / "runs")
@@ -250,7 +250,7 @@ class TestLayingOut:
 
     def test_a_name_that_overlays_cannot_take_is_copied(self, tmp_path: Path) -> None:
         workspaces = WorkspaceCache(tmp_path / "a,b:c")
-        with workspaces.lay(workspaces.prepare(a_task(None)), tmp_path / "runs" / "w") as workspace:
+        with workspaces.lay_out(workspaces.prepare(a_task(None)), tmp_path / "runs" / "w") as workspace:
             assert (workspace / ".git").is_dir()
             assert overlay_mounts_below(tmp_path) == []
 
@@ -302,7 +302,7 @@ class TestPatch:
             os.utime(source / "src" / "main.py", (written, written))
         pristine = workspaces.prepare(a_task(FolderSource(path=str(source))))
 
-        with workspaces.lay(pristine, tmp_path / "workspace") as workspace:
+        with workspaces.lay_out(pristine, tmp_path / "workspace") as workspace:
             file = workspace / "src" / "main.py"
             before = file.stat()
             file.write_text("print('ONE')\n")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from outweigh.app.observer import Notify, RunObserver, StopSignals
 from outweigh.app.suite_selection import read_suite
-from outweigh.engine.budget import JudgeBudget
 from outweigh.engine.events import EventListener
 from outweigh.engine.judging.ask import JudgingContext
+from outweigh.engine.judging.pool import JudgeBudget
 from outweigh.engine.load_suite import LoadedSuite, identifying_names, solution_text, tasks_with_rubric
 from outweigh.errors import UsageError, quote_names
 from outweigh.judging.material import TaskMaterial

@@ -172,7 +172,7 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
     began = monotonic()
     with (
         _private_folder(deps, f"{draft.planned.position}.{draft.number}") as folder,
-        deps.workspaces.lay(pristine, folder / "workspace") as workspace,
+        deps.workspaces.lay_out(pristine, folder / "workspace") as workspace,
         _record_refused_hosts(draft, RunEgress(deps.hosts())) as egress,
         watch_disk_quota(folder, deps.sandbox.disk_mb, deps.cancel) as quota,
     ):

@@ -1,10 +1,6 @@
-"""Budgets: a run or a judge call starts only when the worst it could cost is still affordable.
+"""The budget of an experiment: a run starts only when the worst it could cost is still affordable."""
 
-`JudgeBudget` holds one budget per judge and one for all of them.
-"""
-
-from collections.abc import Iterable, Mapping
-from enum import StrEnum
+from collections.abc import Iterable
 
 _ROUNDING = 1e-9
 """Tolerance for rounding errors in sums of dollars."""
@@ -61,39 +57,3 @@ class Budget:
             return
         self._known += cost_usd
         self._dearest = max(self._dearest or 0.0, cost_usd) or None
-
-
-class Affordability(StrEnum):
-    """Whether one more judge call is affordable and, if not, which budget is used up."""
-
-    YES = "yes"
-    JUDGE_BUDGET_USED = "judge_budget_used"
-    TOTAL_BUDGET_USED = "total_budget_used"
-
-
-class JudgeBudget:
-    """One budget per judge and one for all: a call starts only when both can afford the worst it could cost.
-
-    `caps` are the judges' own, by name; `earlier` are the costs of their calls so far, None where unknown.
-    """
-
-    def __init__(
-        self, cap_usd: float | None, caps: Mapping[str, float | None], earlier: Mapping[str, Iterable[float | None]]
-    ) -> None:
-        paid = {name: list(costs) for name, costs in earlier.items()}
-        self._all = Budget(cap_usd, None, [cost for costs in paid.values() for cost in costs])
-        self._own = {name: Budget(cap, None, paid.get(name, ())) for name, cap in caps.items()}
-
-    def reserve(self, judge: str) -> Affordability:
-        """Reserve the worst cost of one call."""
-        if not self._own[judge].reserve():
-            return Affordability.JUDGE_BUDGET_USED
-        if not self._all.reserve():
-            self._own[judge].record_cost(0.0)
-            return Affordability.TOTAL_BUDGET_USED
-        return Affordability.YES
-
-    def record_cost(self, judge: str, cost_usd: float | None) -> None:
-        """Replace the reservation by the actual cost, None where it is unknown."""
-        self._own[judge].record_cost(cost_usd)
-        self._all.record_cost(cost_usd)

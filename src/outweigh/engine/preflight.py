@@ -150,7 +150,7 @@ def _private_sandbox_request(
     """A request for a sandbox with a private workspace and an empty home, both removed afterwards."""
     with (
         TemporaryDirectory(prefix="preflight-", dir=context.scratch, ignore_cleanup_errors=True) as folder,
-        context.workspaces.lay(pristine, Path(folder, "workspace")) as workspace,
+        context.workspaces.lay_out(pristine, Path(folder, "workspace")) as workspace,
         watch_disk_quota(Path(folder), context.sandbox.disk_mb, context.cancel) as quota,
     ):
         home = Path(folder, "home")

@@ -8,7 +8,6 @@ import msgspec
 
 from outweigh.errors import UsageError, install_command, requires_extra
 from outweigh.judges.backend import (
-    JudgeOptions,
     KeyVariable,
     answered,
     failed_answer,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 JUDGMENT_TOOL = "submit_judgment"
 
 
-class _Options(JudgeOptions, frozen=True, kw_only=True):
+class _Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`key` names the variable that holds the key. `structured` is how the answer is made to follow the schema.
 
     `tool` forces a tool call and works with every model; `schema` lets the service enforce the schema.

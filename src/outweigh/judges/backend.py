@@ -29,10 +29,6 @@ KeyVariable = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
 """The name of the variable that holds a key, never the key itself, because options are stored. Empty for no key."""
 
 
-class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of a backend's `options`."""
-
-
 def judge_options(judge: JudgeSpec, kind: type[OptionsT]) -> OptionsT:
     """The judge's options, validated; UsageError names what is wrong."""
     try:

@@ -10,9 +10,11 @@ from subprocess import SubprocessError
 from time import time
 from typing import Any
 
+import msgspec
+
 from outweigh.agents.claude_code.result_event import ModelErrors, cost_usd, failure_from_result, only_model, read_totals
 from outweigh.errors import UsageError
-from outweigh.judges.backend import JudgeOptions, answered, failed_answer, judge_options
+from outweigh.judges.backend import answered, failed_answer, judge_options
 from outweigh.judges.judge_program import ProgramOutput, run_program
 from outweigh.model.failure import FailureKind, make_failure
 from outweigh.model.json_text import JsonObject, decode_json
@@ -35,7 +37,7 @@ _VERSION_TIMEOUT_SECONDS = 60.0
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
 
 
-class _Options(JudgeOptions, frozen=True, kw_only=True):
+class _Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`program` where it is not `claude` on your PATH; `base_url` for another service than Anthropic's."""
 
     program: str = "claude"

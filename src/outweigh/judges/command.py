@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from outweigh.errors import UsageError
-from outweigh.judges.backend import JudgeOptions, answered, failed_answer, judge_options
+from outweigh.judges.backend import answered, failed_answer, judge_options
 from outweigh.judges.judge_program import run_program
 from outweigh.model.failure import FailureKind, make_failure
 from outweigh.model.json_text import decode_json
@@ -22,7 +22,7 @@ from outweigh.ports.judges import JudgeAnswer, JudgeQuestion
 QUESTION_SCHEMA = "outweigh.question/1"
 
 
-class _Options(JudgeOptions, frozen=True, kw_only=True):
+class _Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`command` is a list of words, or one line for `sh -c`."""
 
     command: str | list[str]

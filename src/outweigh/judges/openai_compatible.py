@@ -11,7 +11,6 @@ import msgspec
 
 from outweigh.errors import UsageError
 from outweigh.judges.backend import (
-    JudgeOptions,
     KeyVariable,
     answered,
     failed_answer,
@@ -31,7 +30,7 @@ ANSWER_BYTES_LIMIT = 16 * 2**20
 _SHOWN = 500
 
 
-class _Options(JudgeOptions, frozen=True, kw_only=True):
+class _Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`key` names the variable that holds the key, `""` for none. `structured`: how the answer is made to fit."""
 
     base_url: str = "https://api.openai.com/v1"

@@ -15,7 +15,7 @@ class Workspaces(Protocol):
     def prepare(self, task: Task) -> Path:
         """The pristine workspace of a task, prepared on first use."""
 
-    def lay(self, pristine: Path, target: Path) -> AbstractContextManager[Path]:
+    def lay_out(self, pristine: Path, target: Path) -> AbstractContextManager[Path]:
         """A private, writable copy of a pristine workspace; leaving the context removes it."""
 
 

@@ -185,7 +185,7 @@ class WorkspaceCache:
         return pristine
 
     @contextmanager
-    def lay(self, pristine: Path, target: Path) -> Iterator[Path]:
+    def lay_out(self, pristine: Path, target: Path) -> Iterator[Path]:
         """Lay out a private, writable workspace at `target`, which must not exist yet."""
         try:
             target.mkdir(parents=True)

@@ -5,11 +5,10 @@ from datetime import UTC, datetime
 from itertools import count
 from threading import Event
 
-from outweigh.engine.budget import JudgeBudget
 from outweigh.engine.events import EngineEvent
 from outweigh.engine.judging.ask import JudgingContext
 from outweigh.engine.judging.pointwise import JudgeCall, PendingCalls, judge_runs
-from outweigh.engine.judging.pool import PoolResult
+from outweigh.engine.judging.pool import JudgeBudget, PoolResult
 from outweigh.judging.material import TaskMaterial
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import PriceTables

@@ -13,9 +13,9 @@ from tests.engine.judging.judging_fixtures import A_JUDGE, RUBRIC, JudgingRound,
 
 from outweigh.compare.comparison import compare_arms
 from outweigh.engine.batch import EndReason
-from outweigh.engine.budget import JudgeBudget
 from outweigh.engine.events import EventKind
 from outweigh.engine.judging.pointwise import judging_costs
+from outweigh.engine.judging.pool import JudgeBudget
 from outweigh.errors import EvidenceError
 from outweigh.model.failure import FailureKind, make_failure
 from outweigh.model.run_record import RunRecord

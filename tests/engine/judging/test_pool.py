@@ -8,10 +8,9 @@ from threading import Event
 from tests.engine.judging.judging_fixtures import a_context
 
 from outweigh.engine.batch import EndReason
-from outweigh.engine.budget import JudgeBudget
 from outweigh.engine.events import EngineEvent, note_event
 from outweigh.engine.judging.ask import Answered, JudgePrompt
-from outweigh.engine.judging.pool import JudgePool, PoolResult
+from outweigh.engine.judging.pool import JudgeBudget, JudgePool, PoolResult
 from outweigh.judging.material import RunMaterial
 from outweigh.model.failure import FailureKind, make_failure
 from outweigh.model.run_record import RunRecord

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from outweigh.engine.budget import JudgeBudget
 from outweigh.engine.events import EngineEvent, EventKind, EventListener, trial_event
 from outweigh.engine.judging.ask import Answered, JudgePrompt, JudgingContext
 from outweigh.engine.judging.pointwise import FinishedRuns, counted_runs
-from outweigh.engine.judging.pool import JudgePool, PoolResult
+from outweigh.engine.judging.pool import JudgeBudget, JudgePool, PoolResult
 from outweigh.judging.injection import injection_warnings
 from outweigh.judging.material import RunMaterial, TaskMaterial
 from outweigh.judging.pairwise_question import (

@@ -10,10 +10,9 @@ from datetime import datetime
 from itertools import count
 from typing import NamedTuple
 
-from outweigh.engine.budget import JudgeBudget
 from outweigh.engine.events import EngineEvent, EventListener, judged_event
 from outweigh.engine.judging.ask import Answered, JudgePrompt, JudgingContext
-from outweigh.engine.judging.pool import JudgePool, PoolResult
+from outweigh.engine.judging.pool import JudgeBudget, JudgePool, PoolResult
 from outweigh.judging.injection import injection_warnings
 from outweigh.judging.material import RunMaterial, TaskMaterial
 from outweigh.judging.rubric_question import RubricAnswer, prompt_sha256, prompt_text, read_answer, system_text

@@ -4,14 +4,15 @@ A judge that fails for good is set aside and does not hold up the others.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
 
 from outweigh.engine.batch import POLL_SECONDS, EndReason
-from outweigh.engine.budget import Affordability, JudgeBudget
+from outweigh.engine.budget import Budget
 from outweigh.engine.events import EngineEvent, EventKind, EventListener, note_event
 from outweigh.engine.judging.ask import Answered, JudgePrompt, JudgingContext, ParsedAnswer, ask_with_retries
 from outweigh.errors import EvidenceError
@@ -88,6 +89,42 @@ def judge_call(call: PooledCall[ParsedAnswer, Record], context: JudgingContext) 
     if answered.interrupted or answered.fatal_failure is not None:
         return CallResult(record=None, cost_usd=answered.cost.usd, fatal_failure=answered.fatal_failure)
     return CallResult(record=call.record(answered, materials, context.now()), cost_usd=answered.cost.usd)
+
+
+class Affordability(StrEnum):
+    """Whether one more judge call is affordable and, if not, which budget is used up."""
+
+    YES = "yes"
+    JUDGE_BUDGET_USED = "judge_budget_used"
+    TOTAL_BUDGET_USED = "total_budget_used"
+
+
+class JudgeBudget:
+    """One budget per judge and one for all: a call starts only when both can afford the worst it could cost.
+
+    `caps` are the judges' own, by name; `earlier` are the costs of their calls so far, None where unknown.
+    """
+
+    def __init__(
+        self, cap_usd: float | None, caps: Mapping[str, float | None], earlier: Mapping[str, Iterable[float | None]]
+    ) -> None:
+        paid = {name: list(costs) for name, costs in earlier.items()}
+        self._all = Budget(cap_usd, None, [cost for costs in paid.values() for cost in costs])
+        self._own = {name: Budget(cap, None, paid.get(name, ())) for name, cap in caps.items()}
+
+    def reserve(self, judge: str) -> Affordability:
+        """Reserve the worst cost of one call."""
+        if not self._own[judge].reserve():
+            return Affordability.JUDGE_BUDGET_USED
+        if not self._all.reserve():
+            self._own[judge].record_cost(0.0)
+            return Affordability.TOTAL_BUDGET_USED
+        return Affordability.YES
+
+    def record_cost(self, judge: str, cost_usd: float | None) -> None:
+        """Replace the reservation by the actual cost, None where it is unknown."""
+        self._own[judge].record_cost(cost_usd)
+        self._all.record_cost(cost_usd)
 
 
 class JudgePool(Generic[Call, Record]):
