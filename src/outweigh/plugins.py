@@ -18,13 +18,18 @@ GROUPS = {
 
 def load_adapter(kind: str, name: str) -> Any:
     """The adapter of that name, ready to use; a missing or doubled name is refused with what there is."""
-    found = _named(kind, name)
-    if len({point.value for point in found}) > 1:
-        places = " and ".join(sorted(point.value for point in found))
-        raise UsageError(f"two packages offer {kind} {name!r}: {places}. Uninstall one of them.")
+    found = list(entry_points(group=GROUPS[kind], name=name))
     if not found:
         raise UsageError(_unknown(kind, name))
-    return found[0].load()()
+    return _load(kind, found)
+
+
+def load_adapters(kind: str) -> list[Any]:
+    """Every adapter of a kind, by name. The installed packages are searched once, which takes longer than loading."""
+    by_name: dict[str, list[EntryPoint]] = {}
+    for point in entry_points(group=GROUPS[kind]):
+        by_name.setdefault(point.name, []).append(point)
+    return [_load(kind, by_name[name]) for name in sorted(by_name)]
 
 
 def adapter_names(kind: str) -> list[str]:
@@ -32,8 +37,11 @@ def adapter_names(kind: str) -> list[str]:
     return sorted({point.name for point in entry_points(group=GROUPS[kind])})
 
 
-def _named(kind: str, name: str) -> list[EntryPoint]:
-    return list(entry_points(group=GROUPS[kind], name=name))
+def _load(kind: str, points: list[EntryPoint]) -> Any:
+    if len({point.value for point in points}) > 1:
+        places = " and ".join(sorted(point.value for point in points))
+        raise UsageError(f"two packages offer {kind} {points[0].name!r}: {places}. Uninstall one of them.")
+    return points[0].load()()
 
 
 def _unknown(kind: str, name: str) -> str:

@@ -5,12 +5,13 @@ works.
 import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from shlex import quote
 
 from outweigh.errors import OutweighError, UsageError
-from outweigh.plugins import adapter_names, load_adapter
+from outweigh.plugins import adapter_names, load_adapter, load_adapters
 from outweigh.ports.importers import Importer
 from outweigh.store.parquet import is_own_parquet
 from outweigh.store.records import PARQUET_SUFFIX, RECORDS_SUFFIX
@@ -55,9 +56,10 @@ _MAX_DEPTH = 3
 _SHOWN_PATHS = 5
 
 
-def installed_importers() -> list[Importer]:
-    """All that are installed; to look for them takes longer than to ask one."""
-    return [load_adapter("importer", name) for name in adapter_names("importer")]
+@cache
+def installed_importers() -> tuple[Importer, ...]:
+    """All that are installed, loaded once: finding them takes longer than asking every one of them."""
+    return tuple(load_adapters("importer"))
 
 
 def matching_importers(path: Path, importers: Sequence[Importer]) -> list[Importer]:

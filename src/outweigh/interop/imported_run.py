@@ -5,7 +5,6 @@ numbered in order of time, and marked as arbitrary. A field that the source does
 """
 
 import os
-import pickle
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,8 +12,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import repeat
 from math import inf
-from tempfile import SpooledTemporaryFile
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -241,23 +239,29 @@ def number_repeats(sightings: Iterable[UnnumberedRun]) -> Mapping[str, RepeatNum
 
 
 def with_repeat_numbers(runs: Iterable[RunRecord]) -> Iterator[RunRecord]:
-    """The same runs with their repeats numbered; the first may depend on the last, so all are set aside."""
-    with SpooledTemporaryFile(max_size=_SPOOL_BYTES) as aside:
-        numbers = number_repeats(_spool(runs, aside))
-        end = aside.tell()
-        aside.seek(0)
-        while aside.tell() < end:
-            # Unpickled is only what was pickled a moment ago, in a file that nobody else can open.
-            run: RunRecord = pickle.load(aside)
+    """The same runs with their repeats numbered.
+
+    The first number may depend on the last run, so all runs are spooled to a temporary file first.
+    """
+    import pickle  # noqa: PLC0415 - only imports need these two, not the detection of formats
+    from tempfile import SpooledTemporaryFile  # noqa: PLC0415
+
+    with SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
+
+        def dump() -> Iterator[UnnumberedRun]:
+            for run in runs:
+                pickle.dump(run, spool)
+                yield UnnumberedRun(run.run_id, run.trial.task_id, run.trial.arm, run.started_at)
+
+        numbers = number_repeats(dump())
+        end = spool.tell()
+        spool.seek(0)
+        while spool.tell() < end:
+            # Safe to unpickle: this process wrote it a moment ago, to a file that nobody else can open.
+            run: RunRecord = pickle.load(spool)
             number = numbers[run.run_id]
             trial = msgspec.structs.replace(run.trial, repeat=number.repeat)
             yield msgspec.structs.replace(run, trial=trial, extra=run.extra | number.extra())
-
-
-def _spool(runs: Iterable[RunRecord], aside: IO[bytes]) -> Iterator[UnnumberedRun]:
-    for run in runs:
-        pickle.dump(run, aside)
-        yield UnnumberedRun(run.run_id, run.trial.task_id, run.trial.arm, run.started_at)
 
 
 class _RowGroup:

@@ -1,77 +1,25 @@
 """Importer of Inspect's logs: `.eval` and `.json` files, or a folder of them."""
 
-from collections import Counter, defaultdict
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cached_property
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from outweigh.errors import EvidenceError
-from outweigh.interop.imported_run import field_origins, fingerprint, stable_id
-from outweigh.interop.inspect_ai.log_reader import InspectLog, is_inspect_log, open_inspect_log, summarize_sample
-from outweigh.interop.inspect_ai.sample_reader import LogContext, sample_runs
-from outweigh.interop.result_files import walk_files
+from outweigh.interop.imported_run import field_origins
+from outweigh.interop.result_files import read_head, walk_files
 from outweigh.model.run_record import RunRecord
-from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 
-_ARM_SETTINGS = ("model", "model_args", "model_generate_config", "model_roles", "solver_args", "task_args")
-_OWN_PREFIX = "outweigh "
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Log:
-    """A log to be read, and what its header says; without slots, so that it can remember."""
-
-    path: Path
-    header: Mapping[str, Any]
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """Which task, which model, which solver."""
-        return as_dict(self.header.get("eval"))
-
-    @property
-    def task(self) -> str:
-        """The task's name; its samples are the tasks of a comparison."""
-        return as_name(self.spec.get("task")) or "task"
-
-    @property
-    def arm(self) -> str:
-        """Model and solver, as far as they have names; in a log that we wrote the solver alone is the arm."""
-        ours = (as_name(as_dict(self.spec.get("metadata")).get("written_by")) or "").startswith(_OWN_PREFIX)
-        parts = (None if ours else as_name(self.spec.get("model")), as_name(self.spec.get("solver")))
-        return stable_id(" ".join(part for part in parts if part) or "inspect")
-
-    @cached_property
-    def configuration(self) -> str:
-        """The hash of everything that was under test."""
-        plan = as_dict(self.header.get("plan"))
-        parts = {key: self.spec.get(key) or None for key in _ARM_SETTINGS}
-        return fingerprint(parts | {"steps": as_list(plan.get("steps")), "config": as_dict(plan.get("config"))})
-
-    @property
-    def run(self) -> str:
-        """One execution of one task."""
-        known = as_name(self.spec.get("eval_id"))
-        return known or stable_id(self.spec.get("run_id"), self.spec.get("task_id"))
-
-    @cached_property
-    def scorers(self) -> list[str]:
-        """The scorers, the one that Inspect itself puts first in front."""
-        results = as_dict(self.header.get("results"))
-        found = [
-            as_dict(results.get("headline")).get("scorer"),
-            *(as_dict(each).get("scorer") for each in as_list(results.get("scores"))),
-            *(as_dict(each).get("name") for each in as_list(self.spec.get("scorers"))),
-        ]
-        return list(dict.fromkeys(each for each in map(as_name, found) if each))
+_SAMPLED_BYTES = 4096
+_ARCHIVE_START = re.compile(rb"PK\x03\x04.{26}(_journal/start\.json|header\.json)", re.DOTALL)
+_JSON_START = re.compile(rb'^\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"(started|success|cancelled|error)"')
 
 
 class InspectImporter:
-    """A sample is a task, an epoch a repeat, a scorer a check; an arm is a model with its solver."""
+    """Reads a sample as a task, an epoch as a repeat, a scorer as a check; an arm is a model with its solver.
+
+    The readers are imported on first use, because all importers are loaded to detect a format.
+    """
 
     name = "inspect"
     takes = frozenset({"columns"})
@@ -81,136 +29,28 @@ class InspectImporter:
     )
 
     def recognises(self, path: Path) -> bool:
-        """A log, or a folder with one."""
+        """Whether a file is a log, or a folder holds one."""
         try:
-            return any(map(is_inspect_log, walk_files(path, _may_be_log))) if path.is_dir() else is_inspect_log(path)
+            return any(_logs_below(path)) if path.is_dir() else _is_log(path)
         except (EvidenceError, OSError):
             return False
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """Headers first, so that arms of one name and different configurations are told apart; then the samples."""
-        if not request.path.is_dir():
-            with open_inspect_log(request.path, notes) as opened:
-                yield from _all_runs([_Log(path=request.path, header=opened.header)], opened, request, notes)
-            return
-        yield from _all_runs(_without_retried(_headers(request.path, notes), notes), None, request, notes)
+        """Read the runs log by log."""
+        from outweigh.interop.inspect_ai.log_runs import read_logs, read_single_log  # noqa: PLC0415
+
+        if request.path.is_dir():
+            return read_logs(_logs_below(request.path), request, notes)
+        return read_single_log(request, notes)
 
 
-def _all_runs(
-    logs: list[_Log], opened: InspectLog | None, request: ImportRequest, notes: ImportNotes
-) -> Iterator[RunRecord]:
-    """Log by log; one that stands alone is open already, and opened once."""
-    arms = (
-        _arms(logs, notes) if request.arm is None else dict.fromkeys((log.configuration for log in logs), request.arm)
-    )
-    repeats: Counter[tuple[str, str]] = Counter()
-    again = Counter((log.task, arms[log.configuration]) for log in logs)
-    for log in sorted(logs, key=lambda each: str(each.spec.get("created"))):
-        key = (log.task, arms[log.configuration])
-        evaluation = LogContext(
-            task=log.task,
-            arm=arms[log.configuration],
-            repeats_before=repeats[key] if again[key] > 1 else None,
-            arm_fingerprint=log.configuration,
-            run=log.run,
-            solver=as_name(log.spec.get("solver")),
-            model=as_name(log.spec.get("model")),
-            scorer=_scorer(log, request, notes),
-        )
-        with nullcontext(opened) if opened is not None else open_inspect_log(log.path, notes) as source:
-            read = yield from _runs(source, evaluation, notes)
-        repeats[key] += as_count(as_dict(log.spec.get("config")).get("epochs")) or 1
-        _report_log(log, source, evaluation, read, notes)
+def _logs_below(folder: Path) -> Iterator[Path]:
+    return filter(_is_log, walk_files(folder, lambda name: name.endswith((".eval", ".json"))))
 
 
-def _may_be_log(file_name: str) -> bool:
-    return file_name.endswith((".eval", ".json"))
-
-
-def _headers(path: Path, notes: ImportNotes) -> list[_Log]:
-    files = [each for each in walk_files(path, _may_be_log) if is_inspect_log(each)] if path.is_dir() else [path]
-    found = []
-    for file in files:
-        with open_inspect_log(file, notes) as opened:
-            found.append(_Log(path=file, header=opened.header))
-    return found
-
-
-def _without_retried(logs: list[_Log], notes: ImportNotes) -> list[_Log]:
-    """A log that was retried has a successor with the same task id, which holds its samples again."""
-    chosen: dict[object, _Log] = {}
-    for log in logs:
-        key = as_name(log.spec.get("task_id")) or log.path
-        before = chosen.get(key)
-        if before is None:
-            chosen[key] = log
-            continue
-        older, newer = sorted((before, log), key=lambda each: str(each.spec.get("created")))
-        chosen[key] = newer
-        notes.warn(f"{older.path.name} is left out: {newer.path.name} is the same evaluation, retried or converted.")
-    return list(chosen.values())
-
-
-def _arms(logs: list[_Log], notes: ImportNotes) -> dict[str, str]:
-    """A name for every configuration; configurations that share one get a piece of their hash."""
-    sharing: dict[str, dict[str, Path]] = defaultdict(dict)
-    for log in logs:
-        sharing[log.arm].setdefault(log.configuration, log.path)
-    names: dict[str, str] = {}
-    for arm, configurations in sharing.items():
-        for configuration, path in configurations.items():
-            names[configuration] = arm if len(configurations) == 1 else stable_id(f"{arm[:480]}@{configuration[:8]}")
-            if len(configurations) > 1:
-                notes.warn(f"{names[configuration]} is {path.name}: {arm} was evaluated in different configurations.")
-    return names
-
-
-def _scorer(log: _Log, request: ImportRequest, notes: ImportNotes) -> str | None:
-    wanted = request.columns.get("success")
-    if wanted is not None:
-        if log.scorers and wanted not in log.scorers:
-            known = ", ".join(log.scorers)
-            raise EvidenceError(f"{log.path} has no scorer {wanted!r}; it has {known}. Say --map success=SCORER.")
-        return wanted
-    if len(log.scorers) > 1:
-        notes.warn(
-            f"success is what {log.scorers[0]!r} says; {', '.join(log.scorers[1:])} are kept beside it. Another one "
-            "decides with --map success=SCORER."
-        )
-    return next(iter(log.scorers), None)
-
-
-def _runs(opened: InspectLog, evaluation: LogContext, notes: ImportNotes) -> Generator[RunRecord, None, int]:
-    number = 0
-    for found in opened.samples:
-        if not isinstance(found, dict):
-            number += len(found)
-            yield from sample_runs(found, evaluation, notes)
-            continue
-        number += 1
-        summary = summarize_sample(found)
-        if summary is None:
-            notes.unread(opened.path, 0, f"sample {number} has no id or epoch")
-        else:
-            yield from sample_runs([summary], evaluation, notes)
-    return number
-
-
-def _report_log(log: _Log, opened: InspectLog, evaluation: LogContext, read: int, notes: ImportNotes) -> None:
-    results = as_dict(log.header.get("results"))
-    status = as_name(log.header.get("status")) or "started"
-    if not opened.finished:
-        notes.warn(
-            f"{log.path.name} breaks off: still running, or crashed. The {read:,} samples that it holds are read."
-        )
-    elif status != "success":
-        notes.warn(f"{log.path.name} ended as {status!r}; the {read:,} samples that it holds are read.")
-    said = as_count(results.get("total_samples"))
-    if read and said is not None and said != read:
-        notes.warn(f"{log.path.name} speaks of {said:,} samples and holds {read:,}.")
-    if results and not read:
-        notes.aggregates.append({"log": log.path.name, "task": log.task, "arm": evaluation.arm, "results": results})
-    for score in map(as_dict, as_list(results.get("scores"))):
-        for metric, value in as_dict(score.get("metrics")).items():
-            if (figure := as_amount(as_dict(value).get("value"))) is not None:
-                notes.facts[f"{log.task}, {evaluation.arm}, {score.get('name')}: {metric}"] = figure
+def _is_log(path: Path) -> bool:
+    """Whether the first bytes are those of a log; no other program begins its files so."""
+    start = read_head(path, _SAMPLED_BYTES)
+    if path.suffix == ".eval":
+        return _ARCHIVE_START.match(start) is not None
+    return path.suffix == ".json" and _JSON_START.match(start) is not None

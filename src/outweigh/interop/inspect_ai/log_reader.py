@@ -136,8 +136,6 @@ def _lenient_value(content: bytes, place: str) -> Any:
 _RawSample = dict[str, Any]
 
 _ZIP_MARK = b"PK\x03\x04"
-_FIRST_MEMBER = re.compile(rb"_journal/start\.json|header\.json")
-_JSON_MARK = re.compile(rb'^\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"(started|success|cancelled|error)"')
 _SUMMARY_MEMBER = re.compile(r"_journal/summaries/(\d+)\.json")
 
 
@@ -182,14 +180,6 @@ class InspectLog:
     header: dict[str, Any]
     finished: bool
     samples: Iterator[_RawSample | Sequence[SampleSummary]]
-
-
-def is_inspect_log(path: Path) -> bool:
-    """By its first bytes; no other program begins its files so."""
-    start = read_head(path, 4096)
-    if path.suffix == ".eval":
-        return start.startswith(_ZIP_MARK) and _FIRST_MEMBER.match(start[30:]) is not None
-    return path.suffix == ".json" and _JSON_MARK.match(start) is not None
 
 
 @contextmanager

@@ -1,10 +1,9 @@
 """The SQLite database that MLflow 3 keeps by default (`mlflow.db`): its runs, and the traces that evaluations scored."""
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from outweigh.errors import EvidenceError
@@ -19,6 +18,9 @@ from outweigh.interop.mlflow.cases import (
 )
 from outweigh.interop.result_files import LINE_LIMIT, read_head
 from outweigh.model.json_text import decode_json
+
+if TYPE_CHECKING:
+    import sqlite3
 
 DATABASE_SUFFIXES = (".db", ".sqlite", ".sqlite3")
 _MAGIC = b"SQLite format 3\0"
@@ -71,7 +73,7 @@ def read_database_cases(path: Path) -> Iterator[list[EvaluatedCase]]:
             yield trace_cases(_trace(database, info), inputs=inputs, failure=failure)
 
 
-def _trace(database: sqlite3.Connection, info: _DatabaseRow) -> _DatabaseRow:
+def _trace(database: "sqlite3.Connection", info: _DatabaseRow) -> _DatabaseRow:
     """A trace in the shape in which MLflow itself hands it out."""
     key = (info["request_id"],)
     metadata = _pairs(database, "SELECT key, value FROM trace_request_metadata WHERE request_id = ?", key)
@@ -106,7 +108,7 @@ def _assessment(row: _DatabaseRow) -> _DatabaseRow:
     }
 
 
-def _spans(database: sqlite3.Connection, trace_id: Any) -> list[Any]:
+def _spans(database: "sqlite3.Connection", trace_id: Any) -> list[Any]:
     found = _rows(database, "SELECT content FROM spans WHERE trace_id = ? AND parent_span_id IS NULL", (trace_id,))
     return [_json(row["content"]) for row in found]
 
@@ -119,8 +121,10 @@ def _json(value: Any) -> Any:
 
 
 @contextmanager
-def _open_database(path: Path) -> Iterator[sqlite3.Connection]:
-    """To read only; what the database cannot make sense of is an EvidenceError."""
+def _open_database(path: Path) -> Iterator["sqlite3.Connection"]:
+    """Open a database to read only; whatever SQLite refuses is an EvidenceError."""
+    import sqlite3  # noqa: PLC0415 - all importers are loaded to detect a format, and few sources are databases
+
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)) as database:
             database.row_factory = sqlite3.Row
@@ -132,7 +136,7 @@ def _open_database(path: Path) -> Iterator[sqlite3.Connection]:
         raise EvidenceError(f"{path} cannot be read as a database of MLflow: {fault}.") from fault
 
 
-def _refuse_computed_tables(database: sqlite3.Connection, path: Path) -> None:
+def _refuse_computed_tables(database: "sqlite3.Connection", path: Path) -> None:
     """A few bytes of a column that is computed when it is read can stand for more than any memory holds."""
     database.execute("PRAGMA trusted_schema = OFF")
     found = next(_rows(database, _COMPUTED_TABLES_QUERY, tuple(_READ_TABLES)), None)
@@ -140,14 +144,14 @@ def _refuse_computed_tables(database: sqlite3.Connection, path: Path) -> None:
         raise EvidenceError(f"{path}: table {found['name']!r} is computed as it is read; no table of MLflow is.")
 
 
-def _tables(database: sqlite3.Connection) -> set[str]:
+def _tables(database: "sqlite3.Connection") -> set[str]:
     return {str(row["name"]) for row in _rows(database, "SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
-def _rows(database: sqlite3.Connection, query: str, values: tuple[Any, ...] = ()) -> Iterator[_DatabaseRow]:
+def _rows(database: "sqlite3.Connection", query: str, values: tuple[Any, ...] = ()) -> Iterator[_DatabaseRow]:
     for row in database.execute(query, values):
         yield dict(row)
 
 
-def _pairs(database: sqlite3.Connection, query: str, values: tuple[Any, ...]) -> dict[str, Any]:
+def _pairs(database: "sqlite3.Connection", query: str, values: tuple[Any, ...]) -> dict[str, Any]:
     return {str(row["key"]): row["value"] for row in _rows(database, query, values)}

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from outweigh.agents.claude_code.stream import read_claude_code
 from outweigh.errors import EvidenceError
 from outweigh.interop.field_values import parse_time
 from outweigh.interop.imported_run import extra_fields, fingerprint, imported_run, outcome_check, real_agent, stable_id
@@ -202,6 +201,8 @@ def _passed(result: Mapping[str, Any]) -> CheckResult:
 
 def _agent_report(told: Mapping[str, Any]) -> AgentReport | None:
     """The agent's own word, where it is Claude Code's; other agents' output is not kept in a known form."""
+    from outweigh.agents.claude_code.stream import read_claude_code  # noqa: PLC0415 - only imports need it
+
     output = as_str(told.get("stdout")) or ""
     if '"type":"result"' not in output.replace('"type": "result"', '"type":"result"'):
         return None
