@@ -36,8 +36,8 @@ class Viewer:
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self.folder = url, folder
-        (shelf,) = StoreCatalogue([folder]).shelves()
-        self._store = f"e/{shelf.key}"
+        (store,) = StoreCatalogue([folder]).stores()
+        self._store = f"e/{store.key}"
 
     def page(self, name: str) -> str:
         return self.url + PAGES[name].format(store=self._store)

@@ -36,8 +36,8 @@ class Reader:
 
     def store(self, path: str = "") -> str:
         """The address of a page of the only store."""
-        (shelf,) = self.catalogue.shelves()
-        return f"/e/{shelf.key}{path}"
+        (store,) = self.catalogue.stores()
+        return f"/e/{store.key}{path}"
 
     async def _ask(self, address: str, method: str, headers: Mapping[str, str]) -> Answer:
         parts = urlsplit(address)

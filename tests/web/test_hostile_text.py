@@ -47,9 +47,9 @@ def assert_harmless(page: str) -> None:
 
 def test_no_page_takes_a_word_for_markup(tmp_path: Path) -> None:
     reader = Reader(hostile_store(tmp_path / "store"))
-    (shelf,) = reader.catalogue.shelves()
-    shelf.index.refresh()
-    run, twin = (row.run_id for row in shelf.index.rows)
+    (store,) = reader.catalogue.stores()
+    store.index.refresh()
+    run, twin = (row.run_id for row in store.index.rows)
     pages = [
         "/",
         reader.store(),
@@ -70,10 +70,10 @@ def test_no_page_takes_a_word_for_markup(tmp_path: Path) -> None:
 
 def test_what_is_no_text_is_shown_by_its_codes(tmp_path: Path) -> None:
     reader = Reader(hostile_store(tmp_path / "store"))
-    (shelf,) = reader.catalogue.shelves()
-    shelf.index.refresh()
+    (store,) = reader.catalogue.stores()
+    store.index.refresh()
 
-    page = reader.ask(reader.store(f"/run?{urlencode({'run': shelf.index.rows[0].run_id})}")).text
+    page = reader.ask(reader.store(f"/run?{urlencode({'run': store.index.rows[0].run_id})}")).text
 
     assert "\\x1b[31m\\x202e" in page
     assert "\\xff\\xfe" in page

@@ -26,7 +26,7 @@ def test_a_line_that_is_being_written_is_taken_when_it_is_whole(tmp_path: Path) 
 
     assert before == ["one"]
     assert [row.task_id for row in index.rows] == ["one", "two"]
-    assert index.fault_count == 0
+    assert index.error_count == 0
 
 
 def test_the_last_line_of_a_finished_file_needs_no_line_feed(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_an_endless_line_is_a_fault_and_what_follows_is_read(tmp_path: Path) -> 
 
     index.refresh()
 
-    assert index.fault_count == 1
+    assert index.error_count == 1
     assert [row.task_id for row in index.rows] == ["one"]
 
 
@@ -77,14 +77,14 @@ def test_a_list_and_a_summary_follow_the_store(tmp_path: Path) -> None:
     index = StoreIndex(store)
     index.refresh()
     listing, summary = RunListing(index), StoreSummaryCache(index)
-    before = len(listing.view(RunFilter(arm="baseline"))), summary.now().whole.runs
+    before = len(listing.view(RunFilter(arm="baseline"))), summary.current().total.runs
 
     store_of(store, [(a_run("two", passed=False), {})])
     index.refresh()
 
     assert before == (1, 1)
     assert len(listing.view(RunFilter(arm="baseline"))) == 2
-    assert (summary.now().whole.runs, summary.now().whole.pass_rate) == (2, 0.5)
+    assert (summary.current().total.runs, summary.current().total.pass_rate) == (2, 0.5)
 
 
 def test_a_summary_of_a_replaced_store_counts_nothing_twice(tmp_path: Path) -> None:
@@ -93,13 +93,13 @@ def test_a_summary_of_a_replaced_store_counts_nothing_twice(tmp_path: Path) -> N
     index = StoreIndex(tmp_path)
     index.refresh()
     summary = StoreSummaryCache(index)
-    assert summary.now().whole.runs == 2
+    assert summary.current().total.runs == 2
 
     file.write_bytes(encode(a_run("three")) + b"\n")
     index.refresh()
 
-    assert summary.now().whole.runs == 1
-    assert list(summary.now().tasks) == ["three"]
+    assert summary.current().total.runs == 1
+    assert list(summary.current().tasks) == ["three"]
 
 
 def test_unknown_values_come_last_whichever_way(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_unknown_values_come_last_whichever_way(tmp_path: Path) -> None:
     listing = RunListing(index)
 
     rising = [row.task_id for row in listing.page(RunFilter(sort="time"), 1)]
-    falling = [row.task_id for row in listing.page(RunFilter(sort="time", falling=True), 1)]
+    descending = [row.task_id for row in listing.page(RunFilter(sort="time", descending=True), 1)]
 
     assert rising == ["short", "long", "none"]
-    assert falling == ["long", "short", "none"]
+    assert descending == ["long", "short", "none"]

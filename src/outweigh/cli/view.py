@@ -29,8 +29,8 @@ def main(arguments: Sequence[str]) -> int:
     catalogue = StoreCatalogue([Path(path) for path in options.runs])
     token = None if _is_loopback(options.host) else secrets.token_urlsafe(24)
     with bind_socket(options.host, options.port) as listener:
-        for shelf in catalogue.shelves():
-            shelf.index.refresh()
+        for store in catalogue.stores():
+            store.index.refresh()
         url = _url(options.host, listener.getsockname()[1], token)
         with suppress(KeyboardInterrupt):
             # Flushed, because a program that waits for the address may read it through a pipe.

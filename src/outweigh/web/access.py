@@ -29,10 +29,11 @@ LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class AccessMiddleware:
-    """Answers only readers it knows.
+    """Answers only readers that may see the pages.
 
-    Without a token, only requests for a loopback name are answered: another name that leads here belongs to a page
-    that wants to read what is not its own. With one, it comes once in the address and from then on in a cookie.
+    Without a token, only requests for a loopback host name are answered, because another name that resolves here
+    belongs to a page that tries to read what is not its own. With a token, it comes once in the address and from then
+    on in a cookie.
     """
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
@@ -40,7 +41,7 @@ class AccessMiddleware:
         self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, lead on, or let in; every answer carries the headers."""
+        """Refuse, redirect or pass on a request, and add the security headers to every response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -91,7 +92,7 @@ def _token_cookie(header: str) -> str:
 
 
 def _host_name(header: str) -> str:
-    """The name without its port; an IPv6 address stands in brackets."""
+    """The host without its port; an IPv6 address is in brackets."""
     if header.startswith("["):
         return header[1:].partition("]")[0]
     return header.partition(":")[0].lower()

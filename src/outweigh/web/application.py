@@ -30,7 +30,7 @@ from outweigh.web.run_row import RunRow
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens there, before anything is promised to anybody."""
+    """Bind a listening socket, before its address is shown to anybody."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with ExitStack() as held:
@@ -46,7 +46,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def serve(app: Starlette, listener: socket.socket, ready: Callable[[], None]) -> None:
-    """Answer until Ctrl-C; `ready` is called when a request would be answered."""
+    """Serve until Ctrl-C; `ready` is called as soon as requests are answered."""
     settings = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=1, lifespan="off"
     )
@@ -57,38 +57,38 @@ def serve(app: Starlette, listener: socket.socket, ready: Callable[[], None]) ->
 
 _STATIC_FILES = {"viewer.css": "text/css", "charts.css": "text/css", "viewer.js": "text/javascript"}
 _MAX_DIGITS = 9
-"""Numbers in addresses have at most so many digits."""
+"""The longest number that is read from an address."""
 
 StorePage = Callable[[Request, ViewedStore], Html]
 
 
 def make_viewer(catalogue: StoreCatalogue, token: str | None = None) -> Starlette:
-    """The application. It reads stores and writes nothing; a large page holds up no other."""
+    """The application. It only reads stores, and answers requests in threads, so that a large page delays no other."""
 
-    def shelf_route(path: str, make: StorePage) -> Route:
+    def store_route(path: str, make: StorePage) -> Route:
         def answer(request: Request) -> Response:
             return HTMLResponse(make(request, _find_store(catalogue, request)))
 
         return Route(f"/e/{{key}}{path}", answer, methods=["GET"])
 
     def experiments(_: Request) -> Response:
-        return HTMLResponse(experiments_page(catalogue.shelves()))
+        return HTMLResponse(experiments_page(catalogue.stores()))
 
     def live(request: Request) -> Response:
-        shelf = _find_store(catalogue, request)
-        shelf.index.refresh()
-        return Response(msgspec.json.encode(progress_texts(progress_state(shelf))), media_type="application/json")
+        store = _find_store(catalogue, request)
+        store.index.refresh()
+        return Response(msgspec.json.encode(progress_texts(progress_state(store))), media_type="application/json")
 
     return Starlette(
         routes=[
             Route("/", experiments, methods=["GET"]),
-            shelf_route("", lambda request, shelf: experiment_page(shelf, _page_number(request))),
-            shelf_route("/runs", _runs),
-            shelf_route(
-                "/run", lambda request, shelf: run_page(shelf, _find_row(request, shelf), _page_number(request))
+            store_route("", lambda request, store: experiment_page(store, _page_number(request))),
+            store_route("/runs", _runs),
+            store_route(
+                "/run", lambda request, store: run_page(store, _find_row(request, store), _page_number(request))
             ),
-            shelf_route("/text", _text),
-            shelf_route("/diff", _diff),
+            store_route("/text", _text),
+            store_route("/diff", _diff),
             Route("/e/{key}/live", live, methods=["GET"]),
             Route("/static/{name}", _static, methods=["GET"]),
         ],
@@ -97,46 +97,46 @@ def make_viewer(catalogue: StoreCatalogue, token: str | None = None) -> Starlett
     )
 
 
-def _runs(request: Request, shelf: ViewedStore) -> Html:
+def _runs(request: Request, store: ViewedStore) -> Html:
     asked = request.query_params
     wanted = RunFilter(
-        words=asked.get("q", ""),
+        search_text=asked.get("q", ""),
         arm=asked.get("arm", ""),
         task=asked.get("task", ""),
         status=asked.get("status", ""),
         outcome=asked.get("outcome", ""),
         sort=asked.get("sort", ""),
-        falling=asked.get("falling") == "1",
+        descending=asked.get("falling") == "1",
     )
-    return runs_page(shelf, wanted, _page_number(request))
+    return runs_page(store, wanted, _page_number(request))
 
 
-def _text(request: Request, shelf: ViewedStore) -> Html:
-    row, name = _find_row(request, shelf), request.query_params.get("text", "")
-    words = find_text(shelf.side(row), name)
-    if words is None:
+def _text(request: Request, store: ViewedStore) -> Html:
+    row, name = _find_row(request, store), request.query_params.get("text", "")
+    text = find_text(store.open_run(row), name)
+    if text is None:
         raise HTTPException(404, "This run has no such text.")
-    return text_page(shelf, row, name, words, _page_number(request))
+    return text_page(store, row, name, text, _page_number(request))
 
 
-def _diff(request: Request, shelf: ViewedStore) -> Html:
-    a, b = _find_row(request, shelf, "a", "a_attempt"), _find_row(request, shelf, "b", "b_attempt")
-    return diff_page(shelf, a, b, _page_number(request) if "page" in request.query_params else None)
+def _diff(request: Request, store: ViewedStore) -> Html:
+    a, b = _find_row(request, store, "a", "a_attempt"), _find_row(request, store, "b", "b_attempt")
+    return diff_page(store, a, b, _page_number(request) if "page" in request.query_params else None)
 
 
 def _find_store(catalogue: StoreCatalogue, request: Request) -> ViewedStore:
-    shelf = catalogue.shelf(request.path_params["key"])
-    if shelf is None:
+    store = catalogue.find(request.path_params["key"])
+    if store is None:
         raise HTTPException(404, "There is no such experiment here.")
-    return shelf
+    return store
 
 
-def _find_row(request: Request, shelf: ViewedStore, name: str = "run", attempt: str = "attempt") -> RunRow:
+def _find_row(request: Request, store: ViewedStore, name: str = "run", attempt: str = "attempt") -> RunRow:
     run_id, number = request.query_params.get(name, ""), _parse_number(request.query_params.get(attempt, ""))
-    row = shelf.index.row(run_id, number)
+    row = store.index.row(run_id, number)
     if row is None:
-        shelf.index.refresh()
-        row = shelf.index.row(run_id, number)
+        store.index.refresh()
+        row = store.index.row(run_id, number)
     if row is None:
         raise HTTPException(404, "There is no such run in this store.")
     return row
@@ -161,8 +161,8 @@ def _static(request: Request) -> Response:
 
 def _http_error(_: Request, fault: Exception) -> Response:
     status = fault.status_code if isinstance(fault, HTTPException) else 500
-    words = fault.detail if isinstance(fault, HTTPException) else str(fault)
-    return HTMLResponse(error_page("Not found" if status == 404 else "Refused", words), status_code=status)
+    text = fault.detail if isinstance(fault, HTTPException) else str(fault)
+    return HTMLResponse(error_page("Not found" if status == 404 else "Refused", text), status_code=status)
 
 
 def _outweigh_error(_: Request, fault: Exception) -> Response:

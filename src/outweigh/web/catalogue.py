@@ -1,6 +1,4 @@
-"""The stores below the given paths, each under a stable address, with a small cache of the runs that were opened
-last.
-"""
+"""The stores below the given paths, each under a stable address, and a small cache of the runs opened last."""
 
 from collections import OrderedDict
 from hashlib import sha256
@@ -20,28 +18,28 @@ from outweigh.web.store_index import StoreIndex
 from outweigh.web.store_summary import SpreadChartCache, StoreSummaryCache
 
 MAX_CACHED_RUNS = 2
-"""As many as are put side by side: a transcript may be large."""
+"""Enough for a comparison of two; a transcript can be large."""
 
 
 class OpenedRunCache:
-    """The last few runs that somebody looked at, of whichever store."""
+    """The runs that were opened last, of all stores."""
 
     def __init__(self) -> None:
-        self._sides: OrderedDict[tuple[str, str, int], ComparedRun] = OrderedDict()
+        self._opened: OrderedDict[tuple[str, str, int], ComparedRun] = OrderedDict()
         self._lock = Lock()
 
-    def side(self, index: StoreIndex, row: RunRow) -> ComparedRun:
-        """A run with all that was kept of it; one reading at a time, so that memory is bounded."""
+    def get(self, index: StoreIndex, row: RunRow) -> ComparedRun:
+        """A run with its steps and its patch. Runs are read one at a time, to bound memory."""
         record = index.record(row)
         key = str(index.path), row.run_id, row.attempt
         with self._lock:
-            if key not in self._sides or _has_changed(self._sides[key].record, record):
-                self._sides.pop(key, None)
-                while len(self._sides) >= MAX_CACHED_RUNS:
-                    self._sides.popitem(last=False)
-                self._sides[key] = read_run_side(record, ArtifactFolder.of_store(index.folder))
-            self._sides.move_to_end(key)
-            return self._sides[key]
+            if key not in self._opened or _has_changed(self._opened[key].record, record):
+                self._opened.pop(key, None)
+                while len(self._opened) >= MAX_CACHED_RUNS:
+                    self._opened.popitem(last=False)
+                self._opened[key] = read_run_side(record, ArtifactFolder.of_store(index.folder))
+            self._opened.move_to_end(key)
+            return self._opened[key]
 
 
 def _has_changed(kept: RunRecord, now: RunRecord) -> bool:
@@ -49,53 +47,55 @@ def _has_changed(kept: RunRecord, now: RunRecord) -> bool:
 
 
 MAX_FOLDER_DEPTH = 4
-"""So many folders below the one that was named are looked into."""
+"""How many levels of folders are searched for stores."""
 
 _SKIPPED_FOLDERS = frozenset({ARTIFACTS_FOLDER, "node_modules", "__pycache__"})
 
 
 class ViewedStore:
-    """A store with everything that is kept about it. `key` is its part of an address, `name` is for people."""
+    """A store with its index, listing, summary and charts. `key` identifies it in addresses, `name` is what
+    people see.
+    """
 
-    def __init__(self, path: Path, name: str, sides: OpenedRunCache) -> None:
+    def __init__(self, path: Path, name: str, opened_runs: OpenedRunCache) -> None:
         self.key = sha256(name.encode(errors="surrogateescape")).hexdigest()[:12]
         self.name = name
         self.index = StoreIndex(path)
         self.listing = RunListing(self.index)
         self.summary = StoreSummaryCache(self.index)
         self.spread = SpreadChartCache(self.index, self.summary)
-        self._sides = sides
+        self._opened = opened_runs
 
-    def side(self, row: RunRow) -> ComparedRun:
+    def open_run(self, row: RunRow) -> ComparedRun:
         """A run with its steps and its patch."""
-        return self._sides.side(self.index, row)
+        return self._opened.get(self.index, row)
 
 
 class StoreCatalogue:
-    """What there is to be seen below the paths that were named."""
+    """The stores below the given paths."""
 
     def __init__(self, roots: list[Path]) -> None:
         for root in roots:
             if not root.exists():
                 raise UsageError(f"there is no {root}; name a store, a folder of stores, or a {RECORDS_SUFFIX} file.")
         self._roots = roots
-        self._shelves: dict[str, ViewedStore] = {}
-        self._sides = OpenedRunCache()
+        self._stores: dict[str, ViewedStore] = {}
+        self._opened = OpenedRunCache()
         self._lock = Lock()
 
-    def shelves(self) -> list[ViewedStore]:
-        """All stores, looked for again, so that one that has begun meanwhile is there."""
+    def stores(self) -> list[ViewedStore]:
+        """All stores, searched for again, so that those of new experiments are found."""
         with self._lock:
             for root in self._roots:
                 for path in _find_stores(root, MAX_FOLDER_DEPTH):
-                    shelf = ViewedStore(path, _store_name(path, root, several=len(self._roots) > 1), self._sides)
-                    self._shelves.setdefault(shelf.key, shelf)
-            return sorted(self._shelves.values(), key=lambda shelf: shelf.name)
+                    store = ViewedStore(path, _store_name(path, root, several=len(self._roots) > 1), self._opened)
+                    self._stores.setdefault(store.key, store)
+            return sorted(self._stores.values(), key=lambda store: store.name)
 
-    def shelf(self, key: str) -> ViewedStore | None:
-        """A store by its part of an address."""
-        known = self._shelves.get(key)
-        return known or next((shelf for shelf in self.shelves() if shelf.key == key), None)
+    def find(self, key: str) -> ViewedStore | None:
+        """The store with this key; None if there is none."""
+        known = self._stores.get(key)
+        return known or next((store for store in self.stores() if store.key == key), None)
 
 
 def _store_name(path: Path, root: Path, *, several: bool) -> str:

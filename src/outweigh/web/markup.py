@@ -10,27 +10,31 @@ _VOID_ELEMENTS = frozenset({"input", "meta", "link", "br"})
 
 
 class Html(str):
-    """Markup that was made here."""
+    """Markup that needs no escaping."""
 
     __slots__ = ()
 
 
 Child = str | Html | None
-"""What may stand in an element: plain text is escaped, markup is taken, nothing is left out."""
+"""What an element may contain: text, which is escaped, markup, which is not, or None, which is left out."""
 
 
-def escape_text(words: str) -> Html:
-    """A name or a short text. Control and direction-changing characters are shown by their codes."""
-    return Html(escape(words if words.isprintable() else escape_controls(words)))
+def escape_text(text: str) -> Html:
+    """Escape a name or short text; control characters and those that change direction are shown as codes."""
+    return Html(escape(text if text.isprintable() else escape_controls(text)))
 
 
-def escape_lines(words: str) -> Html:
-    """A text of many lines, likewise; line feeds and tabs stay what they are."""
-    return Html("\n".join("\t".join(map(escape_text, line.split("\t"))) for line in words.split("\n")))
+def escape_lines(text: str) -> Html:
+    """Escape a text of many lines, and keep its line feeds and tabs."""
+    return Html("\n".join("\t".join(map(escape_text, line.split("\t"))) for line in text.split("\n")))
 
 
 def element(tag: str, /, *children: Child, **attributes: str | int | bool | None) -> Html:
-    """An element. `class_` and `for_` lose their underscore, others turn into dashes; None and False leave out."""
+    """An HTML element.
+
+    In names of attributes a trailing underscore is dropped (`class_`) and others become dashes; attributes that are
+    None or False are left out.
+    """
     shown = "".join(_attribute(key, value) for key, value in attributes.items())
     if tag in _VOID_ELEMENTS:
         return Html(f"<{tag}{shown}>")
@@ -38,19 +42,19 @@ def element(tag: str, /, *children: Child, **attributes: str | int | bool | None
 
 
 def join_markup(children: Iterable[Child]) -> Html:
-    """Children one after the other."""
+    """Concatenate children."""
     return Html(
         "".join(child if isinstance(child, Html) else escape_text(child) for child in children if child is not None)
     )
 
 
-def link(words: str | Html, path: str, query: dict[str, str | int] | None = None, **attributes: str | None) -> Html:
-    """A link within the viewer."""
-    return element("a", words, href=build_url(path, query), **attributes)
+def link(text: str | Html, path: str, query: dict[str, str | int] | None = None, **attributes: str | None) -> Html:
+    """A link to a page of the viewer."""
+    return element("a", text, href=build_url(path, query), **attributes)
 
 
 def build_url(path: str, query: dict[str, str | int] | None = None) -> str:
-    """A path with its query; empty values are left out, so that one page has one address."""
+    """A path with its query; empty values are left out, so that each page has one address."""
     kept = {key: value for key, value in (query or {}).items() if value != ""}
     return f"{path}?{urlencode(kept)}" if kept else path
 

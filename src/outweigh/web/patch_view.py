@@ -9,7 +9,7 @@ from outweigh.web.markup import Html, element, escape_text, join_markup
 
 MAX_PATCH_LINES = 2_000
 MAX_PATCH_LINE_LENGTH = 1_000
-"""Of more, the beginning is shown; the whole is a page of its own."""
+"""Longer lines and patches are cut; the whole patch has a page of its own."""
 
 _MAX_COLOURED_LENGTH = 400
 _KEYWORDS = (
@@ -21,7 +21,7 @@ _KEYWORDS = (
 _SLASH_COMMENT_SUFFIXES = frozenset(
     ".c .cc .cpp .cs .css .go .h .hpp .java .js .jsx .kt .php .rs .scala .swift .ts .tsx".split()  # noqa: SIM905 - a list of words reads better
 )
-"""Files in which two slashes begin a comment; in all others a hash does."""
+"""Files in which comments begin with `//`; in all others they begin with `#`."""
 
 _COMMON_TOKENS = (
     r"|(?P<string>\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')"
@@ -44,7 +44,7 @@ _HEADER_PREFIXES = (
 
 
 def render_patch(lines: Iterable[str]) -> Html:
-    """The beginning of a patch, line by line."""
+    """The first lines of a patch."""
     shown = list(islice(lines, MAX_PATCH_LINES))
     return element("pre", element("code", *_lines(shown)), class_="patch", tabindex="0")
 
@@ -77,7 +77,7 @@ def _kind(line: str, *, inside: bool) -> str:
 
 
 def _coloured(code: str, tokens: re.Pattern[str]) -> Html:
-    """Strings, comments, numbers and words that most languages share. A long line stays plain."""
+    """Highlight strings, comments, numbers and keywords that most languages share. Long lines stay plain."""
     if len(code) > _MAX_COLOURED_LENGTH:
         return _plain(code)
     parts: list[Html] = []

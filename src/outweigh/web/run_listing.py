@@ -10,7 +10,7 @@ from outweigh.web.run_row import RunRow
 from outweigh.web.store_index import StoreIndex
 
 RUNS_PER_PAGE = 50
-"""How many runs a page shows."""
+"""Runs on one page."""
 
 _CACHED_VIEWS = 32
 
@@ -24,36 +24,39 @@ RUN_SORT_KEYS: dict[str, Callable[[RunRow], object]] = {
     "time": lambda row: row.duration_seconds,
     "tokens": lambda row: row.tokens,
 }
-"""What a list can be ordered by; unknown values come last, whichever way."""
+"""The columns to sort by. Unknown values come last in both directions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFilter:
-    """What is asked for; an empty text asks for nothing. Every word of `words` must occur in a run's names."""
+    """Which runs to list, and in which order; an empty value filters nothing.
 
-    words: str = ""
+    A run matches `search_text` if every word of it occurs in the run's names.
+    """
+
+    search_text: str = ""
     arm: str = ""
     task: str = ""
     status: str = ""
     outcome: str = ""
     sort: str = ""
-    falling: bool = False
+    descending: bool = False
 
     def query(self) -> dict[str, str | int]:
-        """The same as the query of an address."""
+        """The filter as the query of an address; the key `falling` is kept for links that people have shared."""
         return {
-            "q": self.words,
+            "q": self.search_text,
             "arm": self.arm,
             "task": self.task,
             "status": self.status,
             "outcome": self.outcome,
             "sort": self.sort,
-            "falling": "1" if self.falling else "",
+            "falling": "1" if self.descending else "",
         }
 
 
 class RunListing:
-    """Lists of one store."""
+    """The filtered and sorted lists of one store's runs, cached."""
 
     def __init__(self, index: StoreIndex) -> None:
         self._index = index
@@ -62,7 +65,7 @@ class RunListing:
         self._making = Lock()
 
     def view(self, wanted: RunFilter) -> "array[int]":
-        """Positions of the rows asked for. While one is made, those that are kept are at hand."""
+        """The positions of the rows that match. Cached lists can be read while another is made."""
         if (known := self._kept(wanted)) is not None:
             return known
         with self._making:
@@ -91,27 +94,29 @@ class RunListing:
     def page(self, wanted: RunFilter, number: int) -> list[RunRow]:
         """The rows of one page, counted from 1."""
         rows = self._index.rows
-        places = self.view(wanted)[(number - 1) * RUNS_PER_PAGE : number * RUNS_PER_PAGE]
-        # A store that was replaced meanwhile may be shorter; the next look shows it.
-        return [rows[place] for place in places if place < len(rows)]
+        positions = self.view(wanted)[(number - 1) * RUNS_PER_PAGE : number * RUNS_PER_PAGE]
+        # If the store was replaced since, it may be shorter; the next request shows that.
+        return [rows[position] for position in positions if position < len(rows)]
 
 
 def _select_rows(rows: list[RunRow], length: int, wanted: RunFilter) -> list[int]:
-    """Rows are only ever added, so the first so many can be looked at without a lock."""
+    """The positions of the matching rows. Rows are only appended, so the first `length` can be read without a lock."""
     found: list[int] = list(range(length))
     for field in ("arm", "task", "status", "outcome"):
         if value := getattr(wanted, field):
             name = "task_id" if field == "task" else field
-            found = [place for place in found if getattr(rows[place], name) == value]
-    for word in wanted.words.casefold().split():
-        found = [place for place in found if word in rows[place].words]
+            found = [position for position in found if getattr(rows[position], name) == value]
+    for word in wanted.search_text.casefold().split():
+        found = [position for position in found if word in rows[position].search_text]
     if wanted.sort in RUN_SORT_KEYS:
-        return _sort_rows(rows, found, RUN_SORT_KEYS[wanted.sort], falling=wanted.falling)
-    return found[::-1] if wanted.falling else found
+        return _sort_rows(rows, found, RUN_SORT_KEYS[wanted.sort], descending=wanted.descending)
+    return found[::-1] if wanted.descending else found
 
 
-def _sort_rows(rows: list[RunRow], places: list[int], key: Callable[[RunRow], object], *, falling: bool) -> list[int]:
-    keys = {place: key(rows[place]) for place in places}
-    known = [place for place in places if keys[place] is not None]
-    known.sort(key=keys.__getitem__, reverse=falling)  # type: ignore[arg-type]
-    return known + [place for place in places if keys[place] is None]
+def _sort_rows(
+    rows: list[RunRow], positions: list[int], key: Callable[[RunRow], object], *, descending: bool
+) -> list[int]:
+    keys = {position: key(rows[position]) for position in positions}
+    known = [position for position in positions if keys[position] is not None]
+    known.sort(key=keys.__getitem__, reverse=descending)  # type: ignore[arg-type]
+    return known + [position for position in positions if keys[position] is None]

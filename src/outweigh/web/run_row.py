@@ -1,4 +1,4 @@
-"""The row that lists keep of each run: small enough to hold a hundred thousand of them in memory."""
+"""The row that lists keep of each run, small enough to hold a hundred thousand of them in memory."""
 
 import sys
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from outweigh.score.resource_usage import total_tokens
 
 
 class LineLocation(NamedTuple):
-    """Where a line is: the number of the file, the first byte, and how many there are."""
+    """Where a line is: the number of its file, its first byte, and its length."""
 
     file: int
     start: int
@@ -19,7 +19,7 @@ class LineLocation(NamedTuple):
 
 
 class RunRow(msgspec.Struct, frozen=True, gc=False):
-    """A run in a list. `words` is what a search looks at; `passed` is None where nobody can tell."""
+    """A run in a list. `search_text` is what a search looks through; `passed` is None if the outcome is unknown."""
 
     run_id: str
     task_id: str
@@ -33,27 +33,27 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
     tokens: float | None
     model: str | None
     started_at: float | None
-    words: str
+    search_text: str
     file: int
     start: int
     length: int
 
     @property
-    def place(self) -> LineLocation:
-        """Where its whole record is."""
+    def location(self) -> LineLocation:
+        """Where the whole record is."""
         return LineLocation(self.file, self.start, self.length)
 
     @property
     def outcome(self) -> str:
-        """Passed, failed or unknown."""
+        """`passed`, `failed` or `unknown`."""
         return "unknown" if self.passed is None else "passed" if self.passed else "failed"
 
 
-def make_run_row(run: RunRecord, place: LineLocation) -> RunRow:
-    """The light row of a record; names that occur often are held once."""
+def make_run_row(run: RunRecord, location: LineLocation) -> RunRow:
+    """The row of a record; names that occur often are interned."""
     outcome = passed(run).value
     model = run.agent.model or run.agent.name
-    words = " ".join(filter(None, (run.run_id, run.trial.task_id, run.trial.arm, run.status.value, model)))
+    search_text = " ".join(filter(None, (run.run_id, run.trial.task_id, run.trial.arm, run.status.value, model)))
     return RunRow(
         run_id=run.run_id,
         task_id=sys.intern(run.trial.task_id),
@@ -67,8 +67,8 @@ def make_run_row(run: RunRecord, place: LineLocation) -> RunRow:
         tokens=total_tokens(run.usage).value,
         model=None if model is None else sys.intern(model),
         started_at=None if run.started_at is None else run.started_at.timestamp(),
-        words=words.casefold(),
-        file=place.file,
-        start=place.start,
-        length=place.length,
+        search_text=search_text.casefold(),
+        file=location.file,
+        start=location.start,
+        length=location.length,
     )

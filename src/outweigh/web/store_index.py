@@ -1,8 +1,8 @@
-"""The viewer's index of one store: a row per run in memory, whole records read again from the file when a page needs
-them.
+"""The viewer's index of one store: a row per run in memory; whole records are read again from the file when a page
+needs them.
 
-Files are read from where the last reading ended. The store's lock is never tried, because trying it would take it;
-whether an engine runs is read from the kernel's list of locks instead.
+Files are read on from where the last read ended. The store's lock is never tried, because trying it would take it;
+whether an engine is running is read from the kernel's list of locks instead.
 """
 
 import os
@@ -23,28 +23,30 @@ from outweigh.store.experiment_file import ExperimentFile, read_experiment
 from outweigh.store.records import RECORDS_SUFFIX
 from outweigh.store.sealed_lines import unseal_attempt
 from outweigh.store.store_lock import LOCK_FILE, LockHolder
-from outweigh.store.store_lock import LOCK_FILE as LOCK
 from outweigh.web.run_row import LineLocation, RunRow, make_run_row
 
 
 class LogLine(NamedTuple):
-    """A whole line and its first byte."""
+    """A line, and the offset of its first byte."""
 
     content: bytes
     start: int
 
 
 class LogTail:
-    """Gives every line once. `unfinished` also takes a last line without a line feed, where nobody is writing."""
+    """Reads every line of a growing file once.
 
-    def __init__(self, path: Path, *, unfinished: bool) -> None:
+    With `accept_unfinished_line`, a last line without a line feed counts too; that is right only if nobody is writing.
+    """
+
+    def __init__(self, path: Path, *, accept_unfinished_line: bool) -> None:
         self.path = path
-        self._unfinished = unfinished
+        self._accept_unfinished_line = accept_unfinished_line
         self._offset = 0
         self._identity: tuple[int, int] | None = None
 
     def replaced(self) -> bool:
-        """Whether the file is another one now, shorter, or gone: what was read from it no longer holds."""
+        """Whether the file was replaced, truncated or removed, so that what was read from it is no longer valid."""
         try:
             now = self.path.stat()
         except OSError:
@@ -52,7 +54,7 @@ class LogTail:
         return self._identity not in (None, (now.st_dev, now.st_ino)) or now.st_size < self._offset
 
     def lines(self) -> Iterator[LogLine]:
-        """What has been written since; an endless line is cut, so that it is refused and not held."""
+        """The lines written since the last call; one that is too long is cut, so that decoding refuses it."""
         try:
             if self.path.stat().st_size == self._offset and self._identity is not None:
                 return
@@ -64,7 +66,7 @@ class LogTail:
                     start, whole = self._offset, line
                     while len(line) == RECORD_LINE_LIMIT and not line.endswith(b"\n"):
                         line = stream.readline(RECORD_LINE_LIMIT)
-                    if not line.endswith(b"\n") and not self._unfinished:
+                    if not line.endswith(b"\n") and not self._accept_unfinished_line:
                         return
                     self._offset = stream.tell()
                     yield LogLine(whole, start)
@@ -72,7 +74,7 @@ class LogTail:
             return
 
     def read(self, start: int, length: int) -> bytes:
-        """A line again."""
+        """Read a line again."""
         with self.path.open("rb") as stream:
             stream.seek(start)
             return stream.read(length)
@@ -82,7 +84,9 @@ _KERNEL_LOCKS = Path("/proc/locks")
 
 
 def is_engine_running(folder: Path) -> bool:
-    """What the kernel says of the lock; elsewhere, whether the process that signed it is alive."""
+    """Whether the kernel lists a lock on the store; without that list, whether the process that wrote the lock file is
+    alive.
+    """
     try:
         lock = folder / LOCK_FILE
         inode, holder = lock.stat().st_ino, msgspec.json.decode(lock.read_bytes(), type=LockHolder)
@@ -106,14 +110,14 @@ def _is_process_alive(pid: int) -> bool:
 
 
 _UNREADABLE = (ValueError, msgspec.MsgspecError, RecursionError, TypeError)
-_MOST_FAULTS = 20
+_MAX_SHOWN_ERRORS = 20
 
 
 class StoreIndex:
-    """The runs of a folder of `.jsonl` files, or of one such file. `refresh` reads what has been added since.
+    """The runs in a folder of `.jsonl` files, or in one such file. It neither locks nor writes anything.
 
-    `version` changes with every change, so that whatever is made of the rows can be kept as long as it holds. Nothing
-    of the store is locked or written.
+    `refresh` reads what was added. `version` changes with every change, so that values computed from the rows can be
+    cached by it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -122,118 +126,120 @@ class StoreIndex:
         self.lock = RLock()
         self.version = 0
         self.rows: list[RunRow] = []
-        self.faults: list[str] = []
-        self.fault_count = 0
+        self.errors: list[str] = []
+        self.error_count = 0
         self._clear()
 
     def refresh(self) -> None:
-        """Read what is new; begin again where a file was replaced."""
+        """Read what is new, or everything again if a file was replaced."""
         with self.lock:
             if any(tail.replaced() for tail in (*self._tails, *self._logs)):
                 self._clear()
                 self.version += 1
-            before = len(self.rows), self._judgment_count, self.fault_count, len(self._begun)
+            before = len(self.rows), self._judgment_count, self.error_count, len(self._begun_attempts)
             self._find_files()
             for number, tail in enumerate(self._tails):
                 for line in tail.lines():
-                    self._take(number, tail, line)
+                    self._add_line(number, tail, line)
             for tail in self._logs:
                 for line in tail.lines():
-                    self._take_attempt(line)
-            if before != (len(self.rows), self._judgment_count, self.fault_count, len(self._begun)):
+                    self._add_attempt(line)
+            if before != (len(self.rows), self._judgment_count, self.error_count, len(self._begun_attempts)):
                 self.version += 1
 
     def row(self, run_id: str, attempt: int | None = None) -> RunRow | None:
-        """A run by its id; without an attempt, the one that was recorded last."""
+        """A run by its id; without an attempt, the attempt that was recorded last."""
         with self.lock:
-            place = self._latest.get(run_id) if attempt is None else self._places.get((run_id, attempt))
-            return None if place is None else self.rows[place]
+            position = self._latest.get(run_id) if attempt is None else self._positions.get((run_id, attempt))
+            return None if position is None else self.rows[position]
 
     def record(self, row: RunRow) -> RunRecord:
-        """The whole record of a row, read again."""
-        found = self._decoded(row.place)
+        """The whole record of a row, read again from its file."""
+        found = self._decoded(row.location)
         if not isinstance(found, RunRecord):
             raise EvidenceError(f"{self._tails[row.file].path} has changed since it was read; load the page again.")
         return found
 
     def judgments(self, run_id: str) -> Sequence[Judgment]:
-        """What judges said about a run, in the order in which they said it."""
+        """The judgments of a run, in the order in which they were recorded."""
         with self.lock:
-            places = list(self._judgments.get(run_id, ()))
-        found = [self._decoded(place) for place in places]
+            locations = list(self._judgments.get(run_id, ()))
+        found = [self._decoded(location) for location in locations]
         return [judgment for judgment in found if isinstance(judgment, Judgment)]
 
     def open_attempts(self) -> list[tuple[str, datetime]]:
-        """Attempts that began and have no record, oldest first: at work, or abandoned."""
+        """Attempts that were begun and have no record, oldest first: under way, or abandoned."""
         with self.lock:
-            waiting = [(run_id, at) for (run_id, attempt), at in self._begun.items() if self._is_open(run_id, attempt)]
+            waiting = [
+                (run_id, at) for (run_id, attempt), at in self._begun_attempts.items() if self._is_open(run_id, attempt)
+            ]
         return sorted(waiting, key=lambda each: each[1])
 
     def is_running(self) -> bool:
-        """Whether an engine is at work in it, as far as this machine can tell."""
+        """Whether an engine is writing to the store, as far as this machine can tell."""
         return is_engine_running(self.folder)
 
     def experiment(self) -> ExperimentFile | None:
-        """What the store was made for; None where nobody wrote it down readably."""
+        """The experiment that the store was made for; None if its file is missing or cannot be read."""
         try:
             return read_experiment(self.folder) if self.path.is_dir() else None
         except EvidenceError:
             return None
 
     def baseline(self) -> str | None:
-        """The arm that others are compared with, where that is known."""
+        """The baseline arm; None if it is unknown."""
         experiment = self.experiment()
         return None if experiment is None else experiment.baseline
 
     def _clear(self) -> None:
-        self.rows, self.faults, self.fault_count = [], [], 0
+        self.rows, self.errors, self.error_count = [], [], 0
         self._tails: list[LogTail] = []
         self._logs: list[LogTail] = []
-        self._places: dict[tuple[str, int], int] = {}
+        self._positions: dict[tuple[str, int], int] = {}
         self._latest: dict[str, int] = {}
         self._judgments: dict[str, list[LineLocation]] = {}
         self._judgment_count = 0
-        self._begun: dict[tuple[str, int], datetime] = {}
+        self._begun_attempts: dict[tuple[str, int], datetime] = {}
 
     def _find_files(self) -> None:
         known = {tail.path for tail in (*self._tails, *self._logs)}
-        static = not (self.folder / LOCK).exists()
+        is_static = not (self.folder / LOCK_FILE).exists()
         files = sorted(self.path.glob(f"*{RECORDS_SUFFIX}")) if self.path.is_dir() else [self.path]
-        self._tails += [LogTail(path, unfinished=static) for path in files if path not in known]
+        self._tails += [LogTail(path, accept_unfinished_line=is_static) for path in files if path not in known]
         logs = sorted(self.path.glob("attempts-*.log")) if self.path.is_dir() else []
-        self._logs += [LogTail(path, unfinished=False) for path in logs if path not in known]
+        self._logs += [LogTail(path, accept_unfinished_line=False) for path in logs if path not in known]
 
-    def _take(self, number: int, tail: LogTail, line: LogLine) -> None:
+    def _add_line(self, number: int, tail: LogTail, line: LogLine) -> None:
         if line.content.isspace():
             return
-        place = LineLocation(number, line.start, len(line.content))
+        location = LineLocation(number, line.start, len(line.content))
         try:
             record = decode(line.content)
         except _UNREADABLE as fault:
-            self.fault_count += 1
-            if len(self.faults) < _MOST_FAULTS:
-                self.faults.append(f"{tail.path.name}, byte {line.start:,}: {fault}")
+            self.error_count += 1
+            if len(self.errors) < _MAX_SHOWN_ERRORS:
+                self.errors.append(f"{tail.path.name}, byte {line.start:,}: {fault}")
             return
         if isinstance(record, RunRecord):
-            self._places[record.run_id, record.attempt] = self._latest[record.run_id] = len(self.rows)
-            self.rows.append(make_run_row(record, place))
+            self._positions[record.run_id, record.attempt] = self._latest[record.run_id] = len(self.rows)
+            self.rows.append(make_run_row(record, location))
         elif isinstance(record, Judgment):
-            self._judgments.setdefault(record.run_id, []).append(place)
+            self._judgments.setdefault(record.run_id, []).append(location)
             self._judgment_count += 1
 
-    def _take_attempt(self, line: LogLine) -> None:
+    def _add_attempt(self, line: LogLine) -> None:
         try:
             attempt = unseal_attempt(line.content)
         except _UNREADABLE:
             return
-        self._begun[attempt.run_id, attempt.attempt] = attempt.begun_at
+        self._begun_attempts[attempt.run_id, attempt.attempt] = attempt.begun_at
 
     def _is_open(self, run_id: str, attempt: int) -> bool:
-        return (run_id, attempt) not in self._places
+        return (run_id, attempt) not in self._positions
 
-    def _decoded(self, place: LineLocation) -> object:
-        tail = self._tails[place.file]
+    def _decoded(self, location: LineLocation) -> object:
+        tail = self._tails[location.file]
         try:
-            return decode(tail.read(place.start, place.length))
+            return decode(tail.read(location.start, location.length))
         except (OSError, *_UNREADABLE) as fault:
             raise EvidenceError(f"{tail.path} cannot be read any more: {fault}. Load the page again.") from fault

@@ -1,6 +1,4 @@
-"""Counts of a store by arm and task, and the charts of its durations and costs; both are updated when the store
-changes.
-"""
+"""Counts of a store by arm and task, and charts of its durations and costs; both are updated when the store changes."""
 
 from dataclasses import dataclass, field
 from math import fsum
@@ -18,7 +16,7 @@ from outweigh.web.store_index import StoreIndex
 
 @dataclass(slots=True)
 class RunCounts:
-    """Runs that were counted; `excluded` says nothing about the arm, `unknown` cannot be told."""
+    """Counts of runs. `excluded` runs say nothing about their arm; runs that neither passed nor failed are unknown."""
 
     runs: int = 0
     passed: int = 0
@@ -29,22 +27,22 @@ class RunCounts:
 
     @property
     def pass_rate(self) -> float | None:
-        """Passed of those that can be told; None where none can."""
+        """The share of runs that passed, of those whose outcome is known; None if none is."""
         known = self.passed + self.failed
         return self.passed / known if known else None
 
     @property
     def cost_usd(self) -> float | None:
-        """The sum of the known costs; None where none is known."""
+        """The sum of the known costs; None if no cost is known."""
         return fsum(self.costs) if self.costs else None
 
     @property
     def median_seconds(self) -> float | None:
-        """The median of the known durations; None where none is known."""
+        """The median of the known durations; None if no duration is known."""
         return median(self.durations) if self.durations else None
 
     def add(self, row: RunRow) -> None:
-        """Count one more."""
+        """Count one more run."""
         self.runs += 1
         self.passed += row.passed is True
         self.failed += row.passed is False
@@ -56,24 +54,24 @@ class RunCounts:
 
 
 class StoreSummary:
-    """Everything that is counted, run by run."""
+    """Counts of a store: in total, by arm, and by task and arm."""
 
     def __init__(self) -> None:
-        self.whole = RunCounts()
+        self.total = RunCounts()
         self.arms: dict[str, RunCounts] = {}
         self.tasks: dict[str, dict[str, RunCounts]] = {}
         self.statuses: set[str] = set()
 
     def add(self, row: RunRow) -> None:
-        """Count one more."""
-        self.whole.add(row)
+        """Count one more run."""
+        self.total.add(row)
         self.arms.setdefault(row.arm, RunCounts()).add(row)
         self.tasks.setdefault(row.task_id, {}).setdefault(row.arm, RunCounts()).add(row)
         self.statuses.add(row.status)
 
 
 class StoreSummaryCache:
-    """The summary of a store; a run that was added is counted once, and all again where the store was replaced."""
+    """The summary of a store, updated run by run, and made anew if the store was replaced."""
 
     def __init__(self, index: StoreIndex) -> None:
         self._index = index
@@ -81,8 +79,8 @@ class StoreSummaryCache:
         self._counted = 0
         self._summary = StoreSummary()
 
-    def now(self) -> StoreSummary:
-        """The current one."""
+    def current(self) -> StoreSummary:
+        """The summary of all rows that the index has now."""
         with self._index.lock:
             if self._rows is not self._index.rows:
                 self._rows, self._counted, self._summary = self._index.rows, 0, StoreSummary()
@@ -93,11 +91,11 @@ class StoreSummaryCache:
 
 
 MAX_CHARTED_ARMS = 8
-"""Of more arms a drawing would tell nothing."""
+"""A chart with more arms than this is unreadable."""
 
 
 class SpreadChartCache:
-    """Drawings of a store's durations and costs. What comes from the records was escaped by who drew it."""
+    """Charts of a store's durations and costs. The chart functions escape names from records."""
 
     def __init__(self, index: StoreIndex, summary: StoreSummaryCache) -> None:
         self._index, self._summary = index, summary
@@ -105,28 +103,30 @@ class SpreadChartCache:
         self._drawn: tuple[Html, ...] = ()
         self._drawing = Lock()
 
-    def now(self) -> tuple[Html, ...]:
-        """The current ones; none where nothing is known, or too many arms are."""
+    def current(self) -> tuple[Html, ...]:
+        """The charts for the index's current version; none if nothing is known or there are too many arms."""
         with self._drawing:
             if self._version != self._index.version:
                 self._version = self._index.version
-                self._drawn = tuple(_draw_charts(self._summary.now(), self._index.baseline()))
+                self._drawn = tuple(_draw_charts(self._summary.current(), self._index.baseline()))
             return self._drawn
 
 
 def _draw_charts(summary: StoreSummary, baseline: str | None) -> list[Html]:
-    """The baseline first, for that is what charts show in grey."""
+    """The charts, with the baseline first, which they show in grey."""
     arms = sorted(summary.arms.items(), key=lambda arm: (arm[0] != baseline, arm[0]))
     if not 0 < len(arms) <= MAX_CHARTED_ARMS:
         return []
     times = [
-        Distribution(name=name, values=tally.durations, unknown=tally.runs - len(tally.durations))
-        for name, tally in arms
+        Distribution(name=name, values=counts.durations, unknown=counts.runs - len(counts.durations))
+        for name, counts in arms
     ]
-    costs = [Distribution(name=name, values=tally.costs, unknown=tally.runs - len(tally.costs)) for name, tally in arms]
+    costs = [
+        Distribution(name=name, values=counts.costs, unknown=counts.runs - len(counts.costs)) for name, counts in arms
+    ]
     drawn = []
-    if all(strip.values for strip in times):
+    if all(distribution.values for distribution in times):
         drawn.append(Html(draw_distributions("Duration of every run", times, format_seconds, second_tick)))
-    if all(strip.values for strip in costs):
+    if all(distribution.values for distribution in costs):
         drawn.append(Html(draw_distributions("Cost of every run", costs, format_dollars, dollar_tick)))
     return drawn

@@ -1,4 +1,4 @@
-"""Two runs side by side: facts, checks, aligned steps, patches."""
+"""The page that compares two runs: facts, checks, aligned steps, patches."""
 
 from collections.abc import Iterator
 
@@ -37,24 +37,24 @@ from outweigh.web.patch_view import render_patch
 from outweigh.web.run_row import RunRow
 
 DIFF_ROWS_PER_PAGE = 40
-"""How many rows of steps a page shows."""
+"""Aligned steps on one page."""
 
 _LIKENESS_WORDS = {"same": "alike", "changed": "same tools, called otherwise", "only_a": "only A", "only_b": "only B"}
 
 
-def diff_page(shelf: ViewedStore, a: RunRow, b: RunRow, number: int | None) -> Html:
-    """Where they part first, then everything; without a number, the page on which they part."""
-    diff = diff_runs(shelf.side(a), shelf.side(b))
+def diff_page(store: ViewedStore, a: RunRow, b: RunRow, number: int | None) -> Html:
+    """Where two runs diverge, then everything else. Without a page number, the page on which they diverge."""
+    diff = diff_runs(store.open_run(a), store.open_run(b))
     return render_page(
         "Side by side",
-        (store_link(shelf), runs_link(shelf)),
-        element("p", "A ", run_link(shelf, a), " against B ", run_link(shelf, b)),
+        (store_link(store), runs_link(store)),
+        element("p", "A ", run_link(store, a), " against B ", run_link(store, b)),
         element("p", divergence_sentence(diff), class_="lead"),
-        element("p", link("Swap", diff_url(shelf, b, a))),
+        element("p", link("Swap", diff_url(store, b, a))),
         note_section("Warnings", tuple(dict.fromkeys((*diff.a.warnings, *diff.b.warnings)))),
         _facts_table(diff),
         *_checks(diff),
-        *_steps(shelf, (a, b), diff, number),
+        *_steps(store, (a, b), diff, number),
         *_patches(diff),
     )
 
@@ -79,7 +79,7 @@ def _checks(diff: RunDiff) -> Iterator[Child]:
         yield render_table("Checks", ("", "A", "B"), (table_row(name, badge(a), badge(b)) for name, a, b in checks))
 
 
-def _steps(shelf: ViewedStore, runs: tuple[RunRow, RunRow], diff: RunDiff, number: int | None) -> Iterator[Child]:
+def _steps(store: ViewedStore, runs: tuple[RunRow, RunRow], diff: RunDiff, number: int | None) -> Iterator[Child]:
     yield element("h2", "Steps", id="steps")
     if not diff.rows:
         yield element("p", divergence_sentence(diff) if diff.rows is None else "Neither run has a step.")
@@ -87,51 +87,51 @@ def _steps(shelf: ViewedStore, runs: tuple[RunRow, RunRow], diff: RunDiff, numbe
     last = -(-len(diff.rows) // DIFF_ROWS_PER_PAGE)
     first = 1 if diff.divergence is None else diff.divergence // DIFF_ROWS_PER_PAGE + 1
     number = min(first if number is None else number, last)
-    halves = _DiffSide("A", shelf, runs[0], diff.a), _DiffSide("B", shelf, runs[1], diff.b)
-    path, _, _ = diff_url(shelf, *runs).partition("?")
+    sides = _DiffSide("A", store, runs[0], diff.a), _DiffSide("B", store, runs[1], diff.b)
+    path, _, _ = diff_url(store, *runs).partition("?")
     query: dict[str, str | int] = {"a": runs[0].run_id, "b": runs[1].run_id}
     query |= {"a_attempt": runs[0].attempt, "b_attempt": runs[1].attempt}
-    around = page_links(number, last, NumberedPageAddress(path, query))
-    yield around
+    links = page_links(number, last, NumberedPageAddress(path, query))
+    yield links
     start = (number - 1) * DIFF_ROWS_PER_PAGE
-    for place, aligned in enumerate(diff.rows[start : start + DIFF_ROWS_PER_PAGE], start=start):
-        yield _row(aligned, halves, parting=place == diff.divergence)
-    yield around
+    for position, aligned in enumerate(diff.rows[start : start + DIFF_ROWS_PER_PAGE], start=start):
+        yield _row(aligned, sides, diverges=position == diff.divergence)
+    yield links
 
 
 class NumberedPageAddress(PageAddress):
-    """Pages that all have a number: the plain address leads to where the runs part."""
+    """An address that always has a page number, because the one without leads to where the runs diverge."""
 
     def __call__(self, number: int) -> str:
-        """The first page too is named."""
+        """The address of a page, with its number even if it is the first."""
         return super().__call__(number) if number > 1 else f"{super().__call__(1)}&page=1"
 
 
 class _DiffSide:
-    """One run's side of the rows."""
+    """One run's column in the table of aligned steps."""
 
-    def __init__(self, name: str, shelf: ViewedStore, run: RunRow, side: ComparedRun) -> None:
-        self._name, self._shelf, self._run = name, shelf, run
-        self._whole = text_url_of(shelf, run)
-        self._places = {step.number: place for place, step in enumerate(side.steps or ())}
+    def __init__(self, name: str, store: ViewedStore, run: RunRow, side: ComparedRun) -> None:
+        self._name, self._store, self._run = name, store, run
+        self._text_url = text_url_of(store, run)
+        self._positions = {step.number: position for position, step in enumerate(side.steps or ())}
 
     def markup(self, step: ShownStep | None) -> Html:
-        """A step, or that there is none."""
+        """A step of this run, or a note that it has none here."""
         if step is None:
             return element("div", element("p", f"no step of {self._name}", class_="quiet"), class_="side")
-        place = step_url(self._shelf, self._run, self._places[step.number], step.number)
-        return element("div", render_step(step, place, self._whole), class_="side")
+        url = step_url(self._store, self._run, self._positions[step.number], step.number)
+        return element("div", render_step(step, url, self._text_url), class_="side")
 
 
-def _row(aligned: AlignedStep, halves: tuple[_DiffSide, _DiffSide], *, parting: bool) -> Html:
+def _row(aligned: AlignedStep, sides: tuple[_DiffSide, _DiffSide], *, diverges: bool) -> Html:
     likeness = aligned.likeness.value
-    words = f"{_LIKENESS_WORDS[likeness]}{' – here they part' if parting else ''}"
+    words = f"{_LIKENESS_WORDS[likeness]}{' – here they part' if diverges else ''}"
     return element(
         "section",
         element("p", words, class_="likeness"),
-        element("div", halves[0].markup(aligned.a), halves[1].markup(aligned.b), class_="sides"),
+        element("div", sides[0].markup(aligned.a), sides[1].markup(aligned.b), class_="sides"),
         class_=f"aligned {likeness}",
-        id="parting" if parting else None,
+        id="parting" if diverges else None,
         data_entry=True,
     )
 
@@ -148,11 +148,11 @@ def _patches(diff: RunDiff) -> Iterator[Child]:
 
 def _file(pair: PatchPair) -> Html:
     same = pair.likeness is PatchLikeness.SAME
-    told = "the same in both" if same else f"A {format_changed_lines(pair.a)}, B {format_changed_lines(pair.b)}"
+    summary = "the same in both" if same else f"A {format_changed_lines(pair.a)}, B {format_changed_lines(pair.b)}"
     sides = (pair.a,) if same else (pair.a, pair.b)
     return element(
         "details",
-        element("summary", pair.path, element("span", f" {told}", class_="quiet")),
+        element("summary", pair.path, element("span", f" {summary}", class_="quiet")),
         element("div", *map(_file_side, sides), class_="sides"),
         open=not same,
     )

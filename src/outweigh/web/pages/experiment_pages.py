@@ -27,7 +27,7 @@ _MAX_NAMED_RUNS = 3
 
 
 class ProgressState(msgspec.Struct, frozen=True, kw_only=True):
-    """Numbers in the words of the page, so that the page has nothing to format. `doing` says what is under way."""
+    """Progress, formatted as the page shows it. `doing` names the attempts under way."""
 
     version: int
     state: str
@@ -38,23 +38,23 @@ class ProgressState(msgspec.Struct, frozen=True, kw_only=True):
     doing: str
 
 
-def progress_state(shelf: ViewedStore) -> ProgressState:
-    """How things stand."""
-    index = shelf.index
-    whole, running, waiting = shelf.summary.now().whole, index.is_running(), index.open_attempts()
+def progress_state(store: ViewedStore) -> ProgressState:
+    """The current progress of a store."""
+    index = store.index
+    total, running, waiting = store.summary.current().total, index.is_running(), index.open_attempts()
     return ProgressState(
         version=index.version,
         state="running" if running else "at rest",
-        runs=whole.runs,
-        passed=whole.passed,
-        results=_results(whole.runs - whole.excluded, index.experiment()),
-        cost=format_dollars(whole.cost_usd),
+        runs=total.runs,
+        passed=total.passed,
+        results=_results(total.runs - total.excluded, index.experiment()),
+        cost=format_dollars(total.cost_usd),
         doing=_open_attempts_text([run_id for run_id, _ in waiting], running=running),
     )
 
 
 def progress_texts(state: ProgressState) -> dict[str, str | int]:
-    """The same for the page's script, every value as it is shown."""
+    """Progress as the page's script expects it, every value a text to show."""
     return {
         "version": state.version,
         "state": state.state,
@@ -67,7 +67,7 @@ def progress_texts(state: ProgressState) -> dict[str, str | int]:
 
 
 def _results(counted: int, experiment: ExperimentFile | None) -> str:
-    """How many trials have a result, of how many: attempts that do not count are made again."""
+    """How many of the planned trials have a result; attempts that do not count are made again."""
     planned = None if experiment is None else experiment.planned_runs
     return format_count(counted) if planned is None else f"{format_count(counted)} of {format_count(planned)}"
 
@@ -82,35 +82,35 @@ def _open_attempts_text(waiting: list[str], *, running: bool) -> str:
 
 
 TASKS_PER_PAGE = 100
-"""How many tasks a page shows."""
+"""Tasks on one page."""
 
 _ARM_COLUMNS = ("", "runs", "passed", "pass rate", "left out", "cost", "median time")
 
 
-def experiment_page(shelf: ViewedStore, number: int) -> Html:
-    """Progress, arms, tasks, and what could not be read."""
-    shelf.index.refresh()
-    summary, experiment = shelf.summary.now(), shelf.index.experiment()
+def experiment_page(store: ViewedStore, number: int) -> Html:
+    """The page of one store: progress, arms, tasks, and lines that cannot be read."""
+    store.index.refresh()
+    summary, experiment = store.summary.current(), store.index.experiment()
     return render_page(
-        shelf.name,
+        store.name,
         (),
         None if experiment is None else element("p", _about(experiment)),
-        _progress(shelf),
-        element("p", link("All runs", f"{store_path(shelf)}/runs", None, class_="button")),
+        _progress(store),
+        element("p", link("All runs", f"{store_path(store)}/runs", None, class_="button")),
         element("h2", "Arms"),
         render_table(
-            "Arms", _ARM_COLUMNS, (_arm(shelf, name, summary.arms[name]) for name in _arm_order(shelf, summary))
+            "Arms", _ARM_COLUMNS, (_arm(store, name, summary.arms[name]) for name in _arm_order(store, summary))
         ),
-        *_spread(shelf),
-        *_tasks(shelf, summary, number),
+        *_spread(store),
+        *_tasks(store, summary, number),
         note_section("Notes", () if experiment is None else experiment.notes),
-        note_section("Lines that cannot be read", _unreadable_lines(shelf)),
+        note_section("Lines that cannot be read", _unreadable_lines(store)),
     )
 
 
-def _arm_order(shelf: ViewedStore, summary: StoreSummary) -> list[str]:
-    """The arms by name, after the baseline."""
-    baseline = shelf.index.baseline()
+def _arm_order(store: ViewedStore, summary: StoreSummary) -> list[str]:
+    """The baseline first, then the other arms by name."""
+    baseline = store.index.baseline()
     return sorted(summary.arms, key=lambda name: (name != baseline, name))
 
 
@@ -118,9 +118,9 @@ def _about(experiment: ExperimentFile) -> str:
     return f"Suite {experiment.suite}, baseline {experiment.baseline}, seed {experiment.seed}."
 
 
-def _progress(shelf: ViewedStore) -> Html:
-    """Numbers that the page keeps up to date by itself."""
-    state = progress_state(shelf)
+def _progress(store: ViewedStore) -> Html:
+    """The numbers that the page's script keeps up to date."""
+    state = progress_state(store)
     facts = (
         ("state", state.state),
         ("results", state.results),
@@ -136,89 +136,91 @@ def _progress(shelf: ViewedStore) -> Html:
         "section",
         element("dl", cells, class_="facts"),
         doing,
-        data_live_from=f"{store_path(shelf)}/live",
+        data_live_from=f"{store_path(store)}/live",
         aria_label="Progress",
     )
 
 
-def _arm(shelf: ViewedStore, name: str, tally: RunCounts) -> Html:
+def _arm(store: ViewedStore, name: str, counts: RunCounts) -> Html:
     return table_row(
-        link(name, f"{store_path(shelf)}/runs", {"arm": name}),
-        format_count(tally.runs),
-        format_count(tally.passed),
-        format_percent(tally.pass_rate),
-        format_count(tally.excluded),
-        format_dollars(tally.cost_usd),
-        format_seconds(tally.median_seconds),
+        link(name, f"{store_path(store)}/runs", {"arm": name}),
+        format_count(counts.runs),
+        format_count(counts.passed),
+        format_percent(counts.pass_rate),
+        format_count(counts.excluded),
+        format_dollars(counts.cost_usd),
+        format_seconds(counts.median_seconds),
         entry=True,
     )
 
 
-def _spread(shelf: ViewedStore) -> Sequence[Child]:
-    drawn = shelf.spread.now()
+def _spread(store: ViewedStore) -> Sequence[Child]:
+    drawn = store.spread.current()
     if not drawn:
         return ()
     figures = element("div", *(element("figure", drawing) for drawing in drawn), class_="pictures")
-    told = "Every run by arm: time and cost. Bars are runs, the box is their middle half, the upright line the median."
-    return element("h2", "Spread"), element("p", told, class_="quiet"), figures
+    caption = (
+        "Every run by arm: time and cost. Bars are runs, the box is their middle half, the upright line the median."
+    )
+    return element("h2", "Spread"), element("p", caption, class_="quiet"), figures
 
 
-def _tasks(shelf: ViewedStore, summary: StoreSummary, number: int) -> Sequence[Child]:
-    names, arms = sorted(summary.tasks), _arm_order(shelf, summary)
+def _tasks(store: ViewedStore, summary: StoreSummary, number: int) -> Sequence[Child]:
+    names, arms = sorted(summary.tasks), _arm_order(store, summary)
     last = max(1, -(-len(names) // TASKS_PER_PAGE))
     number = min(number, last)
     shown = names[(number - 1) * TASKS_PER_PAGE : number * TASKS_PER_PAGE]
-    rows = (_task(shelf, summary, name, arms) for name in shown)
+    rows = (_task(store, summary, name, arms) for name in shown)
     return (
         element("h2", "Tasks"),
         element("p", "Runs passed of those that can be told, by arm.", class_="quiet"),
         render_table("Tasks", ("", *arms), rows),
-        page_links(number, last, PageAddress(store_path(shelf), {})),
+        page_links(number, last, PageAddress(store_path(store), {})),
     )
 
 
-def _task(shelf: ViewedStore, summary: StoreSummary, name: str, arms: Sequence[str]) -> Html:
-    cells = (_cell(shelf, name, arm, summary.tasks[name].get(arm)) for arm in arms)
-    return table_row(link(name, f"{store_path(shelf)}/runs", {"task": name}), *cells, entry=True)
+def _task(store: ViewedStore, summary: StoreSummary, name: str, arms: Sequence[str]) -> Html:
+    cells = (_cell(store, name, arm, summary.tasks[name].get(arm)) for arm in arms)
+    return table_row(link(name, f"{store_path(store)}/runs", {"task": name}), *cells, entry=True)
 
 
-def _cell(shelf: ViewedStore, task: str, arm: str, tally: RunCounts | None) -> Child:
-    if tally is None:
+def _cell(store: ViewedStore, task: str, arm: str, counts: RunCounts | None) -> Child:
+    if counts is None:
         return element("span", "–", class_="quiet")
-    known = tally.passed + tally.failed
-    step = "none" if not known else str(round(4 * tally.passed / known))
+    known = counts.passed + counts.failed
+    step = "none" if not known else str(round(4 * counts.passed / known))
     return link(
-        f"{tally.passed}/{known}", f"{store_path(shelf)}/runs", {"task": task, "arm": arm}, class_=f"heat heat-{step}"
+        f"{counts.passed}/{known}", f"{store_path(store)}/runs", {"task": task, "arm": arm}, class_=f"heat heat-{step}"
     )
 
 
-def _unreadable_lines(shelf: ViewedStore) -> list[str]:
-    more = shelf.index.fault_count - len(shelf.index.faults)
-    return [*shelf.index.faults, *([f"and {more:,} more."] if more else [])]
+def _unreadable_lines(store: ViewedStore) -> list[str]:
+    more = store.index.error_count - len(store.index.errors)
+    return [*store.index.errors, *([f"and {more:,} more."] if more else [])]
 
 
-def experiments_page(shelves: Sequence[ViewedStore]) -> Html:
-    """A row per store."""
-    if not shelves:
+def experiments_page(stores: Sequence[ViewedStore]) -> Html:
+    """The list of stores, one per row."""
+    if not stores:
         return render_page(
             "Experiments", (), element("p", "There is no store here yet. This page shows one as soon as it begins.")
         )
     columns = ("", "suite", "state", "runs", "arms", "tasks", "pass rate", "cost")
-    return render_page("Experiments", (), render_table("Experiments", columns, map(_store_row, shelves)))
+    return render_page("Experiments", (), render_table("Experiments", columns, map(_store_row, stores)))
 
 
-def _store_row(shelf: ViewedStore) -> Html:
-    shelf.index.refresh()
-    summary, experiment = shelf.summary.now(), shelf.index.experiment()
-    whole = summary.whole
+def _store_row(store: ViewedStore) -> Html:
+    store.index.refresh()
+    summary, experiment = store.summary.current(), store.index.experiment()
+    total = summary.total
     return table_row(
-        store_link(shelf),
+        store_link(store),
         "" if experiment is None else experiment.suite,
-        badge("running") if shelf.index.is_running() else "at rest",
-        format_count(whole.runs),
+        badge("running") if store.index.is_running() else "at rest",
+        format_count(total.runs),
         format_count(len(summary.arms)),
         format_count(len(summary.tasks)),
-        format_percent(whole.pass_rate),
-        format_dollars(whole.cost_usd),
+        format_percent(total.pass_rate),
+        format_dollars(total.cost_usd),
         entry=True,
     )

@@ -20,7 +20,7 @@ _KEYS = (
 
 
 def render_page(title: str, trail: Sequence[Html], *blocks: Child) -> Html:
-    """A whole page; `trail` leads back to where it hangs."""
+    """A whole page; `trail` are the breadcrumb links to the pages above it."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -45,7 +45,7 @@ def render_page(title: str, trail: Sequence[Html], *blocks: Child) -> Html:
 
 
 def render_table(label: str, columns: Iterable[Child], rows: Iterable[Html], **attributes: str) -> Html:
-    """A table that scrolls by itself where it is wide, and can be reached by keyboard."""
+    """A table that scrolls on its own if it is wide, and can be focused by keyboard."""
     heads = join_markup(element("th", column, scope="col") for column in columns)
     return element(
         "div",
@@ -59,21 +59,21 @@ def render_table(label: str, columns: Iterable[Child], rows: Iterable[Html], **a
 
 
 def table_row(first: Child, *cells: Child, entry: bool = False) -> Html:
-    """A row that begins with what it is about; `entry` is one that the keys stop at."""
+    """A row with a row header. With `entry`, the keys `j` and `k` stop at it."""
     rest = join_markup(element("td", cell) for cell in cells)
     return element("tr", element("th", first, scope="row"), rest, data_entry=entry)
 
 
-def badge(words: str) -> Html:
-    """A word that carries a tone of its own, told by its shape too."""
+def badge(text: str) -> Html:
+    """A coloured word, with a mark for readers who do not see the colour."""
     marks = {"passed": "✓", "failed": "✗", "unknown": "?", "completed": "", "running": "●"}
-    mark = marks.get(words, "")
-    tone = {"passed": "good", "failed": "bad", "completed": "plain", "running": "good"}.get(words, "unsure")
-    return element("span", f"{mark} {words}".strip(), class_=f"badge {tone}")
+    mark = marks.get(text, "")
+    tone = {"passed": "good", "failed": "bad", "completed": "plain", "running": "good"}.get(text, "unsure")
+    return element("span", f"{mark} {text}".strip(), class_=f"badge {tone}")
 
 
 def note_section(title: str, items: Sequence[str]) -> Html | None:
-    """Warnings, or nothing at all."""
+    """A list of warnings or notes; None if there are none."""
     if not items:
         return None
     return element(
@@ -82,7 +82,7 @@ def note_section(title: str, items: Sequence[str]) -> Html | None:
 
 
 def page_links(number: int, last: int, at: "PageAddress") -> Html | None:
-    """Links to the pages around; nothing where there is only one."""
+    """Links to the first, last and neighbouring pages; None if there is only one page."""
     if last <= 1:
         return None
     near = sorted({1, *range(max(1, number - 2), min(last, number + 2) + 1), last})
@@ -96,13 +96,13 @@ def page_links(number: int, last: int, at: "PageAddress") -> Html | None:
 
 
 class PageAddress:
-    """The address of a page of something, by its number."""
+    """The address of a numbered page."""
 
     def __init__(self, path: str, query: dict[str, str | int], key: str = "page") -> None:
         self._path, self._query, self._key = path, query, key
 
     def __call__(self, number: int) -> str:
-        """The first page has the plain address."""
+        """The address of a page; the first has no number in it."""
         return build_url(self._path, self._query | {self._key: "" if number == 1 else number})
 
 
@@ -111,7 +111,7 @@ def _keys_button() -> Html:
 
 
 def _keys() -> Html:
-    rows = join_markup(element("tr", element("td", element("kbd", key)), element("td", words)) for key, words in _KEYS)
+    rows = join_markup(element("tr", element("td", element("kbd", key)), element("td", text)) for key, text in _KEYS)
     return element(
         "dialog",
         element("h2", "Keys", id="keys-title"),
@@ -122,41 +122,41 @@ def _keys() -> Html:
     )
 
 
-def store_link(shelf: ViewedStore) -> Html:
+def store_link(store: ViewedStore) -> Html:
     """A link to a store's page."""
-    return link(shelf.name, store_path(shelf))
+    return link(store.name, store_path(store))
 
 
-def runs_link(shelf: ViewedStore) -> Html:
-    """A link to its runs."""
-    return link("runs", f"{store_path(shelf)}/runs")
+def runs_link(store: ViewedStore) -> Html:
+    """A link to the list of a store's runs."""
+    return link("runs", f"{store_path(store)}/runs")
 
 
-def run_link(shelf: ViewedStore, row: RunRow) -> Html:
-    """A link to a run."""
-    return link(row.run_id, f"{store_path(shelf)}/run", run_query(row))
+def run_link(store: ViewedStore, row: RunRow) -> Html:
+    """A link to a run's page."""
+    return link(row.run_id, f"{store_path(store)}/run", run_query(row))
 
 
-def store_path(shelf: ViewedStore) -> str:
-    """Where a store's pages begin."""
-    return f"/e/{shelf.key}"
+def store_path(store: ViewedStore) -> str:
+    """The path below which a store's pages are."""
+    return f"/e/{store.key}"
 
 
 def run_query(row: RunRow) -> dict[str, str | int]:
-    """How an address names a run; the first attempt needs no number."""
+    """The query that identifies a run; the first attempt needs no number."""
     return {"run": row.run_id, "attempt": "" if row.attempt == 1 else row.attempt}
 
 
-def diff_url(shelf: ViewedStore, a: RunRow, b: RunRow) -> str:
-    """Where two runs stand side by side."""
+def diff_url(store: ViewedStore, a: RunRow, b: RunRow) -> str:
+    """The address of the comparison of two runs."""
     query = {"a": a.run_id, "a_attempt": _attempt_query(a), "b": b.run_id, "b_attempt": _attempt_query(b)}
-    return build_url(f"{store_path(shelf)}/diff", query)
+    return build_url(f"{store_path(store)}/diff", query)
 
 
 def _attempt_query(row: RunRow) -> str | int:
     return "" if row.attempt == 1 else row.attempt
 
 
-def error_page(title: str, words: str) -> Html:
-    """A sentence and a way on."""
-    return render_page(title, (), element("p", words), element("p", link("All experiments", "/")))
+def error_page(title: str, text: str) -> Html:
+    """A page with an error message and a link home."""
+    return render_page(title, (), element("p", text), element("p", link("All experiments", "/")))

@@ -1,5 +1,5 @@
-"""The page of one run: outcome, checks before and after, judgments, patch, steps; and the page of one long text of
-it.
+"""The page of one run (outcome, checks before and after, judgments, patch, steps), and the page of one long
+text of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from outweigh.web.run_row import RunRow
 
 
 def preflight_checks(folder: Path, run: RunRecord) -> Mapping[str, bool | None]:
-    """Outcomes of the untouched workspace by check; empty where it was not tried, or the task was another one then."""
+    """What each check said about the untouched workspace; empty if it was not tried, or the task has changed since."""
     kept = read_preflight(folder)
     for task in () if kept is None else kept.tasks:
         if task.task_id == run.trial.task_id and task.task_checksum == run.task_checksum:
@@ -44,70 +44,70 @@ def preflight_checks(folder: Path, run: RunRecord) -> Mapping[str, bool | None]:
 
 
 CHARACTERS_PER_PAGE = 100_000
-"""How much of it a page shows."""
+"""Characters of a long text on one page."""
 
 
-def text_page(shelf: ViewedStore, each: RunRow, name: str, words: str, number: int) -> Html:
-    """A stretch of the text as it is."""
-    last = max(1, -(-len(words) // CHARACTERS_PER_PAGE))
+def text_page(store: ViewedStore, row: RunRow, name: str, text: str, number: int) -> Html:
+    """One page of a long text."""
+    last = max(1, -(-len(text) // CHARACTERS_PER_PAGE))
     number = min(number, last)
-    around = page_links(number, last, PageAddress(f"{store_path(shelf)}/text", run_query(each) | {"text": name}))
-    shown = words[(number - 1) * CHARACTERS_PER_PAGE : number * CHARACTERS_PER_PAGE]
+    links = page_links(number, last, PageAddress(f"{store_path(store)}/text", run_query(row) | {"text": name}))
+    shown = text[(number - 1) * CHARACTERS_PER_PAGE : number * CHARACTERS_PER_PAGE]
     return render_page(
         f"Text {name}",
-        (store_link(shelf), runs_link(shelf), run_link(shelf, each)),
-        element("p", f"{len(words):,} characters", class_="quiet"),
-        around,
+        (store_link(store), runs_link(store), run_link(store, row)),
+        element("p", f"{len(text):,} characters", class_="quiet"),
+        links,
         element("pre", escape_lines(shown), class_="words", tabindex="0"),
-        around,
+        links,
     )
 
 
 STEPS_PER_PAGE = 50
-"""How many steps a page shows."""
+"""Steps on one page."""
 
 MAX_RELATED_RUNS = 20
 
 
-def run_page(shelf: ViewedStore, each: RunRow, number: int) -> Html:
-    """The whole run, its steps by pages."""
-    side = shelf.side(each)
-    run = side.record
+def run_page(store: ViewedStore, row: RunRow, number: int) -> Html:
+    """The page of one run."""
+    opened = store.open_run(row)
+    run = opened.record
     return render_page(
-        each.run_id,
-        (store_link(shelf), runs_link(shelf)),
-        _facts(run, each),
+        row.run_id,
+        (store_link(store), runs_link(store)),
+        _facts(run, row),
         element("p", run.status_detail) if run.status_detail else None,
-        _related_runs(shelf, each),
-        note_section("Warnings", (*run.warnings, *side.warnings)),
-        *_checks(run, preflight_checks(shelf.index.folder, run)),
-        *_judgments(shelf.index.judgments(each.run_id)),
-        *_patch(side, text_url_of(shelf, each)),
-        *_steps(shelf, each, side, number),
+        _related_runs(store, row),
+        note_section("Warnings", (*run.warnings, *opened.warnings)),
+        *_checks(run, preflight_checks(store.index.folder, run)),
+        *_judgments(store.index.judgments(row.run_id)),
+        *_patch(opened, text_url_of(store, row)),
+        *_steps(store, row, opened, number),
         *_observed_setup(run.loaded),
         *_tokens(run),
         *_provenance(run),
     )
 
 
-def text_url_of(shelf: ViewedStore, each: RunRow) -> TextAddress:
-    """Where the long texts of a run are."""
-    return lambda name: build_url(f"{store_path(shelf)}/text", run_query(each) | {"text": name})
+def text_url_of(store: ViewedStore, row: RunRow) -> TextAddress:
+    """A function from the name of a long text to the address of its page."""
+    return lambda name: build_url(f"{store_path(store)}/text", run_query(row) | {"text": name})
 
 
-def _facts(run: RunRecord, each: RunRow) -> Html:
+def _facts(run: RunRecord, row: RunRow) -> Html:
     facts: list[tuple[str, Child]] = [
-        ("outcome", badge(each.outcome)),
+        ("outcome", badge(row.outcome)),
         ("status", run.status.value),
-        ("arm", each.arm),
-        ("task", each.task_id),
-        ("repeat", str(each.repeat)),
+        ("arm", row.arm),
+        ("task", row.task_id),
+        ("repeat", str(row.repeat)),
         (
             "cost",
             f"{format_dollars(run.cost.usd)} ({run.cost.provenance.value})" if run.cost.usd is not None else UNKNOWN,
         ),
         ("time", format_seconds(run.duration_seconds)),
-        ("tokens", format_count(each.tokens)),
+        ("tokens", format_count(row.tokens)),
         ("steps", format_count(run.step_count)),
         ("agent", " ".join(filter(None, (run.agent.name, run.agent.version, run.agent.model))) or UNKNOWN),
     ]
@@ -115,22 +115,22 @@ def _facts(run: RunRecord, each: RunRow) -> Html:
     return element("dl", cells, class_="facts")
 
 
-def _related_runs(shelf: ViewedStore, each: RunRow) -> Html | None:
-    """Runs of the same task and repeat in other arms; the others of its own arm where there is none."""
-    with shelf.index.lock:
-        same_task = [other for other in shelf.index.rows if other.task_id == each.task_id and other is not each]
-    twins = [other for other in same_task if other.repeat == each.repeat and other.arm != each.arm] or same_task
-    if not twins:
+def _related_runs(store: ViewedStore, row: RunRow) -> Html | None:
+    """Links to runs of the same task and repeat in other arms; without any, to the other runs of its own arm."""
+    with store.index.lock:
+        same_task = [other for other in store.index.rows if other.task_id == row.task_id and other is not row]
+    related = [other for other in same_task if other.repeat == row.repeat and other.arm != row.arm] or same_task
+    if not related:
         return None
-    links = (element("li", _related_run(shelf, each, other)) for other in twins[:MAX_RELATED_RUNS])
+    links = (element("li", _related_run(store, row, other)) for other in related[:MAX_RELATED_RUNS])
     return element(
         "section", element("h2", "Side by side with"), element("ul", *links, class_="twins"), aria_label="Other runs"
     )
 
 
-def _related_run(shelf: ViewedStore, each: RunRow, other: RunRow) -> Html:
+def _related_run(store: ViewedStore, row: RunRow, other: RunRow) -> Html:
     words = f"{other.arm}, repeat {other.repeat}" + (f", attempt {other.attempt}" if other.attempt > 1 else "")
-    return join_markup((element("a", words, href=diff_url(shelf, each, other)), " ", badge(other.outcome)))
+    return join_markup((element("a", words, href=diff_url(store, row, other)), " ", badge(other.outcome)))
 
 
 def _checks(run: RunRecord, before: Mapping[str, bool | None]) -> Iterator[Child]:
@@ -169,7 +169,7 @@ def _judgments(judgments: Sequence[Judgment]) -> Iterator[Child]:
 
 
 def criterion_rows(criteria: Iterable[CriterionScore]) -> Iterator[Html]:
-    """Criteria, each with its items."""
+    """A row for each criterion, followed by its items."""
     for criterion in criteria:
         given = "does not apply" if criterion.score is None else format_score(criterion.score)
         yield table_row(criterion.criterion, given, f"{criterion.weight:g}", criterion.evidence or "")
@@ -178,43 +178,43 @@ def criterion_rows(criteria: Iterable[CriterionScore]) -> Iterator[Html]:
             yield table_row(f"– {item.item}", points, "", item.evidence or "")
 
 
-def _patch(side: ComparedRun, whole: TextAddress) -> Iterator[Child]:
+def _patch(opened: ComparedRun, text_url: TextAddress) -> Iterator[Child]:
     yield element("h2", "Patch")
-    if side.patch is None:
+    if opened.patch is None:
         yield element("p", "No patch was kept.")
-    elif not side.patch:
+    elif not opened.patch:
         yield element("p", "Nothing was changed.")
     else:
-        lines = side.patch.removesuffix("\n").split("\n")
+        lines = opened.patch.removesuffix("\n").split("\n")
         yield render_patch(lines)
         more = f"All {len(lines):,} lines" if len(lines) > MAX_PATCH_LINES else "As plain text"
-        yield element("a", more, href=whole(PATCH_TEXT), class_="more")
+        yield element("a", more, href=text_url(PATCH_TEXT), class_="more")
 
 
-def _steps(shelf: ViewedStore, each: RunRow, side: ComparedRun, number: int) -> Iterator[Child]:
+def _steps(store: ViewedStore, row: RunRow, opened: ComparedRun, number: int) -> Iterator[Child]:
     yield element("h2", "Steps", id="steps")
-    if not side.steps:
+    if not opened.steps:
         yield element("p", "No step was kept.")
         return
-    last = -(-len(side.steps) // STEPS_PER_PAGE)
+    last = -(-len(opened.steps) // STEPS_PER_PAGE)
     number = min(number, last)
-    shown = side.steps[(number - 1) * STEPS_PER_PAGE : number * STEPS_PER_PAGE]
-    whole = text_url_of(shelf, each)
-    around = page_links(number, last, PageAddress(f"{store_path(shelf)}/run", run_query(each)))
-    yield around
-    yield element("ol", *(_step(step, whole) for step in shown), class_="steps")
-    yield around
+    shown = opened.steps[(number - 1) * STEPS_PER_PAGE : number * STEPS_PER_PAGE]
+    text_url = text_url_of(store, row)
+    links = page_links(number, last, PageAddress(f"{store_path(store)}/run", run_query(row)))
+    yield links
+    yield element("ol", *(_step(step, text_url) for step in shown), class_="steps")
+    yield links
 
 
-def _step(step: ShownStep, whole: TextAddress) -> Html:
+def _step(step: ShownStep, text_url: TextAddress) -> Html:
     name, kind = f"step-{step.number}", f"step {step.source}"
-    return element("li", render_step(step, f"#{name}", whole), id=name, class_=kind, data_entry=True)
+    return element("li", render_step(step, f"#{name}", text_url), id=name, class_=kind, data_entry=True)
 
 
-def step_url(shelf: ViewedStore, each: RunRow, place: int, number: int) -> str:
-    """Where a step is shown: the page that its place among the steps falls on, and its number there."""
-    page_number = place // STEPS_PER_PAGE + 1
-    at = PageAddress(f"{store_path(shelf)}/run", run_query(each))
+def step_url(store: ViewedStore, row: RunRow, position: int, number: int) -> str:
+    """The address of a step: the page that its position falls on, and its number there."""
+    page_number = position // STEPS_PER_PAGE + 1
+    at = PageAddress(f"{store_path(store)}/run", run_query(row))
     return f"{at(page_number)}#step-{number}"
 
 

@@ -31,55 +31,55 @@ _COLUMNS = (
     ("tokens", "tokens"),
 )
 MAX_CHOICES = 300
-"""A list to choose from that is longer helps nobody; the search does."""
+"""A select element with more options than this becomes a text field."""
 
 
-def runs_page(shelf: ViewedStore, wanted: RunFilter, number: int) -> Html:
-    """A form, how many there are, a page of them."""
-    shelf.index.refresh()
-    found = len(shelf.listing.view(wanted))
+def runs_page(store: ViewedStore, wanted: RunFilter, number: int) -> Html:
+    """The filter form, the number of runs found, and one page of them."""
+    store.index.refresh()
+    found = len(store.listing.view(wanted))
     last = max(1, -(-found // RUNS_PER_PAGE))
     number = min(number, last)
-    rows = [_row(shelf, each) for each in shelf.listing.page(wanted, number)]
-    path = f"{store_path(shelf)}/runs"
-    total = len(shelf.index.rows)
-    told = f"{format_count(found)} of {format_count(total)} runs" if found != total else f"{format_count(total)} runs"
+    rows = [_row(store, row) for row in store.listing.page(wanted, number)]
+    path = f"{store_path(store)}/runs"
+    total = len(store.index.rows)
+    shown = f"{format_count(found)} of {format_count(total)}" if found != total else format_count(total)
     listed = render_table("Runs", [_head(path, wanted, *column) for column in _COLUMNS], rows)
     return render_page(
         "Runs",
-        (store_link(shelf),),
-        _form(path, wanted, shelf.summary.now()),
-        element("p", told, role="status"),
+        (store_link(store),),
+        _form(path, wanted, store.summary.current()),
+        element("p", f"{shown} runs", role="status"),
         listed if rows else element("p", "No run is like that. ", link("Show all", path)),
         page_links(number, last, PageAddress(path, wanted.query())),
     )
 
 
-def _row(shelf: ViewedStore, each: RunRow) -> Html:
+def _row(store: ViewedStore, row: RunRow) -> Html:
     return table_row(
-        run_link(shelf, each),
-        each.arm,
-        badge(each.outcome),
-        each.status,
-        format_dollars(each.cost_usd),
-        format_seconds(each.duration_seconds),
-        format_count(each.tokens),
+        run_link(store, row),
+        row.arm,
+        badge(row.outcome),
+        row.status,
+        format_dollars(row.cost_usd),
+        format_seconds(row.duration_seconds),
+        format_count(row.tokens),
         entry=True,
     )
 
 
-def _head(path: str, wanted: RunFilter, key: str, words: str) -> Child:
+def _head(path: str, wanted: RunFilter, key: str, title: str) -> Child:
     chosen = wanted.sort == key
-    falling = chosen and not wanted.falling
-    mark = ("▾" if wanted.falling else "▴") if chosen else None
-    return link(f"{words} {mark}" if mark else words, path, replace(wanted, sort=key, falling=falling).query())
+    descending = chosen and not wanted.descending
+    mark = ("▾" if wanted.descending else "▴") if chosen else None
+    return link(f"{title} {mark}" if mark else title, path, replace(wanted, sort=key, descending=descending).query())
 
 
 def _form(path: str, wanted: RunFilter, summary: StoreSummary) -> Html:
     search = element(
         "label",
         "Search",
-        element("input", type="search", name="q", value=wanted.words, data_search=True, autocomplete="off"),
+        element("input", type="search", name="q", value=wanted.search_text, data_search=True, autocomplete="off"),
     )
     return element(
         "form",
@@ -89,7 +89,7 @@ def _form(path: str, wanted: RunFilter, summary: StoreSummary) -> Html:
         _select("outcome", wanted.outcome, ("passed", "failed", "unknown")),
         _select("status", wanted.status, summary.statuses),
         _hidden("sort", wanted.sort),
-        _hidden("falling", "1" if wanted.falling else ""),
+        _hidden("falling", "1" if wanted.descending else ""),
         element("button", "Show"),
         action=path,
         method="get",
