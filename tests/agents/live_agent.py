@@ -103,24 +103,24 @@ class LiveAgent(AgentContract):
     def test_works_without_walls_too(self) -> None:
         self._sandboxes = LocalSandboxProvider()
 
-        done = self.attempted(self.turns())
+        done = self.run_attempt(self.turns())
 
-        assert done.outcome.status is Status.COMPLETED, done.told
-        assert (done.workspace / ANSWER_FILE).read_text() == "42\n", done.told
+        assert done.outcome.status is Status.COMPLETED, done.description
+        assert (done.workspace / ANSWER_FILE).read_text() == "42\n", done.description
 
     def test_what_the_arm_lays_is_put_before_the_model(self) -> None:
         require(None if which("python3", path=INSIDE) else f"no python3 in {INSIDE}, where sandboxes look for it")
         arm, files = self.laid()
 
-        done = self.attempted(self.turns(), arm, files)
+        done = self.run_attempt(self.turns(), arm, files)
 
         sent = b"\n".join(entry.body or b"" for entry in done.requests).decode()
         places = file_locations_of(self.agent().name)
-        assert done.outcome.status is Status.COMPLETED, done.told
+        assert done.outcome.status is Status.COMPLETED, done.description
         assert (DESCRIPTION in sent, INSTRUCTIONS in sent) == (bool(places.skills), bool(places.instructions)), (
-            done.told
+            done.description
         )
-        assert ("feed_the_zebra" in sent) == self.agent().starts_servers, done.told
+        assert ("feed_the_zebra" in sent) == self.agent().starts_servers, done.description
 
 
 class RunsHooks(LiveAgent):
@@ -135,10 +135,10 @@ class RunsHooks(LiveAgent):
         content = msgspec.json.encode({"hooks": {moment: [{"matcher": tools, "hooks": [command]}]}})
         file = OverlayFile(path=path, sha256=sha256(content).hexdigest(), executable=False)
 
-        done = self.attempted(self.turns(), msgspec.structs.replace(self.arm(), overlay=(file,)), {path: content})
+        done = self.run_attempt(self.turns(), msgspec.structs.replace(self.arm(), overlay=(file,)), {path: content})
 
-        assert done.outcome.status is Status.COMPLETED, done.told
-        assert (done.workspace / "hook-was-here").exists(), done.told
+        assert done.outcome.status is Status.COMPLETED, done.description
+        assert (done.workspace / "hook-was-here").exists(), done.description
         assert not [warning for warning in done.outcome.warnings if "hook" in warning]
 
 
@@ -149,8 +149,8 @@ class LimitsTurns(LiveAgent):
         arm = self.arm()
         arm = msgspec.structs.replace(arm, options={**arm.options, "max_turns": 2})
 
-        done = self.attempted([Turn(run=f"echo {number}") for number in range(12)], arm)
+        done = self.run_attempt([Turn(run=f"echo {number}") for number in range(12)], arm)
 
-        assert done.outcome.failure is not None, done.told
-        assert done.outcome.failure.kind is FailureKind.TURN_LIMIT, done.told
-        assert (done.outcome.status, done.outcome.tool_call_count) == (Status.AGENT_ERROR, 2), done.told
+        assert done.outcome.failure is not None, done.description
+        assert done.outcome.failure.kind is FailureKind.TURN_LIMIT, done.description
+        assert (done.outcome.status, done.outcome.tool_call_count) == (Status.AGENT_ERROR, 2), done.description

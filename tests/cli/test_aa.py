@@ -8,7 +8,7 @@ import pytest
 
 from outweigh.model.codec import encode
 from outweigh.model.run_record import RunRecord
-from outweigh.testing.builders import an_arm
+from outweigh.testing.builders import runs_of_arm
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples/recorded/runs.jsonl")
 DECISIONS = ("improved", "neutral", "regressed", "inconclusive")
@@ -79,7 +79,7 @@ def test_too_few_splits_do_not_acquit_a_policy(outweigh: Any) -> None:
 
 
 def test_a_policy_that_could_not_judge_is_not_praised_for_its_silence(outweigh: Any, tmp_path: Path) -> None:
-    path = stored(tmp_path, an_arm("a", [[True, False, True, False]] * 3))
+    path = stored(tmp_path, runs_of_arm("a", [[True, False, True, False]] * 3))
 
     answer = outweigh("aa", path, "--splits", "5")
 
@@ -102,7 +102,7 @@ def test_the_gates_of_the_evidence_policy_can_be_chosen(outweigh: Any, collected
 
 
 def test_arms_with_one_fingerprint_are_shown_as_natural_pairs(outweigh: Any, tmp_path: Path) -> None:
-    arms = [an_arm(name, [[True, False]] * 6, arm_fingerprint="same") for name in ("a", "b")]
+    arms = [runs_of_arm(name, [[True, False]] * 6, arm_fingerprint="same") for name in ("a", "b")]
     path = stored(tmp_path, *arms)
 
     (pair,) = outweigh("aa", path, "--splits", "2", "--format", "json").json()["natural_pairs"]
@@ -115,7 +115,7 @@ def test_arms_with_one_fingerprint_are_shown_as_natural_pairs(outweigh: Any, tmp
 
 
 def test_natural_pairs_without_splits_leave_the_shares_unknown(outweigh: Any, tmp_path: Path) -> None:
-    path = stored(tmp_path, *(an_arm(name, [[True]] * 6, arm_fingerprint="same") for name in "ab"))
+    path = stored(tmp_path, *(runs_of_arm(name, [[True]] * 6, arm_fingerprint="same") for name in "ab"))
 
     answer, page = outweigh("aa", path, "--format", "json").json(), outweigh("aa", path)
 
@@ -146,7 +146,7 @@ def test_a_question_that_makes_no_sense_is_refused(outweigh: Any, arguments: tup
 
 
 def test_one_run_per_task_cannot_be_split_and_the_way_out_is_named(outweigh: Any, tmp_path: Path) -> None:
-    answer = outweigh("aa", stored(tmp_path, an_arm("a", [[True], [False]])))
+    answer = outweigh("aa", stored(tmp_path, runs_of_arm("a", [[True], [False]])))
 
     assert (answer.code, answer.out) == (3, "")
     assert "no task of 'a' has two counted runs" in answer.err

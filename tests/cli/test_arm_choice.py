@@ -7,13 +7,13 @@ import pytest
 from tests.cli.stores import write_store
 
 from outweigh.store.experiment_file import EXPERIMENT_FILE
-from outweigh.testing.builders import an_arm
+from outweigh.testing.builders import runs_of_arm
 
 ALL_PASS = [[True, True]] * 2
 
 
 def a_store(folder: Path, *arms: str, baseline: str = "plain", recorded: tuple[str, ...] | None = None) -> str:
-    runs = [run for arm in recorded or arms for run in an_arm(arm, ALL_PASS)]
+    runs = [run for arm in recorded or arms for run in runs_of_arm(arm, ALL_PASS)]
     return write_store(folder, runs, arms, baseline=baseline)
 
 

@@ -11,7 +11,7 @@ from outweigh.cli.main import main
 from outweigh.model.codec import Record, encode
 from outweigh.model.suite import JudgeSpec
 from outweigh.store.judging_file import JudgingFile, write_judging
-from outweigh.testing.builders import a_judgment, an_arm
+from outweigh.testing.builders import a_judgment, runs_of_arm
 
 SCORES = [0.1, 0.3, 0.5, 0.7, 0.9, 0.4]
 
@@ -23,7 +23,7 @@ def store(tmp_path: Path) -> Path:
     folder.mkdir()
     records: list[Record] = []
     for arm, gain in (("old", 0.0), ("new", 0.1)):
-        runs = an_arm(arm, [[True]] * len(SCORES))
+        runs = runs_of_arm(arm, [[True]] * len(SCORES))
         records += runs
         records += [a_judgment(run, score + gain) for run, score in zip(runs, SCORES, strict=True)]
     (folder / "runs-engine.jsonl").write_bytes(b"".join(encode(record) + b"\n" for record in records))

@@ -12,7 +12,7 @@ from outweigh.model.rubric import BinaryCriterion, Rubric
 from outweigh.model.suite import JudgeSpec
 from outweigh.store.judging_file import JudgedTask, JudgingFile, write_judging
 from outweigh.store.run_store import FolderRunStore
-from outweigh.testing.builders import an_arm
+from outweigh.testing.builders import runs_of_arm
 
 RUBRIC = Rubric(criteria=[BinaryCriterion(name="works", description="It works.")])
 ARMS = ("--baseline", "old", "--candidate", "new")
@@ -24,7 +24,7 @@ def a_store(folder: Path, program: str, **judge: Any) -> Path:
     with FolderRunStore.open(folder / "store") as store:
         for arm, diff in (("old", b"+BAD\n"), ("new", b"+GOOD\n")):
             digest = store.keep(diff)
-            for run in an_arm(arm, [[True]] * 3, artifacts={"diff.patch": digest}):
+            for run in runs_of_arm(arm, [[True]] * 3, artifacts={"diff.patch": digest}):
                 store.append(run)
     remember(folder / "store", folder / "judge.py", RUBRIC, **judge)
     return folder / "store"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from outweigh.model.codec import encode
-from outweigh.testing.builders import a_run, an_arm
+from outweigh.testing.builders import a_run, runs_of_arm
 
 ARMS = ("--baseline", "a", "--candidate", "b")
 kinds = pytest.mark.parametrize("kind", ["html", "md", "json"])
@@ -16,7 +16,7 @@ kinds = pytest.mark.parametrize("kind", ["html", "md", "json"])
 def runs(tmp_path: Path) -> Path:
     outcomes = [[True, False, True]] * 7
     target = tmp_path / "runs.jsonl"
-    everything = [*an_arm("a", outcomes), *an_arm("b", outcomes)]
+    everything = [*runs_of_arm("a", outcomes), *runs_of_arm("b", outcomes)]
     target.write_bytes(b"".join(encode(run) + b"\n" for run in everything))
     return target
 
@@ -59,7 +59,7 @@ def test_runs_of_other_arms_do_not_make_it_stale(outweigh: Any, runs: Path, tmp_
 def test_a_report_whose_arm_has_gone_is_stale(outweigh: Any, runs: Path, tmp_path: Path) -> None:
     report = str(tmp_path / "report.html")
     outweigh("report", str(runs), *ARMS, "-o", report)
-    runs.write_bytes(b"".join(encode(run) + b"\n" for run in an_arm("a", [[True]])))
+    runs.write_bytes(b"".join(encode(run) + b"\n" for run in runs_of_arm("a", [[True]])))
 
     answer = outweigh("report", str(runs), "--check", report)
 

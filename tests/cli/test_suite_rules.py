@@ -11,14 +11,14 @@ from tests.engine.engine_fixtures import Arms, shell, write_suite
 
 from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord
 from outweigh.model.suite import PolicySpec
-from outweigh.testing.builders import a_run, an_arm
+from outweigh.testing.builders import a_run, runs_of_arm
 
 TASKS = 8
 MOSTLY = [[True, True], [True, False]] * (TASKS // 2)
 
 
 def runs(*arms: str) -> list[RunRecord]:
-    return [run for arm in arms for run in an_arm(arm, MOSTLY)]
+    return [run for arm in arms for run in runs_of_arm(arm, MOSTLY)]
 
 
 def a_store(folder: Path, **words: Any) -> str:

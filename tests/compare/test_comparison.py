@@ -11,7 +11,7 @@ from outweigh.errors import UsageError
 from outweigh.model.run_record import Status
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Component, ComponentTokens, reported_cost
 from outweigh.score.judge_scores import JudgeRule, JudgeRules
-from outweigh.testing.builders import a_judgment, a_run, an_arm, evidence_of
+from outweigh.testing.builders import a_judgment, a_run, evidence_of, runs_of_arm
 
 matrix = st.lists(st.lists(st.booleans(), min_size=2, max_size=4), min_size=1, max_size=4)
 
@@ -21,7 +21,7 @@ def between(evidence: Evidence) -> Comparison:
 
 
 def two_arms(before: list[list[bool]], after: list[list[bool]], **candidate: Any) -> Comparison:
-    return between(evidence_of(an_arm("baseline", before), an_arm("candidate", after, **candidate)))
+    return between(evidence_of(runs_of_arm("baseline", before), runs_of_arm("candidate", after, **candidate)))
 
 
 def test_an_arm_is_summed_up_over_its_counted_runs() -> None:
@@ -97,8 +97,8 @@ def test_a_delta_is_unknown_when_either_side_is() -> None:
 
 
 def test_the_mean_over_tasks_weighs_every_task_alike_however_often_it_ran() -> None:
-    before = an_arm("baseline", [[False] * 8, [False]])
-    after = an_arm("candidate", [[True] * 8, [False]])
+    before = runs_of_arm("baseline", [[False] * 8, [False]])
+    after = runs_of_arm("candidate", [[True] * 8, [False]])
 
     delta = between(evidence_of(before, after)).deltas["pass_delta"]
 
@@ -137,7 +137,7 @@ def test_the_judge_counts_only_where_both_arms_have_the_same_judges_on_every_run
 
 
 def test_judge_scores_of_different_judges_are_not_shown_side_by_side_either() -> None:
-    before, after = an_arm("baseline", [[True] * 2] * 2), an_arm("candidate", [[True] * 2] * 2)
+    before, after = runs_of_arm("baseline", [[True] * 2] * 2), runs_of_arm("candidate", [[True] * 2] * 2)
     judged = [a_judgment(run, 0.5) for run in before] + [a_judgment(run, 0.9) for run in after[:-1]]
 
     comparison = between(evidence_of(before, after, judged))
@@ -159,7 +159,7 @@ def test_passes_lost_on_both_sides_leave_the_judge_out_too(rule: JudgeRule) -> N
 
 
 def test_a_judgment_lost_on_one_side_cannot_fake_a_gain() -> None:
-    before, after = an_arm("baseline", [[True] * 5]), an_arm("candidate", [[True] * 5])
+    before, after = runs_of_arm("baseline", [[True] * 5]), runs_of_arm("candidate", [[True] * 5])
     judged = [a_judgment(run, 0.2) for run in before] + [a_judgment(run, 0.2) for run in after[:-1]]
 
     assert between(evidence_of(before, after, judged)).deltas["composite_delta"].task_mean == 0.0
@@ -202,7 +202,7 @@ def test_grades_need_judges_and_follow_the_even_profile() -> None:
 @settings(max_examples=40)
 @given(matrix, matrix)
 def test_swapping_the_arms_mirrors_every_delta(before: list[list[bool]], after: list[list[bool]]) -> None:
-    evidence = evidence_of(an_arm("baseline", before), an_arm("candidate", after))
+    evidence = evidence_of(runs_of_arm("baseline", before), runs_of_arm("candidate", after))
 
     forward, backward = compare_arms(evidence, "baseline", "candidate"), compare_arms(evidence, "candidate", "baseline")
 
@@ -226,8 +226,8 @@ def test_numbering_the_repeats_anew_moves_no_mean(before: list[list[bool]], dice
 
 
 def test_one_configuration_under_two_names_and_a_changed_task_are_told() -> None:
-    before = an_arm("baseline", [[True]], arm_fingerprint="f", task_checksum="1")
-    after = an_arm("candidate", [[True]], arm_fingerprint="f", task_checksum="2")
+    before = runs_of_arm("baseline", [[True]], arm_fingerprint="f", task_checksum="1")
+    after = runs_of_arm("candidate", [[True]], arm_fingerprint="f", task_checksum="2")
 
     warnings = " ".join(between(evidence_of(before, after)).warnings)
 
@@ -253,7 +253,9 @@ def test_runs_that_carry_warnings_of_their_own_are_told_with_the_commonest() -> 
     doubts = ("the agent reports 5 input tokens against 9 metered", "its model was guessed")
     runs = [a_run(arm="candidate", repeat=1, warnings=doubts), a_run(arm="candidate", repeat=2, warnings=doubts[1:])]
 
-    comparison = between(evidence_of(an_arm("baseline", [[True, True]]), [*runs, a_run(arm="candidate", repeat=3)]))
+    comparison = between(
+        evidence_of(runs_of_arm("baseline", [[True, True]]), [*runs, a_run(arm="candidate", repeat=3)])
+    )
 
     assert [warning for warning in comparison.warnings if "have warnings" in warning] == [
         "2 of 3 runs of candidate have warnings, which `outweigh report` lists: its model was guessed"

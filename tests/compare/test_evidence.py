@@ -5,7 +5,7 @@ from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import LocatedRecord
 from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import Status
-from outweigh.testing.builders import a_judgment, a_run, an_arm, evidence_of
+from outweigh.testing.builders import a_judgment, a_run, evidence_of, runs_of_arm
 
 
 def test_a_trial_recorded_twice_is_refused_with_both_places() -> None:
@@ -80,7 +80,7 @@ def test_records_without_a_run_are_no_evidence() -> None:
 
 
 def test_runs_are_in_the_order_of_their_trials_whoever_finished_first() -> None:
-    runs = [*an_arm("a", [[True, False], [False, True]]), *an_arm("b", [[True, True], [False, False]])]
+    runs = [*runs_of_arm("a", [[True, False], [False, True]]), *runs_of_arm("b", [[True, True], [False, False]])]
 
     forwards, backwards = evidence_of(runs), evidence_of(runs[::-1])
 

@@ -8,7 +8,7 @@ from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.inference import Inference, IntervalMethod, Population, infer
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import UNKNOWN_COST, reported_cost
-from outweigh.testing.builders import a_run, an_arm, evidence_of
+from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
 
 
 def compared(before: list[RunRecord], after: list[RunRecord]) -> Comparison:
@@ -61,8 +61,10 @@ def test_both_estimands_have_the_same_point_and_their_own_error(noisy: Compariso
 
 
 def test_repeats_do_not_count_as_tasks() -> None:
-    once = compared(an_arm("old", [[True], [False]] * 5), an_arm("new", [[True], [True]] * 5))
-    thrice = compared(an_arm("old", [[True] * 3, [False] * 3] * 5), an_arm("new", [[True] * 3, [True] * 3] * 5))
+    once = compared(runs_of_arm("old", [[True], [False]] * 5), runs_of_arm("new", [[True], [True]] * 5))
+    thrice = compared(
+        runs_of_arm("old", [[True] * 3, [False] * 3] * 5), runs_of_arm("new", [[True] * 3, [True] * 3] * 5)
+    )
 
     one, other = (inferred(each).deltas["pass_delta"].over_tasks for each in (once, thrice))
 
@@ -109,7 +111,7 @@ def test_the_cost_of_a_pass_is_a_ratio_of_pooled_ratios(noisy: Comparison) -> No
 
 
 def test_an_unknown_cost_leaves_its_ratios_unknown() -> None:
-    comparison = compared(an_arm("old", [[True]] * 8), an_arm("new", [[True]] * 8, cost=UNKNOWN_COST))
+    comparison = compared(runs_of_arm("old", [[True]] * 8), runs_of_arm("new", [[True]] * 8, cost=UNKNOWN_COST))
 
     ratios = inferred(comparison).ratios
 
@@ -118,7 +120,7 @@ def test_an_unknown_cost_leaves_its_ratios_unknown() -> None:
 
 
 def test_one_run_per_task_gets_wilson_and_repeats_get_task_means(noisy: Comparison) -> None:
-    single = compared(an_arm("old", [[True]] * 8 + [[False]] * 2), an_arm("new", [[True]] * 10))
+    single = compared(runs_of_arm("old", [[True]] * 8 + [[False]] * 2), runs_of_arm("new", [[True]] * 10))
 
     rate = inferred(single).pass_rates["old"]
 
@@ -130,7 +132,9 @@ def test_one_run_per_task_gets_wilson_and_repeats_get_task_means(noisy: Comparis
 
 
 def test_all_passing_has_no_zero_width_interval() -> None:
-    rate = inferred(compared(an_arm("old", [[True] * 3] * 8), an_arm("new", [[True] * 3] * 8))).pass_rates["new"]
+    rate = inferred(compared(runs_of_arm("old", [[True] * 3] * 8), runs_of_arm("new", [[True] * 3] * 8))).pass_rates[
+        "new"
+    ]
 
     assert (rate.point, rate.n) == (1.0, 8)
     assert rate.interval is not None
@@ -138,7 +142,9 @@ def test_all_passing_has_no_zero_width_interval() -> None:
 
 
 def test_mcnemar_needs_one_run_per_task_and_says_so_otherwise(noisy: Comparison) -> None:
-    single = compared(an_arm("old", [[True]] * 9 + [[False]] * 1), an_arm("new", [[False]] * 9 + [[True]] * 1))
+    single = compared(
+        runs_of_arm("old", [[True]] * 9 + [[False]] * 1), runs_of_arm("new", [[False]] * 9 + [[True]] * 1)
+    )
 
     assert inferred(single).mcnemar.p_value == pytest.approx(stats.binomtest(1, 10).pvalue)
     assert inferred(noisy).mcnemar.p_value is None

@@ -14,7 +14,7 @@ from outweigh.errors import EvidenceError
 from outweigh.model.codec import Record
 from outweigh.model.usage import UNKNOWN_COST, reported_cost
 from outweigh.stats.power import DesignPrices, power_of_t, tasks_by_normal
-from outweigh.testing.builders import a_run, an_arm, evidence_of
+from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
 
 SIZES = OfferedSizes(tasks=(10, 80, 200), repeats=(1, 3, 5, 10), fewest_tasks=6)
 PRICES = DesignPrices(task_usd=0.0, candidate_run_usd=0.3, baseline_run_usd=0.2)
@@ -52,7 +52,7 @@ def timed(arm: str, logs: np.ndarray) -> list[Record]:
 
 
 def passes(arm: str, *outcomes: str) -> list[Record]:
-    return list(an_arm(arm, [[mark == "+" for mark in task] for task in outcomes]))
+    return list(runs_of_arm(arm, [[mark == "+" for mark in task] for task in outcomes]))
 
 
 def plan_of(pilot: Pilot, sizes: OfferedSizes = SIZES) -> SamplePlan:

@@ -37,21 +37,21 @@ def hub() -> Iterator[tuple[LoopbackForge, ForgeProject]]:
 
 class TestGitHub(ForgeContract):
     @contextmanager
-    def ground(self) -> Iterator[ForgeTestProject]:
+    def project(self) -> Iterator[ForgeTestProject]:
         with hub() as (_, project):
             yield ForgeTestProject(GitHub(), project)
 
-    def gone(self) -> ForgeTestProject:
+    def unreachable_project(self) -> ForgeTestProject:
         return ForgeTestProject(GitHub(), replace(HUB, api_url=NOWHERE))
 
 
 class TestGitLab(ForgeContract):
     @contextmanager
-    def ground(self) -> Iterator[ForgeTestProject]:
+    def project(self) -> Iterator[ForgeTestProject]:
         with hub() as (_, project):
             yield ForgeTestProject(GitLab(), replace(project, host="gitlab.com"))
 
-    def gone(self) -> ForgeTestProject:
+    def unreachable_project(self) -> ForgeTestProject:
         return ForgeTestProject(GitLab(), replace(HUB, host="gitlab.com", api_url=NOWHERE))
 
 
@@ -71,12 +71,12 @@ class TestGh(ForgeContract):
         self.program.chmod(0o755)
 
     @contextmanager
-    def ground(self) -> Iterator[ForgeTestProject]:
+    def project(self) -> Iterator[ForgeTestProject]:
         with loopback_forge() as forge:
             self.install(forge.url)
             yield ForgeTestProject(GitHub(), HUB)
 
-    def gone(self) -> ForgeTestProject:
+    def unreachable_project(self) -> ForgeTestProject:
         self.install(NOWHERE)
         return ForgeTestProject(GitHub(), HUB)
 

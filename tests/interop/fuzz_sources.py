@@ -25,7 +25,7 @@ class Sample:
     label: str
     importer: Importer
     source: SourceFiles
-    wishes: dict[str, Any]
+    options: dict[str, Any]
     alternatives: frozenset[str] = frozenset()
 
 
@@ -55,7 +55,7 @@ def _of_contracts() -> Iterator[Sample]:
                         label=f"{file.stem}.{kind.__name__}",
                         importer=contract.importer(),
                         source=source,
-                        wishes=contract.wishes(),
+                        options=contract.options(),
                         alternatives=contract.alternatives,
                     )
 
@@ -70,7 +70,7 @@ def _recognised(*roots: Path) -> Iterator[Sample]:
             for importer in importers:
                 if importer.recognises(path):
                     yield Sample(
-                        label=str(path.relative_to(root)), importer=importer, source=read_source_files(path), wishes={}
+                        label=str(path.relative_to(root)), importer=importer, source=read_source_files(path), options={}
                     )
 
 

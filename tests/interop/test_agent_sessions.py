@@ -121,8 +121,8 @@ def copy_sample(agent: str, path: Path) -> Path:
     return Path(shutil.copy(SAMPLES / agent / "run.txt", path))
 
 
-def runs(importer: Importer, path: Path, **wishes: Any) -> list[RunRecord]:
-    return [record for record in read_all(importer, path, **wishes)[0] if isinstance(record, RunRecord)]
+def runs(importer: Importer, path: Path, **options: Any) -> list[RunRecord]:
+    return [record for record in read_all(importer, path, **options)[0] if isinstance(record, RunRecord)]
 
 
 class TestClaudeCodeImporter(ImporterContract):

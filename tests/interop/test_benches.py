@@ -56,8 +56,8 @@ def tb_run(folder: Path, *trials: dict[str, Any]) -> Path:
     return folder
 
 
-def by_task(importer: Importer, path: Path, **wishes: Any) -> dict[str, RunRecord]:
-    found = read_all(importer, path, **wishes)[0]
+def by_task(importer: Importer, path: Path, **options: Any) -> dict[str, RunRecord]:
+    found = read_all(importer, path, **options)[0]
     return {run.trial.task_id: run for run in found if isinstance(run, RunRecord)}
 
 

@@ -28,7 +28,7 @@ fuzzed = settings(
     max_examples=3000 if SEARCHING else 20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
-chances = st.randoms(use_true_random=False)
+rngs = st.randoms(use_true_random=False)
 importers = pytest.mark.parametrize("name", adapter_names("importer"))
 
 
@@ -40,7 +40,7 @@ def loaded() -> None:
 
 def read(sample: Sample, path: Path) -> tuple[list[RunRecord | Judgment], ImportNotes]:
     with limit_calls():
-        found, notes = read_all(sample.importer, path, **sample.wishes)
+        found, notes = read_all(sample.importer, path, **sample.options)
     return [record for record in found if can_be_stored(record, notes)], notes
 
 
@@ -66,11 +66,11 @@ def test_there_is_something_to_fuzz(name: str) -> None:
 
 @importers
 @fuzzed
-@given(chance=chances)
-def test_a_broken_source_is_refused_in_a_sentence_or_read(name: str, chance: Random) -> None:
-    sample = chance.choice(samples()[name])
+@given(rng=rngs)
+def test_a_broken_source_is_refused_in_a_sentence_or_read(name: str, rng: Random) -> None:
+    sample = rng.choice(samples()[name])
     with TemporaryDirectory() as folder:
-        path = corrupt_source_files(corrupt_source_files(sample.source, chance), chance).write(Path(folder))
+        path = corrupt_source_files(corrupt_source_files(sample.source, rng), rng).write(Path(folder))
         with limit_calls():
             assert sample.importer.recognises(path) in (True, False)
         with suppress(EvidenceError, UsageError):
@@ -79,10 +79,10 @@ def test_a_broken_source_is_refused_in_a_sentence_or_read(name: str, chance: Ran
 
 @importers
 @fuzzed
-@given(chance=chances)
-def test_where_a_number_is_taken_away_none_is_made_up(name: str, chance: Random) -> None:
-    sample = chance.choice(readable(name))
-    changed = drop_figure(sample.source, chance)
+@given(rng=rngs)
+def test_where_a_number_is_taken_away_none_is_made_up(name: str, rng: Random) -> None:
+    sample = rng.choice(readable(name))
+    changed = drop_figure(sample.source, rng)
     with TemporaryDirectory() as folder:
         before, said = read(sample, sample.source.write(Path(folder) / "before"))
         with suppress(EvidenceError, UsageError):
@@ -95,10 +95,10 @@ def test_where_a_number_is_taken_away_none_is_made_up(name: str, chance: Random)
 
 @importers
 @fuzzed
-@given(chance=chances)
-def test_where_anything_is_taken_away_no_run_is_lost_in_silence(name: str, chance: Random) -> None:
-    sample = chance.choice(readable(name))
-    changed = drop_value(sample.source, chance)
+@given(rng=rngs)
+def test_where_anything_is_taken_away_no_run_is_lost_in_silence(name: str, rng: Random) -> None:
+    sample = rng.choice(readable(name))
+    changed = drop_value(sample.source, rng)
     with TemporaryDirectory() as folder:
         before, said = read(sample, sample.source.write(Path(folder) / "before"))
         with suppress(EvidenceError, UsageError):
@@ -110,12 +110,12 @@ def test_where_anything_is_taken_away_no_run_is_lost_in_silence(name: str, chanc
 
 @importers
 @settings(fuzzed, max_examples=1000 if SEARCHING else 5)
-@given(chance=chances)
-def test_what_is_meant_for_another_is_refused_in_a_sentence_or_read(name: str, chance: Random) -> None:
-    other = chance.choice(samples()[chance.choice(adapter_names("importer"))])
-    sample = Sample(label=other.label, importer=load_adapter("importer", name), source=other.source, wishes={})
+@given(rng=rngs)
+def test_what_is_meant_for_another_is_refused_in_a_sentence_or_read(name: str, rng: Random) -> None:
+    other = rng.choice(samples()[rng.choice(adapter_names("importer"))])
+    sample = Sample(label=other.label, importer=load_adapter("importer", name), source=other.source, options={})
     with TemporaryDirectory() as folder:
-        path = corrupt_source_files(sample.source, chance).write(Path(folder))
+        path = corrupt_source_files(sample.source, rng).write(Path(folder))
         with limit_calls(), suppress(EvidenceError, UsageError):
             sample.importer.recognises(path)
             read(sample, path)

@@ -41,8 +41,8 @@ def written(path: Path, *results: dict[str, Any]) -> Path:
     return path
 
 
-def runs_of(path: Path, **wishes: object) -> tuple[list[RunRecord], ImportNotes]:
-    found, notes = read_all(PromptfooImporter(), path, **wishes)
+def runs_of(path: Path, **options: object) -> tuple[list[RunRecord], ImportNotes]:
+    found, notes = read_all(PromptfooImporter(), path, **options)
     return [run for run in found if isinstance(run, RunRecord)], notes
 
 

@@ -21,11 +21,11 @@ def by_name(runs: list[RunRecord]) -> list[tuple[int, bool]]:
 
 
 def test_times_decide_then_names_and_unknown_times_come_last() -> None:
-    chance = Random(0)
+    rng = Random(0)
     names = [f"run {number}" for number in range(2000)]
-    chance.shuffle(names)
+    rng.shuffle(names)
     moments = [None, *(START + timedelta(microseconds=number) for number in range(20))]
-    runs = [a_run(name, f"task {chance.randrange(60)}", chance.choice("ab"), chance.choice(moments)) for name in names]
+    runs = [a_run(name, f"task {rng.randrange(60)}", rng.choice("ab"), rng.choice(moments)) for name in names]
 
     assert list(number_rows(runs)) == by_name(runs)
 

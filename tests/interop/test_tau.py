@@ -49,8 +49,8 @@ def written(path: Path, *simulations: dict[str, Any]) -> Path:
     return path
 
 
-def runs_of(path: Path, **wishes: object) -> tuple[list[RunRecord], ImportNotes]:
-    found, notes = read_all(TauBenchImporter(), path, **wishes)
+def runs_of(path: Path, **options: object) -> tuple[list[RunRecord], ImportNotes]:
+    found, notes = read_all(TauBenchImporter(), path, **options)
     return [run for run in found if isinstance(run, RunRecord)], notes
 
 

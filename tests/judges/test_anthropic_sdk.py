@@ -27,15 +27,15 @@ class TestAnthropicSdk(JudgeContract):
         return AnthropicJudge()
 
     @contextmanager
-    def judge_who_says(self, text: str) -> Iterator[JudgeSpec]:
+    def answering_judge(self, text: str) -> Iterator[JudgeSpec]:
         with a_server(handing_in(text)) as server:
             yield a_judge("anthropic", base_url=server.url, key=KEY)
 
-    def judge_who_is_gone(self) -> JudgeSpec:
+    def unreachable_judge(self) -> JudgeSpec:
         return a_judge("anthropic", base_url=f"http://127.0.0.1:{closed_port()}", key=KEY)
 
     @contextmanager
-    def judge_who_is_silent(self) -> Iterator[JudgeSpec]:
+    def silent_judge(self) -> Iterator[JudgeSpec]:
         with a_server(Turn(text="…", delay_seconds=HOUR)) as server:
             yield a_judge("anthropic", base_url=server.url, key=KEY)
 

@@ -35,15 +35,15 @@ class TestClaudeCli(CancellableJudgeContract):
         return ClaudeCliJudge()
 
     @contextmanager
-    def judge_who_says(self, text: str) -> Iterator[JudgeSpec]:
+    def answering_judge(self, text: str) -> Iterator[JudgeSpec]:
         with a_server(saying(text)) as server:
             yield by_cli(server.url)
 
-    def judge_who_is_gone(self) -> JudgeSpec:
+    def unreachable_judge(self) -> JudgeSpec:
         return by_cli(f"http://127.0.0.1:{closed_port()}")
 
     @contextmanager
-    def judge_who_is_silent(self) -> Iterator[JudgeSpec]:
+    def silent_judge(self) -> Iterator[JudgeSpec]:
         with a_server(Turn(text="…", delay_seconds=HOUR)) as server:
             yield by_cli(server.url)
 

@@ -25,14 +25,14 @@ class TestCommand(CancellableJudgeContract):
         return CommandJudge()
 
     @contextmanager
-    def judge_who_says(self, text: str) -> Iterator[JudgeSpec]:
+    def answering_judge(self, text: str) -> Iterator[JudgeSpec]:
         yield python(f"import sys; sys.stdin.read(); print({text!r})")
 
-    def judge_who_is_gone(self) -> JudgeSpec:
+    def unreachable_judge(self) -> JudgeSpec:
         return a_judge("command", command=["/no/such/program"])
 
     @contextmanager
-    def judge_who_is_silent(self) -> Iterator[JudgeSpec]:
+    def silent_judge(self) -> Iterator[JudgeSpec]:
         yield a_judge("command", command=["sleep", "3600"])
 
 

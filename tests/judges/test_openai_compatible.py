@@ -22,15 +22,15 @@ class TestOpenAiCompatible(JudgeContract):
         return OpenAiCompatibleJudge()
 
     @contextmanager
-    def judge_who_says(self, text: str) -> Iterator[JudgeSpec]:
+    def answering_judge(self, text: str) -> Iterator[JudgeSpec]:
         with a_server(saying(text)) as server:
             yield a_judge("openai-compatible", base_url=f"{server.url}/v1", key="")
 
-    def judge_who_is_gone(self) -> JudgeSpec:
+    def unreachable_judge(self) -> JudgeSpec:
         return a_judge("openai-compatible", base_url=f"http://127.0.0.1:{closed_port()}/v1", key="")
 
     @contextmanager
-    def judge_who_is_silent(self) -> Iterator[JudgeSpec]:
+    def silent_judge(self) -> Iterator[JudgeSpec]:
         with a_server(Turn(text="…", delay_seconds=HOUR)) as server:
             yield a_judge("openai-compatible", base_url=f"{server.url}/v1", key="")
 

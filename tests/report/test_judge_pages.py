@@ -9,10 +9,10 @@ from outweigh.report.judge_agreement import calibration_report, pairwise_report
 from outweigh.report.render_text import TextReporter
 from outweigh.report.verdict_page import verdict_report
 from outweigh.score.judge_scores import HumanLabel
-from outweigh.testing.builders import a_judgment, a_preference, an_arm, evidence_of
+from outweigh.testing.builders import a_judgment, a_preference, evidence_of, runs_of_arm
 from outweigh.verdict.policy import PolicySource, decide
 
-BEFORE, AFTER = (an_arm(arm, [[True, True]] * 6) for arm in ("old", "new"))
+BEFORE, AFTER = (runs_of_arm(arm, [[True, True]] * 6) for arm in ("old", "new"))
 JUDGED = [
     a_judgment(run, 0.1 * place % 1, judge=judge, stated_total=0.9, cost=reported_cost(0.5))
     for place, run in enumerate((*BEFORE, *AFTER))

@@ -16,7 +16,7 @@ from outweigh.report.render_html import HtmlReporter
 from outweigh.report.render_text import TextReporter
 from outweigh.report.report_page import Provenance, ReportedCandidate, candidates_report
 from outweigh.score.metrics import METRICS, Metric, MetricUnit, reported
-from outweigh.testing.builders import an_arm, evidence_of
+from outweigh.testing.builders import evidence_of, runs_of_arm
 from outweigh.verdict.policy import PolicySource, decide
 
 OUTPUT_TOKENS = Metric(
@@ -47,8 +47,8 @@ def with_output(tokens: int) -> Usage:
 
 
 def compared_by(metrics: tuple[Metric, ...]) -> Comparison:
-    before = an_arm("before", [[True, False], [True, True]], usage=with_output(400))
-    after = an_arm("after", [[True, True], [True, True]], usage=with_output(300))
+    before = runs_of_arm("before", [[True, False], [True, True]], usage=with_output(400))
+    after = runs_of_arm("after", [[True, True], [True, True]], usage=with_output(300))
     return compare_arms(evidence_of(before, after, metrics=metrics), "before", "after")
 
 
@@ -88,7 +88,7 @@ def test_the_page_of_compare_shows_every_metric_or_says_that_it_was_not_recorded
 
 @TABLES
 def test_the_csv_of_runs_has_exactly_the_metrics_that_a_single_run_has(metrics: tuple[Metric, ...]) -> None:
-    scores = evidence_of(an_arm("a", [[True]], usage=with_output(300)), metrics=metrics).arm("a")
+    scores = evidence_of(runs_of_arm("a", [[True]], usage=with_output(300)), metrics=metrics).arm("a")
 
     of_a_run = [metric.name for metric in metrics if metric.formula is not None]
     assert [column for column in run_columns(metrics) if column not in IDENTITY] == of_a_run

@@ -5,7 +5,7 @@ import pytest
 from outweigh.compare.comparison import compare_arms
 from outweigh.model.run_record import Status
 from outweigh.model.usage import NO_USAGE, Usage
-from outweigh.testing.builders import a_run, an_arm, evidence_of
+from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
 from outweigh.verdict.decision import Decision, GateState, Verdict
 from outweigh.verdict.gates_policy import decide_by_gates
 from outweigh.verdict.promotion import may_promote
@@ -17,8 +17,10 @@ def tokens(number: int) -> Usage:
 
 def verdict(passes: int, seconds: float, non_cache: int, repeats: int = 5) -> Verdict:
     """A baseline that passes 3 of `repeats` in 100 s with 1,000 tokens, against a candidate."""
-    before = an_arm("old", [[r < 3 for r in range(repeats)]], duration_seconds=100.0, usage=tokens(1000))
-    after = an_arm("new", [[r < passes for r in range(repeats)]], duration_seconds=seconds, usage=tokens(non_cache))
+    before = runs_of_arm("old", [[r < 3 for r in range(repeats)]], duration_seconds=100.0, usage=tokens(1000))
+    after = runs_of_arm(
+        "new", [[r < passes for r in range(repeats)]], duration_seconds=seconds, usage=tokens(non_cache)
+    )
     return decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 
 
@@ -59,8 +61,11 @@ def test_fewer_than_five_repeats_warn_and_refuse_promotion() -> None:
 
 
 def test_repeats_lost_to_infrastructure_do_not_count_towards_the_five() -> None:
-    before = an_arm("old", [[True] * 5])
-    after = [*an_arm("new", [[True] * 4], duration_seconds=50.0), a_run("task-1", "new", 5, status=Status.INFRA_ERROR)]
+    before = runs_of_arm("old", [[True] * 5])
+    after = [
+        *runs_of_arm("new", [[True] * 4], duration_seconds=50.0),
+        a_run("task-1", "new", 5, status=Status.INFRA_ERROR),
+    ]
 
     result = decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 
@@ -76,7 +81,7 @@ def mostly_known(unknown: int, runs: int = 40) -> list[Any]:
 
 @pytest.mark.parametrize(("unknown", "state"), [(0, GateState.HOLDS), (2, GateState.HOLDS), (3, GateState.UNKNOWN)])
 def test_a_gate_is_unknown_when_more_than_one_run_in_twenty_does_not_know_it(unknown: int, state: GateState) -> None:
-    before = an_arm("old", [[True] * 40], usage=tokens(1000))
+    before = runs_of_arm("old", [[True] * 40], usage=tokens(1000))
 
     result = decide_by_gates(compare_arms(evidence_of(before, mostly_known(unknown)), "old", "new"))
 
@@ -85,8 +90,8 @@ def test_a_gate_is_unknown_when_more_than_one_run_in_twenty_does_not_know_it(unk
 
 
 def test_an_unknown_gate_never_passes_even_when_the_others_fail() -> None:
-    before = an_arm("old", [[True] * 5])
-    after = an_arm("new", [[False] * 5], duration_seconds=999.0, usage=NO_USAGE)
+    before = runs_of_arm("old", [[True] * 5])
+    after = runs_of_arm("new", [[False] * 5], duration_seconds=999.0, usage=NO_USAGE)
 
     result = decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 
@@ -95,8 +100,8 @@ def test_an_unknown_gate_never_passes_even_when_the_others_fail() -> None:
 
 
 def test_averages_over_different_tasks_never_promote() -> None:
-    before = an_arm("old", [[True, False, True, False, True]])
-    after = an_arm("new", [[True, False, False, False, True], [True] * 5, [True] * 5], duration_seconds=50.0)
+    before = runs_of_arm("old", [[True, False, True, False, True]])
+    after = runs_of_arm("new", [[True, False, False, False, True], [True] * 5, [True] * 5], duration_seconds=50.0)
 
     result = decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from outweigh.compare.comparison import compare_arms
 from outweigh.model.run_record import AgentIdentity, AgentKind, Status
 from outweigh.model.usage import NO_USAGE, Metering, ReportedUsage
-from outweigh.testing.builders import a_run, an_arm, evidence_of
+from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
 from outweigh.verdict.blockers import blockers
 from outweigh.verdict.decision import Decision, Regression, RegressionKind, Verdict
 from outweigh.verdict.promotion import may_promote
@@ -44,12 +44,12 @@ def test_only_a_clean_improvement_over_unchanged_evidence_promotes() -> None:
 
 
 def blocked(*candidate: object, baseline: list[object] | None = None) -> str:
-    before = baseline if baseline is not None else an_arm("old", [[True] * 20])
+    before = baseline if baseline is not None else runs_of_arm("old", [[True] * 20])
     return " ".join(blockers(compare_arms(evidence_of(before, list(candidate)), "old", "new")))  # type: ignore[arg-type]
 
 
 def test_complete_real_evidence_has_nothing_in_its_way() -> None:
-    assert blocked(*an_arm("new", [[True] * 20])) == ""
+    assert blocked(*runs_of_arm("new", [[True] * 20])) == ""
 
 
 def test_runs_that_were_not_their_arms_stand_in_the_way_with_the_commonest_reason() -> None:
@@ -60,14 +60,14 @@ def test_runs_that_were_not_their_arms_stand_in_the_way_with_the_commonest_reaso
     ]
 
     assert f"runs of new (4, such as: {common}) did not have what their arm declares" in blocked(
-        *an_arm("new", [[True] * 20]), *lost
+        *runs_of_arm("new", [[True] * 20]), *lost
     )
 
 
 def test_a_single_run_that_used_a_model_past_the_gateway_stands_in_the_way() -> None:
     metering = Metering(requests=1, failed_requests=0, models={}, time_to_first_token_seconds=None, model_seconds=1.0)
     knows_of_more = ReportedUsage(usage=NO_USAGE, cost_usd=None, requests=2)
-    *clean, last = an_arm("new", [[True] * 20])
+    *clean, last = runs_of_arm("new", [[True] * 20])
 
     assert "runs of new (1) used a model past the gateway" in blocked(
         *clean, replace(last, metering=metering, reported=knows_of_more)
@@ -79,33 +79,37 @@ def test_a_single_run_that_used_a_model_past_the_gateway_stands_in_the_way() -> 
 def test_scripted_and_replayed_runs_never_promote(kind: AgentKind) -> None:
     agent = AgentIdentity(kind=kind, name=None, version=None, model=None)
 
-    assert kind.value in blocked(*an_arm("new", [[True] * 20], agent=agent))
+    assert kind.value in blocked(*runs_of_arm("new", [[True] * 20], agent=agent))
 
 
 def test_arms_that_lost_different_shares_to_infrastructure_do_not_promote() -> None:
     lost = [a_run("task-1", "new", repeat, status=Status.INFRA_ERROR) for repeat in (19, 20)]
 
-    assert "different shares" in blocked(*an_arm("new", [[True] * 18]), *lost)
+    assert "different shares" in blocked(*runs_of_arm("new", [[True] * 18]), *lost)
 
 
 def test_a_difference_of_five_points_in_exclusions_is_tolerated() -> None:
-    assert blocked(*an_arm("new", [[True] * 19]), a_run("task-1", "new", 20, status=Status.INFRA_ERROR)) == ""
+    assert blocked(*runs_of_arm("new", [[True] * 19]), a_run("task-1", "new", 20, status=Status.INFRA_ERROR)) == ""
 
 
 def test_one_configuration_under_two_names_does_not_promote() -> None:
-    before = an_arm("old", [[True] * 20], arm_fingerprint="f")
+    before = runs_of_arm("old", [[True] * 20], arm_fingerprint="f")
 
-    assert "one configuration" in blocked(*an_arm("new", [[True] * 20], arm_fingerprint="f"), baseline=list(before))
+    assert "one configuration" in blocked(
+        *runs_of_arm("new", [[True] * 20], arm_fingerprint="f"), baseline=list(before)
+    )
 
 
 def test_a_task_that_changed_between_the_arms_does_not_promote() -> None:
-    before = an_arm("old", [[True] * 20], task_checksum="1")
+    before = runs_of_arm("old", [[True] * 20], task_checksum="1")
 
-    assert "changed between runs" in blocked(*an_arm("new", [[True] * 20], task_checksum="2"), baseline=list(before))
+    assert "changed between runs" in blocked(
+        *runs_of_arm("new", [[True] * 20], task_checksum="2"), baseline=list(before)
+    )
 
 
 def test_a_task_without_checks_does_not_promote() -> None:
-    assert "asserts nothing" in blocked(*an_arm("new", [[True] * 20], checks=()))
+    assert "asserts nothing" in blocked(*runs_of_arm("new", [[True] * 20], checks=()))
 
 
 def test_exactly_five_points_of_difference_are_five_points() -> None:
@@ -113,11 +117,14 @@ def test_exactly_five_points_of_difference_are_five_points() -> None:
     lost_four = [a_run("task-1", "new", repeat, status=Status.INFRA_ERROR) for repeat in (17, 18, 19, 20)]
 
     assert (
-        blocked(*an_arm("new", [[True] * 16]), *lost_four, baseline=[*an_arm("old", [[True] * 17]), *lost_three]) == ""
+        blocked(
+            *runs_of_arm("new", [[True] * 16]), *lost_four, baseline=[*runs_of_arm("old", [[True] * 17]), *lost_three]
+        )
+        == ""
     )
 
 
 def test_a_task_the_candidate_never_ran_does_not_promote() -> None:
-    before = an_arm("old", [[True] * 20, [False] * 20])
+    before = runs_of_arm("old", [[True] * 20, [False] * 20])
 
-    assert "never run by the candidate" in blocked(*an_arm("new", [[True] * 20]), baseline=list(before))
+    assert "never run by the candidate" in blocked(*runs_of_arm("new", [[True] * 20]), baseline=list(before))

@@ -10,7 +10,7 @@ from outweigh.compare.evidence import Evidence
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.run_record import RunRecord, Status
 from outweigh.model.usage import NO_USAGE, Usage, reported_cost
-from outweigh.testing.builders import a_run, an_arm, evidence_of
+from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.policy import POLICIES, decide
 from outweigh.verdict.self_check import (
@@ -100,7 +100,7 @@ def halve_of(evidence: Evidence, seed: int) -> Evidence:
 @pytest.mark.parametrize("seed", range(10))
 def test_every_run_is_dealt_once_and_the_halves_are_as_equal_as_can_be(seed: int) -> None:
     outcomes = [[True] * repeats for repeats in (2, 3, 3, 4, 5, 7, 3)]
-    evidence = evidence_of(an_arm("arm", outcomes))
+    evidence = evidence_of(runs_of_arm("arm", outcomes))
 
     halves = halve_of(evidence, seed).arms
 
@@ -112,7 +112,7 @@ def test_every_run_is_dealt_once_and_the_halves_are_as_equal_as_can_be(seed: int
 
 
 def test_the_odd_run_of_a_task_goes_to_either_half() -> None:
-    evidence = evidence_of(an_arm("arm", [[True] * 3]))
+    evidence = evidence_of(runs_of_arm("arm", [[True] * 3]))
 
     larger = {len(halve_of(evidence, seed).arms[HALVES[0]]) for seed in range(20)}
 
@@ -120,7 +120,7 @@ def test_the_odd_run_of_a_task_goes_to_either_half() -> None:
 
 
 def test_repeats_are_numbered_anew_so_that_the_halves_pair_up() -> None:
-    halves = halve_of(evidence_of(an_arm("arm", [[True] * 6])), seed=0)
+    halves = halve_of(evidence_of(runs_of_arm("arm", [[True] * 6])), seed=0)
 
     assert compare_arms(halves, *HALVES).pairing.pairs == 3
 
@@ -141,14 +141,14 @@ def test_a_run_lost_to_infrastructure_is_no_repeat() -> None:
 
 
 def test_splits_are_shared_evenly_among_the_arms() -> None:
-    evidence = evidence_of(*(an_arm(name, [[True, False]] * 6) for name in "abc"))
+    evidence = evidence_of(*(runs_of_arm(name, [[True, False]] * 6) for name in "abc"))
 
     assert checked(evidence, 8).splits == {"a": 3, "b": 3, "c": 2}
     assert checked(evidence, 8, "b").splits == {"b": 8}
 
 
 def test_an_arm_that_cannot_be_split_leaves_the_splits_to_the_others() -> None:
-    check = checked(evidence_of(an_arm("a", [[True]] * 6), an_arm("b", [[True, False]] * 6)), 8)
+    check = checked(evidence_of(runs_of_arm("a", [[True]] * 6), runs_of_arm("b", [[True, False]] * 6)), 8)
 
     assert check.splits == {"b": 8}
     assert "a is not split: none of its tasks has two counted runs." in check.warnings
@@ -156,7 +156,7 @@ def test_an_arm_that_cannot_be_split_leaves_the_splits_to_the_others() -> None:
 
 @pytest.mark.parametrize("splits", [0, 1])
 def test_fewer_splits_than_arms_are_refused(splits: int) -> None:
-    evidence = evidence_of(an_arm("a", [[True, False]]), an_arm("b", [[True, False]]))
+    evidence = evidence_of(runs_of_arm("a", [[True, False]]), runs_of_arm("b", [[True, False]]))
 
     with pytest.raises(UsageError, match="too few for 2 arm"):
         checked(evidence, splits)
@@ -164,7 +164,7 @@ def test_fewer_splits_than_arms_are_refused(splits: int) -> None:
 
 def test_an_unknown_arm_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="Did you mean 'plain'"):
-        checked(evidence_of(an_arm("plain", [[True, False]])), 3, "plane")
+        checked(evidence_of(runs_of_arm("plain", [[True, False]])), 3, "plane")
 
 
 def test_every_policy_is_asked_and_says_what_its_verdict_says() -> None:
@@ -186,7 +186,7 @@ def test_a_policy_that_could_not_judge_is_named_with_its_reason() -> None:
 
 
 def test_gates_on_unknown_tokens_could_not_judge() -> None:
-    check = checked(evidence_of(an_arm("arm", [[True, False] * 2] * 6, usage=NO_USAGE)), 5)
+    check = checked(evidence_of(runs_of_arm("arm", [[True, False] * 2] * 6, usage=NO_USAGE)), 5)
 
     assert check.tallies["gates"].obstructed == 5
     assert check.tallies["composite"].obstructed == 0
@@ -215,20 +215,22 @@ def test_arms_with_one_fingerprint_are_compared_directly() -> None:
 
 @pytest.mark.parametrize("fingerprints", [(None, None), ("x", None), ("x", "y")])
 def test_arms_without_a_fingerprint_in_common_are_no_natural_pair(fingerprints: tuple[str | None, str | None]) -> None:
-    arms = [an_arm(name, [[True, False]], arm_fingerprint=mark) for name, mark in zip("ab", fingerprints, strict=True)]
+    arms = [
+        runs_of_arm(name, [[True, False]], arm_fingerprint=mark) for name, mark in zip("ab", fingerprints, strict=True)
+    ]
 
     assert checked(evidence_of(*arms), 2).natural_pairs == ()
 
 
 def test_an_arm_whose_configuration_changed_on_the_way_is_no_natural_pair() -> None:
     mixed = [a_run("task-1", "a", 1, arm_fingerprint="x"), a_run("task-1", "a", 2, arm_fingerprint="y")]
-    twin = an_arm("b", [[True, True]], arm_fingerprint="x")
+    twin = runs_of_arm("b", [[True, True]], arm_fingerprint="x")
 
     assert checked(evidence_of(mixed, twin), 2).natural_pairs == ()
 
 
 def test_natural_pairs_are_enough_where_nothing_can_be_split() -> None:
-    arms = [an_arm(name, [[True]] * 6, arm_fingerprint="x") for name in "ab"]
+    arms = [runs_of_arm(name, [[True]] * 6, arm_fingerprint="x") for name in "ab"]
 
     check = checked(evidence_of(*arms), 5)
 

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from outweigh.compare.comparison import compare_arms
-from outweigh.testing.builders import an_arm, evidence_of
+from outweigh.testing.builders import evidence_of, runs_of_arm
 from outweigh.verdict.decision import Decision, Sensitivity
 from outweigh.verdict.evidence_rule import apply_rule, examine_gate
 from outweigh.verdict.evidence_settings import GATED_METRICS
@@ -25,7 +25,7 @@ def bent(name: str, benefits: Sequence[float], margin: float = 0.05) -> tuple[De
         noise=None,
         unknown=None,
     )
-    tables = compare_arms(evidence_of(an_arm("a", [[True]]), an_arm("b", [[True]])), "a", "b")
+    tables = compare_arms(evidence_of(runs_of_arm("a", [[True]]), runs_of_arm("b", [[True]])), "a", "b")
     decision = decide([gate])
     return decision, sensitivity([gate], [], decision, decide, tables.baseline_table, tables.candidate_table)
 

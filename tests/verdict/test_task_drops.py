@@ -5,7 +5,7 @@ from scipy import stats
 
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.model.run_record import RunRecord
-from outweigh.testing.builders import a_check, a_run, an_arm, evidence_of
+from outweigh.testing.builders import a_check, a_run, evidence_of, runs_of_arm
 from outweigh.verdict.blockers import drop_p_value, fisher_drop_p, task_drops
 
 
@@ -31,8 +31,8 @@ def test_shares_of_checks_are_compared_by_rank() -> None:
 
 
 def test_a_collapse_is_supported_and_one_lost_run_is_not() -> None:
-    before = an_arm("old", [[True] * 10, [True] * 10])
-    after = an_arm("new", [[False] * 10, [True] * 9 + [False]])
+    before = runs_of_arm("old", [[True] * 10, [True] * 10])
+    after = runs_of_arm("new", [[False] * 10, [True] * 9 + [False]])
 
     drops = task_drops(tables(before, after).baseline_table, tables(before, after).candidate_table, 0.01)
 
@@ -41,7 +41,7 @@ def test_a_collapse_is_supported_and_one_lost_run_is_not() -> None:
 
 
 def test_fewer_than_five_repeats_support_nothing() -> None:
-    compared = tables(an_arm("old", [[True] * 4]), an_arm("new", [[False] * 4]))
+    compared = tables(runs_of_arm("old", [[True] * 4]), runs_of_arm("new", [[False] * 4]))
 
     assert task_drops(compared.baseline_table, compared.candidate_table, 0.01).supported == ()
 
@@ -56,8 +56,8 @@ def test_a_task_without_checks_drops_nothing() -> None:
 
 
 def test_many_tasks_are_corrected_together() -> None:
-    one = tables(an_arm("old", [[True] * 5]), an_arm("new", [[False] * 5]))
-    hundred = tables(an_arm("old", [[True] * 5] * 100), an_arm("new", [[False] * 5, *[[True] * 5] * 99]))
+    one = tables(runs_of_arm("old", [[True] * 5]), runs_of_arm("new", [[False] * 5]))
+    hundred = tables(runs_of_arm("old", [[True] * 5] * 100), runs_of_arm("new", [[False] * 5, *[[True] * 5] * 99]))
 
     assert task_drops(one.baseline_table, one.candidate_table, 0.01).supported
     assert not task_drops(hundred.baseline_table, hundred.candidate_table, 0.01).supported

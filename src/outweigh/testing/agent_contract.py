@@ -117,7 +117,7 @@ class AttemptResult:
     workspace: Path
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What to show when a claim fails."""
         kept = self.outcome.artifacts
         return "\n".join(
@@ -160,7 +160,7 @@ class AgentContract(ABC):
         """How the agent tells the tokens of its answers; override for one that does not tell all kinds."""
         return tokens.usage
 
-    def attempted(
+    def run_attempt(
         self,
         turns: Sequence[Turn],
         arm: Arm | None = None,
@@ -169,64 +169,64 @@ class AgentContract(ABC):
     ) -> AttemptResult:
         """An attempt against a model that says these things, over a workspace of these files."""
         arm = arm or self.arm()
-        room = replace(a_sandbox_request(self.folder(), "agents"), read_only=self.agent().read_only(arm))
-        _commit_once(room.workspace)
+        sandbox_request = replace(a_sandbox_request(self.folder(), "agents"), read_only=self.agent().read_only(arm))
+        _commit_once(sandbox_request.workspace)
         with ModelServer(Script(turn=list(turns)), kept_body_bytes=KEPT_BODY_BYTES) as server:
-            with self.sandboxes().open(replace(room, ports=(port_to(server.port),))) as sandbox:
+            with self.sandboxes().open(replace(sandbox_request, ports=(port_to(server.port),))) as sandbox:
                 for path, content in (files or {}).items():
                     sandbox.write(path, content)
                 access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(MODEL_PORT)}", key=RUN_KEY)
                 request = an_attempt(arm, timeout_seconds=timeout_seconds, model_access=access)
                 outcome = self.agent().attempt(request, sandbox)
-            return AttemptResult(outcome, server.ledger, room.workspace)
+            return AttemptResult(outcome, server.ledger, sandbox_request.workspace)
 
-    def solved(self) -> AttemptResult:
+    def solved_attempt(self) -> AttemptResult:
         """An attempt at which all goes well; several claims are about one, because real agents take their time."""
         if type(self) not in self._solutions:
-            self._solutions[type(self)] = self.attempted(self.turns())
+            self._solutions[type(self)] = self.run_attempt(self.turns())
         return self._solutions[type(self)]
 
     def test_does_what_the_model_says_and_nothing_else_to_the_workspace(self) -> None:
         """The work is done, and nothing but the work is left."""
-        done = self.solved()
+        done = self.solved_attempt()
 
-        assert (done.outcome.status, done.outcome.status_detail) == (Status.COMPLETED, None), done.told
-        assert (done.workspace / ANSWER_FILE).read_text() == "42\n", done.told
-        assert sorted(path.name for path in done.workspace.iterdir()) == [".git", ANSWER_FILE], done.told
+        assert (done.outcome.status, done.outcome.status_detail) == (Status.COMPLETED, None), done.description
+        assert (done.workspace / ANSWER_FILE).read_text() == "42\n", done.description
+        assert sorted(path.name for path in done.workspace.iterdir()) == [".git", ANSWER_FILE], done.description
 
     def test_tells_who_it_is_and_what_was_handed_out(self) -> None:
         """Its figures are those of the answers that it counts, in our units."""
-        done = self.solved()
+        done = self.solved_attempt()
 
         counted = [entry.tokens for entry in done.requests if self.counts(entry) and entry.tokens is not None]
-        assert done.outcome.usage == self.usage_of(sum(counted, NO_TOKENS)), done.told
-        assert done.outcome.request_count in (None, len(counted)), done.told
+        assert done.outcome.usage == self.usage_of(sum(counted, NO_TOKENS)), done.description
+        assert done.outcome.request_count in (None, len(counted)), done.description
         assert done.outcome.agent.name == self.arm().agent
-        assert done.outcome.agent.version is not None, done.told
-        assert done.outcome.agent.model is not None, done.told
-        assert "trajectory.json" in done.outcome.artifacts, done.told
+        assert done.outcome.agent.version is not None, done.description
+        assert done.outcome.agent.model is not None, done.description
+        assert "trajectory.json" in done.outcome.artifacts, done.description
 
     def test_sends_the_runs_key_and_no_other(self) -> None:
         """The key is how a gateway knows the run."""
-        done = self.solved()
+        done = self.solved_attempt()
 
-        assert {entry.api_key for entry in done.requests} == {RUN_KEY}, done.told
+        assert {entry.api_key for entry in done.requests} == {RUN_KEY}, done.description
 
     def test_a_model_that_refuses_the_key_says_nothing_about_the_arm(self) -> None:
         """Somebody must mend the key; the arm had no chance."""
-        done = self.attempted([Turn(error=ErrorSpec(kind="unauthorized"))])
+        done = self.run_attempt([Turn(error=ErrorSpec(kind="unauthorized"))])
 
-        assert done.outcome.status is Status.INFRA_ERROR, done.told
+        assert done.outcome.status is Status.INFRA_ERROR, done.description
         assert done.outcome.failure is not None
-        assert done.outcome.failure.kind is FailureKind.UNAUTHORIZED, done.told
+        assert done.outcome.failure.kind is FailureKind.UNAUTHORIZED, done.description
 
     def test_a_run_that_is_out_of_time_is_a_timeout(self) -> None:
         """Whatever it was waiting for."""
-        done = self.attempted(
+        done = self.run_attempt(
             [Turn(text="Soon.", delay_seconds=ENDLESS_SECONDS)], timeout_seconds=SHORT_ATTEMPT_SECONDS
         )
 
-        assert done.outcome.status is Status.TIMEOUT, done.told
+        assert done.outcome.status is Status.TIMEOUT, done.description
         assert done.outcome.failure is not None
         assert done.outcome.failure.kind is FailureKind.TIMEOUT
 

@@ -109,7 +109,7 @@ def a_preference(first: RunRecord, second: RunRecord, **fields: Any) -> Preferen
     return msgspec.structs.replace(answer, **fields)
 
 
-def an_arm(arm: str, outcomes: Sequence[Sequence[bool]], **fields: Any) -> list[RunRecord]:
+def runs_of_arm(arm: str, outcomes: Sequence[Sequence[bool]], **fields: Any) -> list[RunRecord]:
     """One run per outcome: `outcomes[t][r]` is whether repeat r + 1 of task t + 1 passed."""
     return [
         a_run(f"task-{task}", arm, repeat, passed=passed, **fields)

@@ -27,20 +27,20 @@ STRANGE_BYTES = (
 """Pieces that readers trip over: no text, half a character, brackets without a counterpart, numbers without a value."""
 
 
-def corrupt_bytes(content: bytes, chance: Random) -> bytes:
+def corrupt_bytes(content: bytes, rng: Random) -> bytes:
     """Torn, flipped, spliced, doubled, or with something strange in it."""
-    place = chance.randint(0, len(content))
-    match chance.randrange(6):
+    place = rng.randint(0, len(content))
+    match rng.randrange(6):
         case 0:
             return content[:place]
         case 1:
-            return content[:place] + chance.choice(STRANGE_BYTES) + content[place + chance.randrange(8) :]
+            return content[:place] + rng.choice(STRANGE_BYTES) + content[place + rng.randrange(8) :]
         case 2:
-            return content[:place] + content[chance.randint(0, len(content)) :]
+            return content[:place] + content[rng.randint(0, len(content)) :]
         case 3:
             return content + content[:place]
         case 4 if place < len(content):
-            return content[:place] + bytes([content[place] ^ (1 << chance.randrange(8))]) + content[place + 1 :]
+            return content[:place] + bytes([content[place] ^ (1 << rng.randrange(8))]) + content[place + 1 :]
         case _:
             return content[place:]
 
@@ -80,21 +80,21 @@ class JsonSlot(NamedTuple):
         return self.holder[self.key]
 
 
-def corrupt_json(content: bytes, chance: Random) -> bytes | None:
+def corrupt_json(content: bytes, rng: Random) -> bytes | None:
     """The text with one thing wrong; None where it is no JSON with anything in it."""
     tree = _parse_json(content)
-    slot = None if tree is None else _random_slot(tree, chance)
+    slot = None if tree is None else _random_slot(tree, rng)
     if slot is None:
         return None
-    match chance.randrange(7):
+    match rng.randrange(7):
         case 0:
             del slot.holder[slot.key]
         case 1 | 2:
-            return _encode_with_raw(tree, slot, chance.choice(WRONG_VALUES))
+            return _encode_with_raw(tree, slot, rng.choice(WRONG_VALUES))
         case 3 if isinstance(slot.holder, dict):
-            return _encode_with_key_twice(tree, slot, chance.choice(WRONG_VALUES))
+            return _encode_with_key_twice(tree, slot, rng.choice(WRONG_VALUES))
         case 4:
-            other = _random_slot(tree, chance)
+            other = _random_slot(tree, rng)
             if other is not None:
                 slot.holder[slot.key] = json.loads(json.dumps(other.value))
         case 5:
@@ -106,28 +106,28 @@ def corrupt_json(content: bytes, chance: Random) -> bytes | None:
     return _encode_json(tree)
 
 
-def drop_json_figure(content: bytes, chance: Random) -> bytes | None:
+def drop_json_figure(content: bytes, rng: Random) -> bytes | None:
     """The text in which a single number is gone, or is none any more; None where it has no number."""
-    return _drop_json_slot(content, chance, _is_json_number, WRONG_FIGURES)
+    return _drop_json_slot(content, rng, _is_json_number, WRONG_FIGURES)
 
 
-def drop_json_value(content: bytes, chance: Random) -> bytes | None:
+def drop_json_value(content: bytes, rng: Random) -> bytes | None:
     """The text in which anything that an object says is gone, or null; None where it says nothing."""
-    return _drop_json_slot(content, chance, lambda value: not isinstance(value, dict | list), ("null",))
+    return _drop_json_slot(content, rng, lambda value: not isinstance(value, dict | list), ("null",))
 
 
 def _drop_json_slot(
-    content: bytes, chance: Random, is_meant: Callable[[object], bool], instead: Sequence[str]
+    content: bytes, rng: Random, is_meant: Callable[[object], bool], instead: Sequence[str]
 ) -> bytes | None:
     tree = _parse_json(content)
     slots = [] if tree is None else [slot for slot in _all_slots(tree) if is_meant(slot.value)]
     if not slots:
         return None
-    slot = chance.choice(slots)
-    if isinstance(slot.holder, dict) and chance.random() < 0.5:
+    slot = rng.choice(slots)
+    if isinstance(slot.holder, dict) and rng.random() < 0.5:
         del slot.holder[slot.key]
         return _encode_json(tree)
-    return _encode_with_raw(tree, slot, chance.choice(instead))
+    return _encode_with_raw(tree, slot, rng.choice(instead))
 
 
 def _parse_json(content: bytes) -> Any:
@@ -152,11 +152,11 @@ def _encode_with_key_twice(tree: Any, slot: JsonSlot, raw: str) -> bytes:
     return _encode_with_raw(tree, slot, f"{value},{key}:{raw}")
 
 
-def _random_slot(tree: Any, chance: Random) -> JsonSlot | None:
+def _random_slot(tree: Any, rng: Random) -> JsonSlot | None:
     """A slot on a random way down; most are deep, where the figures are."""
     slot, node = None, tree
-    while isinstance(node, dict | list) and node and (slot is None or chance.random() < 0.85):
-        key = chance.choice(list(node)) if isinstance(node, dict) else chance.randrange(len(node))
+    while isinstance(node, dict | list) and node and (slot is None or rng.random() < 0.85):
+        key = rng.choice(list(node)) if isinstance(node, dict) else rng.randrange(len(node))
         slot, node = JsonSlot(node, key), node[key]
     return slot
 
@@ -191,50 +191,50 @@ WRONG_CELLS = (
 NON_NUMERIC_CELLS = ("", "NA", "nan", "-1", "x", "inf", "1e400", "9" * 30)
 
 
-def corrupt_lines(content: bytes, chance: Random) -> bytes | None:
+def corrupt_lines(content: bytes, rng: Random) -> bytes | None:
     """JSON Lines with a line gone, doubled, moved, run into the next one, or wrong inside."""
     lines = content.splitlines(keepends=True)
     if not lines:
         return None
-    number = chance.randrange(len(lines))
-    match chance.randrange(6):
+    number = rng.randrange(len(lines))
+    match rng.randrange(6):
         case 0:
             del lines[number]
         case 1:
-            lines.insert(chance.randint(0, len(lines)), lines[number])
+            lines.insert(rng.randint(0, len(lines)), lines[number])
         case 2:
             lines[number] = lines[number].rstrip(b"\r\n")
         case _:
-            return change_one_line(content, chance, corrupt_json)
+            return change_one_line(content, rng, corrupt_json)
     return b"".join(lines)
 
 
-def change_one_line(content: bytes, chance: Random, change: Callable[[bytes, Random], bytes | None]) -> bytes | None:
+def change_one_line(content: bytes, rng: Random, change: Callable[[bytes, Random], bytes | None]) -> bytes | None:
     """JSON Lines of which one is changed."""
     lines = content.splitlines(keepends=True)
-    number = chance.randrange(len(lines)) if lines else 0
-    changed = change(lines[number], chance) if lines else None
+    number = rng.randrange(len(lines)) if lines else 0
+    changed = change(lines[number], rng) if lines else None
     if changed is None:
         return None
     return b"".join([*lines[:number], changed, b"\n", *lines[number + 1 :]])
 
 
-def corrupt_table(content: bytes, chance: Random, delimiter: str = ",") -> bytes | None:
+def corrupt_table(content: bytes, rng: Random, delimiter: str = ",") -> bytes | None:
     """A table with a cell wrong, a row too short or too long, a column gone or there twice."""
     rows = _parse_table(content, delimiter)
     if len(rows) < 2:
         return None
-    row = chance.choice(rows)
-    column = chance.randrange(len(row)) if row else 0
-    match chance.randrange(6):
+    row = rng.choice(rows)
+    column = rng.randrange(len(row)) if row else 0
+    match rng.randrange(6):
         case 0 if row:
             del row[column]
         case 1:
             row.append("more")
         case 2 if row:
-            row[column] = chance.choice(WRONG_CELLS)
+            row[column] = rng.choice(WRONG_CELLS)
         case 3:
-            rows.insert(chance.randint(0, len(rows)), list(row))
+            rows.insert(rng.randint(0, len(rows)), list(row))
         case 4:
             rows = [cells[:column] + cells[column + 1 :] for cells in rows]
         case _:
@@ -242,14 +242,14 @@ def corrupt_table(content: bytes, chance: Random, delimiter: str = ",") -> bytes
     return _encode_table(rows, delimiter)
 
 
-def drop_table_figure(content: bytes, chance: Random, delimiter: str = ",") -> bytes | None:
+def drop_table_figure(content: bytes, rng: Random, delimiter: str = ",") -> bytes | None:
     """A table in which the number of one cell is gone."""
     rows = _parse_table(content, delimiter)
     places = [(row, number) for row in rows[1:] for number, cell in enumerate(row) if _is_numeric_cell(cell)]
     if not places:
         return None
-    row, number = chance.choice(places)
-    row[number] = chance.choice(NON_NUMERIC_CELLS)
+    row, number = rng.choice(places)
+    row[number] = rng.choice(NON_NUMERIC_CELLS)
     return _encode_table(rows, delimiter)
 
 

@@ -38,35 +38,35 @@ _STRANGE_NAMES = (
 ContentChange = Callable[[bytes, Random], bytes | None]
 
 
-def corrupt_archive(content: bytes, chance: Random) -> bytes | None:
+def corrupt_archive(content: bytes, rng: Random) -> bytes | None:
     """A zip archive with one thing wrong; None where there is none to be read."""
     members = unpack_zip(content)
     if not members:
         return None
-    match chance.randrange(8):
+    match rng.randrange(8):
         case 0 | 1 | 2:
-            return change_one_member(content, chance, chance.choice((corrupt_json, corrupt_bytes)))
+            return change_one_member(content, rng, rng.choice((corrupt_json, corrupt_bytes)))
         case 3:
-            members.append((chance.choice(_STRANGE_NAMES), b"{}"))
+            members.append((rng.choice(_STRANGE_NAMES), b"{}"))
         case 4:
-            members.append(chance.choice(members))
+            members.append(rng.choice(members))
         case 5:
-            members.append((chance.choice(members)[0], b" " * BOMB_BYTES))
+            members.append((rng.choice(members)[0], b" " * BOMB_BYTES))
         case 6:
-            members.pop(chance.randrange(len(members)))
+            members.pop(rng.randrange(len(members)))
         case _:
-            return _corrupt_directory(content, chance)
+            return _corrupt_directory(content, rng)
     return pack_zip(members)
 
 
-def change_one_member(content: bytes, chance: Random, change: ContentChange) -> bytes | None:
+def change_one_member(content: bytes, rng: Random, change: ContentChange) -> bytes | None:
     """The archive with one of its members changed, packed again without Zstandard."""
     members = unpack_zip(content)
     if not members:
         return None
-    number = chance.randrange(len(members))
+    number = rng.randrange(len(members))
     name, held = members[number]
-    changed = change(held, chance)
+    changed = change(held, rng)
     if changed is None:
         return None
     members[number] = (name, changed)
@@ -104,14 +104,14 @@ def _member_content(opened: zipfile.ZipFile, content: bytes, member: zipfile.Zip
     return held
 
 
-def _corrupt_directory(content: bytes, chance: Random) -> bytes:
+def _corrupt_directory(content: bytes, rng: Random) -> bytes:
     """The directory says something about a member that is not so."""
     places = [place for place in range(len(content)) if content.startswith(_CENTRAL_ENTRY, place)]
     changed = bytearray(content)
     if not places:
         return content
-    place = chance.choice(places)
-    field, layout, value = chance.choice(
+    place = rng.choice(places)
+    field, layout, value = rng.choice(
         [
             (_FLAGS, "<H", 1),
             (_METHOD, "<H", 99),
@@ -163,61 +163,59 @@ def read_source_files(path: Path) -> SourceFiles:
     return SourceFiles(root=path.name, files=held, links={})
 
 
-def corrupt_source_files(source: SourceFiles, chance: Random) -> SourceFiles:
+def corrupt_source_files(source: SourceFiles, rng: Random) -> SourceFiles:
     """The source with one thing wrong; one without a file is wrong already."""
     if not source.files:
         return source
-    if source.root not in source.files and chance.random() < 0.3:
-        return _corrupt_folders(source, chance)
-    name = chance.choice(sorted(source.files))
+    if source.root not in source.files and rng.random() < 0.3:
+        return _corrupt_folders(source, rng)
+    name = rng.choice(sorted(source.files))
     content = source.files[name]
-    changed = None if chance.random() < 0.2 else _corrupt_by_format(name, content, chance)
-    return _replace_file(source, name, corrupt_bytes(content, chance) if changed is None else changed)
+    changed = None if rng.random() < 0.2 else _corrupt_by_format(name, content, rng)
+    return _replace_file(source, name, corrupt_bytes(content, rng) if changed is None else changed)
 
 
-def drop_figure(source: SourceFiles, chance: Random) -> SourceFiles | None:
+def drop_figure(source: SourceFiles, rng: Random) -> SourceFiles | None:
     """The source in which a single number is gone, or is none any more; None where none was found."""
-    name = chance.choice(sorted(source.files))
+    name = rng.choice(sorted(source.files))
     if (suffix := PurePosixPath(name).suffix) not in _TABLE_DELIMITERS:
-        return _change_figure_or_value(source, name, chance, drop_json_figure)
-    changed = drop_table_figure(source.files[name], chance, _TABLE_DELIMITERS[suffix])
+        return _change_figure_or_value(source, name, rng, drop_json_figure)
+    changed = drop_table_figure(source.files[name], rng, _TABLE_DELIMITERS[suffix])
     return None if changed is None else _replace_file(source, name, changed)
 
 
-def drop_value(source: SourceFiles, chance: Random) -> SourceFiles | None:
+def drop_value(source: SourceFiles, rng: Random) -> SourceFiles | None:
     """The source in which anything that a JSON object says is gone, or null; None where nothing was found."""
-    return _change_figure_or_value(source, chance.choice(sorted(source.files)), chance, drop_json_value)
+    return _change_figure_or_value(source, rng.choice(sorted(source.files)), rng, drop_json_value)
 
 
-def _change_figure_or_value(
-    source: SourceFiles, name: str, chance: Random, change: ContentChange
-) -> SourceFiles | None:
+def _change_figure_or_value(source: SourceFiles, name: str, rng: Random, change: ContentChange) -> SourceFiles | None:
     content = source.files[name]
     if content.startswith(b"PK"):
-        changed = change_one_member(content, chance, change)
+        changed = change_one_member(content, rng, change)
     else:
-        changed = change(content, chance) or change_one_line(content, chance, change)
+        changed = change(content, rng) or change_one_line(content, rng, change)
     return None if changed is None else _replace_file(source, name, changed)
 
 
-def _corrupt_by_format(name: str, content: bytes, chance: Random) -> bytes | None:
+def _corrupt_by_format(name: str, content: bytes, rng: Random) -> bytes | None:
     """Wrong in the file's own terms; None where these are not known."""
     suffix = PurePosixPath(name).suffix
     if content.startswith(b"PK"):
-        return corrupt_archive(content, chance)
+        return corrupt_archive(content, rng)
     if suffix in _TABLE_DELIMITERS:
-        return corrupt_table(content, chance, _TABLE_DELIMITERS[suffix])
+        return corrupt_table(content, rng, _TABLE_DELIMITERS[suffix])
     if suffix in _JSON_LINES_SUFFIXES and content.count(b"\n") > 1:
-        return corrupt_lines(content, chance)
-    return corrupt_json(content, chance) or corrupt_lines(content, chance)
+        return corrupt_lines(content, rng)
+    return corrupt_json(content, rng) or corrupt_lines(content, rng)
 
 
-def _corrupt_folders(source: SourceFiles, chance: Random) -> SourceFiles:
+def _corrupt_folders(source: SourceFiles, rng: Random) -> SourceFiles:
     """Something is missing, copied into itself, a circle, or in the place of something else."""
     files, links = dict(source.files), dict(source.links)
-    name = chance.choice(sorted(files))
+    name = rng.choice(sorted(files))
     folder = str(PurePosixPath(name).parent)
-    match chance.randrange(7):
+    match rng.randrange(7):
         case 0:
             del files[name]
         case 1:
@@ -228,7 +226,7 @@ def _corrupt_folders(source: SourceFiles, chance: Random) -> SourceFiles:
             inside = {each: held for each, held in files.items() if each.startswith(f"{folder}/")}
             files |= {f"{folder}/copy{each[len(folder) :]}": held for each, held in inside.items()}
         case 4:
-            files[f"{folder}/{chance.choice(_STRAY_FILES)}"] = chance.choice((b"", b"{}", b"[]", b"\x00", files[name]))
+            files[f"{folder}/{rng.choice(_STRAY_FILES)}"] = rng.choice((b"", b"{}", b"[]", b"\x00", files[name]))
         case 5:
             files[f"{name}/inside.json"] = files.pop(name)
         case _:

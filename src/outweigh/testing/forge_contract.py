@@ -29,59 +29,59 @@ class ForgeContract(ABC):
     """Claims about a Forge that opens pull requests."""
 
     @abstractmethod
-    def ground(self) -> AbstractContextManager[ForgeTestProject]:
+    def project(self) -> AbstractContextManager[ForgeTestProject]:
         """A project on a forge that works."""
 
     @abstractmethod
-    def gone(self) -> ForgeTestProject:
+    def unreachable_project(self) -> ForgeTestProject:
         """A project on a forge that does not answer."""
 
     def test_a_branch_without_a_pull_request_has_none(self) -> None:
         """Then one may be opened."""
-        with self.ground() as ground:
-            assert ground.forge.missing(ground.project) is None
+        with self.project() as tested:
+            assert tested.forge.missing(tested.project) is None
             assert (
-                ground.forge.find_pull_request(ground.project, PULL_REQUEST_DRAFT.branch, PULL_REQUEST_DRAFT.into)
+                tested.forge.find_pull_request(tested.project, PULL_REQUEST_DRAFT.branch, PULL_REQUEST_DRAFT.into)
                 is None
             )
 
     def test_what_was_opened_is_found_by_its_branch(self) -> None:
         """And by no other."""
-        with self.ground() as ground:
-            opened = ground.forge.open_pull_request(ground.project, PULL_REQUEST_DRAFT)
-            ground.forge.finish_pull_request(ground.project, opened, PULL_REQUEST_DRAFT)
+        with self.project() as tested:
+            opened = tested.forge.open_pull_request(tested.project, PULL_REQUEST_DRAFT)
+            tested.forge.finish_pull_request(tested.project, opened, PULL_REQUEST_DRAFT)
 
             assert opened.is_open
             assert (
-                ground.forge.find_pull_request(ground.project, PULL_REQUEST_DRAFT.branch, PULL_REQUEST_DRAFT.into)
+                tested.forge.find_pull_request(tested.project, PULL_REQUEST_DRAFT.branch, PULL_REQUEST_DRAFT.into)
                 == opened
             )
-            assert ground.forge.find_pull_request(ground.project, "another", PULL_REQUEST_DRAFT.into) is None
+            assert tested.forge.find_pull_request(tested.project, "another", PULL_REQUEST_DRAFT.into) is None
 
     def test_opening_twice_opens_one(self) -> None:
         """The second gives back the first."""
-        with self.ground() as ground:
-            first = ground.forge.open_pull_request(ground.project, PULL_REQUEST_DRAFT)
+        with self.project() as tested:
+            first = tested.forge.open_pull_request(tested.project, PULL_REQUEST_DRAFT)
 
-            assert ground.forge.open_pull_request(ground.project, PULL_REQUEST_DRAFT) == first
+            assert tested.forge.open_pull_request(tested.project, PULL_REQUEST_DRAFT) == first
 
     def test_a_closed_one_is_found_as_closed(self) -> None:
         """Somebody decided against it; that is not forgotten."""
-        with self.ground() as ground:
-            ground.forge.close_pull_request(
-                ground.project, ground.forge.open_pull_request(ground.project, PULL_REQUEST_DRAFT)
+        with self.project() as tested:
+            tested.forge.close_pull_request(
+                tested.project, tested.forge.open_pull_request(tested.project, PULL_REQUEST_DRAFT)
             )
-            found = ground.forge.find_pull_request(ground.project, PULL_REQUEST_DRAFT.branch, PULL_REQUEST_DRAFT.into)
+            found = tested.forge.find_pull_request(tested.project, PULL_REQUEST_DRAFT.branch, PULL_REQUEST_DRAFT.into)
 
             assert found is not None
             assert not found.is_open
 
     def test_a_forge_that_is_gone_is_an_error_of_its_own_kind(self) -> None:
         """Whoever promotes can then take back what was made."""
-        ground = self.gone()
+        tested = self.unreachable_project()
         said = ""
         try:
-            ground.forge.open_pull_request(ground.project, PULL_REQUEST_DRAFT)
+            tested.forge.open_pull_request(tested.project, PULL_REQUEST_DRAFT)
         except ForgeError as error:
             said = str(error)
 

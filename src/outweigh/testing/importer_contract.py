@@ -85,10 +85,10 @@ def invented_figures(
     ]
 
 
-def is_silent_loss(before: int, after: int, told_before: ImportNotes, told: ImportNotes) -> bool:
+def is_silent_loss(before: int, after: int, notes_before: ImportNotes, notes_after: ImportNotes) -> bool:
     """Whether there are fewer records than before, and nobody says so."""
-    warned = told.warnings.keys() - told_before.warnings.keys()
-    return after < before and not warned and len(told.unreadable) <= len(told_before.unreadable)
+    warned = notes_after.warnings.keys() - notes_before.warnings.keys()
+    return after < before and not warned and len(notes_after.unreadable) <= len(notes_before.unreadable)
 
 
 def can_be_stored(record: RunRecord | Judgment, notes: ImportNotes) -> bool:
@@ -116,7 +116,7 @@ def _record_figures(record: RunRecord | Judgment) -> Iterator[tuple[str, float |
 RECORD_FIELDS = frozenset(RunRecord.__struct_fields__)
 
 
-def import_request(path: Path, **wishes: object) -> ImportRequest:
+def import_request(path: Path, **options: object) -> ImportRequest:
     """A request for a path; artifacts are hashed and forgotten."""
     asked: dict[str, Any] = {
         "arm": None,
@@ -124,13 +124,13 @@ def import_request(path: Path, **wishes: object) -> ImportRequest:
         "columns": {},
         "keep": lambda content: sha256(content).hexdigest(),
     }
-    return ImportRequest(path=path, **(asked | wishes))
+    return ImportRequest(path=path, **(asked | options))
 
 
-def read_all(importer: Importer, path: Path, **wishes: object) -> tuple[list[RunRecord | Judgment], ImportNotes]:
+def read_all(importer: Importer, path: Path, **options: object) -> tuple[list[RunRecord | Judgment], ImportNotes]:
     """Everything an importer makes of a path, and what it has to say."""
     notes = ImportNotes()
-    return list(importer.read(import_request(path, **wishes), notes)), notes
+    return list(importer.read(import_request(path, **options), notes)), notes
 
 
 class ImporterContract(ABC):
@@ -151,7 +151,7 @@ class ImporterContract(ABC):
     def example(self, folder: Path) -> Path:
         """Write a small valid source below a folder and return the path that a user would name."""
 
-    def wishes(self) -> dict[str, object]:
+    def options(self) -> dict[str, object]:
         """What a user must say for the example to be read."""
         return {}
 
@@ -182,7 +182,7 @@ class ImporterContract(ABC):
 
     def test_gives_records_that_can_be_kept_each_under_an_id_of_its_own(self, tmp_path: Path) -> None:
         """What comes out is written and read again as it is."""
-        found, notes = read_all(self.importer(), self.example(tmp_path), **self.wishes())
+        found, notes = read_all(self.importer(), self.example(tmp_path), **self.options())
 
         assert found or notes.aggregates
         assert [decode(encode(record)) for record in found] == found
@@ -193,7 +193,7 @@ class ImporterContract(ABC):
         """So that importing again adds nothing."""
         path = self.example(tmp_path)
 
-        assert read_all(self.importer(), path, **self.wishes()) == read_all(self.importer(), path, **self.wishes())
+        assert read_all(self.importer(), path, **self.options()) == read_all(self.importer(), path, **self.options())
 
     def test_never_breaks_on_what_is_broken(self, tmp_path: Path) -> None:
         """Damaged files are notes or an error for the user, and what is read of them can still be kept."""
@@ -219,18 +219,18 @@ class ImporterContract(ABC):
     def test_loses_no_run_in_silence(self, tmp_path: Path) -> None:
         """Where anything is taken away, a run that is no longer found is spoken of."""
         source = read_source_files(self.example(_make_folder(tmp_path / "example")))
-        before, said = self._read(source.write(tmp_path / "whole"))
+        before, notes_before = self._read(source.write(tmp_path / "whole"))
         for number in range(self.mutations):
             changed = drop_value(source, Random(number))
             if changed is None:
                 continue
             with suppress(OutweighError):
-                after, told = self._read(changed.write(tmp_path / str(number)))
-                assert not is_silent_loss(len(before), len(after), said, told)
+                after, notes_after = self._read(changed.write(tmp_path / str(number)))
+                assert not is_silent_loss(len(before), len(after), notes_before, notes_after)
 
     def _read(self, path: Path) -> tuple[list[RunRecord | Judgment], ImportNotes]:
         """What can be kept of a source; the rest of it is refused by whoever keeps it."""
-        found, notes = read_all(self.importer(), path, **self.wishes())
+        found, notes = read_all(self.importer(), path, **self.options())
         return [record for record in found if can_be_stored(record, notes)], notes
 
 

@@ -89,20 +89,20 @@ class JudgeContract(ABC):
         """The backend under test."""
 
     @abstractmethod
-    def judge_who_says(self, text: str) -> AbstractContextManager[JudgeSpec]:
+    def answering_judge(self, text: str) -> AbstractContextManager[JudgeSpec]:
         """A judge that can be reached through the backend, and who answers every question with this JSON."""
 
     @abstractmethod
-    def judge_who_is_gone(self) -> JudgeSpec:
+    def unreachable_judge(self) -> JudgeSpec:
         """A judge that cannot be reached."""
 
     @abstractmethod
-    def judge_who_is_silent(self) -> AbstractContextManager[JudgeSpec]:
+    def silent_judge(self) -> AbstractContextManager[JudgeSpec]:
         """A judge that can be reached and does not answer for an hour."""
 
     def test_the_answer_is_what_the_judge_said(self) -> None:
         """JSON in, the same JSON out, whatever the way."""
-        with self.judge_who_says(msgspec.json.encode(JUDGE_ANSWER).decode()) as judge:
+        with self.answering_judge(msgspec.json.encode(JUDGE_ANSWER).decode()) as judge:
             answer = self.backend().judge(a_question(judge))
 
         assert answer.failure is None
@@ -110,26 +110,26 @@ class JudgeContract(ABC):
 
     def test_a_judge_that_can_be_asked_misses_nothing(self) -> None:
         """Then it is worth asking."""
-        with self.judge_who_says("{}") as judge:
+        with self.answering_judge("{}") as judge:
             assert self.backend().missing(judge) is None
 
     def test_an_unknown_option_is_named_before_anybody_is_asked(self) -> None:
         """A typing error must not silently change what is judged."""
-        with self.judge_who_says("{}") as judge:
+        with self.answering_judge("{}") as judge:
             mistaken = msgspec.structs.replace(judge, options={**judge.options, "temprature": 0})
 
             assert "temprature" in (self.backend().missing(mistaken) or "")
 
     def test_a_judge_that_is_gone_is_a_failure_and_no_exception(self) -> None:
         """Nothing that happens to a judge may end a run."""
-        answer = self.backend().judge(a_question(self.judge_who_is_gone()))
+        answer = self.backend().judge(a_question(self.unreachable_judge()))
 
         assert answer.text is None
         assert answer.failure is not None
 
     def test_a_silent_judge_is_not_waited_for(self) -> None:
         """The question's own time counts."""
-        with self.judge_who_is_silent() as judge:
+        with self.silent_judge() as judge:
             answer = self.backend().judge(a_question(judge, timeout_seconds=1.0))
 
         assert answer.failure is not None
@@ -143,7 +143,7 @@ class CancellableJudgeContract(JudgeContract):
         """Long before its time is up."""
         cancel = Event()
         timer = Timer(0.5, cancel.set)
-        with self.judge_who_is_silent() as judge:
+        with self.silent_judge() as judge:
             timer.start()
             answer = self.backend().judge(a_question(judge, timeout_seconds=3600.0, cancel=cancel))
 

@@ -33,7 +33,7 @@ class SandboxPortContract(SandboxContractBase):
         other = a_sandbox_request(self.folder() / folder)
         return replace(self.request(), workspace=other.workspace, home=other.home, ports=tuple(ports))
 
-    def test_doors_lead_to_who_answers_behind_them(self) -> None:
+    def test_ports_lead_to_the_servers_behind_them(self) -> None:
         """Every door to its own, from every command."""
         one, other = EchoServer("one"), EchoServer("other")
         with self.provider().open(self.with_ports([one.port, other.port])) as sandbox:
@@ -43,28 +43,28 @@ class SandboxPortContract(SandboxContractBase):
 
                 assert done.stdout.decode() == f"one heard {word}\nother heard {word}\n", done.stderr
 
-    def test_doors_are_open_before_the_command_begins(self) -> None:
+    def test_ports_are_open_before_the_command_begins(self) -> None:
         """Whoever dials at once is not turned away, time after time."""
-        porter = EchoServer("one")
-        with self.provider().open(self.with_ports([porter.port])) as sandbox:
+        server = EchoServer("one")
+        with self.provider().open(self.with_ports([server.port])) as sandbox:
             for _ in range(5):
                 assert run_shell(sandbox, dial_script(sandbox.port("one"), "hi")).stdout == b"one heard hi\n"
 
-    def test_doors_are_closed_when_the_sandbox_is_left(self) -> None:
+    def test_ports_are_closed_when_the_sandbox_is_left(self) -> None:
         """Nobody answers any more, and no socket is left open, however it was left."""
-        porter = EchoServer("one")
-        with suppress(LookupError), self.provider().open(self.with_ports([porter.port])) as sandbox:
+        server = EchoServer("one")
+        with suppress(LookupError), self.provider().open(self.with_ports([server.port])) as sandbox:
             run_shell(sandbox, ":")
             raise LookupError
 
-        assert porter.sockets
-        assert not porter.is_answering
-        assert {listening.fileno() for listening in porter.sockets} == {-1}
+        assert server.sockets
+        assert not server.is_answering
+        assert {listening.fileno() for listening in server.sockets} == {-1}
 
-    def test_doors_outlast_neither_a_timeout_nor_a_cancellation(self) -> None:
+    def test_ports_outlast_neither_a_timeout_nor_a_cancellation(self) -> None:
         """After a timeout the next command finds them open again; after a cancellation there is none."""
-        porter = EchoServer("one")
-        request = self.with_ports([porter.port])
+        server = EchoServer("one")
+        request = self.with_ports([server.port])
         with self.provider().open(request) as sandbox:
             late = run_shell(sandbox, f"{dial_script(sandbox.port('one'), 'hi')}; sleep 60", SHORT_TIMEOUT_SECONDS)
             again = run_shell(sandbox, dial_script(sandbox.port("one"), "again"))
@@ -77,9 +77,9 @@ class SandboxPortContract(SandboxContractBase):
 
         assert (late.ending, ended.ending) == (CommandEnding.TIMED_OUT, CommandEnding.CANCELLED)
         assert again.stdout == b"one heard again\n"
-        assert not porter.is_answering
+        assert not server.is_answering
 
-    def test_a_door_that_is_not_there_has_no_port(self) -> None:
+    def test_a_port_that_was_not_requested_is_an_error(self) -> None:
         """The sandbox says which doors it has."""
         complaint = "none"
         with self.provider().open(self.with_ports([EchoServer("one").port])) as sandbox:
@@ -91,7 +91,7 @@ class SandboxPortContract(SandboxContractBase):
         assert "'other'" in complaint
         assert "one" in complaint
 
-    def test_nothing_but_the_doors_can_be_reached(self) -> None:
+    def test_nothing_but_the_ports_can_be_reached(self) -> None:
         """Not a server of the host, and not the doors of the sandbox next to it."""
         if not self.is_isolated():
             return
@@ -215,7 +215,7 @@ class SandboxContract(SandboxPortContract):
             assert 0 < len(done.stdout) <= 2**26
             assert 0 < len(done.stderr) <= 2**26
 
-    def test_who_listens_hears_all_of_it_while_it_is_said(self) -> None:
+    def test_a_listener_receives_all_output_while_the_command_runs(self) -> None:
         """The command waits for an answer to what it said; of a flood, also what is not kept is heard."""
         heard: list[bytes] = []
         with self.opened() as sandbox:

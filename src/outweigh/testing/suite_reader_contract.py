@@ -50,7 +50,7 @@ class SuiteReaderContract(ABC):
     def example(self, folder: Path) -> Path:
         """Write a small valid source below a folder and return the path that a user would name."""
 
-    def wishes(self) -> SuiteOverrides:
+    def overrides(self) -> SuiteOverrides:
         """What a user says about the example."""
         return SUITE_WISHES
 
@@ -76,7 +76,7 @@ class SuiteReaderContract(ABC):
 
     def test_gives_a_suite_that_can_be_loaded(self, tmp_path: Path) -> None:
         """By the strict reader of all suites, with every task that was drafted."""
-        draft = self.reader().read(self.example(tmp_path / "source"), self.wishes())
+        draft = self.reader().read(self.example(tmp_path / "source"), self.overrides())
 
         suite = write_and_load(draft, tmp_path / "suite")
 
@@ -87,20 +87,20 @@ class SuiteReaderContract(ABC):
         """So that a suite can be made again."""
         path = self.example(tmp_path)
 
-        assert self.reader().read(path, self.wishes()) == self.reader().read(path, self.wishes())
+        assert self.reader().read(path, self.overrides()) == self.reader().read(path, self.overrides())
 
     def test_never_breaks_on_what_is_broken(self, tmp_path: Path) -> None:
         """Damaged files are a UsageError, or a suite that can be written and loaded all the same."""
         path = self.example(tmp_path / "source")
         files = [each for each in sorted(path.rglob("*")) if each.is_file()] if path.is_dir() else [path]
-        chance = random.Random(0)
+        rng = random.Random(0)
         for number in range(self.mutations):
-            file = chance.choice(files)
+            file = rng.choice(files)
             whole = file.read_bytes()
-            file.write_bytes(_corrupt_file(whole, chance))
+            file.write_bytes(_corrupt_file(whole, rng))
             self.reader().recognises(path)
             try:
-                draft = self.reader().read(path, self.wishes())
+                draft = self.reader().read(path, self.overrides())
                 suite_files(draft)
             except UsageError:
                 continue
@@ -110,19 +110,17 @@ class SuiteReaderContract(ABC):
             assert write_and_load(draft, tmp_path / f"suite-{number}").tasks
 
 
-def _corrupt_file(content: bytes, chance: random.Random) -> bytes:
+def _corrupt_file(content: bytes, rng: random.Random) -> bytes:
     """A file with one thing wrong: torn, a value that is something else, a part left out, bits that are no text."""
-    place = chance.randrange(len(content) + 1)
-    match chance.randrange(4):
+    place = rng.randrange(len(content) + 1)
+    match rng.randrange(4):
         case 0:
             return content[:place]
         case 1:
             start = content.find(b":", place)
             ends = (found for mark in b",}\n" if (found := content.find(mark, start + 1)) > 0)
-            return (
-                content[: start + 1] + b" " + chance.choice(_WRONG_VALUES) + content[min(ends, default=len(content)) :]
-            )
+            return content[: start + 1] + b" " + rng.choice(_WRONG_VALUES) + content[min(ends, default=len(content)) :]
         case 2:
-            return content[:place] + chance.choice(_WRONG_VALUES) + content[place + chance.randrange(8) :]
+            return content[:place] + rng.choice(_WRONG_VALUES) + content[place + rng.randrange(8) :]
         case _:
-            return content[:place] + content[place + chance.randrange(1, 40) :]
+            return content[:place] + content[place + rng.randrange(1, 40) :]

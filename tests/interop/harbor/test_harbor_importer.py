@@ -27,8 +27,8 @@ class TestHarborImporter(ImporterContract):
         return job
 
 
-def runs(path: Path, **wishes: Any) -> list[RunRecord]:
-    return [record for record in read_all(HarborImporter(), path, **wishes)[0] if isinstance(record, RunRecord)]
+def runs(path: Path, **options: Any) -> list[RunRecord]:
+    return [record for record in read_all(HarborImporter(), path, **options)[0] if isinstance(record, RunRecord)]
 
 
 def test_every_figure_of_a_trial_is_where_it_belongs(tmp_path: Path) -> None:

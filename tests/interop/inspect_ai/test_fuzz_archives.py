@@ -55,10 +55,10 @@ def _theirs(opened: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
 
 
 @settings(max_examples=5000 if os.environ.get("HYPOTHESIS_PROFILE") == "search" else 150)
-@given(chance=st.randoms(use_true_random=False))
-def test_what_is_read_of_a_broken_archive_is_what_zipfile_reads(chance: Random) -> None:
+@given(rng=st.randoms(use_true_random=False))
+def test_what_is_read_of_a_broken_archive_is_what_zipfile_reads(rng: Random) -> None:
     whole = pack_zip(MEMBERS)
-    damaged = corrupt_archive(whole, chance) if chance.random() < 0.5 else corrupt_bytes(whole, chance)
+    damaged = corrupt_archive(whole, rng) if rng.random() < 0.5 else corrupt_bytes(whole, rng)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "log.eval"
         path.write_bytes(damaged or b"")

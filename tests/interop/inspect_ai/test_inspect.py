@@ -15,8 +15,8 @@ from outweigh.ports.importers import ImportNotes
 from outweigh.testing.importer_contract import ImporterContract, read_all
 
 
-def runs_of(path: Path, **wishes: object) -> tuple[list[RunRecord], ImportNotes]:
-    found, notes = read_all(InspectImporter(), path, **wishes)
+def runs_of(path: Path, **options: object) -> tuple[list[RunRecord], ImportNotes]:
+    found, notes = read_all(InspectImporter(), path, **options)
     return [run for run in found if isinstance(run, RunRecord)], notes
 
 

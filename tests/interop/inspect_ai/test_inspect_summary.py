@@ -42,13 +42,13 @@ def quickly(content: bytes) -> tuple[list[RunRecord], ImportNotes]:
     return runs, notes
 
 
-def odd_summary(chance: random.Random, number: int) -> dict[str, Any]:
+def odd_summary(rng: random.Random, number: int) -> dict[str, Any]:
     found = summary(number, error=None, limit=None, uuid=f"u{number}", completed=True, metadata={"a": [number]})
-    for name in chance.sample(sorted(found), chance.choice((0, 1, 2))):
-        if chance.random() < 0.2:
+    for name in rng.sample(sorted(found), rng.choice((0, 1, 2))):
+        if rng.random() < 0.2:
             del found[name]
         else:
-            found[name] = chance.choice(ODD)
+            found[name] = rng.choice(ODD)
     return found
 
 
@@ -59,8 +59,8 @@ def written(samples: list[dict[str, Any]]) -> bytes:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_odd_summaries_become_the_same_runs_and_warnings(seed: int) -> None:
-    chance = random.Random(seed)
-    content = written([odd_summary(chance, number) for number in range(1, 30)])
+    rng = random.Random(seed)
+    content = written([odd_summary(rng, number) for number in range(1, 30)])
 
     quick, patient = quickly(content), patiently(content)
 

@@ -89,21 +89,21 @@ def test_a_member_that_was_changed_is_refused(tmp_path: Path, place: int) -> Non
         opened.read("samples/1_epoch_1.json")
 
 
-def damaged(content: bytes, chance: random.Random) -> bytes:
-    place = chance.randrange(len(content))
+def damaged(content: bytes, rng: random.Random) -> bytes:
+    place = rng.randrange(len(content))
     ways: list[Callable[[], bytes]] = [
         lambda: content[:place],
-        lambda: content[:place] + bytes([chance.randrange(256)]) + content[place + 1 :],
+        lambda: content[:place] + bytes([rng.randrange(256)]) + content[place + 1 :],
         lambda: content[:place] + b"\xff\xff\xff\xff" + content[place + 4 :],
         lambda: content[:place] + content[place + 1 :],
     ]
-    return chance.choice(ways)()
+    return rng.choice(ways)()
 
 
 def test_nothing_but_a_sentence_comes_of_a_damaged_archive(tmp_path: Path) -> None:
-    chance, path = random.Random(0), tmp_path / "a.zip"
+    rng, path = random.Random(0), tmp_path / "a.zip"
     for _ in range(600):
-        path.write_bytes(damaged(made(), chance))
+        path.write_bytes(damaged(made(), rng))
         with suppress(EvidenceError), open_archive(path) as opened:
             for name in opened.members:
                 with suppress(EvidenceError):

@@ -21,8 +21,8 @@ WITHOUT_WRITES = frozenset({"input_tokens"})
 """Models that write no cache of their own count what was read of it alone; then all the rest was fresh."""
 
 
-def runs_of(path: Path, **wishes: object) -> tuple[list[RunRecord], ImportNotes]:
-    found, notes = read_all(MlflowImporter(), path, **wishes)
+def runs_of(path: Path, **options: object) -> tuple[list[RunRecord], ImportNotes]:
+    found, notes = read_all(MlflowImporter(), path, **options)
     return [run for run in found if isinstance(run, RunRecord)], notes
 
 
@@ -72,7 +72,7 @@ class TestTraces(ImporterContract):
     def example(self, folder: Path) -> Path:
         return shutil.copytree(SAMPLES / "traces", folder / "traces", dirs_exist_ok=True)
 
-    def wishes(self) -> dict[str, object]:
+    def options(self) -> dict[str, object]:
         return dict(BY_OK)
 
 
@@ -85,7 +85,7 @@ class TestDatabase(ImporterContract):
     def example(self, folder: Path) -> Path:
         return database(folder)
 
-    def wishes(self) -> dict[str, object]:
+    def options(self) -> dict[str, object]:
         return dict(BY_OK)
 
 
@@ -98,7 +98,7 @@ class TestResultTable(ImporterContract):
     def example(self, folder: Path) -> Path:
         return Path(shutil.copy(SAMPLES / "result_df.json", folder / "result_df.json"))
 
-    def wishes(self) -> dict[str, object]:
+    def options(self) -> dict[str, object]:
         return dict(BY_OK)
 
 

@@ -24,8 +24,8 @@ class TestContract(SuiteReaderContract):
         return a_skill(folder / "csv-report", {"evals": [*EVALS, {"prompt": "Go.", "assertions": checks}]})
 
 
-def read(path: Path, wishes: SuiteOverrides = SUITE_WISHES) -> SuiteDraft:
-    return SkillCreatorSuiteReader().read(path, wishes)
+def read(path: Path, options: SuiteOverrides = SUITE_WISHES) -> SuiteDraft:
+    return SkillCreatorSuiteReader().read(path, options)
 
 
 def only_task(folder: Path, **fields: Any) -> TaskDraft:

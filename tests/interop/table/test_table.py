@@ -25,8 +25,8 @@ def lines(path: Path, *rows: dict[str, Any]) -> Path:
     return path
 
 
-def runs_of(path: Path, **wishes: object) -> tuple[list[RunRecord], ImportNotes]:
-    found, notes = read_all(TableImporter(), path, **wishes)
+def runs_of(path: Path, **options: object) -> tuple[list[RunRecord], ImportNotes]:
+    found, notes = read_all(TableImporter(), path, **options)
     return [run for run in found if isinstance(run, RunRecord)], notes
 
 

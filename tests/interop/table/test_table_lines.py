@@ -81,15 +81,15 @@ def test_plain_rows_are_read_in_one_go() -> None:
 
 
 def test_odd_cells_are_read_alike_or_left_to_a_closer_look() -> None:
-    chance = random.Random(0)
+    rng = random.Random(0)
     rows = []
     for _ in range(3000):
         row = dict(PLAIN)
-        for name in chance.sample(sorted(PLAIN), chance.choice((0, 1, 1, 2))):
-            if chance.random() < 0.2:
+        for name in rng.sample(sorted(PLAIN), rng.choice((0, 1, 1, 2))):
+            if rng.random() < 0.2:
                 del row[name]
             else:
-                row[name] = chance.choice(ODD)
+                row[name] = rng.choice(ODD)
         rows.append(row)
 
     quick = quickly(encoded(*rows), PLAIN)

@@ -40,7 +40,7 @@ _LIMIT_KINDS = ("requests", "tokens", "input-tokens", "output-tokens")
 class AnthropicProtocol:
     """Messages, streamed and whole."""
 
-    wire = WireProtocol.ANTHROPIC
+    name = WireProtocol.ANTHROPIC
     id_prefix = "msg_"
 
     def read(self, post: HttpPost) -> ModelRequest:
@@ -48,7 +48,7 @@ class AnthropicProtocol:
         body = post.body
         messages = required_list(body, "messages")
         return ModelRequest(
-            wire=self.wire,
+            protocol=self.name,
             model=required_text(body, "model"),
             stream=body.get("stream") is True,
             history=(system_entry(body.get("system")), *map(_entry, messages)),
@@ -81,7 +81,7 @@ class AnthropicProtocol:
         """Server-sent events."""
         return EVENT_STREAM_TYPE
 
-    def refusal(self, failure: ErrorReply, number: int) -> Json:
+    def error_body(self, failure: ErrorReply, number: int) -> Json:
         """An error object."""
         return {
             "type": "error",
@@ -89,7 +89,7 @@ class AnthropicProtocol:
             "request_id": f"req_{number:024d}",
         }
 
-    def refusal_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:
+    def error_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:
         """When to come back, in seconds and as moments."""
         if failure.retry_after_seconds is None:
             return {}
@@ -103,9 +103,9 @@ class AnthropicProtocol:
             }
         return headers
 
-    def refusal_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
+    def error_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
         """The `error` event of a stream that has begun."""
-        return encode_event(self.refusal(failure, reply.number), "error")
+        return encode_event(self.error_body(failure, reply.number), "error")
 
 
 def _entry(message: Mapping[str, Any]) -> HistoryEntry:

@@ -37,13 +37,13 @@ OPENAI_ROLES = {
 class OpenAIErrors:
     """Errors and their headers."""
 
-    def refusal(self, failure: ErrorReply, number: int) -> Json:  # noqa: ARG002 - the request's number goes into a header
+    def error_body(self, failure: ErrorReply, number: int) -> Json:  # noqa: ARG002 - the request's number goes into a header
         """An error object."""
         return {
             "error": {"message": failure.message, "type": failure.type, "param": None, "code": failure.code},
         }
 
-    def refusal_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:  # noqa: ARG002 - waits, not moments
+    def error_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:  # noqa: ARG002 - waits, not moments
         """How long to wait, in the three ways that clients look for."""
         if failure.retry_after_seconds is None:
             return {}
@@ -70,7 +70,7 @@ _END = b"data: [DONE]\n\n"
 class ChatProtocol(OpenAIErrors):
     """Completions, streamed and whole."""
 
-    wire = WireProtocol.CHAT
+    name = WireProtocol.CHAT
     id_prefix = "chatcmpl-"
 
     def read(self, post: HttpPost) -> ModelRequest:
@@ -79,7 +79,7 @@ class ChatProtocol(OpenAIErrors):
         messages = required_list(body, "messages")
         options = body.get("stream_options")
         return ModelRequest(
-            wire=self.wire,
+            protocol=self.name,
             model=required_text(body, "model"),
             stream=body.get("stream") is True,
             history=tuple(map(_entry, messages)),
@@ -116,9 +116,9 @@ class ChatProtocol(OpenAIErrors):
         """Server-sent events."""
         return EVENT_STREAM_TYPE
 
-    def refusal_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
+    def error_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
         """An error in place of the next chunk."""
-        return encode_event(self.refusal(failure, reply.number))
+        return encode_event(self.error_body(failure, reply.number))
 
 
 def _entry(message: Mapping[str, Any]) -> HistoryEntry:

@@ -16,14 +16,14 @@ from outweigh.testing.model_server.provider_errors import make_error_reply
 class PlannedResponse:
     """What is to be sent. `rule` names the part of the script it comes from, `problem` what could not be done.
 
-    A `refusal` comes in place of the answer, a `breakdown` in the middle of it.
+    A `refusal` comes in position of the answer, a `mid_stream_error` in the middle of it.
     """
 
     rule: str
-    place: ConversationPosition
+    position: ConversationPosition
     reply: ModelReply
-    refusal: ErrorReply | None
-    breakdown: ErrorReply | None
+    error: ErrorReply | None
+    mid_stream_error: ErrorReply | None
     cut: bool
     delay_seconds: float
     problem: str | None
@@ -31,7 +31,7 @@ class PlannedResponse:
     @property
     def ending(self) -> Ending:
         """How the ledger calls it."""
-        if self.refusal is not None or self.breakdown is not None:
+        if self.error is not None or self.mid_stream_error is not None:
             return Ending.REFUSED
         return Ending.CUT if self.cut else Ending.ANSWERED
 
@@ -45,72 +45,74 @@ class TurnChooser:
 
     def __init__(self, script: Script) -> None:
         self._script = script
-        self._said = possible_texts(script)
-        self._struck: Counter[tuple[str, str, str]] = Counter()
+        self._possible_texts = possible_texts(script)
+        self._error_counts: Counter[tuple[str, str, str]] = Counter()
 
     def answer(self, request: ModelRequest, number: int, created: int) -> PlannedResponse:
         """The answer to one request; `number` is its place in the ledger, `created` a Unix time."""
-        place = find_position(request, self._said)
-        rule, turn = self._turn(request, place)
-        error = self._error(turn, rule, place)
-        failure = None if error is None else make_error_reply(error, request.wire, request.model)
+        position = find_position(request, self._possible_texts)
+        rule, turn = self._turn(request, position)
+        error = self._error(turn, rule, position)
+        failure = None if error is None else make_error_reply(error, request.protocol, request.model)
         midway = error is not None and error.in_stream and request.stream and request.as_events
         return PlannedResponse(
             rule=rule,
-            place=place,
-            reply=play_turn(turn, self._script, request, place, number, created),
-            refusal=None if midway else failure,
-            breakdown=failure if midway else None,
-            cut=error is None and self._cuts(turn, rule, place),
+            position=position,
+            reply=play_turn(turn, self._script, request, position, number, created),
+            error=None if midway else failure,
+            mid_stream_error=failure if midway else None,
+            cut=error is None and self._cuts(turn, rule, position),
             delay_seconds=turn.delay_seconds,
             problem=unplayable_reason(turn, request),
         )
 
-    def _turn(self, request: ModelRequest, place: ConversationPosition) -> tuple[str, Turn]:
+    def _turn(self, request: ModelRequest, position: ConversationPosition) -> tuple[str, Turn]:
         if not self._knows(request.model):
             return "models", _UNKNOWN_MODEL_TURN
-        name, turns = self._conversation(request, place)
+        name, turns = self._conversation(request, position)
         if not request.tools and any(turn.acts for turn in turns):
             return "side", self._script.side
-        if place.step < len(turns):
-            return f"{name}turn[{place.step}]", turns[place.step]
+        if position.step < len(turns):
+            return f"{name}turn[{position.step}]", turns[position.step]
         return f"{name}after the last turn", _DONE_TURN if not turns or turns[-1].acts else turns[-1]
 
     def _knows(self, model: str) -> bool:
         return self._script.models is None or any(fnmatchcase(model, known) for known in self._script.models)
 
-    def _conversation(self, request: ModelRequest, place: ConversationPosition) -> tuple[str, list[Turn]]:
+    def _conversation(self, request: ModelRequest, position: ConversationPosition) -> tuple[str, list[Turn]]:
         for index, conversation in enumerate(self._script.conversation):
-            if _matches(conversation.when, request, place):
+            if _matches(conversation.when, request, position):
                 return f"{conversation.name or f'conversation[{index}]'}.", conversation.turn
         return "", self._script.turn
 
-    def _error(self, turn: Turn, rule: str, place: ConversationPosition) -> ErrorSpec | None:
+    def _error(self, turn: Turn, rule: str, position: ConversationPosition) -> ErrorSpec | None:
         error = turn.error
-        if error is None or not self._strikes("error", error.times, rule, "" if error.shared else place.conversation):
+        if error is None or not self._still_fails(
+            "error", error.times, rule, "" if error.shared else position.conversation
+        ):
             return None
         return error
 
-    def _cuts(self, turn: Turn, rule: str, place: ConversationPosition) -> bool:
+    def _cuts(self, turn: Turn, rule: str, position: ConversationPosition) -> bool:
         if isinstance(turn.cut, bool):
             return turn.cut
-        return self._strikes("cut", turn.cut.times, rule, place.conversation)
+        return self._still_fails("cut", turn.cut.times, rule, position.conversation)
 
-    def _strikes(self, what: str, times: int | None, rule: str, conversation: str) -> bool:
+    def _still_fails(self, what: str, times: int | None, rule: str, conversation: str) -> bool:
         """Troubles are counted per conversation, so that trials that run side by side meet the same ones."""
         if times is None:
             return True
         key = (what, rule, conversation)
-        self._struck[key] += 1
-        return self._struck[key] <= times
+        self._error_counts[key] += 1
+        return self._error_counts[key] <= times
 
 
-def _matches(when: When, request: ModelRequest, place: ConversationPosition) -> bool:
+def _matches(when: When, request: ModelRequest, position: ConversationPosition) -> bool:
     offered = {tool.name for tool in request.tools}
     return (
         (when.model is None or fnmatchcase(request.model, when.model))
-        and (when.protocol is None or when.protocol == request.wire)
-        and (when.contains is None or when.contains in place.prompt)
+        and (when.protocol is None or when.protocol == request.protocol)
+        and (when.contains is None or when.contains in position.prompt)
         and (when.offers is None or when.offers in offered)
         and (when.lacks is None or when.lacks not in offered)
         and (when.tools is None or when.tools == bool(offered))

@@ -39,7 +39,7 @@ _TYPE = "type.googleapis.com/google.rpc"
 class GeminiProtocol:
     """Generated content, streamed and whole."""
 
-    wire = WireProtocol.GEMINI
+    name = WireProtocol.GEMINI
     id_prefix = "gen_"
 
     def read(self, post: HttpPost) -> ModelRequest:
@@ -49,7 +49,7 @@ class GeminiProtocol:
         path = GEMINI_PATH.fullmatch(post.path)
         model, verb = (path["model"], path["verb"]) if path else ("", "")
         return ModelRequest(
-            wire=self.wire,
+            protocol=self.name,
             model=model,
             stream=verb == "streamGenerateContent",
             history=(system_entry(_field(body, "systemInstruction")), *map(_entry, contents)),
@@ -78,19 +78,19 @@ class GeminiProtocol:
         """Server-sent events if the client asked for them, else one array."""
         return EVENT_STREAM_TYPE if request.as_events else "application/json; charset=UTF-8"
 
-    def refusal(self, failure: ErrorReply, number: int) -> Json:  # noqa: ARG002 - the request's number goes into a header
+    def error_body(self, failure: ErrorReply, number: int) -> Json:  # noqa: ARG002 - the request's number goes into a header
         """An error object of Google's."""
         error: Json = {"code": failure.status, "message": failure.message, "status": failure.type}
         details = list(_details(failure))
         return {"error": error | ({"details": details} if details else {})}
 
-    def refusal_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:  # noqa: ARG002
+    def error_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:  # noqa: ARG002
         """None: Google says in the body when to come back."""
         return {}
 
-    def refusal_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
+    def error_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
         """An error in place of the next chunk."""
-        return encode_event(self.refusal(failure, reply.number))
+        return encode_event(self.error_body(failure, reply.number))
 
 
 def _details(failure: ErrorReply) -> Iterator[Json]:

@@ -63,18 +63,18 @@ def _rough_count(post: HttpPost) -> int:
 def _model_list(wanted: str | None, post: HttpPost, script: Script) -> UnscriptedResponse:
     """Every model that the script names outright, in the shape that the asking client expects."""
     named = [model for model in script.models or DEFAULT_MODELS if not set(model) & set("*?[")]
-    wire = _client_protocol(post)
+    client_protocol = _client_protocol(post)
     if wanted is not None:
-        return UnscriptedResponse(200, _MODEL_SHAPES[wire](wanted), wire)
-    shown = [_MODEL_SHAPES[wire](model) for model in named]
-    if wire is WireProtocol.GEMINI:
-        return UnscriptedResponse(200, {"models": shown}, wire)
-    if wire is WireProtocol.ANTHROPIC:
+        return UnscriptedResponse(200, _MODEL_SHAPES[client_protocol](wanted), client_protocol)
+    shown = [_MODEL_SHAPES[client_protocol](model) for model in named]
+    if client_protocol is WireProtocol.GEMINI:
+        return UnscriptedResponse(200, {"models": shown}, client_protocol)
+    if client_protocol is WireProtocol.ANTHROPIC:
         edges: dict[str, Any] = {"first_id": named[0], "last_id": named[-1]} if named else {}
         return UnscriptedResponse(
-            200, {"data": shown, "has_more": False, "first_id": None, "last_id": None} | edges, wire
+            200, {"data": shown, "has_more": False, "first_id": None, "last_id": None} | edges, client_protocol
         )
-    return UnscriptedResponse(200, {"object": "list", "data": shown}, wire)
+    return UnscriptedResponse(200, {"object": "list", "data": shown}, client_protocol)
 
 
 def _client_protocol(post: HttpPost) -> WireProtocol:
@@ -126,7 +126,7 @@ _PROTOCOL_PATHS: tuple[tuple[re.Pattern[str], ModelProtocol], ...] = (
 
 def protocol_for(path: str) -> ModelProtocol | None:
     """The protocol in which a model is asked for an answer at this path."""
-    return next((speech for pattern, speech in _PROTOCOL_PATHS if pattern.fullmatch(path)), None)
+    return next((protocol for pattern, protocol in _PROTOCOL_PATHS if pattern.fullmatch(path)), None)
 
 
 _MAX_BODY_BYTES = 256 * 1024 * 1024
@@ -139,7 +139,7 @@ class ModelRequestHandler:
 
     def __init__(self, script: Script, ledger: RequestLedger, kept_body_bytes: int) -> None:
         self._script = script
-        self._director = TurnChooser(script)
+        self._turn_chooser = TurnChooser(script)
         self._ledger = ledger
         self._kept_body_bytes = kept_body_bytes
         self._numbers = count(1)
@@ -154,35 +154,35 @@ class ModelRequestHandler:
         raw = await http.read()
         post = _post(http, raw)
         number = next(self._numbers)
-        came = {
+        received = {
             "number": number,
             "method": http.method,
             "path": post.path,
             "api_key": post.api_key,
             "body": raw[: self._kept_body_bytes] if self._kept_body_bytes else None,
         }
-        speech = protocol_for(post.path) if http.method == "POST" else None
-        if speech is None:
-            return self._answer_freely(came, post)
+        protocol = protocol_for(post.path) if http.method == "POST" else None
+        if protocol is None:
+            return self._answer_freely(received, post)
         try:
-            request = speech.read(post)
-            answer = self._director.answer(request, number, int(time.time()))
+            request = protocol.read(post)
+            answer = self._turn_chooser.answer(request, number, int(time.time()))
         except _MALFORMED_ERRORS as fault:
-            return self._not_understood(came, speech, str(fault) or type(fault).__name__)
-        self._ledger.add(_entry(came, speech, request, answer))
-        return await _send(http, speech, request, answer)
+            return self._not_understood(received, protocol, str(fault) or type(fault).__name__)
+        self._ledger.add(_entry(received, protocol, request, answer))
+        return await _send(http, protocol, request, answer)
 
-    def _answer_freely(self, came: dict[str, Any], post: HttpPost) -> web.Response:
-        free = respond_unscripted(came["method"], post, self._script)
-        self._ledger.add(LedgerEntry(**came, protocol=free.protocol, status=free.status, ending=Ending.FREE))
-        return web.json_response(free.body, status=free.status, headers=_request_id_headers(came["number"]))
+    def _answer_freely(self, received: dict[str, Any], post: HttpPost) -> web.Response:
+        free = respond_unscripted(received["method"], post, self._script)
+        self._ledger.add(LedgerEntry(**received, protocol=free.protocol, status=free.status, ending=Ending.FREE))
+        return web.json_response(free.body, status=free.status, headers=_request_id_headers(received["number"]))
 
-    def _not_understood(self, came: dict[str, Any], speech: ModelProtocol, why: str) -> web.Response:
-        failure = make_error_reply(ErrorSpec(kind="bad_request", message=why), speech.wire, "")
+    def _not_understood(self, received: dict[str, Any], protocol: ModelProtocol, why: str) -> web.Response:
+        failure = make_error_reply(ErrorSpec(kind="bad_request", message=why), protocol.name, "")
         self._ledger.add(
-            LedgerEntry(**came, protocol=speech.wire, status=failure.status, ending=Ending.REFUSED, problem=why)
+            LedgerEntry(**received, protocol=protocol.name, status=failure.status, ending=Ending.REFUSED, problem=why)
         )
-        return _refuse(speech, failure, came["number"])
+        return _refuse(protocol, failure, received["number"])
 
 
 def _post(http: web.Request, raw: bytes) -> HttpPost:
@@ -198,20 +198,22 @@ def _post(http: web.Request, raw: bytes) -> HttpPost:
     )
 
 
-def _entry(came: dict[str, Any], speech: ModelProtocol, request: ModelRequest, answer: PlannedResponse) -> LedgerEntry:
-    generated = answer.refusal is None
+def _entry(
+    received: dict[str, Any], protocol: ModelProtocol, request: ModelRequest, answer: PlannedResponse
+) -> LedgerEntry:
+    generated = answer.error is None
     return LedgerEntry(
-        **came,
+        **received,
         ending=answer.ending,
-        status=200 if answer.refusal is None else answer.refusal.status,
-        protocol=speech.wire,
+        status=200 if answer.error is None else answer.error.status,
+        protocol=protocol.name,
         model=request.model,
         stream=request.stream,
-        conversation=answer.place.conversation,
-        step=answer.place.step,
+        conversation=answer.position.conversation,
+        step=answer.position.step,
         tools=tuple(tool.name for tool in request.tools),
         rule=answer.rule,
-        response_id=answer.reply.id(speech.id_prefix) if generated else None,
+        response_id=answer.reply.id(protocol.id_prefix) if generated else None,
         tokens=answer.reply.tokens if generated else None,
         usage_sent=answer.ending is Ending.ANSWERED and request.wants_usage,
         problem=answer.problem,
@@ -219,21 +221,21 @@ def _entry(came: dict[str, Any], speech: ModelProtocol, request: ModelRequest, a
 
 
 async def _send(
-    http: web.Request, speech: ModelProtocol, request: ModelRequest, answer: PlannedResponse
+    http: web.Request, protocol: ModelProtocol, request: ModelRequest, answer: PlannedResponse
 ) -> web.StreamResponse:
     await asyncio.sleep(answer.delay_seconds)
-    if answer.refusal is not None:
-        return _refuse(speech, answer.refusal, answer.reply.number)
+    if answer.error is not None:
+        return _refuse(protocol, answer.error, answer.reply.number)
     if request.stream:
-        return await _stream(http, _stream_events(speech, request, answer), speech.stream_type(request), answer)
-    return await _whole(http, speech.whole(request, answer.reply), answer)
+        return await _stream(http, _stream_events(protocol, request, answer), protocol.stream_type(request), answer)
+    return await _whole(http, protocol.whole(request, answer.reply), answer)
 
 
-def _stream_events(speech: ModelProtocol, request: ModelRequest, answer: PlannedResponse) -> Sequence[bytes]:
+def _stream_events(protocol: ModelProtocol, request: ModelRequest, answer: PlannedResponse) -> Sequence[bytes]:
     """The events to send: all of them, or the first half where something goes wrong."""
-    frames = list(speech.events(request, answer.reply))
-    if answer.breakdown is not None:
-        return [*frames[: len(frames) // 2], speech.refusal_event(answer.breakdown, answer.reply)]
+    frames = list(protocol.events(request, answer.reply))
+    if answer.mid_stream_error is not None:
+        return [*frames[: len(frames) // 2], protocol.error_event(answer.mid_stream_error, answer.reply)]
     return frames[: len(frames) // 2] if answer.cut else frames
 
 
@@ -267,9 +269,9 @@ def _close_connection(http: web.Request) -> None:
         http.transport.close()
 
 
-def _refuse(speech: ModelProtocol, failure: ErrorReply, number: int) -> web.Response:
-    headers = speech.refusal_headers(failure, time.time()) | _request_id_headers(number)
-    return web.json_response(speech.refusal(failure, number), status=failure.status, headers=headers)
+def _refuse(protocol: ModelProtocol, failure: ErrorReply, number: int) -> web.Response:
+    headers = protocol.error_headers(failure, time.time()) | _request_id_headers(number)
+    return web.json_response(protocol.error_body(failure, number), status=failure.status, headers=headers)
 
 
 def _request_id_headers(number: int) -> dict[str, str]:

@@ -25,7 +25,7 @@ class MalformedRequestError(Exception):
 class ModelProtocol(Protocol):
     """One provider's protocol."""
 
-    wire: WireProtocol
+    name: WireProtocol
     id_prefix: str
 
     def read(self, post: HttpPost) -> ModelRequest:
@@ -40,13 +40,13 @@ class ModelProtocol(Protocol):
     def stream_type(self, request: ModelRequest) -> str:
         """The content type of such a stream."""
 
-    def refusal(self, failure: ErrorReply, number: int) -> Json:
+    def error_body(self, failure: ErrorReply, number: int) -> Json:
         """The body of a refusal."""
 
-    def refusal_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:
+    def error_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:
         """Its headers; `now` is a Unix time."""
 
-    def refusal_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
+    def error_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
         """A refusal in the middle of a stream."""
 
 

@@ -81,7 +81,7 @@ class ModelRequest:
     to be JSON. `wants_usage` and `as_events` are about how the answer is to be sent.
     """
 
-    wire: WireProtocol
+    protocol: WireProtocol
     model: str
     stream: bool
     history: tuple[HistoryEntry, ...]
@@ -141,7 +141,7 @@ def find_position(request: ModelRequest, said: Collection[str]) -> ConversationP
 
 def _conversation(request: ModelRequest, before: Sequence[HistoryEntry]) -> str:
     opening = _MOVING_NOTE.sub("", _joined_texts([entry for entry in before if entry.role is HistoryRole.USER]))
-    parts = "\0".join((request.wire, request.api_key or "", request.session, opening))
+    parts = "\0".join((request.protocol, request.api_key or "", request.session, opening))
     return sha256(parts.encode(errors="surrogatepass")).hexdigest()[:12]
 
 

@@ -138,20 +138,20 @@ NO_SHELL_TEXT = "(The script says `run`, but no shell is among the tools.)"
 
 
 def play_turn(
-    turn: Turn, script: Script, request: ModelRequest, place: ConversationPosition, number: int, created: int
+    turn: Turn, script: Script, request: ModelRequest, position: ConversationPosition, number: int, created: int
 ) -> ModelReply:
     """The answer that a turn gives to a request; `number` is the request's place in the ledger."""
-    calls = tuple(_tool_calls(turn, request, place))
+    calls = tuple(_tool_calls(turn, request, position))
     return ModelReply(
         number=number,
-        step=place.step,
+        step=position.step,
         created=created,
         model=request.model,
         text=_text(turn, request) if unplayable_reason(turn, request) is None else NO_SHELL_TEXT,
         thinking=turn.thinking or "",
         calls=calls,
         stop=_stop_reason(turn, calls),
-        tokens=_tokens(turn, script, request.wire),
+        tokens=_tokens(turn, script, request.protocol),
     )
 
 
@@ -169,25 +169,25 @@ def possible_texts(script: Script) -> frozenset[str]:
     )
 
 
-def _tool_calls(turn: Turn, request: ModelRequest, place: ConversationPosition) -> Iterator[ReplyToolCall]:
+def _tool_calls(turn: Turn, request: ModelRequest, position: ConversationPosition) -> Iterator[ReplyToolCall]:
     kinds = {tool.name: tool.kind for tool in request.tools}
     shell = find_shell_tool(request.tools)
-    commands = _commands(turn, place)
+    commands = _commands(turn, position)
     wanted = [(shell.name, shell_arguments(shell, command)) for command in commands if shell is not None]
     wanted += [(call.name, call.arguments) for call in turn.tool_calls]
     for index, (name, arguments) in enumerate(wanted):
         yield ReplyToolCall(
-            id=turn_id(place.conversation, place.step, index),
+            id=turn_id(position.conversation, position.step, index),
             name=name,
             arguments=arguments,
             kind=kinds.get(name, OfferedToolKind.FUNCTION),
         )
 
 
-def _commands(turn: Turn, place: ConversationPosition) -> tuple[str, ...]:
+def _commands(turn: Turn, position: ConversationPosition) -> tuple[str, ...]:
     if turn.acts or turn.refuse or turn.truncate:
         return turn.commands
-    ending = ending_command(place.prompt)
+    ending = ending_command(position.prompt)
     return () if ending is None else (ending,)
 
 
@@ -216,7 +216,7 @@ def _stop_reason(turn: Turn, calls: tuple[ReplyToolCall, ...]) -> StopReason:
     return StopReason.TOOL_CALLS if calls else StopReason.END
 
 
-def _tokens(turn: Turn, script: Script, wire: WireProtocol) -> Tokens:
+def _tokens(turn: Turn, script: Script, protocol: WireProtocol) -> Tokens:
     usage = turn.usage.over(script.usage)
     tokens = Tokens(**msgspec.structs.asdict(usage))
-    return tokens.with_writes_as_input() if wire is WireProtocol.GEMINI else tokens
+    return tokens.with_writes_as_input() if protocol is WireProtocol.GEMINI else tokens

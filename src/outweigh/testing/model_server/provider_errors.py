@@ -134,17 +134,17 @@ _KINDS_BY_STATUS: dict[int, ErrorKind] = {
 _RETRY_SECONDS = 1.0
 
 
-def make_error_reply(error: ErrorSpec, wire: WireProtocol, model: str) -> ErrorReply:
+def make_error_reply(error: ErrorSpec, protocol: WireProtocol, model: str) -> ErrorReply:
     """What the script's error is in one provider's words; what the script says outright wins."""
-    refusal = ERRORS_BY_PROTOCOL[wire][error.kind or _kind_of_status(error.status)]
-    status = error.status or refusal.status
-    own_type = refusal.type or _GOOGLE_STATUS.get(status, "UNKNOWN")
+    template = ERRORS_BY_PROTOCOL[protocol][error.kind or _kind_of_status(error.status)]
+    status = error.status or template.status
+    own_type = template.type or _GOOGLE_STATUS.get(status, "UNKNOWN")
     seconds = error.retry_after_seconds or _RETRY_SECONDS
     return ErrorReply(
         status=status,
         type=error.type or own_type,
-        message=refusal.message.format(model=model, seconds=seconds) if error.message is None else error.message,
-        code=refusal.code if error.type is None else None,
+        message=template.message.format(model=model, seconds=seconds) if error.message is None else error.message,
+        code=template.code if error.type is None else None,
         retry_after_seconds=error.retry_after_seconds,
     )
 

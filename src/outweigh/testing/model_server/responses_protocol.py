@@ -110,7 +110,7 @@ _MODEL_ITEM_TYPES = frozenset({"reasoning", "function_call", "custom_tool_call",
 class ResponsesProtocol(OpenAIErrors):
     """Responses, streamed and whole."""
 
-    wire = WireProtocol.RESPONSES
+    name = WireProtocol.RESPONSES
     id_prefix = "resp_"
 
     def read(self, post: HttpPost) -> ModelRequest:
@@ -119,7 +119,7 @@ class ResponsesProtocol(OpenAIErrors):
         earlier = str(body.get("previous_response_id") or "")
         past = (HistoryEntry(role=HistoryRole.MODEL, call_ids=(earlier,)),) if earlier else ()
         return ModelRequest(
-            wire=self.wire,
+            protocol=self.name,
             model=required_text(body, "model"),
             stream=body.get("stream") is True,
             history=(system_entry(body.get("instructions")), *past, *map(_entry, _input(body))),
@@ -142,7 +142,7 @@ class ResponsesProtocol(OpenAIErrors):
         """Server-sent events."""
         return EVENT_STREAM_TYPE
 
-    def refusal_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
+    def error_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
         """`response.failed`, the end of a response that broke down."""
         error = {"code": failure.code or failure.type, "message": failure.message}
         broken = _begun(reply) | {"status": "failed", "error": error}
