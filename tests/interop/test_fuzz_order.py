@@ -20,7 +20,7 @@ for name, each in samples().items():
     for number, sample in enumerate(each[:12]):
         with TemporaryDirectory() as folder:
             try:
-                found, notes = read_all(sample.importer, sample.source.write(Path(folder) / "here"), **sample.wishes)
+                found, notes = read_all(sample.importer, sample.source.write(Path(folder) / "here"), **sample.options)
             except OutweighError as error:
                 print(name, sample.label, type(error).__name__)
             else:
