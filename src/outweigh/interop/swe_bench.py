@@ -1,4 +1,4 @@
-"""Importer of SWE-bench: final reports, reports of single instances, predictions, lists of resolved ids, result lines."""
+"""Importer of SWE-bench: final reports, reports of instances, predictions, lists of resolved ids, result lines."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The SQLite database that MLflow 3 keeps by default (`mlflow.db`): its runs, and the traces that evaluations scored."""
+"""MLflow 3's default SQLite database (`mlflow.db`): its runs, and the traces that evaluations scored."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress

@@ -1,4 +1,4 @@
-"""Importer of MLflow's evaluations: tables of `mlflow.evaluate`, traces scored by `mlflow.genai.evaluate`, or exports."""
+"""Importer of MLflow: tables of `mlflow.evaluate`, traces scored by `mlflow.genai.evaluate`, or exports of either."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -226,8 +226,8 @@ def _choose_success_score(cases: Sequence[EvaluatedCase], request: ImportRequest
         deciding = SuccessScore(scorer=wanted, meant=True)
         if odd := deciding.odd_values(cases):
             raise EvidenceError(
-                f"{request.path}: {wanted!r} is {quote_names(odd)}, which is neither a pass nor a failure; name another "
-                f"score by --map success=SCORE. It has {', '.join(scorers)}."
+                f"{request.path}: {wanted!r} is {quote_names(odd)}, which is neither a pass nor a failure; name "
+                f"another score by --map success=SCORE. It has {', '.join(scorers)}."
             )
         return deciding
     plain = [scorer for scorer in scorers if _says_pass(scorer, cases)]

@@ -1,4 +1,4 @@
-"""Everything that MLflow left at a path: runs and cases from databases, run folders (`mlruns`) and tables, each once."""
+"""All that MLflow left at a path: runs and cases from databases, run folders (`mlruns`) and tables, each once."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

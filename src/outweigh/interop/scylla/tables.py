@@ -190,8 +190,8 @@ def read_tables(path: Path, notes: ImportNotes) -> Iterator[RunRecord | Judgment
     table = _runs_table(path)
     if not table.is_file():
         raise EvidenceError(
-            f"{path} has neither {_RUNS_FILE} nor a run_result.json; name the folder with the tables of an analysis, or "
-            "that of an experiment."
+            f"{path} has neither {_RUNS_FILE} nor a run_result.json; name the folder with the tables of an analysis, "
+            "or that of an experiment."
         )
     known_runs: set[str] = set()
     for row in table_rows(table, notes):

@@ -337,8 +337,8 @@ def _scenario_notes(scenario: Scenario, unchecked: list[str]) -> Iterator[str]:
         yield f"no check here does exactly what {quote_names(unchecked)} does; it was left out"
     if setup.commands:
         yield (
-            f"its setup ({quote_names(setup.commands)}) is not run: a workspace is files as they are. Run it there, and "
-            "keep what it leaves in environment/workspace"
+            f"its setup ({quote_names(setup.commands)}) is not run: a workspace is files as they are. Run it there, "
+            "and keep what it leaves in environment/workspace"
         )
     if others := [*setup.additional_required_skills, *setup.additional_required_agents]:
         yield f"{quote_names(others)} would be laid beside the skill; name them in the arm, or do without"
