@@ -13,7 +13,7 @@ from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.errors import UsageError, quote_names
 from outweigh.interop.suite_writer import NOTES_FILE, suite_files
 from outweigh.model.agent_files import SKILL_FILE
-from outweigh.plugins import load_adapter, load_adapters
+from outweigh.plugins import adapter_names, load_adapter, load_adapters
 from outweigh.ports.suites import DraftFile, SuiteDraft, SuiteOverrides, SuiteReader
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS
 
