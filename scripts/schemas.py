@@ -9,12 +9,13 @@ from outweigh.model.judgment import Calibration, Judgment, Preference
 from outweigh.model.preflight_result import Preflight
 from outweigh.model.rubric import Rubric
 from outweigh.model.run_record import RunRecord
-from outweigh.model.suite import SuiteSpec
+from outweigh.model.suite import PolicySpec, SuiteSpec
 from outweigh.model.task import TaskSettings
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.store.judging_file import JudgingFile
 from outweigh.store.pins import Pin
 from outweigh.testing.model_server import Script
+from outweigh.verdict.policy import POLICIES, Policies
 
 STORED: dict[str, type[msgspec.Struct]] = {
     "run_record": RunRecord,
@@ -35,11 +36,15 @@ WRITTEN: dict[str, type[msgspec.Struct]] = {
 }
 
 
-def schema_files(root: Path) -> dict[Path, bytes]:
+def schema_files(root: Path, policies: Policies = POLICIES) -> dict[Path, bytes]:
     """Every schema file and what it should hold."""
-    return {root / "schemas" / f"{name}.schema.json": _schema(kind) for name, kind in (STORED | WRITTEN).items()}
+    kinds = (STORED | WRITTEN).items()
+    return {root / "schemas" / f"{name}.schema.json": _schema(kind, policies) for name, kind in kinds}
 
 
-def _schema(kind: type[msgspec.Struct]) -> bytes:
+def _schema(kind: type[msgspec.Struct], policies: Policies) -> bytes:
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(kind)}
+    # The model holds any name, because the policies stand above it; a file may name only these.
+    if policy := schema.get("$defs", {}).get(PolicySpec.__name__):
+        policy["properties"]["name"] = {"default": PolicySpec().name, "enum": sorted(policies)}
     return msgspec.json.format(msgspec.json.encode(schema, order="sorted"), indent=2) + b"\n"

@@ -45,7 +45,7 @@ class TestThePolicy:
 
     @pytest.mark.parametrize("name", ["gates", "composite"])
     def test_may_be_a_literal_one(self, outweigh: Any, tmp_path: Path, name: str) -> None:
-        store = a_store(tmp_path / "store", policy=PolicySpec(name=name))  # type: ignore[arg-type]
+        store = a_store(tmp_path / "store", policy=PolicySpec(name=name))
 
         answer = outweigh("verdict", store)
 

@@ -17,10 +17,10 @@ from outweigh.verdict.self_check import (
     FALSE_ALARMS,
     HALVES,
     TOLERATED_FALSE_ALARMS,
-    PolicySettings,
     SelfCheck,
     SplitCounts,
     ask_all_policies,
+    configure_all,
     self_check,
     split_in_halves,
 )
@@ -171,7 +171,7 @@ def test_every_policy_is_asked_and_says_what_its_verdict_says() -> None:
     records = (noise("a", tasks=8, repeats=5, seed=1), noise("b", tasks=8, repeats=5, seed=2))
     comparison = compare_arms(evidence_of(*records), "a", "b")
 
-    said = {policy: opinion.decision for policy, opinion in ask_all_policies(comparison, PolicySettings()).items()}
+    said = {policy: opinion.decision for policy, opinion in ask_all_policies(comparison, configure_all()).items()}
 
     assert said == {policy: decide([comparison], policy, {})[0].decision for policy in POLICIES}
 

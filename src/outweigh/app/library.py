@@ -197,7 +197,7 @@ def _policy(
 ) -> PolicyRequest:
     """Checked as the command line checks it, before anything is read."""
     if policy is not None:
-        _one_of("policy", policy, POLICIES)
+        _one_of("policy", policy, tuple(POLICIES))
     if planned_tasks is not None and planned_tasks < 2:
         raise UsageError(f"planned_tasks={planned_tasks!r} is not a number of tasks (2 or more).")
     _check_seed(seed)

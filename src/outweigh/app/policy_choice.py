@@ -8,9 +8,8 @@ from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
 from outweigh.model.suite import PolicySpec
 from outweigh.store.store import StoreSet
-from outweigh.verdict.decision import Verdict
-from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
-from outweigh.verdict.policy import PolicySource, decide
+from outweigh.verdict.decision import ConfiguredPolicy, PolicyArguments, Verdict
+from outweigh.verdict.policy import POLICIES, Policies, PolicySource, configure_policy
 
 DEFAULT_PLANNED_TASKS = 100
 
@@ -40,35 +39,39 @@ SUITE_RULE = PolicyRequest()
 class ChosenPolicy:
     """A policy with everything that was set, and by whom."""
 
-    name: str
-    margins: Mapping[str, float]
-    settings: EvidenceSettings | None
+    policy: ConfiguredPolicy
+    arguments: PolicyArguments
     source: PolicySource
+
+    @property
+    def name(self) -> str:
+        """The name of the policy."""
+        return self.policy.name
 
     def decide(self, comparisons: Sequence[Comparison]) -> tuple[Verdict, ...]:
         """Decide about every candidate of one baseline together."""
-        return decide(comparisons, self.name, self.margins, self.settings)
+        return self.policy.decide(comparisons)
 
 
-def choose_policy(stores: StoreSet, request: PolicyRequest) -> ChosenPolicy:
+def choose_policy(stores: StoreSet, request: PolicyRequest, policies: Policies = POLICIES) -> ChosenPolicy:
     """What the caller says, over what the suite says; naming a policy leaves nothing of the suite's."""
     planned_looks = stores.planned_looks()
     written = stores.policy() if request.policy is None else None
     name = request.policy or (written.name if written else "evidence")
-    looked_at = planned_looks if name == "evidence" else None
-    _refuse_foreign_options(request, name, looked_at)
+    infers = name in policies and policies[name].infers
+    looked_at = planned_looks if infers else None
+    _refuse_foreign_options(request, name, looked_at, infers=infers)
     gates, margins = _gates_and_margins(request, written)
-    settings = None
-    if name == "evidence":
-        default = DEFAULT_PLANNED_TASKS if request.sequential else None
-        settings = evidence_settings(
-            gates=gates,
-            margins=margins,
-            fixed_suite=request.fixed_suite,
-            planned_tasks=request.planned_tasks or looked_at or default,
-            seed=request.seed,
-        )
-    return ChosenPolicy(name=name, margins=margins, settings=settings, source=_rule_source(request, written))
+    default = DEFAULT_PLANNED_TASKS if request.sequential else None
+    arguments = PolicyArguments(
+        gates=gates,
+        margins=margins,
+        fixed_suite=request.fixed_suite,
+        planned_tasks=request.planned_tasks or looked_at or default,
+        seed=request.seed,
+    )
+    policy = configure_policy(name, arguments, policies)
+    return ChosenPolicy(policy=policy, arguments=arguments, source=_rule_source(request, written))
 
 
 def _gates_and_margins(
@@ -91,10 +94,10 @@ def _rule_source(request: PolicyRequest, written: PolicySpec | None) -> PolicySo
     return PolicySource.SUITE_AND_COMMAND_LINE if told else PolicySource.SUITE
 
 
-def _refuse_foreign_options(request: PolicyRequest, policy: str, looked_at: int | None) -> None:
+def _refuse_foreign_options(request: PolicyRequest, policy: str, looked_at: int | None, *, infers: bool) -> None:
     if request.planned_tasks is not None and not request.sequential and looked_at is None:
         raise UsageError("--planned-tasks goes with --sequential.")
-    if policy == "evidence":
+    if infers:
         if looked_at is not None and request.fixed_suite:
             raise UsageError(
                 "--infer runs keeps the tasks fixed, and this experiment was run --until-decided, task by task; "

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from outweigh.app.evidence import EvidenceRequest, read_evidence
-from outweigh.app.policy_choice import SUITE_RULE, ChosenPolicy, PolicyRequest, choose_policy
+from outweigh.app.policy_choice import SUITE_RULE, PolicyRequest, choose_policy
 from outweigh.errors import UsageError
 from outweigh.report.document import Report
 from outweigh.report.self_check_page import self_check_report
 from outweigh.score.composite import PROFILES
-from outweigh.verdict.evidence_settings import evidence_settings
-from outweigh.verdict.policy import composite_thresholds
-from outweigh.verdict.self_check import PolicySettings, self_check
+from outweigh.verdict.self_check import configure_all, self_check
 
 DEFAULT_SPLITS = 200
 
@@ -37,15 +35,8 @@ def check_false_alarms(request: SelfCheckRequest) -> Report:
     # By name, so that the order of the records does not change what is drawn.
     arms = request.arms or sorted(evidence.arms)
     draw = np.random.default_rng(request.policy.seed)
-    check = self_check(evidence, arms, request.splits, draw, _settings(request, policy))
+    # The policy that will decide as it will decide, and the others as they come.
+    policies = configure_all(policy.name, policy.arguments)
+    profile = PROFILES[request.evidence.stores.profile_name(request.profile)]
+    check = self_check(evidence, arms, request.splits, draw, policies, profile)
     return self_check_report(check, request.policy.seed, policy.name, policy.source)
-
-
-def _settings(request: SelfCheckRequest, chosen: ChosenPolicy) -> PolicySettings:
-    """The policy that will decide as it will decide, and the others as they come."""
-    fallback = evidence_settings(fixed_suite=request.policy.fixed_suite, seed=request.policy.seed)
-    return PolicySettings(
-        evidence=chosen.settings or fallback,
-        thresholds=composite_thresholds(chosen.margins if chosen.name == "composite" else {}),
-        profile=PROFILES[request.evidence.stores.profile_name(request.profile)],
-    )

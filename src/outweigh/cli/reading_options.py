@@ -10,7 +10,7 @@ from outweigh.app.evidence import ArmChoice, EvidenceRequest
 from outweigh.app.policy_choice import DEFAULT_PLANNED_TASKS, PolicyRequest
 from outweigh.cli.arguments import Parser
 from outweigh.store.store import StoreSet
-from outweigh.verdict.policy import POLICIES
+from outweigh.verdict.policy import POLICIES, Policies
 
 
 class ReadingOptions:
@@ -126,10 +126,10 @@ def add_inference_options(parser: Parser) -> None:
     )
 
 
-def add_policy_options(parser: Parser) -> None:
+def add_policy_options(parser: Parser, policies: Policies = POLICIES) -> None:
     """Which rule, with which gates and margins, over how many looks."""
     parser.add_argument(
-        "--policy", choices=POLICIES, help="the rule that decides, instead of the suite's (default: evidence)"
+        "--policy", choices=policies, help="the rule that decides, instead of the suite's (default: evidence)"
     )
     parser.add_argument(
         "--gates",

@@ -19,7 +19,8 @@ from outweigh.model.parse import inherit, parse_suite
 from outweigh.model.suite import DEFAULT_REPEATS, LADDER_REPEATS, PolicySpec, SuiteSpec
 from outweigh.model.task import Task
 from outweigh.ports.workspaces import Revisions
-from outweigh.verdict.policy import check_policy_options
+from outweigh.verdict.decision import PolicyArguments
+from outweigh.verdict.policy import POLICIES, Policies, configure_policy
 
 
 def refuse_duplicate_arms(arms: Mapping[str, Arm], specs: Mapping[str, ArmSpec], source: str) -> None:
@@ -80,11 +81,11 @@ class LoadedSuite:
     notes: tuple[str, ...] = ()
 
 
-def load_suite(path: Path, revisions: Revisions | None = None) -> LoadedSuite:
+def load_suite(path: Path, revisions: Revisions | None = None, *, policies: Policies = POLICIES) -> LoadedSuite:
     """Read a suite file, or the `suite.toml` of a folder. Mistakes in it are found here, before any run."""
     file = suite_path(path)
     spec = parse_suite(_read(file), str(file))
-    suite = _load(spec, file, revisions)
+    suite = _load(spec, file, revisions, policies)
     refuse_duplicate_arms(suite.arms, spec.arms, str(file))
     return suite
 
@@ -106,8 +107,8 @@ def suite_path(path: Path) -> Path:
     return path / SUITE_FILE if path.is_dir() else path
 
 
-def _load(spec: SuiteSpec, file: Path, revisions: Revisions | None) -> LoadedSuite:
-    _check_policy(spec.policy, str(file))
+def _load(spec: SuiteSpec, file: Path, revisions: Revisions | None, policies: Policies = POLICIES) -> LoadedSuite:
+    _check_policy(spec.policy, str(file), policies)
     folder = file.parent.resolve()
     files = ArmFiles(folder, revisions)
     arms = {name: load_arm(name, spec.arms, files, str(file)) for name in spec.arms}
@@ -115,9 +116,9 @@ def _load(spec: SuiteSpec, file: Path, revisions: Revisions | None) -> LoadedSui
     return LoadedSuite(spec=spec, folder=folder, tasks=tasks, arms=arms, overlays=files.contents, origins=files.origins)
 
 
-def _check_policy(policy: PolicySpec, source: str) -> None:
+def _check_policy(policy: PolicySpec, source: str, policies: Policies) -> None:
     try:
-        check_policy_options(policy.name, policy.gates, policy.margins)
+        configure_policy(policy.name, PolicyArguments(gates=policy.gates, margins=policy.margins), policies)
     except UsageError as error:
         raise UsageError(f"{source}: [policy] {error}") from None
 

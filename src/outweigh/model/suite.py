@@ -103,7 +103,7 @@ class Executor(StrEnum):
 class PolicySpec(Spec, frozen=True, kw_only=True):
     """Which rule decides, and its margins."""
 
-    name: Literal["evidence", "gates", "composite"] = "evidence"
+    name: str = "evidence"
     gates: list[str] | None = None
     margins: dict[str, float] = {}  # noqa: RUF012 - msgspec copies defaults
 

@@ -1,7 +1,8 @@
 """Policy `composite`: per-task composite deltas and hard regressions, as seed 001 states them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
+from difflib import get_close_matches
 from math import isfinite
 
 from outweigh.compare.comparison import Comparison
@@ -9,7 +10,17 @@ from outweigh.compare.deltas import TaskComparison
 from outweigh.errors import UsageError, quote_names
 from outweigh.stats.estimate import Quantity
 from outweigh.verdict.blockers import blockers
-from outweigh.verdict.decision import Decision, Regression, RegressionKind, Verdict
+from outweigh.verdict.decision import (
+    ConfiguredPolicy,
+    Decision,
+    Policy,
+    PolicyArguments,
+    PolicyOpinion,
+    Regression,
+    RegressionKind,
+    Verdict,
+    refuse_gates,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,3 +149,34 @@ def _unequally_judged(comparison: Comparison) -> Iterator[str]:
 def _candidate_only(comparison: Comparison) -> tuple[str, ...]:
     extra = [task.task_id for task in comparison.tasks if not task.baseline.present]
     return (f"only the candidate has {quote_names(extra)}: reported, and left out of the gain.",) if extra else ()
+
+
+def composite_thresholds(margins: Mapping[str, float]) -> CompositeThresholds:
+    """The thresholds with these margins in place of their defaults."""
+    known = CompositeThresholds.__dataclass_fields__
+    for name in margins:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            raise UsageError(f"policy composite has no margin {name!r}; it has {', '.join(known)}.{hint}")
+    return CompositeThresholds(**margins)
+
+
+def _configure(arguments: PolicyArguments) -> ConfiguredPolicy:
+    refuse_gates("composite", arguments)
+    thresholds = composite_thresholds(arguments.margins)
+    return ConfiguredPolicy(
+        name="composite",
+        decide=lambda comparisons: tuple(decide_by_composite(comparison, thresholds) for comparison in comparisons),
+        opinion=lambda comparison: _opinion(comparison, thresholds),
+    )
+
+
+def _opinion(comparison: Comparison, thresholds: CompositeThresholds) -> PolicyOpinion:
+    verdict = decide_by_composite(comparison, thresholds)
+    # This policy is inconclusive only where a score is unknown or asserts nothing.
+    obstacle = verdict.reasons[0] if verdict.decision is Decision.INCONCLUSIVE else None
+    return PolicyOpinion(decision=verdict.decision, obstacle=obstacle)
+
+
+COMPOSITE = Policy(name="composite", infers=False, configure=_configure)

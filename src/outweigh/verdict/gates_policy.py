@@ -6,9 +6,19 @@ from operator import ge, le
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
-from outweigh.errors import quote_names
+from outweigh.errors import UsageError, quote_names
 from outweigh.verdict.blockers import MINIMUM_REPEATS, blockers
-from outweigh.verdict.decision import Decision, Gate, GateState, Verdict
+from outweigh.verdict.decision import (
+    ConfiguredPolicy,
+    Decision,
+    Gate,
+    GateState,
+    Policy,
+    PolicyArguments,
+    PolicyOpinion,
+    Verdict,
+    refuse_gates,
+)
 
 UNKNOWN_TOLERANCE = 0.05
 MIXED = "mixed results - inspect paired deltas"
@@ -103,3 +113,21 @@ def _repeat_warning(comparison: Comparison) -> tuple[str, ...]:
         f"the thinnest task-arm has {fewest} counted repeats; use at least {MINIMUM_REPEATS} before a promotion "
         "decision, 10 for noisy suites.",
     )
+
+
+def _configure(arguments: PolicyArguments) -> ConfiguredPolicy:
+    refuse_gates("gates", arguments)
+    if arguments.margins:
+        raise UsageError("policy gates has no margins: it compares as the seed wrote it. Drop --margin.")
+    return ConfiguredPolicy(
+        name="gates", decide=lambda comparisons: tuple(map(decide_by_gates, comparisons)), opinion=_opinion
+    )
+
+
+def _opinion(comparison: Comparison) -> PolicyOpinion:
+    verdict = decide_by_gates(comparison)
+    unknown = next((gate.detail for gate in verdict.gates if gate.state is GateState.UNKNOWN), None)
+    return PolicyOpinion(decision=verdict.decision, obstacle=unknown)
+
+
+GATES = Policy(name="gates", infers=False, configure=_configure)

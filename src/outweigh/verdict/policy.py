@@ -1,17 +1,53 @@
-"""The closed set of policies, by name, and the options each accepts."""
+"""The closed set of policies. One is added by a file that defines it, such as `gates_policy`, and an entry here.
+
+The suite, the command line, the self-check and the JSON Schemas all read POLICIES.
+"""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
-from outweigh.verdict.composite_policy import CompositeThresholds, decide_by_composite
-from outweigh.verdict.decision import Verdict
+from outweigh.verdict.composite_policy import COMPOSITE
+from outweigh.verdict.decision import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion, Verdict
 from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
-from outweigh.verdict.gates_policy import decide_by_gates
+from outweigh.verdict.gates_policy import GATES
 
-POLICIES = ("evidence", "gates", "composite")
+
+def _configure_evidence(arguments: PolicyArguments) -> ConfiguredPolicy:
+    settings = evidence_settings(
+        gates=arguments.gates,
+        margins=arguments.margins,
+        fixed_suite=arguments.fixed_suite,
+        planned_tasks=arguments.planned_tasks,
+        seed=arguments.seed,
+    )
+    return ConfiguredPolicy(
+        name="evidence",
+        decide=lambda comparisons: _decide_by_evidence(comparisons, settings),
+        opinion=lambda comparison: _evidence_opinion(comparison, settings),
+    )
+
+
+def _decide_by_evidence(comparisons: Sequence[Comparison], settings: EvidenceSettings) -> tuple[Verdict, ...]:
+    # Imported here and below: the other policies need none of its statistics, and answer sooner without them.
+    from outweigh.verdict.evidence_policy import decide_by_evidence  # noqa: PLC0415
+
+    return decide_by_evidence(comparisons, settings)
+
+
+def _evidence_opinion(comparison: Comparison, settings: EvidenceSettings) -> PolicyOpinion:
+    from outweigh.verdict.evidence_policy import weigh_evidence  # noqa: PLC0415
+
+    (weighed,) = weigh_evidence([comparison], settings)
+    return PolicyOpinion(decision=weighed.decision, obstacle=next(iter(weighed.obstacles), None))
+
+
+EVIDENCE = Policy(name="evidence", infers=True, configure=_configure_evidence)
+
+Policies = Mapping[str, Policy]
+
+POLICIES: Policies = {policy.name: policy for policy in (EVIDENCE, GATES, COMPOSITE)}
 
 
 class PolicySource(StrEnum):
@@ -23,44 +59,15 @@ class PolicySource(StrEnum):
     SUITE_AND_COMMAND_LINE = "suite and command line"
 
 
+def configure_policy(name: str, arguments: PolicyArguments, policies: Policies = POLICIES) -> ConfiguredPolicy:
+    """The policy, ready to decide; refuses a name that is none, and arguments that the policy does not have."""
+    if name not in policies:
+        raise UsageError(f"there is no policy {name!r}; choose one of {', '.join(policies)}.")
+    return policies[name].configure(arguments)
+
+
 def decide(
-    comparisons: Sequence[Comparison],
-    policy: str,
-    margins: Mapping[str, float],
-    settings: EvidenceSettings | None = None,
+    comparisons: Sequence[Comparison], policy: str, margins: Mapping[str, float], policies: Policies = POLICIES
 ) -> tuple[Verdict, ...]:
     """Decide about every candidate of one baseline; only the evidence policy corrects for their number."""
-    if policy == "evidence":
-        # Imported here: the literal policies need none of its statistics, and answer sooner without them.
-        from outweigh.verdict.evidence_policy import decide_by_evidence  # noqa: PLC0415
-
-        return decide_by_evidence(comparisons, settings or evidence_settings(margins=margins))
-    if policy == "composite":
-        return tuple(decide_by_composite(comparison, composite_thresholds(margins)) for comparison in comparisons)
-    if policy == "gates":
-        check_policy_options(policy, None, margins)
-        return tuple(map(decide_by_gates, comparisons))
-    raise UsageError(f"there is no policy {policy!r}; choose one of {', '.join(POLICIES)}.")
-
-
-def check_policy_options(policy: str, gates: Sequence[str] | None, margins: Mapping[str, float]) -> None:
-    """Gates and margins that the policy does not have, found before anything is run or decided."""
-    if policy == "evidence":
-        evidence_settings(gates=gates, margins=margins)
-    elif gates is not None:
-        raise UsageError(f"gates belong to policy evidence; policy {policy} decides as the seed wrote it.")
-    elif policy == "composite":
-        composite_thresholds(margins)
-    elif margins:
-        raise UsageError("policy gates has no margins: it compares as the seed wrote it. Drop --margin.")
-
-
-def composite_thresholds(margins: Mapping[str, float]) -> CompositeThresholds:
-    """The margins of the composite policy."""
-    known = CompositeThresholds.__dataclass_fields__
-    for name in margins:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            raise UsageError(f"policy composite has no margin {name!r}; it has {', '.join(known)}.{hint}")
-    return CompositeThresholds(**margins)
+    return configure_policy(policy, PolicyArguments(margins=margins), policies).decide(comparisons)

@@ -1,8 +1,8 @@
 """The A/A self-check: what every policy decides about two halves of one arm, where there is nothing to find."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import msgspec
@@ -16,51 +16,25 @@ from outweigh.score.judge_scores import NO_JUDGE_RULES
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.proportions import wilson_interval
-from outweigh.verdict.composite_policy import CompositeThresholds, decide_by_composite
-from outweigh.verdict.decision import Decision, GateState, Verdict
-from outweigh.verdict.evidence_policy import weigh_evidence
-from outweigh.verdict.evidence_settings import ERROR_RATES, EvidenceSettings, evidence_settings
-from outweigh.verdict.gates_policy import decide_by_gates
-from outweigh.verdict.policy import POLICIES
+from outweigh.verdict.decision import ConfiguredPolicy, Decision, PolicyArguments, PolicyOpinion
+from outweigh.verdict.evidence_settings import ERROR_RATES
+from outweigh.verdict.policy import POLICIES, Policies, configure_policy
+
+ConfiguredPolicies = Mapping[str, ConfiguredPolicy]
+DEFAULT_ARGUMENTS = PolicyArguments()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicySettings:
-    """Every policy as it would decide here: with the gates, margins and weights that the verdict will have."""
-
-    evidence: EvidenceSettings = field(default_factory=evidence_settings)
-    thresholds: CompositeThresholds = field(default_factory=CompositeThresholds)
-    profile: Profile = OBJECTIVE_FIRST
-
-
-DEFAULT_POLICY_SETTINGS = PolicySettings()
+def configure_all(
+    name: str | None = None, arguments: PolicyArguments = DEFAULT_ARGUMENTS, policies: Policies = POLICIES
+) -> ConfiguredPolicies:
+    """Every policy: the named one with these arguments, the others with their defaults for the same population."""
+    others = PolicyArguments(fixed_suite=arguments.fixed_suite, seed=arguments.seed)
+    return {each: configure_policy(each, arguments if each == name else others, policies) for each in policies}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyOpinion:
-    """What a policy says about two arms, and what kept it from judging, if anything did."""
-
-    decision: Decision
-    obstacle: str | None
-
-
-def ask_all_policies(comparison: Comparison, rules: PolicySettings) -> dict[str, PolicyOpinion]:
+def ask_all_policies(comparison: Comparison, policies: ConfiguredPolicies) -> dict[str, PolicyOpinion]:
     """What every policy says, by its name."""
-    (weighed,) = weigh_evidence([comparison], rules.evidence)
-    gates, composite = decide_by_gates(comparison), decide_by_composite(comparison, rules.thresholds)
-    return {
-        "evidence": PolicyOpinion(decision=weighed.decision, obstacle=next(iter(weighed.obstacles), None)),
-        "gates": PolicyOpinion(decision=gates.decision, obstacle=_unknown_gate(gates)),
-        # The composite policy is inconclusive only where a score is unknown or asserts nothing.
-        "composite": PolicyOpinion(
-            decision=composite.decision,
-            obstacle=composite.reasons[0] if composite.decision is Decision.INCONCLUSIVE else None,
-        ),
-    }
-
-
-def _unknown_gate(verdict: Verdict) -> str | None:
-    return next((gate.detail for gate in verdict.gates if gate.state is GateState.UNKNOWN), None)
+    return {name: policy.opinion(comparison) for name, policy in policies.items()}
 
 
 TOLERATED_FALSE_ALARMS = round(
@@ -73,6 +47,17 @@ FALSE_ALARMS = (Decision.IMPROVED, Decision.REGRESSED)
 HALVES = ("one half", "the other half")
 
 RunsByTask = Sequence[Sequence[Score]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """The policies to ask, and the weights of the composite that they see."""
+
+    policies: ConfiguredPolicies
+    profile: Profile
+
+    def ask(self, evidence: Evidence, baseline: str, candidate: str) -> dict[str, PolicyOpinion]:
+        return ask_all_policies(compare_arms(evidence, baseline, candidate, self.profile), self.policies)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +90,7 @@ class IdenticalArms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfCheck:
-    """How often each policy would have cried wolf. `splits` counts those of every arm that could be split."""
+    """How often each policy would have raised a false alarm. `splits` counts those of every arm that could be split."""
 
     arms: tuple[str, ...]
     splits: Mapping[str, int]
@@ -120,19 +105,22 @@ def self_check(
     arms: Sequence[str],
     splits: int,
     rng: Generator,
-    rules: PolicySettings = DEFAULT_POLICY_SETTINGS,
+    policies: ConfiguredPolicies | None = None,
+    profile: Profile = OBJECTIVE_FIRST,
 ) -> SelfCheck:
     """Share the splits evenly among the arms, ask every policy about each, and about arms of one fingerprint."""
+    asked = _Question(configure_all() if policies is None else policies, profile)
     repeats = {name: _repeats(evidence.arm(name)) for name in arms}
     shares = _shares([name for name in arms if repeats[name]], splits)
-    pairs = tuple(_natural_pairs(evidence, arms, rules))
+    pairs = tuple(_natural_pairs(evidence, arms, asked))
     if not shares and not pairs:
         raise EvidenceError(
             f"no task of {quote_names(arms)} has two counted runs, so there is nothing to split. Run every task "
             "at least twice (ten times, to split into halves of five)."
         )
     tallies = _tally(
-        [answers for name in shares for answers in _ask_about_splits(repeats[name], shares[name], rng, rules)]
+        asked.policies,
+        [answers for name in shares for answers in _ask_about_splits(repeats[name], shares[name], rng, asked)],
     )
     return SelfCheck(
         arms=tuple(arms),
@@ -145,23 +133,33 @@ def self_check(
 
 
 def split_in_halves(repeats: RunsByTask, rng: Generator) -> Evidence:
-    """Deal the runs like cards, one shuffled task after the other, so that odd runs go to the halves in turn."""
-    hands: dict[str, list[Score]] = {name: [] for name in HALVES}
+    """Assign runs to the halves in turn, one shuffled task after the other.
+
+    Tasks with an odd number of runs then do not all favour the same half.
+    """
+    halves: dict[str, list[Score]] = {name: [] for name in HALVES}
     turn = int(rng.integers(2))
     for task in rng.permutation(len(repeats)).tolist():
         for rank, place in enumerate(rng.permutation(len(repeats[task])).tolist()):
             half = HALVES[(turn + rank) % 2]
-            hands[half].append(_dealt(repeats[task][place], half, rank // 2 + 1))
+            halves[half].append(_in_half(repeats[task][place], half, rank // 2 + 1))
         turn += len(repeats[task])
     # Nothing is promoted on the strength of a split, so it needs no fingerprint.
     digests: dict[str, Sequence[bytes]] = dict.fromkeys(HALVES, ())
     return Evidence(
-        arms=hands, digests=digests, changes={}, components={}, judging={}, jury=NO_JUDGE_RULES, skipped=(), warnings=()
+        arms=halves,
+        digests=digests,
+        changes={},
+        components={},
+        judging={},
+        jury=NO_JUDGE_RULES,
+        skipped=(),
+        warnings=(),
     )
 
 
-def _dealt(run: Score, half: str, repeat: int) -> Score:
-    """The run in its half. Its place in time goes: after a random deal any order is chance, and no warm cache."""
+def _in_half(run: Score, half: str, repeat: int) -> Score:
+    """The run in its half, without its time: after a random split the order of runs is chance."""
     return msgspec.structs.replace(run, arm=half, repeat=repeat, position=None, started_at=None)
 
 
@@ -186,38 +184,34 @@ def _shares(arms: Sequence[str], splits: int) -> dict[str, int]:
 
 
 def _ask_about_splits(
-    repeats: RunsByTask, splits: int, rng: Generator, rules: PolicySettings
+    repeats: RunsByTask, splits: int, rng: Generator, question: _Question
 ) -> Iterator[dict[str, PolicyOpinion]]:
     for _ in range(splits):
-        yield ask_all_policies(compare_arms(split_in_halves(repeats, rng), *HALVES, rules.profile), rules)
+        yield question.ask(split_in_halves(repeats, rng), *HALVES)
 
 
-def _tally(asked: Sequence[Mapping[str, PolicyOpinion]]) -> dict[str, SplitCounts]:
-    heard: dict[str, list[PolicyOpinion]] = {policy: [] for policy in POLICIES}
-    for answers in asked:
-        for policy, opinion in answers.items():
-            heard[policy].append(opinion)
-    return {policy: _count(given) for policy, given in heard.items()}
+def _tally(policies: Iterable[str], splits: Sequence[Mapping[str, PolicyOpinion]]) -> dict[str, SplitCounts]:
+    return {policy: _count([opinions[policy] for opinions in splits]) for policy in policies}
 
 
-def _count(given: Sequence[PolicyOpinion]) -> SplitCounts:
-    obstacles = [opinion.obstacle for opinion in given if opinion.obstacle is not None]
+def _count(opinions: Sequence[PolicyOpinion]) -> SplitCounts:
+    obstacles = [opinion.obstacle for opinion in opinions if opinion.obstacle is not None]
     return SplitCounts(
-        splits=len(given),
-        counts=Counter(opinion.decision for opinion in given),
+        splits=len(opinions),
+        counts=Counter(opinion.decision for opinion in opinions),
         obstructed=len(obstacles),
         obstacle=obstacles[0] if obstacles else None,
     )
 
 
-def _natural_pairs(evidence: Evidence, arms: Sequence[str], rules: PolicySettings) -> Iterator[IdenticalArms]:
+def _natural_pairs(evidence: Evidence, arms: Sequence[str], question: _Question) -> Iterator[IdenticalArms]:
     """Every pair of arms with one fingerprint, as far as it holds an arm asked about."""
     fingerprints = {name: _fingerprint(evidence.arms[name]) for name in sorted(evidence.arms)}
     for baseline, candidate in combinations(fingerprints, 2):
         alike = fingerprints[baseline] is not None and fingerprints[baseline] == fingerprints[candidate]
         if alike and not {baseline, candidate}.isdisjoint(arms):
-            said = ask_all_policies(compare_arms(evidence, baseline, candidate, rules.profile), rules)
-            decisions = {policy: opinion.decision for policy, opinion in said.items()}
+            opinions = question.ask(evidence, baseline, candidate)
+            decisions = {policy: opinion.decision for policy, opinion in opinions.items()}
             yield IdenticalArms(baseline=baseline, candidate=candidate, decisions=decisions)
 
 
