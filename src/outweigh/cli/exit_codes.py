@@ -13,3 +13,7 @@ class ExitCode(IntEnum):
     BUDGET_EXHAUSTED = 4
     OUR_BUG = 70
     INTERRUPTED = 130
+
+
+REQUIREMENT_CODES = {True: ExitCode.SATISFIED, False: ExitCode.NOT_SATISFIED, None: ExitCode.UNUSABLE_EVIDENCE}
+"""By whether a requirement is met; None where nothing was decided."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from outweigh.app.decide import REQUIREMENTS, DecideRequest, decide
 from outweigh.cli.arguments import Parser, add_format_option, print_report
-from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.exit_codes import REQUIREMENT_CODES
 from outweigh.cli.reading_options import (
     ArmOptions,
     PolicyOptions,
@@ -14,8 +14,6 @@ from outweigh.cli.reading_options import (
     add_policy_options,
     reading_parser,
 )
-
-_EXIT_CODES = {True: ExitCode.SATISFIED, False: ExitCode.NOT_SATISFIED, None: ExitCode.UNUSABLE_EVIDENCE}
 
 
 class _Options(ReadingOptions, ArmOptions, PolicyOptions):
@@ -33,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
         DecideRequest(evidence=options.evidence_request(), arms=options.arm_choice(), policy=options.policy_request())
     )
     print_report(result.document(), options.format)
-    return _EXIT_CODES[result.meets(options.require)]
+    return REQUIREMENT_CODES[result.meets(options.require)]
 
 
 def _parser() -> Parser:

@@ -1,0 +1,183 @@
+"""Base against head as one step of a CI job: run, decide, write the reports and the comment, set the job's outputs."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from outweigh.app.ci_host import CiHost
+from outweigh.app.decide import DecideRequest
+from outweigh.app.evidence import EvidenceRequest
+from outweigh.app.observer import Notify, RunObserver
+from outweigh.app.report import REPORTERS, ReportRequest, ReportResult, report
+from outweigh.app.run import RunPreview, RunRequest, run_suite
+from outweigh.app.suite_selection import choose_suite, nothing_to_compare
+from outweigh.engine.batch import EndReason
+from outweigh.engine.load_suite import LoadedSuite
+from outweigh.errors import UsageError
+from outweigh.model.run_record import REUSED_LABEL, amount_paid
+from outweigh.model.suite import Executor
+from outweigh.plugins import load_adapter
+from outweigh.report.ci_outcome import (
+    CiOutcome,
+    NoDecision,
+    decided_outcome,
+    render_comment,
+    step_outputs,
+    undecided_outcome,
+)
+from outweigh.report.document import Block, BulletList, Report, Tone
+from outweigh.report.render_markdown import MarkdownReporter
+from outweigh.store.durable_files import make_folder, write_atomic
+from outweigh.store.store import Store, StoreSet
+
+COMMENT_FILE, REPORT_NAME = "comment.md", "report"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CiRequest:
+    """What to run, between which two commits, and what the candidate is required to be."""
+
+    run: RunRequest
+    require: str = "improved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CiResult:
+    """What the job reports. `ended` is None where nothing was run; `meets` is None where nothing was decided."""
+
+    outcome: CiOutcome
+    ended: EndReason | None
+    meets: bool | None
+
+
+def run_ci(request: CiRequest, host: CiHost, observer: RunObserver, warn: Notify) -> CiResult | RunPreview | EndReason:
+    """Do the whole step; only a preview in a dry run, and only why it ended where it was interrupted.
+
+    `warn` takes what nobody should overlook on the page of the job.
+    """
+    run = request.run
+    if run.suite.base is None or run.suite.head is None:
+        raise UsageError("a CI job compares two commits; name them by --base and --head.")
+    with choose_suite(run.suite) as suite:
+        step = _CiStep(suite=suite, folder=run.store_folder(suite), host=host, warn=warn)
+        if (why := nothing_to_compare(suite, run.suite)) is not None:
+            return step.skip(NoDecision.NOTHING_TO_COMPARE, why)
+        if (why := _why_not_run(suite, host)) is not None:
+            warn(why)
+            return step.skip(NoDecision.NO_SECRETS, why)
+        ended = run_suite(suite, run, observer)
+        if isinstance(ended, RunPreview) or ended is EndReason.INTERRUPTED:
+            return ended
+        return step.decide(ended, request.require)
+
+
+def _why_not_run(suite: LoadedSuite, host: CiHost) -> str | None:
+    """Why the agents cannot be asked, where the job is known to get no secrets; None where they can."""
+    reason = host.withholds_secrets
+    if reason is None or not _lacks_secrets(suite, host.environment):
+        return None
+    return (
+        f"not run: {reason}, so this job has no key for a model. Nothing was judged; let somebody with the rights run "
+        "it from a branch of this repository."
+    )
+
+
+def _lacks_secrets(suite: LoadedSuite, environment: Mapping[str, str]) -> bool:
+    arms, gateway = suite.arms.values(), suite.spec.gateway
+    if any(not environment.get(name) for arm in arms for name in arm.secrets):
+        return True
+    if suite.spec.executor is Executor.HARBOR:
+        return any(not environment.get(name) for name in suite.spec.harbor.pass_environment)
+    keys = [provider.key for provider in (gateway.anthropic, gateway.openai, gateway.gemini)]
+    asks = any(load_adapter("agent", arm.agent).uses_model(arm) for arm in arms)
+    return asks and not any(key == "" or environment.get(key) for key in keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CiStep:
+    """One suite in one job: what is decided about it, and where that is published."""
+
+    suite: LoadedSuite
+    folder: Path
+    host: CiHost
+    warn: Notify
+
+    def skip(self, reason: NoDecision, words: str) -> CiResult:
+        """Publish that nothing was run; the check is satisfied."""
+        outcome = undecided_outcome(reason, words)
+        self._publish(outcome, None)
+        return CiResult(outcome=outcome, ended=None, meets=True)
+
+    def decide(self, ended: EndReason, requirement: str) -> CiResult:
+        """Decide about the records, write the reports, and publish them."""
+        written = self._write_reports()
+        page, meets = written.document(), written.decided.meets(requirement)
+        runs = list(Store.open(self.folder).runs())
+        paid = [amount_paid(run) for run in runs]
+        outcome = decided_outcome(
+            page.payload,
+            page.headline,
+            satisfied=meets is True,
+            cost_usd=None if None in paid else sum(cost or 0.0 for cost in paid),
+            runs=len(runs),
+            reused_runs=sum(REUSED_LABEL in run.extra for run in runs),
+        )
+        self._publish(outcome, page)
+        return CiResult(outcome=outcome, ended=ended, meets=meets)
+
+    def _write_reports(self) -> ReportResult:
+        words = [str(self.folder), "-o", str(self._report_file(".html"))]
+        written = report(
+            ReportRequest(
+                decide=DecideRequest(evidence=EvidenceRequest(stores=StoreSet.open([str(self.folder)]))),
+                command=shlex.join(["outweigh", "report", *words]),
+            )
+        )
+        for suffix in REPORTERS:
+            written.save(self._report_file(suffix))
+        return written
+
+    def _report_file(self, suffix: str) -> Path:
+        return self.folder / f"{REPORT_NAME}{suffix}"
+
+    def _publish(self, outcome: CiOutcome, page: Report | None) -> None:
+        """Tell the job, and leave the comment for a step that may write comments."""
+        comment = _comment(self.suite, self.host, outcome, page)
+        try:
+            make_folder(self.folder)
+        except OSError as fault:
+            raise UsageError(
+                f"{self.folder} cannot be made: {fault.strerror}. Name a folder to write to by -o."
+            ) from fault
+        comment_file = self.folder / COMMENT_FILE
+        write_atomic(comment_file, [comment.encode()])
+        self.host.add_summary(comment)
+        shown = "" if page is None else str(self._report_file(".html"))
+        self.host.set_outputs({**step_outputs(outcome, shown), "comment-path": str(comment_file)})
+        for note in self.suite.notes:
+            self.warn(note)
+
+
+def _comment(suite: LoadedSuite, host: CiHost, outcome: CiOutcome, report: Report | None) -> str:
+    return render_comment(
+        outcome,
+        "" if report is None else MarkdownReporter().render(report),
+        suite=suite.spec.name,
+        headline=_markdown(outcome.headline).removeprefix("## "),
+        notes=_notes(suite.notes if report is None else report.payload.get("setup", {}).get("notes", ())),
+        run=host.run,
+        link=host.link,
+    )
+
+
+def _notes(notes: Sequence[str]) -> str:
+    if not notes:
+        return ""
+    page = _markdown("", BulletList(title="Read this first", items=tuple(notes), tone=Tone.BAD))
+    return page.partition("\n\n")[2]
+
+
+def _markdown(headline: str, *blocks: Block) -> str:
+    """Foreign words as Markdown, so that they stay words."""
+    return MarkdownReporter().render(Report(headline=headline, tone=Tone.PLAIN, blocks=blocks, payload={})).strip()
