@@ -1,6 +1,5 @@
 """What a promotion rests on, gathered from a store, its repository and the remote."""
 
-import argparse
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from outweigh.app.evidence import ArmChoice, EvidenceRequest, choose_arms, read_evidence
 from outweigh.app.policy_choice import SUITE_RULE, ChosenPolicy, choose_policy
-from outweigh.app.promote import (
+from outweigh.app.tested_files import (
     FilesByPath,
     changed_in_base,
     differing_paths,
@@ -27,13 +26,35 @@ from outweigh.ports.forges import FileChange
 from outweigh.score.composite import PROFILES
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import ExperimentFile
-from outweigh.store.store import StoreSet
 from outweigh.verdict.decision import Verdict
 from outweigh.verdict.promotion import PromotionState
 from outweigh.workspace.remote_git import GitUpstream
 from outweigh.workspace.revisions import GitRevisions
 
 SHOWN_MOVED_FILES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromoteRequest:
+    """Which candidate of a store to promote, into which repository, and how; only a plan unless `execute`.
+
+    `shown_sha256` is the hash of the records that the user has seen. `folder` is where files of arms that are not from
+    git belong. Without `forge` it is found by the remote's host.
+    """
+
+    evidence: EvidenceRequest
+    arms: ArmChoice
+    execute: bool = False
+    shown_sha256: str | None = None
+    repository: Path = Path()
+    remote: str = "origin"
+    into: str | None = None
+    folder: str | None = None
+    forge: str | None = None
+    api: str | None = None
+    reviewers: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    draft: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +82,7 @@ class PromotionCandidate:
 class PromotionBasis:
     """What would be proposed where, and whether it still may be."""
 
-    standing: PromotionState
+    state: PromotionState
     folder: str
     onto: str
     into: str
@@ -70,19 +91,17 @@ class PromotionBasis:
     notes: tuple[str, ...]
 
 
-def decide_promotion(options: argparse.Namespace) -> PromotionCandidate:
+def decide_promotion(request: PromoteRequest) -> PromotionCandidate:
     """Decide as `outweigh verdict` does without options: by the suite's own rules, about all of its candidates."""
-    request = promotion_evidence(options)
-    stores = request.stores
+    stores = request.evidence.stores
     experiment, paths = stores.experiment, list(dict.fromkeys(store.path for store in stores.stores))
     if experiment is None or len(paths) != 1 or paths[0] is None:
         raise UsageError(
             "a promotion rests on one store that `outweigh run` wrote, with what its arms laid; name that folder alone."
         )
     # The rule is the suite's: a promotion takes no option of `verdict` that could bend it.
-    policy, evidence = choose_policy(stores, SUITE_RULE), read_evidence(request)
-    arms = ArmChoice(baseline=options.baseline, candidates=tuple(options.candidate or ()))
-    baseline, (candidate, *_) = choose_arms(stores, arms, evidence, several=False)
+    policy, evidence = choose_policy(stores, SUITE_RULE), read_evidence(request.evidence)
+    baseline, (candidate, *_) = choose_arms(stores, request.arms, evidence, several=False)
     profile = PROFILES[stores.profile_name(None)]
     rivals = dict.fromkeys((candidate, *(name for name in experiment.arms if name != baseline)))
     comparisons = [compare_arms(evidence, baseline, name, profile) for name in rivals]
@@ -95,31 +114,25 @@ def decide_promotion(options: argparse.Namespace) -> PromotionCandidate:
     )
 
 
-def promotion_evidence(options: argparse.Namespace) -> EvidenceRequest:
-    """What a promotion reads, looked at afresh."""
-    stores = StoreSet.open(options.runs)
-    return EvidenceRequest(stores=stores, skip_invalid=options.skip_invalid, prices=options.prices)
-
-
-def gather_basis(case: PromotionCandidate, options: argparse.Namespace, upstream: GitUpstream) -> PromotionBasis:
+def gather_basis(case: PromotionCandidate, request: PromoteRequest, upstream: GitUpstream) -> PromotionBasis:
     """Everything else that must be as it was tested."""
     artifact = ArtifactFolder.of_store(case.store).read
     fingerprints = {name: _fingerprint(case, name) for name in (case.baseline, case.candidate)}
     before, after = (_identity(case, name, artifact) for name in fingerprints)
-    runs = _runs_by_arm(options)
+    runs = _runs_by_arm(request.evidence)
     changes = tested_changes(before, after, artifact)
-    into = options.into or upstream.default_branch()
+    into = request.into or upstream.default_branch()
     onto = upstream.tip(into)
     if onto is None:
         raise UsageError(f"the remote has no branch {into!r}; name the one to promote into by --into.")
-    ground = _ArmFiles(case, Path(options.repo), options.folder)
+    files = _ArmFiles(case, request.repository, request.folder)
     old, new = _overlay_by_path(before), _overlay_by_path(after)
-    was = ground.tested_files(case.baseline, before, {*old, *new})
-    now = files_by_path(upstream.files(onto, ground.folder, ground.wanted(before, {*old, *new})))
-    standing = PromotionState(
+    was = files.tested_files(case.baseline, before, {*old, *new})
+    now = files_by_path(upstream.files(onto, files.folder, files.wanted(before, {*old, *new})))
+    state = PromotionState(
         verdict=case.verdict,
         evidence_sha256=case.comparison.evidence_sha256,
-        shown_sha256=options.evidence,
+        shown_sha256=request.shown_sha256,
         arms=(
             stored_arm_state(case.baseline, fingerprints[case.baseline], runs[case.baseline], artifact),
             stored_arm_state(case.candidate, fingerprints[case.candidate], runs[case.candidate], artifact),
@@ -127,12 +140,12 @@ def gather_basis(case: PromotionCandidate, options: argparse.Namespace, upstream
         never_run=_never_run(case, runs),
         changed_files=len(changes),
         besides_files=differing_settings(before, after),
-        moved_candidate=ground.moved(case.candidate, after, set(new)),
+        moved_candidate=files.moved(case.candidate, after, set(new)),
         moved_base=tuple(changed_in_base(old, new, was, now)),
     )
     return PromotionBasis(
-        standing=standing,
-        folder=ground.folder,
+        state=state,
+        folder=files.folder,
         onto=onto,
         into=into,
         changes=remaining_changes(changes, now),
@@ -149,9 +162,9 @@ class _ArmFiles:
         self._revisions = GitRevisions(repository)
         self.folder = self._folder(case, folder)
 
-    def wanted(self, arm: ArmIdentity, laid: set[str]) -> "_Wanted":
+    def wanted(self, arm: ArmIdentity, laid: set[str]) -> "_PathFilter":
         """The files to look at: those that arms lay and, in a repository that they come from, the agent's others."""
-        return _Wanted(laid, arm.agent if self._origins else None)
+        return _PathFilter(laid, arm.agent if self._origins else None)
 
     def tested_files(self, name: str, arm: ArmIdentity, laid: set[str]) -> FilesByPath | None:
         """What the commit of an arm holds; None where it comes from no commit."""
@@ -186,8 +199,8 @@ class _ArmFiles:
         return folder if folder is not None else str(PurePosixPath(named or "."))
 
 
-class _Wanted:
-    """Which paths are looked at."""
+class _PathFilter:
+    """The paths to look at: those that arms lay, and those that configure the agent."""
 
     def __init__(self, laid: set[str], agent: str | None) -> None:
         self._laid, self._agent = laid, agent
@@ -215,9 +228,9 @@ def _overlay_by_path(arm: ArmIdentity) -> FilesByPath:
     return {file.path: file for file in arm.overlay}
 
 
-def _runs_by_arm(options: argparse.Namespace) -> dict[str, list[RunRecord]]:
+def _runs_by_arm(evidence: EvidenceRequest) -> dict[str, list[RunRecord]]:
     found: dict[str, list[RunRecord]] = defaultdict(list)
-    for located in StoreSet.open(options.runs).read(skip_invalid=options.skip_invalid):
+    for located in evidence.stores.read(skip_invalid=evidence.skip_invalid):
         if isinstance(located.record, RunRecord):
             found[located.record.trial.arm].append(located.record)
     return found
