@@ -1,4 +1,4 @@
-"""Accounts of what passed between an agent and a model, for tests that need one."""
+"""Metered model calls for tests."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ def tokens(sent: int | None, got: int | None, read: int | None = 0, written: int
 
 
 def a_call(**fields: Any) -> ModelCall:
-    """An answered request of the main conversation, unless something else is said."""
+    """An answered request of the main conversation, unless fields say otherwise."""
     known: dict[str, Any] = {
         "dialect": Dialect.ANTHROPIC_MESSAGES,
         "requested_model": "model-1",

@@ -36,7 +36,7 @@ class Attempted:
         self.deps, self.store = held.enter_context(open_engine(self.suite, self.folder, scratch))
         self.plan = {run.trial.arm: run for run in plan_of(self.suite)}
 
-    def make(self, arm: str = "a", number: int = 1, **changes: Any) -> RunRecord:
+    def run(self, arm: str = "a", number: int = 1, **changes: Any) -> RunRecord:
         deps: EngineDeps = replace(self.deps, **changes)
         record = run_attempt(deps, self.plan[arm], number).record
         assert [*self.stored(arm)][-1] == record
@@ -84,7 +84,7 @@ class TestRecords:
         )
         before = datetime.now(UTC)
 
-        record = scene.make("b", number=3)
+        record = scene.run("b", number=3)
 
         planned = scene.plan["b"]
         assert (record.run_id, record.attempt, record.trial) == ("task-1/b/1#3", 3, planned.trial)
@@ -105,7 +105,7 @@ class TestRecords:
     def test_the_final_diff_and_the_output_are_kept_beside_it(self, attempting: Attempting) -> None:
         scene = attempting(f"{WORK}; echo said; echo moaned >&2")
 
-        record = scene.make()
+        record = scene.run()
 
         assert b"+42" in artifact(scene.store, record, "diff.patch")
         assert artifact(scene.store, record, "stdout.txt") == b"said\n"
@@ -114,14 +114,14 @@ class TestRecords:
     def test_an_attempt_is_in_the_journal_before_its_agent_starts(self, attempting: Attempting, tmp_path: Path) -> None:
         scene = attempting(f"cat {tmp_path}/store/attempts-engine.log")
 
-        record = scene.make()
+        record = scene.run()
 
         assert b'"run_id":"task-1/a/1#1"' in artifact(scene.store, record, "stdout.txt")
 
     def test_what_the_agent_did_is_checked_and_nothing_of_it_is_left(self, attempting: Attempting) -> None:
         scene = attempting("touch ~/from-home; echo 41 >answer.txt")
 
-        record = scene.make()
+        record = scene.run()
 
         assert record.checks is not None
         assert record.checks[0].passed is False
@@ -132,7 +132,7 @@ class TestRecords:
         behaviour = {"on_success": steps, "cost_usd": 0.25, "duration_seconds": 60}
         scene = attempting(arms={"a": {"agent": "scripted", "options": {"default": behaviour}}})
 
-        record = scene.make()
+        record = scene.run()
 
         assert (record.agent.kind.value, record.cost.usd, record.duration_seconds) == ("scripted", 0.25, 60.0)
         assert record.checks is not None
@@ -142,20 +142,20 @@ class TestRecords:
         task = {"expected_steps": [{"name": "look"}, {"name": "leap"}]}
         scene = attempting('echo \'{"reached_steps": ["look"]}\' >"$OUTWEIGH_USAGE"', task=task)
 
-        record = scene.make()
+        record = scene.run()
 
         assert record.milestones is not None
         assert [(step.name, step.achieved) for step in record.milestones] == [("look", True), ("leap", False)]
 
-    def test_names_as_long_as_they_may_be_are_no_obstacle(self, attempting: Attempting) -> None:
+    def test_names_of_the_longest_allowed_length_work(self, attempting: Attempting) -> None:
         scene = attempting(arms={"x" * 200: shell(WORK)})
 
-        assert scene.make("x" * 200).status is Status.COMPLETED
+        assert scene.run("x" * 200).status is Status.COMPLETED
 
     def test_files_of_the_arm_are_there_for_the_agent(self, attempting: Attempting) -> None:
         scene = attempting(arms={"a": shell("cat CLAUDE.md", instructions="Think first.")})
 
-        record = scene.make()
+        record = scene.run()
 
         assert b"Think first." in artifact(scene.store, record, "stdout.txt")
 
@@ -180,7 +180,7 @@ def is_dead(pid_file: Path) -> bool:
 
 class TestDifficultAgents:
     def test_an_exit_code_is_the_agents_own_failure_and_is_checked_all_the_same(self, attempting: Attempting) -> None:
-        record = attempting(f"{WORK}; exit 3").make()
+        record = attempting(f"{WORK}; exit 3").run()
 
         assert (record.status, record.status_detail) == (Status.AGENT_ERROR, "exit code 3")
         assert record.checks is not None
@@ -191,7 +191,7 @@ class TestDifficultAgents:
     ) -> None:
         scene = attempting(f"{WORK}; {line}", limits={"timeout_seconds": SHORT_TIMEOUT_SECONDS})
 
-        record = scene.make()
+        record = scene.run()
 
         assert record.status is Status.TIMEOUT
         assert record.checks is not None
@@ -201,7 +201,7 @@ class TestDifficultAgents:
         daemon = f"setsid sh -c 'echo $$ >{tmp_path}/pid; exec sleep 60' </dev/null >/dev/null 2>&1 &"
         scene = attempting(f"{daemon} while ! [ -s {tmp_path}/pid ]; do sleep 0.01; done")
 
-        record = scene.make()
+        record = scene.run()
 
         assert record.status is Status.COMPLETED
         assert is_dead(tmp_path / "pid")
@@ -209,7 +209,7 @@ class TestDifficultAgents:
     def test_one_that_prints_without_end_costs_neither_memory_nor_the_run(self, attempting: Attempting) -> None:
         scene = attempting(f"{WORK}; head -c 200000000 /dev/zero")
 
-        record = scene.make()
+        record = scene.run()
 
         assert record.status is Status.COMPLETED
         assert len(artifact(scene.store, record, "stdout.txt")) == 8 * 2**20
@@ -222,7 +222,7 @@ class TestDifficultAgents:
         no_answer = f"{garbage} | LC_ALL=C tr -d 4 >answer.txt"
         scene = attempting(f'{garbage}; {garbage} >&2; {garbage} >"$OUTWEIGH_USAGE"; {no_answer}')
 
-        record = scene.make()
+        record = scene.run()
 
         assert record.status is Status.COMPLETED
         assert "usage is unknown" in (record.status_detail or "")
@@ -234,18 +234,18 @@ class TestDifficultAgents:
         guard = {"type": "unchanged", "name": "guard", "paths": ["*"]}
         scene = attempting("touch \"$(printf 'a\\377b')\"", task={"checks": [guard]})
 
-        record = scene.make()
+        record = scene.run()
 
         assert record.status is Status.COMPLETED
         assert record.checks is not None
         assert record.checks[0].passed is False
         assert b"377" in artifact(scene.store, record, "diff.patch")
 
-    def test_what_cannot_be_stored_costs_the_run_and_not_the_experiment(self, attempting: Attempting) -> None:
+    def test_output_that_cannot_be_stored_fails_the_run_and_not_the_experiment(self, attempting: Attempting) -> None:
         long = "head -c 999900 /dev/zero | tr '\\0' x"
         scene = attempting(f'(printf \'{{"version": "\'; {long}; echo \'"}}\') >"$OUTWEIGH_USAGE"')
 
-        record = scene.make()
+        record = scene.run()
 
         assert record.status is Status.AGENT_ERROR
         assert "cannot be stored" in (record.status_detail or "")
@@ -254,16 +254,14 @@ class TestDifficultAgents:
     def test_one_that_closes_its_folders_leaves_nothing_behind(self, attempting: Attempting) -> None:
         scene = attempting("mkdir -p deep/er ~/closed/in; chmod 0 deep/er ~/closed/in deep ~/closed")
 
-        scene.make()
+        scene.run()
 
         assert list((scene.scratch / "trials").iterdir()) == []
 
-    def test_one_that_fills_the_disk_loses_its_run_and_nobody_elses(
-        self, attempting: Attempting, small_disk: Path
-    ) -> None:
+    def test_one_that_fills_the_disk_loses_its_own_run_only(self, attempting: Attempting, small_disk: Path) -> None:
         scene = attempting(arms={"a": shell("cat /dev/zero >big"), "b": shell(WORK)}, scratch=small_disk)
 
-        full, next_one = scene.make("a"), scene.make("b")
+        full, next_one = scene.run("a"), scene.run("b")
 
         assert full.status in (Status.AGENT_ERROR, Status.INFRA_ERROR)
         assert next_one.status is Status.COMPLETED
@@ -275,7 +273,7 @@ class TestDifficultAgents:
         scene = attempting(f"touch {begun}; sleep 600")
 
         with scene.cancelled_after(begun):
-            record = scene.make()
+            record = scene.run()
 
         assert (record.status, record.checks) == (Status.NOT_RUN, None)
 
@@ -299,17 +297,17 @@ class TestChecks:
         check = {"type": "command", "name": "stuck", "run": "sleep 60", "timeout_seconds": 0.3}
         scene = attempting(task={"checks": [check]})
 
-        record = scene.make()
+        record = scene.run()
 
         assert record.status is Status.COMPLETED
         assert record.checks is not None
         assert (record.checks[0].passed, record.checks[0].detail) == (False, "not done after 0.3 s")
 
-    def test_checks_run_in_a_room_that_the_agent_has_never_been_in(self, attempting: Attempting) -> None:
+    def test_checks_run_in_a_sandbox_that_the_agent_never_used(self, attempting: Attempting) -> None:
         check = {"type": "command", "name": "clean", "run": "test ! -e ~/trap"}
         scene = attempting("touch ~/trap", task={"checks": [check]})
 
-        record = scene.make()
+        record = scene.run()
 
         assert record.checks is not None
         assert record.checks[0].passed
@@ -322,36 +320,36 @@ class TestChecks:
         scene = attempting(task={"checks": [check]})
 
         with scene.cancelled_after(begun):
-            record = scene.make()
+            record = scene.run()
 
         assert (record.status, record.checks) == (Status.INFRA_ERROR, None)
         assert "cancelled" in (record.status_detail or "")
 
     def test_what_failed_for_lack_of_infrastructure_is_not_checked(self, attempting: Attempting) -> None:
-        record = attempting('echo \'{"status": "infra_error"}\' >"$OUTWEIGH_USAGE"').make()
+        record = attempting('echo \'{"status": "infra_error"}\' >"$OUTWEIGH_USAGE"').run()
 
         assert (record.status, record.checks) == (Status.INFRA_ERROR, None)
 
 
-class Clumsy(NoopAgent):
-    """An adapter with a mistake in it."""
+class BrokenAdapter(NoopAgent):
+    """An adapter with a bug."""
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         raise KeyError("oops")
 
 
-class Boastful(NoopAgent):
+class NonsenseAdapter(NoopAgent):
     """An adapter that reports what no record can hold."""
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         return replace(super().attempt(request, sandbox), duration_seconds=float("nan"))
 
 
-class TestBadWeather:
+class TestInfrastructureFailures:
     def test_a_sandbox_that_cannot_start_is_an_infrastructure_error(self, attempting: Attempting) -> None:
         scene = attempting()
 
-        record = scene.make(sandboxes=BrokenSandboxes())
+        record = scene.run(sandboxes=BrokenSandboxes())
 
         assert record.status is Status.INFRA_ERROR
         assert record.status_detail == "SandboxError: no sandbox today"
@@ -363,8 +361,8 @@ class TestBadWeather:
         scene = attempting()
         (tmp_path / "file").touch()
 
-        broken = scene.make(scratch=tmp_path / "file")
-        fine = scene.make(number=2)
+        broken = scene.run(scratch=tmp_path / "file")
+        fine = scene.run(number=2)
 
         assert (broken.status, fine.status) == (Status.INFRA_ERROR, Status.COMPLETED)
         assert "NotADirectoryError" in (broken.status_detail or "")
@@ -373,21 +371,21 @@ class TestBadWeather:
     def test_what_the_agent_spent_is_kept_when_its_checks_cannot_be_run(self, attempting: Attempting) -> None:
         scene = attempting('mkdir ../checks-home; echo said; echo \'{"cost_usd": 2.5}\' >"$OUTWEIGH_USAGE"')
 
-        record = scene.make()
+        record = scene.run()
 
         assert (record.status, record.cost.usd) == (Status.INFRA_ERROR, 2.5)
         assert artifact(scene.store, record, "stdout.txt") == b"said\n"
 
-    def test_an_adapter_with_a_mistake_loses_its_run_and_not_the_experiment(self, attempting: Attempting) -> None:
+    def test_a_bug_in_an_adapter_fails_the_run_and_not_the_experiment(self, attempting: Attempting) -> None:
         scene = attempting()
 
-        record = scene.make(agents={"shell": Clumsy()})
+        record = scene.run(agents={"shell": BrokenAdapter()})
 
         assert record.status is Status.INFRA_ERROR
         assert "the agent 'shell' is broken: KeyError: 'oops'" in (record.status_detail or "")
 
-    def test_an_adapter_that_reports_nonsense_loses_its_run(self, attempting: Attempting) -> None:
-        record = attempting().make(agents={"shell": Boastful()})
+    def test_an_adapter_that_reports_nonsense_fails_its_run(self, attempting: Attempting) -> None:
+        record = attempting().run(agents={"shell": NonsenseAdapter()})
 
         assert record.status is Status.AGENT_ERROR
         assert "cannot be stored" in (record.status_detail or "")
@@ -405,20 +403,20 @@ class TestSecrets:
         return attempting(arms=arms, task={"checks": [check]})
 
     def test_a_secret_reaches_only_the_arms_that_name_it(self, scene: Attempted) -> None:
-        without, with_it = scene.make("a"), scene.make("b")
+        without, with_it = scene.run("a"), scene.run("b")
 
         assert b"TOKEN=" not in artifact(scene.store, without, "stdout.txt")
         assert b"TOKEN=[secret]" in artifact(scene.store, with_it, "stdout.txt")
 
     def test_nothing_that_is_kept_holds_it(self, scene: Attempted) -> None:
-        record = scene.make("b")
+        record = scene.run("b")
 
         assert b"TOKEN=[secret]" in artifact(scene.store, record, "diff.patch")
         assert b"TOKEN=[secret]" in artifact(scene.store, record, "checks/show.stdout")
         assert SECRET.encode() not in kept_bytes(scene.folder)
 
-    def test_variables_that_no_arm_names_reach_nobody(self, scene: Attempted) -> None:
+    def test_variables_that_no_arm_names_reach_no_agent(self, scene: Attempted) -> None:
         for arm in ("a", "b"):
-            scene.make(arm)
+            scene.run(arm)
 
         assert b"not-for-anybody" not in kept_bytes(scene.folder)

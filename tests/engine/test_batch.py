@@ -20,7 +20,7 @@ from outweigh.model.run_record import Status
 from outweigh.model.usage import UNKNOWN_COST, reported_cost
 from outweigh.testing.builders import a_run
 
-Make = Callable[[PlannedRun, int], FinishedAttempt]
+RunAttempt = Callable[[PlannedRun, int], FinishedAttempt]
 # Only what hangs takes longer, on any machine.
 PATIENCE = 300.0
 
@@ -35,9 +35,9 @@ def made(
 
 
 class BatchUnderTest:
-    """Keeps a diary of what a batch did."""
+    """Runs a batch and records what it did."""
 
-    def __init__(self, run_attempt: Make = made) -> None:
+    def __init__(self, run_attempt: RunAttempt = made) -> None:
         self.starts: list[tuple[PlannedRun, int, float]] = []
         self.events: list[EngineEvent] = []
         self.most_at_once = 0
@@ -102,7 +102,7 @@ def a_plan(runs: int) -> tuple[PlannedRun, ...]:
     return plan_runs([f"t{number}" for number in range(runs // 2)], ["a", "b"], 1, seed=1)
 
 
-def failing_until(attempt: int, status: Status = Status.INFRA_ERROR) -> Make:
+def failing_until(attempt: int, status: Status = Status.INFRA_ERROR) -> RunAttempt:
     """The first attempts end with the status, the rest are fine."""
 
     def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
@@ -258,7 +258,7 @@ class TestDraining:
         assert 1 <= len(engine.starts) <= 2
         assert engine.kinds()[EventKind.FINISHED] == len(engine.starts)
 
-    def test_it_is_said_while_the_runs_still_go_on(self) -> None:
+    def test_draining_is_reported_while_runs_still_go_on(self) -> None:
         engine = BatchUnderTest()
 
         def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
@@ -347,7 +347,7 @@ class TestBudgets:
 
 
 class TestDeciding:
-    def test_it_is_asked_when_a_task_is_whole_and_told_which_are_not(self) -> None:
+    def test_the_decision_is_checked_when_a_task_is_complete_and_told_which_are_not(self) -> None:
         asked: list[set[str]] = []
 
         def decided(still_open: Collection[str]) -> bool:
@@ -361,7 +361,7 @@ class TestDeciding:
         assert stop is EndReason.DONE
         assert asked == [set(tasks[1:]), set(tasks[2:]), set()]
 
-    def test_a_task_with_a_retry_to_come_is_not_whole(self) -> None:
+    def test_a_task_with_a_pending_retry_is_not_complete(self) -> None:
         asked: list[set[str]] = []
 
         def decided(still_open: Collection[str]) -> bool:

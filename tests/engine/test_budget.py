@@ -15,12 +15,12 @@ def test_without_a_cap_everything_is_affordable() -> None:
     assert affordable(Budget(None, None, [None, 1e6])) == 50
 
 
-def test_a_run_starts_only_when_the_worst_of_all_that_run_is_there() -> None:
+def test_a_run_starts_only_when_the_worst_cost_of_all_running_ones_is_affordable() -> None:
     assert affordable(Budget(10.0, 3.0)) == 3
     assert affordable(Budget(2.99, 3.0)) == 0
 
 
-def test_what_comes_out_cheaper_frees_the_rest() -> None:
+def test_a_run_that_costs_less_than_reserved_frees_the_rest() -> None:
     budget = Budget(10.0, 3.0)
     assert affordable(budget) == 3
 
@@ -29,7 +29,7 @@ def test_what_comes_out_cheaper_frees_the_rest() -> None:
     assert affordable(budget) == 1
 
 
-def test_money_is_counted_to_the_last_cent_although_sums_are_not_exact() -> None:
+def test_the_last_cent_is_affordable_despite_rounding_errors() -> None:
     budget = Budget(0.3, 0.1)
 
     for _ in range(3):
@@ -47,14 +47,14 @@ def test_an_unknown_cost_counts_at_the_cap_of_a_run() -> None:
     assert affordable(budget) == 2
 
 
-def test_without_a_cap_per_run_the_dearest_so_far_is_the_worst() -> None:
+def test_without_a_cap_per_run_the_most_expensive_so_far_is_the_worst() -> None:
     budget = Budget(10.0, None, [1.0, 2.0])
 
     assert budget.worst_run_usd == 2.0
     assert affordable(budget) == 3
 
 
-def test_an_unknown_cost_becomes_dearer_with_the_dearest() -> None:
+def test_an_unknown_cost_counts_as_the_most_expensive_run_even_a_later_one() -> None:
     budget = Budget(10.0, None, [1.0, None])
     assert budget.reserve()
 
@@ -64,14 +64,14 @@ def test_an_unknown_cost_becomes_dearer_with_the_dearest() -> None:
 
 
 @pytest.mark.parametrize("earlier", [[None], [None, 0.0]])
-def test_nothing_is_affordable_when_runs_were_paid_for_and_nobody_knows_how_much(earlier: list[float | None]) -> None:
+def test_nothing_is_affordable_when_all_costs_so_far_are_unknown(earlier: list[float | None]) -> None:
     blind = Budget(1000.0, None, earlier)
 
     assert not blind.reserve()
     assert blind.cost_is_unknown
 
 
-def test_a_first_run_may_try_when_nothing_is_known() -> None:
+def test_one_run_may_start_when_no_cost_is_known() -> None:
     budget = Budget(1.0, None)
 
     assert budget.reserve()

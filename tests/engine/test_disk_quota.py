@@ -74,14 +74,14 @@ class TestWatching:
         with watch_disk_quota(tmp_path, 1, Event()) as quota:
             assert quota.exceeded() is None
 
-    def test_what_came_and_stayed_is_found_without_a_chance_look(self, tmp_path: Path) -> None:
+    def test_what_was_left_is_found_by_the_last_measurement(self, tmp_path: Path) -> None:
         with watch_disk_quota(tmp_path, 1, Event()) as quota:
             fill(tmp_path / "file", 2)
 
             assert quota.exceeded() is not None
 
     @pytest.mark.parametrize("limit_mb", [None, 1])
-    def test_the_engines_own_reasons_count_too(self, tmp_path: Path, limit_mb: int | None) -> None:
+    def test_cancelling_the_engine_cancels_the_run_too(self, tmp_path: Path, limit_mb: int | None) -> None:
         engine_cancel = Event()
         with watch_disk_quota(tmp_path, limit_mb, engine_cancel) as quota:
             engine_cancel.set()
@@ -128,7 +128,7 @@ class TestARun:
         assert record.status is Status.AGENT_ERROR
         assert (record.status_detail or "").startswith("disk quota: it took ")
 
-    def test_that_is_quicker_than_a_look_is_found_out_all_the_same(self, tmp_path: Path) -> None:
+    def test_that_fills_the_disk_between_two_measurements_is_found_out(self, tmp_path: Path) -> None:
         record, _ = attempt(tmp_path, f"echo 42 >answer.txt; {FILL.format('file')}")
 
         assert record.status is Status.AGENT_ERROR
@@ -150,7 +150,7 @@ class TestARun:
         assert passed(record).value == 0
 
 
-def test_a_solution_that_does_not_fit_is_found_before_anybody_pays(tmp_path: Path) -> None:
+def test_a_solution_that_does_not_fit_is_found_by_preflight(tmp_path: Path) -> None:
     folder = write_suite(tmp_path / "suite", {"a": shell("true")}, sandbox={"kind": "local", "disk_mb": 2})
     solution = folder / "task-1" / "solution" / "solve.sh"
     solution.parent.mkdir()

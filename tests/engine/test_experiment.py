@@ -36,7 +36,7 @@ def scripted(probability: float, **behaviour: Any) -> dict[str, Any]:
 
 
 class Engine:
-    """One life of an engine over a store."""
+    """One engine over a store."""
 
     def __init__(self, suite: LoadedSuite, deps: EngineDeps, store: FolderRunStore) -> None:
         self.suite, self.deps, self.store = suite, deps, store
@@ -73,7 +73,7 @@ class Engine:
         return {trial: [record.status for record in records] for trial, records in self.store.finished().items()}
 
 
-class Laboratory:
+class ResumableExperiment:
     """A suite, and one engine after the other over the same store."""
 
     def __init__(self, folder: Path, arms: dict[str, Any], **settings: Any) -> None:
@@ -86,7 +86,7 @@ class Laboratory:
 
 
 def test_resuming_repeats_nothing_that_counts(tmp_path: Path) -> None:
-    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=3)
+    lab = ResumableExperiment(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=3)
     plan = plan_of(lab.suite, repeats=2)
     for engine in lab.engine():
         assert engine.run(plan[:5]) is EndReason.DONE
@@ -102,7 +102,7 @@ def test_resuming_repeats_nothing_that_counts(tmp_path: Path) -> None:
 
 
 def test_a_failing_agent_counts_and_is_not_repeated(tmp_path: Path) -> None:
-    lab = Laboratory(tmp_path, {"a": shell("exit 1"), "b": shell("sleep 60")}, limits={"timeout_seconds": 0.2})
+    lab = ResumableExperiment(tmp_path, {"a": shell("exit 1"), "b": shell("sleep 60")}, limits={"timeout_seconds": 0.2})
     plan = plan_of(lab.suite)
 
     for _ in range(2):
@@ -115,7 +115,7 @@ def test_a_failing_agent_counts_and_is_not_repeated(tmp_path: Path) -> None:
 
 
 def test_resuming_attempts_again_what_infrastructure_failed(tmp_path: Path) -> None:
-    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, limits={"retries": 0})
+    lab = ResumableExperiment(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, limits={"retries": 0})
     plan = plan_of(lab.suite)
     for engine in lab.engine():
         engine.deps = replace(engine.deps, sandboxes=BrokenSandboxes())
@@ -128,7 +128,7 @@ def test_resuming_attempts_again_what_infrastructure_failed(tmp_path: Path) -> N
 
 
 def test_resuming_closes_attempts_that_a_killed_engine_left_open(tmp_path: Path) -> None:
-    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)})
+    lab = ResumableExperiment(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)})
     plan = plan_of(lab.suite)
     for engine in lab.engine():
         engine.store.begin("task-1/a/1#1", next(run.trial for run in plan if run.trial.arm == "a"), 1)
@@ -141,7 +141,7 @@ def test_resuming_closes_attempts_that_a_killed_engine_left_open(tmp_path: Path)
 
 
 def test_a_gap_in_the_attempts_does_not_lead_to_a_number_twice(tmp_path: Path) -> None:
-    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, limits={"retries": 0})
+    lab = ResumableExperiment(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, limits={"retries": 0})
     plan = [run for run in plan_of(lab.suite) if run.trial.arm == "a"]
     for _ in range(4):
         for engine in lab.engine():
@@ -158,7 +158,7 @@ def test_a_gap_in_the_attempts_does_not_lead_to_a_number_twice(tmp_path: Path) -
 
 
 def test_progress_knows_what_every_arm_has_and_what_it_cost(tmp_path: Path) -> None:
-    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=2)
+    lab = ResumableExperiment(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=2)
     plan = plan_of(lab.suite)
     for engine in lab.engine():
         engine.run([run for run in plan if run.trial.arm == "a"])
@@ -170,7 +170,7 @@ def test_progress_knows_what_every_arm_has_and_what_it_cost(tmp_path: Path) -> N
 
 
 def test_what_earlier_engines_spent_counts_against_the_budget(tmp_path: Path) -> None:
-    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=5, limits={"budget_usd": 0.1})
+    lab = ResumableExperiment(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=5, limits={"budget_usd": 0.1})
     plan = plan_of(lab.suite)
     for engine in lab.engine():
         assert engine.run(plan, budget_usd=0.4) is EndReason.BUDGET
@@ -183,7 +183,7 @@ def test_what_earlier_engines_spent_counts_against_the_budget(tmp_path: Path) ->
 
 
 def test_an_attempt_that_a_killed_engine_paid_for_counts_at_its_worst(tmp_path: Path) -> None:
-    lab = Laboratory(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=5, limits={"budget_usd": 0.1})
+    lab = ResumableExperiment(tmp_path, {"a": scripted(1.0), "b": scripted(0.0)}, tasks=5, limits={"budget_usd": 0.1})
     plan = plan_of(lab.suite)
     for engine in lab.engine():
         engine.store.begin("lost", plan[0].trial, 1)
@@ -202,7 +202,7 @@ def sequential(folder: Path, baseline: float, candidate: float) -> tuple[EndReas
         "b": {**scripted(candidate, duration_seconds=noise), "extra_prompt": "Think."},
     }
     policy = {"gates": ["pass_rate"]}
-    lab = Laboratory(folder, arms, tasks=40, policy=policy, seed=3)
+    lab = ResumableExperiment(folder, arms, tasks=40, policy=policy, seed=3)
     plan = plan_of(lab.suite, repeats=2, task_by_task=True)
     for engine in lab.engine():
         stop = engine.run(plan, until_decided=True)

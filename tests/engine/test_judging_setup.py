@@ -58,7 +58,7 @@ def test_the_solution_is_shown_only_where_the_task_reveals_it(tmp_path: Path) ->
     assert texts == {"closed": None, "open": "more/answer:\n42\\xff\n\n\nsolve.sh:\ncp more/answer .\n"}
 
 
-def test_everything_that_tells_arms_apart_is_a_tell_tale(tmp_path: Path) -> None:
+def test_everything_that_tells_arms_apart_is_an_identifying_name(tmp_path: Path) -> None:
     skill = tmp_path / "suite" / "pdf-forms"
     skill.mkdir(parents=True)
     (skill / "SKILL.md").write_text("---\nname: pdf-forms\ndescription: forms\n---\n")
@@ -74,7 +74,7 @@ def test_everything_that_tells_arms_apart_is_a_tell_tale(tmp_path: Path) -> None
 
 
 class TestMaterial:
-    def test_the_best_that_was_kept_is_shown(self) -> None:
+    def test_the_best_stored_artifact_is_shown(self) -> None:
         kept = {"1" * 64: b"+x", "2" * 64: b"not a trajectory", "3" * 64: b"said"}
         run = a_run(artifacts={"diff.patch": "1" * 64, "trajectory.json": "2" * 64, "transcript.txt": "3" * 64})
 
@@ -85,10 +85,10 @@ class TestMaterial:
     def test_a_run_of_the_engine_without_a_diff_changed_nothing(self) -> None:
         assert load_run_material(a_run(setup_seconds=0.1), lambda _: b"").diff == ""
 
-    def test_of_a_run_from_elsewhere_nobody_knows_what_it_changed(self) -> None:
+    def test_what_an_imported_run_changed_is_unknown(self) -> None:
         assert load_run_material(a_run(), lambda _: b"").diff is None
 
-    def test_of_what_another_harness_ran_nobody_claims_that_nothing_changed(self) -> None:
+    def test_a_run_of_another_harness_without_a_diff_may_have_changed_anything(self) -> None:
         elsewhere = a_run(setup_seconds=0.1, check_command_count=None)
 
         assert load_run_material(elsewhere, lambda _: b"").diff is None

@@ -99,7 +99,7 @@ def test_a_suite_that_is_not_there_is_said_so(tmp_path: Path) -> None:
         ('name = "composite"\nmargins = { min_gain = 1 }', "no margin 'min_gain'"),
     ],
 )
-def test_a_rule_that_does_not_hang_together_is_refused_before_any_run(suites: Suites, policy: str, said: str) -> None:
+def test_a_contradictory_policy_is_refused_before_any_run(suites: Suites, policy: str, said: str) -> None:
     suites.write("suite.toml", f"{SUITE}[policy]\n{policy}\n")
 
     with pytest.raises(UsageError, match=rf"suite\.toml: \[policy\] .*{said}"):
@@ -125,7 +125,7 @@ def test_a_folder_of_harbor_is_read_as_it_is(suites: Suites) -> None:
     assert task.solution_folder == str(suites.folder / "tasks/one/solution")
 
 
-def test_a_task_may_say_as_little_as_nothing(suites: Suites) -> None:
+def test_a_task_file_may_be_empty(suites: Suites) -> None:
     (task,) = suites.load().tasks
 
     assert (task.id, task.checks, task.workspace, task.timeout_seconds) == ("one", (), None, None)
@@ -271,7 +271,7 @@ def test_two_checks_of_one_name_are_refused(suites: Suites) -> None:
     assert "2 checks are called 'c'" in suites.complaint()
 
 
-def test_a_task_without_words_is_refused(suites: Suites) -> None:
+def test_a_task_without_an_instruction_is_refused(suites: Suites) -> None:
     instruction = suites.folder / "tasks/one/instruction.md"
     instruction.write_text(" \n")
     assert "is empty" in suites.complaint()

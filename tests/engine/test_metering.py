@@ -73,12 +73,12 @@ class TestFigures:
         assert [words in warning for warning in found.outcome.warnings] == [True]
         assert found.metering.models == {"model-1": tokens(100, 10)}
 
-    def test_cached_tokens_that_an_agent_takes_for_fresh_ones_went_around_nothing(self) -> None:
+    def test_cached_tokens_reported_as_fresh_ones_are_not_taken_for_unmetered_use(self) -> None:
         found = apply_metering(said(usage=tokens(100, 10)), an_account(a_call(usage=tokens(20, 10, 80))))
 
         assert found.outcome.usage == tokens(20, 10, 80)
 
-    def test_an_agent_that_asked_no_model_took_nothing(self) -> None:
+    def test_an_agent_that_asked_no_model_used_no_tokens(self) -> None:
         found = apply_metering(said(usage=tokens(0, 0)), an_account())
 
         assert (found.outcome.usage, found.outcome.cost.usd) == (tokens(0, 0), 0.0)
@@ -144,7 +144,7 @@ class TestFigures:
 
 
 class TestStatus:
-    def test_what_the_gateway_does_not_serve_may_explain_a_failure_and_is_no_doubt_about_a_success(self) -> None:
+    def test_requests_that_the_gateway_does_not_serve_are_reported_with_a_failure_and_not_with_a_success(self) -> None:
         account = an_account(a_call(), unserved=("POST /v1/embeddings",))
 
         failed, done = (
@@ -170,17 +170,17 @@ class TestStatus:
         assert (found.status, found.retry_after_seconds) == (Status.INFRA_ERROR, 7.0)
         assert found.status_detail == f"{kind.value}: so it goes"
 
-    def test_a_failure_that_was_got_over_is_forgotten(self) -> None:
+    def test_a_failed_request_that_was_followed_by_a_good_one_does_not_count(self) -> None:
         account = an_account(a_failed_call(FailureKind.SERVER_ERROR), a_call(started_at_seconds=1.0))
 
         assert apply_metering(said(), account).outcome.status is Status.COMPLETED
 
-    def test_a_small_request_on_the_side_that_failed_last_changes_nothing(self) -> None:
+    def test_a_failed_side_request_at_the_end_changes_nothing(self) -> None:
         side = a_failed_call(FailureKind.SERVER_ERROR, started_at_seconds=9.0, tools=())
 
         assert apply_metering(said(), an_account(a_call(), side)).outcome.status is Status.COMPLETED
 
-    def test_a_request_of_the_agents_own_making_stays_its_fault(self) -> None:
+    def test_a_bad_request_stays_the_fault_of_the_agent(self) -> None:
         overflow = a_failed_call(FailureKind.CONTEXT_OVERFLOW, 400, started_at_seconds=1.0)
 
         assert (
@@ -194,7 +194,7 @@ class TestStatus:
         assert apply_metering(said(Status.TIMEOUT), an_account(failed)).outcome.status is Status.INFRA_ERROR
         assert apply_metering(said(Status.TIMEOUT), an_account(a_call(), failed)).outcome.status is Status.TIMEOUT
 
-    def test_a_pause_that_the_agent_asked_for_is_kept(self) -> None:
+    def test_a_pause_that_the_agent_reported_is_kept(self) -> None:
         asked = replace(said(Status.INFRA_ERROR), retry_after_seconds=3.0)
 
         assert apply_metering(asked, an_account(a_call())).outcome.retry_after_seconds == 3.0

@@ -98,14 +98,14 @@ def test_a_task_without_a_required_check_is_vacuous(trial: Trial, checks: str) -
 RUBRIC = '[[metadata.outweigh.rubric.criteria]]\ntype = "binary"\nname = "right"\ndescription = "It is 42."\n'
 
 
-def test_a_task_may_leave_it_all_to_the_judges_of_its_suite(trial: Trial) -> None:
+def test_a_task_with_a_rubric_needs_no_checks_in_a_suite_with_judges(trial: Trial) -> None:
     result = trial.run("", rubric=RUBRIC, judged=True)
 
     assert kinds(result) == [FindingKind.ONLY_JUDGED, FindingKind.NO_SOLUTION]
     assert result.fit
 
 
-def test_a_rubric_that_nobody_goes_by_tells_no_runs_apart(trial: Trial) -> None:
+def test_a_rubric_without_judges_does_not_make_up_for_missing_checks(trial: Trial) -> None:
     result = trial.run("", rubric=RUBRIC, judged=False)
 
     assert not result.fit
@@ -146,13 +146,13 @@ def test_a_solution_that_does_not_end_blocks_the_task(trial: Trial) -> None:
     assert "was timed out" in result.findings[0].message
 
 
-def test_a_task_without_a_solution_can_run_but_nobody_has_shown_that_it_can_be_done(trial: Trial) -> None:
+def test_a_task_without_a_solution_can_run_and_is_noted_as_not_shown_solvable(trial: Trial) -> None:
     result = trial.run(DONE)
 
     assert (kinds(result), result.oracle, result.fit) == ([FindingKind.NO_SOLUTION], None, True)
 
 
-def test_a_check_that_answers_now_so_now_otherwise_blocks_the_task(trial: Trial) -> None:
+def test_a_flaky_check_blocks_the_task(trial: Trial) -> None:
     count = trial.folder / "count"
     flaky = f'{{ type = "command", name = "flaky", run = "echo x >> {count}; test $(wc -l < {count}) -gt 1" }}'
 
@@ -189,7 +189,7 @@ def test_the_solution_finds_its_own_files_and_they_are_gone_when_checks_come(tri
     assert [check.passed for check in result.oracle] == [True, True]
 
 
-def test_every_try_has_a_fresh_room_and_nothing_is_left_behind(trial: Trial) -> None:
+def test_every_try_has_a_new_sandbox_and_leaves_nothing_behind(trial: Trial) -> None:
     trial.run(DONE, solution="echo 42 > answer.txt; touch ~/left\n")
 
     requests = trial.sandboxes.requests

@@ -79,8 +79,8 @@ def sandboxes(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def way_to(hosts: Sequence[str]) -> Iterator[Callable[[], EgressProxy]]:
-    """Ways out on which every name leads to this machine."""
+def egress_to(hosts: Sequence[str]) -> Iterator[Callable[[], EgressProxy]]:
+    """Egress proxies for which every name resolves to this machine."""
 
     async def resolve(host: str, port: int) -> Sequence[str]:
         del host, port
@@ -103,7 +103,7 @@ def test_agent_and_checks_reach_what_is_listed_and_nothing_else(
     tmp_path: Path, sandboxes: dict[str, Any], registry: int
 ) -> None:
     script = f"{FETCH} fetch http://registry.example:{registry}/package; fetch http://elsewhere.example/$0"
-    with way_to([f"registry.example:{registry}"]) as hosts:
+    with egress_to([f"registry.example:{registry}"]) as hosts:
         record, store = attempt(tmp_path / "run", shell(script), script, **sandboxes, hosts=hosts)
 
     assert record.status is Status.COMPLETED, record.status_detail
@@ -116,7 +116,7 @@ def test_agent_and_checks_reach_what_is_listed_and_nothing_else(
 
 def test_every_run_has_refusals_of_its_own(tmp_path: Path) -> None:
     refused = []
-    with way_to([]) as hosts:
+    with egress_to([]) as hosts:
         for name in ("one", "two"):
             script = f"{FETCH} fetch http://{name}.example/"
             record, store = attempt(tmp_path / name, shell(script), "true", hosts=hosts)
@@ -127,7 +127,7 @@ def test_every_run_has_refusals_of_its_own(tmp_path: Path) -> None:
 
 def test_the_arm_has_the_last_word_about_its_environment(tmp_path: Path) -> None:
     arm = shell("env", environment={"HTTP_PROXY": "http://of.the.arm:1"})
-    with way_to(["registry.example"]) as hosts:
+    with egress_to(["registry.example"]) as hosts:
         record, store = attempt(tmp_path / "run", arm, "env", hosts=hosts)
     agents, checks = (
         dict(line.split("=", 1) for line in artifact(store, record, name).decode().splitlines() if "=" in line)
@@ -153,7 +153,7 @@ def test_a_real_client_goes_by_the_variables(tmp_path: Path, registry: int) -> N
     if shutil.which("curl", path="/usr/bin") is None:
         require("curl is not installed")
     script = f"curl -sS http://registry.example:{registry}/; curl -sS https://elsewhere.example/ || true"
-    with way_to([f"registry.example:{registry}"]) as hosts:
+    with egress_to([f"registry.example:{registry}"]) as hosts:
         record, store = attempt(
             tmp_path / "run", shell(script), "true", sandboxes=BubblewrapSandboxProvider(), hosts=hosts
         )

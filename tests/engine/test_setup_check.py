@@ -1,4 +1,4 @@
-"""Proof of load: what an arm declares must show, what another arm declares must not."""
+"""The set-up check: what an arm declares must show, what another arm declares must not."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -40,11 +40,11 @@ def an_arm(name: str, files: Mapping[str, bytes] | None = None, **fields: object
     return Arm(name=name, agent="claude-code", overlay=overlay, **(known | fields))  # type: ignore[arg-type]
 
 
-def watch(*arms: Arm, files: tuple[bytes, ...] = (SKILL, OTHER_SKILL, INSTRUCTIONS)) -> ExpectedSetup:
+def expected(*arms: Arm, files: tuple[bytes, ...] = (SKILL, OTHER_SKILL, INSTRUCTIONS)) -> ExpectedSetup:
     return expected_setup({arm.name: arm for arm in arms}, {sha256(content).hexdigest(): content for content in files})
 
 
-def told(skills: tuple[str, ...] | None = None, servers: tuple[ObservedServer, ...] | None = None) -> ObservedSetup:
+def reported(skills: tuple[str, ...] | None = None, servers: tuple[ObservedServer, ...] | None = None) -> ObservedSetup:
     return ObservedSetup(
         skills=skills,
         skills_used=None,
@@ -57,79 +57,81 @@ def told(skills: tuple[str, ...] | None = None, servers: tuple[ObservedServer, .
 
 PLAIN = an_arm("plain")
 SKILLED = an_arm("skilled", {SKILL_PATH: SKILL})
-BOTH = watch(PLAIN, SKILLED)
+BOTH = expected(PLAIN, SKILLED)
 SHOWN = next(name for name in BOTH.markers if name.startswith("skill greeting"))
 TEXT = next(name for name in BOTH.markers if name.startswith("text of skill"))
 
 
 class TestSkills:
-    def test_a_declared_skill_that_the_agent_lists_is_proven(self) -> None:
-        proof = check_setup(SKILLED, BOTH, told(skills=("greeting",)), None)
+    def test_a_declared_skill_that_the_agent_lists_was_loaded(self) -> None:
+        check = check_setup(SKILLED, BOTH, reported(skills=("greeting",)), None)
 
-        assert proof.faults == ()
-        assert proof.loaded is not None
-        assert proof.loaded.skills == ("greeting",)
+        assert check.faults == ()
+        assert check.loaded is not None
+        assert check.loaded.skills == ("greeting",)
 
-    def test_a_declared_skill_whose_description_was_sent_is_proven(self) -> None:
-        proof = check_setup(SKILLED, BOTH, None, an_account(a_call(), seen=frozenset({SHOWN})))
+    def test_a_declared_skill_whose_description_was_sent_was_loaded(self) -> None:
+        check = check_setup(SKILLED, BOTH, None, an_account(a_call(), seen=frozenset({SHOWN})))
 
-        assert proof.faults == ()
-        assert proof.loaded is not None
-        assert (proof.loaded.skills, proof.loaded.seen_by) == (("greeting",), ("requests",))
+        assert check.faults == ()
+        assert check.loaded is not None
+        assert (check.loaded.skills, check.loaded.seen_by) == (("greeting",), ("requests",))
 
-    @pytest.mark.parametrize("said", [told(skills=()), told(skills=("other",)), None])
+    @pytest.mark.parametrize("said", [reported(skills=()), reported(skills=("other",)), None])
     def test_a_declared_skill_that_nothing_shows_is_a_fault(self, said: ObservedSetup | None) -> None:
-        proof = check_setup(SKILLED, BOTH, said, an_account(a_call()))
+        check = check_setup(SKILLED, BOTH, said, an_account(a_call()))
 
-        assert proof.faults == ("the skill 'greeting' is declared and was not loaded",)
+        assert check.faults == ("the skill 'greeting' is declared and was not loaded",)
 
-    @pytest.mark.parametrize(("said", "seen"), [(told(skills=("greeting",)), ()), (None, (SHOWN,)), (None, (TEXT,))])
+    @pytest.mark.parametrize(
+        ("said", "seen"), [(reported(skills=("greeting",)), ()), (None, (SHOWN,)), (None, (TEXT,))]
+    )
     def test_a_skill_of_the_treatment_in_the_control_is_a_fault(
         self, said: ObservedSetup | None, seen: tuple[str, ...]
     ) -> None:
-        proof = check_setup(PLAIN, BOTH, said, an_account(a_call(), seen=frozenset(seen)))
+        check = check_setup(PLAIN, BOTH, said, an_account(a_call(), seen=frozenset(seen)))
 
-        assert proof.faults == ("the skill 'greeting' of another arm was loaded",)
+        assert check.faults == ("the skill 'greeting' of another arm was loaded",)
 
-    def test_a_control_without_the_skill_is_proven(self) -> None:
-        assert check_setup(PLAIN, BOTH, told(skills=("something-else",)), an_account(a_call())).faults == ()
+    def test_a_control_without_the_skill_has_no_fault(self) -> None:
+        assert check_setup(PLAIN, BOTH, reported(skills=("something-else",)), an_account(a_call())).faults == ()
 
     def test_two_versions_of_one_skill_are_told_apart_by_their_texts(self) -> None:
         newer = an_arm("newer", {SKILL_PATH: OTHER_SKILL})
-        both = watch(SKILLED, newer)
+        both = expected(SKILLED, newer)
         old = frozenset(name for name in both.markers if both.markers[name].text.startswith("Says hello"))
 
-        assert check_setup(SKILLED, both, told(skills=("greeting",)), an_account(a_call(), seen=old)).faults == ()
-        assert check_setup(newer, both, told(skills=("greeting",)), an_account(a_call(), seen=old)).faults == (
+        assert check_setup(SKILLED, both, reported(skills=("greeting",)), an_account(a_call(), seen=old)).faults == ()
+        assert check_setup(newer, both, reported(skills=("greeting",)), an_account(a_call(), seen=old)).faults == (
             "the skill 'greeting' of another arm was loaded",
         )
 
-    def test_without_any_sight_nothing_is_proven_and_nothing_is_a_fault(self) -> None:
+    def test_without_any_observation_nothing_is_known_and_nothing_is_a_fault(self) -> None:
         failed = a_failed_call(FailureKind.SERVER_ERROR)
 
         assert check_setup(SKILLED, BOTH, None, None).loaded is None
         assert check_setup(SKILLED, BOTH, None, an_account(failed)).faults == ()
 
     def test_a_skill_whose_text_was_sent_was_used(self) -> None:
-        proof = check_setup(
-            SKILLED, BOTH, told(skills=("greeting",)), an_account(a_call(), seen=frozenset({SHOWN, TEXT}))
+        check = check_setup(
+            SKILLED, BOTH, reported(skills=("greeting",)), an_account(a_call(), seen=frozenset({SHOWN, TEXT}))
         )
 
-        assert proof.loaded is not None
-        assert proof.loaded.skills_used == ("greeting",)
+        assert check.loaded is not None
+        assert check.loaded.skills_used == ("greeting",)
 
     def test_a_skill_that_nobody_opened_was_not_used(self) -> None:
-        proof = check_setup(SKILLED, BOTH, None, an_account(a_call(), seen=frozenset({SHOWN})))
+        check = check_setup(SKILLED, BOTH, None, an_account(a_call(), seen=frozenset({SHOWN})))
 
-        assert proof.loaded is not None
-        assert proof.loaded.skills_used == ()
+        assert check.loaded is not None
+        assert check.loaded.skills_used == ()
 
 
 class TestInstructions:
     ARM = an_arm("told", {"CLAUDE.md": INSTRUCTIONS, "AGENTS.md": INSTRUCTIONS})
 
     def test_declared_instructions_must_be_sent(self) -> None:
-        list_of_both = watch(PLAIN, self.ARM)
+        list_of_both = expected(PLAIN, self.ARM)
         (marker,) = list_of_both.markers
 
         assert check_setup(self.ARM, list_of_both, None, an_account(a_call(), seen=frozenset({marker}))).faults == ()
@@ -138,16 +140,16 @@ class TestInstructions:
         )
 
     def test_instructions_of_another_arm_must_not_be_sent(self) -> None:
-        list_of_both = watch(PLAIN, self.ARM)
+        list_of_both = expected(PLAIN, self.ARM)
 
-        proof = check_setup(PLAIN, list_of_both, None, an_account(a_call(), seen=frozenset(list_of_both.markers)))
+        check = check_setup(PLAIN, list_of_both, None, an_account(a_call(), seen=frozenset(list_of_both.markers)))
 
-        assert proof.faults == ("the instructions in CLAUDE.md of another arm were sent to the model",)
+        assert check.faults == ("the instructions in CLAUDE.md of another arm were sent to the model",)
 
     def test_what_an_arm_repeats_from_another_is_its_own(self) -> None:
         more = INSTRUCTIONS + b"Write tests first.\n"
         longer = an_arm("longer", {"CLAUDE.md": more})
-        list_of_both = watch(self.ARM, longer, files=(INSTRUCTIONS, more))
+        list_of_both = expected(self.ARM, longer, files=(INSTRUCTIONS, more))
 
         assert (
             check_setup(longer, list_of_both, None, an_account(a_call(), seen=frozenset(list_of_both.markers))).faults
@@ -158,10 +160,10 @@ class TestInstructions:
 class TestServersAndModel:
     ARM = an_arm("tooled", mcp_servers={"notes": McpServer(command=["notes"])}, model="opus")
 
-    def test_a_connected_server_is_proven(self) -> None:
-        said = told(servers=(ObservedServer(name="notes", state="connected"),))
+    def test_a_connected_server_was_loaded(self) -> None:
+        said = reported(servers=(ObservedServer(name="notes", state="connected"),))
 
-        assert check_setup(self.ARM, watch(self.ARM), said, None).faults == ()
+        assert check_setup(self.ARM, expected(self.ARM), said, None).faults == ()
 
     @pytest.mark.parametrize(
         ("servers", "fault"),
@@ -171,27 +173,27 @@ class TestServersAndModel:
         ],
     )
     def test_a_broken_or_missing_server_is_a_fault(self, servers: tuple[ObservedServer, ...], fault: str) -> None:
-        (found,) = check_setup(self.ARM, watch(self.ARM), told(servers=servers), None).faults
+        (found,) = check_setup(self.ARM, expected(self.ARM), reported(servers=servers), None).faults
 
         assert fault in found
 
     @pytest.mark.parametrize("tool", ["mcp__notes__add", "mcp_notes_add", "notes__add", "notes_add"])
     def test_a_server_whose_tools_are_offered_is_there_whatever_was_said_at_the_start(self, tool: str) -> None:
-        said = told(servers=(ObservedServer(name="notes", state="failed"),))
+        said = reported(servers=(ObservedServer(name="notes", state="failed"),))
         account = an_account(a_call(tools=(tool,), requested_model="claude-opus-4-5"))
 
-        assert check_setup(self.ARM, watch(self.ARM), said, account).faults == ()
+        assert check_setup(self.ARM, expected(self.ARM), said, account).faults == ()
 
     @pytest.mark.parametrize("asked", ["claude-opus-4-5", "anthropic/opus", "opus"])
     def test_an_alias_of_the_declared_model_is_the_model(self, asked: str) -> None:
         account = an_account(a_call(requested_model=asked, tools=("mcp__notes__add",)))
 
-        assert check_setup(self.ARM, watch(self.ARM), None, account).faults == ()
+        assert check_setup(self.ARM, expected(self.ARM), None, account).faults == ()
 
     def test_another_model_is_a_fault(self) -> None:
         account = an_account(a_call(requested_model="claude-haiku", tools=("mcp__notes__add",)))
 
-        assert check_setup(self.ARM, watch(self.ARM), None, account).faults == (
+        assert check_setup(self.ARM, expected(self.ARM), None, account).faults == (
             "the model 'opus' is declared and 'claude-haiku' was asked",
         )
 

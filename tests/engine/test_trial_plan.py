@@ -90,7 +90,7 @@ def test_no_arm_is_favoured_by_its_place_in_the_block() -> None:
     assert all(abs(count - expected) < 0.1 * expected for count in places.values())
 
 
-def test_no_task_is_favoured_by_the_hour() -> None:
+def test_no_task_is_favored_by_its_place_in_time() -> None:
     places: dict[str, list[int]] = {task: [] for task in TASKS}
     for seed in range(200):
         for run in plan_runs(TASKS, ARMS, 10, seed=seed):

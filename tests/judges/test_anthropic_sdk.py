@@ -88,7 +88,7 @@ def test_every_kind_of_token_is_counted() -> None:
         (Turn(text="{}", cut=True), FailureKind.CONNECTION_REFUSED),
     ],
 )
-def test_every_trouble_is_told_apart_and_asked_about_once(turn: Turn, kind: FailureKind) -> None:
+def test_every_kind_of_failure_is_told_apart_and_the_sdk_does_not_retry(turn: Turn, kind: FailureKind) -> None:
     with a_server(turn) as server:
         answer = AnthropicJudge().judge(a_question(a_judge("anthropic", base_url=server.url, key=KEY)))
 

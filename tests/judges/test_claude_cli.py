@@ -73,7 +73,7 @@ def test_the_token_of_a_subscription_is_enough(monkeypatch: pytest.MonkeyPatch) 
     assert msgspec.json.decode(answer.text or "") == JUDGE_ANSWER
 
 
-def test_who_is_not_signed_in_anywhere_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_who_is_not_signed_in_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.setenv("HOME", str(tmp_path))
     with a_server(saying(ANSWER_TEXT)) as server:
@@ -83,7 +83,7 @@ def test_who_is_not_signed_in_anywhere_is_told_so(tmp_path: Path, monkeypatch: p
     assert answer.failure.kind is FailureKind.UNAUTHORIZED
 
 
-def test_who_answered_is_told_and_dollars_of_another_service_are_not_believed() -> None:
+def test_the_version_is_recorded_and_the_reported_cost_of_another_service_is_not_used() -> None:
     with a_server(saying(ANSWER_TEXT)) as server:
         answer = ClaudeCliJudge().judge(a_question(by_cli(server.url)))
 
@@ -101,7 +101,7 @@ def test_who_answered_is_told_and_dollars_of_another_service_are_not_believed() 
         (Turn(text="No.", refuse=True), FailureKind.REFUSAL),
     ],
 )
-def test_every_trouble_is_told_apart(turn: Turn, kind: FailureKind) -> None:
+def test_every_kind_of_failure_is_told_apart(turn: Turn, kind: FailureKind) -> None:
     with a_server(turn) as server:
         answer = ClaudeCliJudge().judge(a_question(by_cli(server.url)))
 

@@ -74,13 +74,13 @@ def test_how_a_program_fails_is_told_in_its_own_words(code: str, kind: FailureKi
     assert words in answer.failure.detail
 
 
-def test_a_program_that_does_not_listen_may_answer_all_the_same() -> None:
+def test_a_program_that_does_not_read_its_input_may_still_answer() -> None:
     answer = CommandJudge().judge(a_question(python("print('{}')"), prompt="x" * 1_000_000))
 
     assert answer.text == "{}\n"
 
 
-def test_a_program_that_takes_its_time_to_listen_is_told_all_of_a_long_question() -> None:
+def test_a_program_that_reads_late_gets_the_whole_of_a_long_question() -> None:
     slow = python("import sys, time; time.sleep(1); print(len(sys.stdin.read()))")
 
     answer = CommandJudge().judge(a_question(slow, prompt="x" * 1_000_000, timeout_seconds=60.0))

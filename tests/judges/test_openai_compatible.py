@@ -68,7 +68,7 @@ def test_input_is_counted_without_what_was_cached() -> None:
         (Turn(text="{}", cut=True), FailureKind.CUT_STREAM),
     ],
 )
-def test_every_trouble_is_told_apart(turn: Turn, kind: FailureKind) -> None:
+def test_every_kind_of_failure_is_told_apart(turn: Turn, kind: FailureKind) -> None:
     with a_server(turn) as server:
         judge = a_judge("openai-compatible", base_url=f"{server.url}/v1", key="", structured="none")
         answer = OpenAiCompatibleJudge().judge(a_question(judge))
@@ -77,13 +77,13 @@ def test_every_trouble_is_told_apart(turn: Turn, kind: FailureKind) -> None:
     assert answer.failure.kind is kind
 
 
-def test_only_addresses_of_the_web_are_asked() -> None:
+def test_only_http_addresses_are_accepted() -> None:
     assert "http" in (
         OpenAiCompatibleJudge().missing(a_judge("openai-compatible", base_url="file:///etc", key="")) or ""
     )
 
 
-def test_a_key_itself_has_no_place_in_a_suite() -> None:
+def test_a_key_in_the_options_is_refused() -> None:
     judge = a_judge("openai-compatible", base_url="http://127.0.0.1:1/v1", key="sk-not-a-name")
 
     assert "matching regex" in (OpenAiCompatibleJudge().missing(judge) or "")

@@ -65,7 +65,7 @@ def test_every_scale_becomes_a_share_and_the_judges_own_total_is_kept_apart() ->
     assert [criterion.weight for criterion in read.criteria] == [2.0, 1.0, 1.0]
 
 
-def test_what_does_not_apply_leaves_both_sides_of_the_division() -> None:
+def test_items_that_do_not_apply_count_neither_as_points_nor_as_possible_points() -> None:
     read = read_answer(answer(clean=None, **{"tests/edge": None}), RUBRIC)
 
     assert scores(read) == {"works": 1.0, "clean": None, "tests": 0.5}
@@ -115,7 +115,7 @@ def test_a_single_block_between_backticks_is_taken_for_its_content() -> None:
         (" " * 1_000_001, "longer than"),
     ],
 )
-def test_an_answer_that_cannot_be_used_is_complained_about(text: str, words: str) -> None:
+def test_an_unusable_answer_gives_a_complaint(text: str, words: str) -> None:
     assert words in complaint(text)
 
 
@@ -140,7 +140,7 @@ def test_full_marks_are_full_marks() -> None:
 @given(
     st.text(max_size=300) | st.recursive(st.none() | st.integers() | st.text(), st.lists, max_leaves=5).map(json.dumps)
 )
-def test_whatever_else_a_judge_says_is_complained_about(text: str) -> None:
+def test_any_other_text_gives_a_complaint(text: str) -> None:
     assert complaint(text)
 
 

@@ -44,11 +44,11 @@ def test_a_long_result_of_a_tool_is_shortened() -> None:
     assert "[… 3,000 characters left out …]" in text
 
 
-def test_what_is_no_trajectory_is_none() -> None:
+def test_an_unreadable_trajectory_has_no_conversation() -> None:
     assert conversation_of_trajectory(b"{") is None
 
 
-def test_short_steps_of_a_record_serve_where_nothing_longer_was_kept() -> None:
+def test_the_steps_of_a_record_are_used_where_no_trajectory_was_stored() -> None:
     def step(index: int, source: StepSource, message: str | None, *tools: str) -> Step:
         calls = tuple(ToolCall(name=tool, succeeded=None) for tool in tools)
         return Step(

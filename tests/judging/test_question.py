@@ -69,7 +69,7 @@ def test_task_checks_diff_and_words_are_all_there_and_all_fenced() -> None:
     assert prompt.count(f"BEGIN {CODE} ") == prompt.count(f"END {CODE} ") == 6
 
 
-def test_what_was_not_kept_is_said_to_be_missing() -> None:
+def test_missing_artifacts_are_named_as_missing() -> None:
     prompt = prompt_text(JUDGE, task(), material(diff=None, conversation=None, checks=None), CODE)
 
     assert "(no diff was kept)" in prompt
@@ -92,7 +92,7 @@ def test_a_text_cannot_end_its_own_fence() -> None:
     ]
 
 
-def test_unseen_characters_are_spelled_out() -> None:
+def test_invisible_characters_are_escaped() -> None:
     assert escape_invisible("a\u202eb\u200bc\u2028d\x1be\ufe0f\U000e0041\ud800\r") == (
         "a\\u{202E}b\\u{200B}c\\u{2028}d\\u{001B}e\\u{FE0F}\\u{E0041}\\u{D800}\\u{000D}"
     )
@@ -159,7 +159,7 @@ def test_a_huge_complaint_does_not_make_a_huge_question() -> None:
     assert len(retry_prompt("the question", "x" * 1_000_000)) < 5_000
 
 
-def test_the_prompts_hash_is_about_its_words_and_the_judges_setting() -> None:
+def test_the_prompts_hash_depends_on_its_text_and_on_the_judges_settings() -> None:
     other = JudgeSpec(name="other", backend="fake", model="m2")
 
     assert prompt_sha256(JUDGE) == prompt_sha256(other)

@@ -65,7 +65,7 @@ def test_a_ref_is_never_an_option_and_never_more_than_a_word(repository: Reposit
 
 
 @pytest.mark.parametrize("ref", ["gone", "main..main", "main:x", "; rm -rf /", "$(id)", "refs/heads/*", "0" * 40])
-def test_a_ref_that_means_no_commit_is_said_so_with_the_way_out(repository: Repository, ref: str) -> None:
+def test_a_ref_without_a_commit_is_reported_with_what_to_do(repository: Repository, ref: str) -> None:
     repository.commit({"x": "x"})
 
     with pytest.raises(UsageError, match=r"there is no commit .* Fetch it first"):
@@ -133,7 +133,7 @@ class TestEntriesThatAreNoPlainFiles:
             contents(repository, "main")
 
 
-def test_what_is_not_wanted_is_not_even_looked_at(repository: Repository) -> None:
+def test_files_that_are_not_wanted_are_not_read(repository: Repository) -> None:
     repository.write({"CLAUDE.md": "words"})
     (repository.folder / "elsewhere").symlink_to("/etc/passwd")
     commit = repository.commit()

@@ -1,4 +1,4 @@
-"""Trees are out of the way at once, and gone in the end."""
+"""Trees are moved away at once and removed in the background."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_the_name_of_a_removed_tree_is_free_at_once(trash: Trash, tmp_path: Path
         assert not (tmp_path / "tree").exists()
 
 
-def test_all_is_gone_when_it_is_left(tmp_path: Path) -> None:
+def test_everything_is_removed_when_the_context_ends(tmp_path: Path) -> None:
     with Trash(tmp_path / "waste") as trash:
         for number in range(50):
             trash.remove(a_tree(tmp_path / f"tree-{number}"))
@@ -50,11 +50,11 @@ def test_it_is_emptied_while_it_is_in_use(trash: Trash, tmp_path: Path) -> None:
         sleep(0.01)
 
 
-def test_nothing_there_is_fine(trash: Trash, tmp_path: Path) -> None:
+def test_removing_a_tree_that_does_not_exist_is_fine(trash: Trash, tmp_path: Path) -> None:
     trash.remove(tmp_path / "none")
 
 
-def test_a_tree_on_another_disk_is_removed_on_the_spot(trash: Trash, tmp_path: Path) -> None:
+def test_a_tree_on_another_file_system_is_removed_at_once(trash: Trash, tmp_path: Path) -> None:
     elsewhere = Path("/dev/shm")
     if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("there is no other disk")

@@ -200,7 +200,7 @@ class TestPreparing:
         ],
         ids=lambda source: type(source).__name__,
     )
-    def test_a_source_that_cannot_be_had_is_named(self, tmp_path: Path, source: WorkspaceSource) -> None:
+    def test_a_source_that_cannot_be_fetched_is_named(self, tmp_path: Path, source: WorkspaceSource) -> None:
         with pytest.raises(UsageError, match="task 'task'"):
             WorkspaceCache(tmp_path / "cache").prepare(a_task(source))
         assert not Path("/tmp/outweigh-injected").exists()
@@ -220,7 +220,7 @@ class TestLayingOut:
         assert list(runs.iterdir()) == []
         assert (pristine / "src" / "main.py").read_text() == "print('one')\n"
 
-    def test_a_tree_that_resists_is_removed_all_the_same(self, workspaces: WorkspaceCache, tmp_path: Path) -> None:
+    def test_a_tree_that_is_hard_to_remove_is_removed(self, workspaces: WorkspaceCache, tmp_path: Path) -> None:
         with workspaces.lay_out(workspaces.prepare(a_task(None)), tmp_path / "runs" / "w") as workspace:
             nest = "import os\nfor _ in range(1200):\n os.mkdir('d'); os.chdir('d')\nos.chmod('.', 0)"
             subprocess.run([sys.executable, "-c", nest], cwd=workspace, check=True)
@@ -248,7 +248,7 @@ class TestLayingOut:
         assert list((tmp_path / "runs").iterdir()) == []
         abandoned.__exit__(None, None, None)
 
-    def test_a_name_that_overlays_cannot_take_is_copied(self, tmp_path: Path) -> None:
+    def test_a_path_that_overlays_cannot_handle_is_copied(self, tmp_path: Path) -> None:
         workspaces = WorkspaceCache(tmp_path / "a,b:c")
         with workspaces.lay_out(workspaces.prepare(a_task(None)), tmp_path / "runs" / "w") as workspace:
             assert (workspace / ".git").is_dir()
@@ -310,9 +310,7 @@ class TestPatch:
 
             assert b"ONE" in workspace_patch(workspace, pristine)
 
-    def test_what_was_laid_before_the_agent_came_is_no_change_until_it_is_changed(
-        self, laid: tuple[Path, Path]
-    ) -> None:
+    def test_overlay_files_are_in_the_patch_only_when_the_agent_changed_them(self, laid: tuple[Path, Path]) -> None:
         (laid[0] / "CLAUDE.md").write_text("be kind\n")
         (laid[0] / "AGENTS.md").write_text("be kind\n")
         (laid[0] / "AGENTS.md").unlink()

@@ -26,7 +26,7 @@ def test_the_answer_is_what_the_agent_said_last(steps: list[tuple[str, str]], an
     assert final_answer({"trajectory.json": trajectory(*steps), "stdout.txt": b"noise"}) == answer
 
 
-def test_a_sub_agents_word_is_not_the_agents() -> None:
+def test_a_message_of_a_sub_agent_is_not_the_answer() -> None:
     told = json.loads(trajectory(("agent", "It is 42."), ("agent", "It is 43.")))
     told["steps"][-1]["extra"] = {"sub_agent": "call-1"}
 
@@ -34,7 +34,7 @@ def test_a_sub_agents_word_is_not_the_agents() -> None:
 
 
 @pytest.mark.parametrize("absent", [True, False])
-def test_what_may_stand_before_the_searched_end_is_unknown(absent: bool) -> None:
+def test_text_before_the_searched_end_is_unknown(absent: bool) -> None:
     check = AnswerContainsCheck(name="says", text="42", absent=absent)
 
     assert check_answer_contains(check, "42" + "x" * SEARCHED_CHARACTERS).passed is None
@@ -47,7 +47,7 @@ def test_a_command_line_answers_by_what_it_prints() -> None:
 
 
 @pytest.mark.parametrize("kept", [{}, {"stderr.txt": b"x"}, {"trajectory.json": b"{torn"}])
-def test_what_nobody_kept_is_unknown(kept: dict[str, bytes]) -> None:
+def test_without_a_stored_artifact_the_answer_is_unknown(kept: dict[str, bytes]) -> None:
     assert final_answer(kept) is None
 
 
@@ -63,7 +63,7 @@ def test_what_nobody_kept_is_unknown(kept: dict[str, bytes]) -> None:
         ({"regex": r"\d", "absent": True}, False),
     ],
 )
-def test_it_must_contain_or_must_not(check: dict[str, object], passed: bool) -> None:
+def test_the_answer_must_contain_the_text_or_with_absent_must_not(check: dict[str, object], passed: bool) -> None:
     outcome = check_answer_contains(AnswerContainsCheck(name="says", **check), "It is 42.")  # type: ignore[arg-type]
 
     assert outcome.passed is passed
@@ -71,7 +71,7 @@ def test_it_must_contain_or_must_not(check: dict[str, object], passed: bool) -> 
 
 
 @pytest.mark.parametrize("absent", [True, False])
-def test_an_answer_that_nobody_kept_neither_passes_nor_fails(absent: bool) -> None:
+def test_an_answer_that_was_not_stored_neither_passes_nor_fails(absent: bool) -> None:
     outcome = check_answer_contains(AnswerContainsCheck(name="says", text="42", absent=absent), None)
 
     assert outcome.passed is None

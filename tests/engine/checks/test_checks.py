@@ -368,7 +368,7 @@ def test_a_reward_that_the_agent_wrote_beforehand_counts_for_nothing(scene: Scen
     assert scene.check(RewardCheck(name="r", run="exit 0")).passed is None
 
 
-def test_every_reward_has_a_place_that_nobody_could_know_before(scene: Scene) -> None:
+def test_every_reward_has_a_new_unguessable_path(scene: Scene) -> None:
     first = RewardCheck(name="first", run="echo 1 > $OUTWEIGH_REWARD; echo $OUTWEIGH_REWARD | tee seen")
     second = RewardCheck(name="second", run='cat "$(cat seen)" > $OUTWEIGH_REWARD; echo $OUTWEIGH_REWARD')
 
@@ -622,7 +622,7 @@ def test_a_workspace_that_is_gone_fails_its_checks(scene: Scene) -> None:
     assert [(result.passed, result.detail) for result in results] == [(False, "the workspace is gone")] * 2
 
 
-def test_tests_that_cannot_be_read_are_a_failure_of_the_house(scene: Scene) -> None:
+def test_tests_that_cannot_be_read_are_an_infrastructure_failure(scene: Scene) -> None:
     scene.tests.rmdir()
 
     with pytest.raises(SandboxError, match="task-1"):

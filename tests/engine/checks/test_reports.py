@@ -80,7 +80,7 @@ def test_document_types_are_refused_in_every_encoding(text: str, encoding: str) 
         b"\x00\xff\xfe garbage",
     ],
 )
-def test_garbage_is_unreadable_never_an_accident(content: bytes) -> None:
+def test_garbage_is_an_unreadable_report_and_no_other_exception(content: bytes) -> None:
     with pytest.raises(UnreadableReportError):
         read_test_report(content)
 

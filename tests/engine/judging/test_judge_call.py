@@ -72,7 +72,7 @@ def test_the_judges_own_total_counts_for_nothing() -> None:
         make_failure(FailureKind.CRASH, "exit code 1"),
     ],
 )
-def test_what_cannot_be_used_is_asked_for_again(first: FakeAnswer) -> None:
+def test_an_unusable_answer_is_asked_for_again(first: FakeAnswer) -> None:
     answer = judgment(FakeJudge(first, GOOD))
 
     assert judgment_score(answer).value == 1.0
@@ -126,7 +126,7 @@ def test_the_number_of_attempts_is_the_suites() -> None:
 
 
 @pytest.mark.parametrize("kind", [FailureKind.CONTEXT_OVERFLOW, FailureKind.BAD_REQUEST])
-def test_what_would_end_alike_is_not_asked_again(kind: FailureKind) -> None:
+def test_a_failure_that_a_retry_would_meet_again_is_not_retried(kind: FailureKind) -> None:
     judge = FakeJudge(make_failure(kind, "too much"))
 
     assert judgment(judge).invalid_reason == f"{kind.value}: too much"
@@ -162,7 +162,7 @@ def test_a_backend_that_breaks_is_a_reason_and_no_exception() -> None:
     assert "a bug of somebody else" in (answer.invalid_reason or "")
 
 
-def test_a_judge_that_hangs_is_left_behind_when_nobody_waits_any_more() -> None:
+def test_a_judge_that_hangs_is_abandoned_after_a_cancellation() -> None:
     cancel, forever = Event(), Event()
 
     def hang(question: JudgeQuestion) -> FakeAnswer:
@@ -177,7 +177,7 @@ def test_a_judge_that_hangs_is_left_behind_when_nobody_waits_any_more() -> None:
     assert result.fatal_failure is None
 
 
-def test_a_run_whose_artifacts_are_gone_is_not_judged_by_half_of_it() -> None:
+def test_a_run_with_missing_artifacts_is_not_judged() -> None:
     def gone(digest: str) -> bytes:
         raise EvidenceError("the artifact is gone")
 
@@ -222,7 +222,7 @@ def test_tokens_are_priced_where_nobody_reports_dollars() -> None:
     assert (cost.usd, cost.price_table) == (3.0, "mine")
 
 
-def test_a_request_that_was_rejected_costs_nothing_and_a_lost_one_nobody_knows_what() -> None:
+def test_a_rejected_request_is_free_and_the_cost_of_a_lost_one_is_unknown() -> None:
     rejected = judgment(FakeJudge(make_failure(FailureKind.RATE_LIMITED, "HTTP 429")))
     lost = judgment(FakeJudge(make_failure(FailureKind.TIMEOUT, "no answer in time")))
 

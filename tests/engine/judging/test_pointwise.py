@@ -81,7 +81,7 @@ def test_what_was_judged_is_there_for_the_next_engine(tmp_path: Path) -> None:
     assert (resumed.stop, len(judge.questions)) == (EndReason.DONE, 1)
 
 
-def test_many_are_asked_at_once(store: FolderRunStore) -> None:
+def test_as_many_calls_run_at_once_as_there_are_jobs(store: FolderRunStore) -> None:
     together = Barrier(5)
 
     def meet(question: JudgeQuestion) -> FakeAnswer:
@@ -179,7 +179,7 @@ class TestBudget:
         assert judged.set_aside == {"judge": "its budget is used up"}
         assert (len(poor.questions), len(rich.questions)) == (2, 10)
 
-    def test_a_cost_that_nobody_knows_is_not_free(self, store: FolderRunStore) -> None:
+    def test_an_unknown_cost_is_not_free(self, store: FolderRunStore) -> None:
         judged = JudgingRound(store, {"judge": FakeJudge(GOOD)}, pending_calls()).run(
             JudgeBudget(5.0, {"judge": None}, {})
         )

@@ -15,7 +15,7 @@ def test_an_answer_is_passed_on() -> None:
     assert ask_with_timeout(FakeJudge("{}"), a_question(A_JUDGE)).text == "{}"
 
 
-def test_a_backend_that_breaks_its_promise_about_time_is_left_behind() -> None:
+def test_a_backend_that_ignores_its_timeout_is_abandoned() -> None:
     forever = Event()
 
     def hang(question: JudgeQuestion) -> FakeAnswer:
@@ -29,7 +29,7 @@ def test_a_backend_that_breaks_its_promise_about_time_is_left_behind() -> None:
     assert answer.failure.kind is FailureKind.TIMEOUT
 
 
-def test_a_backend_may_clean_up_when_nobody_waits_any_more() -> None:
+def test_a_backend_may_clean_up_after_a_cancellation() -> None:
     cancel, cleaned = Event(), Event()
 
     def clean_up(question: JudgeQuestion) -> FakeAnswer:
