@@ -35,7 +35,7 @@ TrialKey = tuple[str, str, int]
 
 _RUNS = "runs-*.jsonl"
 _JUDGMENTS = "judgments-*.jsonl"
-_ATTEMPTS = "attempts-*.log"
+ATTEMPT_LOGS = "attempts-*.log"
 _WRITER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -53,7 +53,7 @@ class FolderRunStore:
         self._runs = AppendLog(self._run_file)
         self._judgment_file = folder / _JUDGMENTS.replace("*", writer)
         self._judgments = AppendLog(self._judgment_file)
-        self._attempts = AppendLog(folder / _ATTEMPTS.replace("*", writer))
+        self._attempts = AppendLog(folder / ATTEMPT_LOGS.replace("*", writer))
         self._artifacts = ArtifactFolder.of_store(folder)
         self._recorded: set[tuple[str, int]] = set()
         self._abandoned: dict[tuple[str, int], Attempt] = {}
@@ -172,7 +172,7 @@ class FolderRunStore:
         self._artifacts.sweep()
         self._mend(_RUNS, self._note_record)
         self._mend(_JUDGMENTS, decode)
-        self._mend(_ATTEMPTS, self._note_attempt)
+        self._mend(ATTEMPT_LOGS, self._note_attempt)
 
     def _mend(self, pattern: str, take: Callable[[bytes], object]) -> None:
         for path in sorted(self.folder.glob(pattern)):

@@ -66,3 +66,32 @@ def _read_holder(path: Path) -> str:
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         # Between taking the lock and signing it there is a moment without a name.
         return "another process"
+
+
+_KERNEL_LOCKS = Path("/proc/locks")
+
+
+def is_engine_running(folder: Path) -> bool:
+    """Whether the kernel lists a lock on the store; without that list, whether the process that wrote the lock file is
+    alive.
+    """
+    try:
+        lock = folder / LOCK_FILE
+        inode, holder = lock.stat().st_ino, msgspec.json.decode(lock.read_bytes(), type=LockHolder)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return False
+    try:
+        lines = _KERNEL_LOCKS.read_text().splitlines()
+    except OSError:
+        return holder.host == socket.gethostname() and _is_process_alive(holder.pid)
+    return any(f":{inode} " in line for line in lines if " FLOCK " in line)
+
+
+def _is_process_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True

@@ -8,10 +8,8 @@ from threading import Lock
 from outweigh.errors import UsageError
 from outweigh.model.run_record import RunRecord
 from outweigh.report.run_diff import ComparedRun
-from outweigh.store.artifact_folder import ARTIFACTS_FOLDER, ArtifactFolder
-from outweigh.store.experiment_file import EXPERIMENT_FILE
-from outweigh.store.records import RECORDS_SUFFIX
-from outweigh.store.run_artifacts import read_run_side
+from outweigh.store.store import Store
+from outweigh.store.store_files import find_stores
 from outweigh.web.run_listing import RunListing
 from outweigh.web.run_row import RunRow
 from outweigh.web.store_index import StoreIndex
@@ -37,19 +35,13 @@ class OpenedRunCache:
                 self._opened.pop(key, None)
                 while len(self._opened) >= MAX_CACHED_RUNS:
                     self._opened.popitem(last=False)
-                self._opened[key] = read_run_side(record, ArtifactFolder.of_store(index.folder))
+                self._opened[key] = Store.open(index.path).run_side(record)
             self._opened.move_to_end(key)
             return self._opened[key]
 
 
 def _has_changed(kept: RunRecord, now: RunRecord) -> bool:
     return kept.artifacts != now.artifacts or kept.steps != now.steps
-
-
-MAX_FOLDER_DEPTH = 4
-"""How many levels of folders are searched for stores."""
-
-_SKIPPED_FOLDERS = frozenset({ARTIFACTS_FOLDER, "node_modules", "__pycache__"})
 
 
 class ViewedStore:
@@ -77,7 +69,7 @@ class StoreCatalogue:
     def __init__(self, roots: list[Path]) -> None:
         for root in roots:
             if not root.exists():
-                raise UsageError(f"there is no {root}; name a store, a folder of stores, or a {RECORDS_SUFFIX} file.")
+                raise UsageError(f"there is no {root}; name a store, a folder of stores, or a .jsonl file.")
         self._roots = roots
         self._stores: dict[str, ViewedStore] = {}
         self._opened = OpenedRunCache()
@@ -87,7 +79,7 @@ class StoreCatalogue:
         """All stores, searched for again, so that those of new experiments are found."""
         with self._lock:
             for root in self._roots:
-                for path in _find_stores(root, MAX_FOLDER_DEPTH):
+                for path in find_stores(root):
                     store = ViewedStore(path, _store_name(path, root, several=len(self._roots) > 1), self._opened)
                     self._stores.setdefault(store.key, store)
             return sorted(self._stores.values(), key=lambda store: store.name)
@@ -102,18 +94,3 @@ def _store_name(path: Path, root: Path, *, several: bool) -> str:
     if several:
         return str(path)
     return root.resolve().name if path == root else str(path.relative_to(root))
-
-
-def _find_stores(path: Path, depth: int) -> list[Path]:
-    if path.is_file():
-        return [path]
-    try:
-        entries = sorted(path.iterdir())
-    except OSError:
-        return []
-    if any(entry.name == EXPERIMENT_FILE or entry.suffix == RECORDS_SUFFIX for entry in entries):
-        return [path]
-    below = [
-        entry for entry in entries if entry.is_dir() and not entry.is_symlink() and entry.name not in _SKIPPED_FOLDERS
-    ]
-    return [store for entry in below if depth for store in _find_stores(entry, depth - 1)]

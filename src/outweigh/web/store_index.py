@@ -6,7 +6,6 @@ whether an engine is running is read from the kernel's list of locks instead.
 """
 
 import os
-import socket
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -20,9 +19,9 @@ from outweigh.model.codec import RECORD_LINE_LIMIT, decode
 from outweigh.model.judgment import Judgment
 from outweigh.model.run_record import RunRecord
 from outweigh.store.experiment_file import ExperimentFile, read_experiment
-from outweigh.store.records import RECORDS_SUFFIX
 from outweigh.store.sealed_lines import unseal_attempt
-from outweigh.store.store_lock import LOCK_FILE, LockHolder
+from outweigh.store.store_files import attempt_logs, record_files, was_locked
+from outweigh.store.store_lock import is_engine_running
 from outweigh.web.run_row import LineLocation, RunRow, make_run_row
 
 
@@ -78,35 +77,6 @@ class LogTail:
         with self.path.open("rb") as stream:
             stream.seek(start)
             return stream.read(length)
-
-
-_KERNEL_LOCKS = Path("/proc/locks")
-
-
-def is_engine_running(folder: Path) -> bool:
-    """Whether the kernel lists a lock on the store; without that list, whether the process that wrote the lock file is
-    alive.
-    """
-    try:
-        lock = folder / LOCK_FILE
-        inode, holder = lock.stat().st_ino, msgspec.json.decode(lock.read_bytes(), type=LockHolder)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return False
-    try:
-        lines = _KERNEL_LOCKS.read_text().splitlines()
-    except OSError:
-        return holder.host == socket.gethostname() and _is_process_alive(holder.pid)
-    return any(f":{inode} " in line for line in lines if " FLOCK " in line)
-
-
-def _is_process_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True
 
 
 _UNREADABLE = (ValueError, msgspec.MsgspecError, RecursionError, TypeError)
@@ -203,11 +173,12 @@ class StoreIndex:
 
     def _find_files(self) -> None:
         known = {tail.path for tail in (*self._tails, *self._logs)}
-        is_static = not (self.folder / LOCK_FILE).exists()
-        files = sorted(self.path.glob(f"*{RECORDS_SUFFIX}")) if self.path.is_dir() else [self.path]
-        self._tails += [LogTail(path, accept_unfinished_line=is_static) for path in files if path not in known]
-        logs = sorted(self.path.glob("attempts-*.log")) if self.path.is_dir() else []
-        self._logs += [LogTail(path, accept_unfinished_line=False) for path in logs if path not in known]
+        # A last line without a line feed is unfinished only if somebody may be writing it.
+        is_static = not was_locked(self.folder)
+        files = [path for path in record_files(self.path) if path not in known]
+        self._tails += [LogTail(path, accept_unfinished_line=is_static) for path in files]
+        logs = [path for path in attempt_logs(self.path) if path not in known]
+        self._logs += [LogTail(path, accept_unfinished_line=False) for path in logs]
 
     def _add_line(self, number: int, tail: LogTail, line: LogLine) -> None:
         if line.content.isspace():
