@@ -132,21 +132,21 @@ def test_counting_tokens_is_no_call_and_goes_on_at_the_cap() -> None:
 class TestAllowance:
     def test_what_is_under_way_counts(self) -> None:
         allowance = RunLimits(None, 100)
-        allowance.hold("one", RequestCost(0.0, 60))
+        allowance.reserve("one", RequestCost(0.0, 60))
 
-        assert allowance.objection(RequestCost(0.0, 40)) is not None
-        assert allowance.objection(RequestCost(0.0, 39)) is None
+        assert allowance.explain_excess(RequestCost(0.0, 40)) is not None
+        assert allowance.explain_excess(RequestCost(0.0, 39)) is None
 
     def test_what_it_really_took_counts_in_the_end(self) -> None:
         allowance = RunLimits(1.0, None)
-        allowance.hold("one", RequestCost(0.9, 0))
-        allowance.settle("one", RequestCost(0.2, 0))
+        allowance.reserve("one", RequestCost(0.9, 0))
+        allowance.record("one", RequestCost(0.2, 0))
 
-        assert allowance.objection(RequestCost(0.5, 0)) is None
-        assert allowance.objection(RequestCost(0.9, 0)) is not None
+        assert allowance.explain_excess(RequestCost(0.5, 0)) is None
+        assert allowance.explain_excess(RequestCost(0.9, 0)) is not None
 
     def test_a_run_without_caps_is_never_stopped(self) -> None:
-        assert RunLimits(None, None).objection(RequestCost(1e9, 10**15)) is None
+        assert RunLimits(None, None).explain_excess(RequestCost(1e9, 10**15)) is None
 
 
 PRICED = ModelPrices(
@@ -159,7 +159,7 @@ PRICED = ModelPrices(
 
 def _asked(size: int) -> GenerationRequest:
     text = text_part(Component.ORCHESTRATOR, "x" * size)
-    return GenerationRequest(model=MODEL, is_streamed=True, parts=(text,), tools=(), opening=())
+    return GenerationRequest(model=MODEL, is_streamed=True, parts=(text,), tools=(), first_user_texts=())
 
 
 def _rounded(charge: RequestCost) -> RequestCost:

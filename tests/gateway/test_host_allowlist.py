@@ -24,7 +24,7 @@ from outweigh.gateway.host_allowlist import AllowedHosts
     ],
 )
 def test_what_is_listed_may_be_asked_for(listed: str, host: str, port: int) -> None:
-    assert AllowedHosts([listed]).allow(host, port)
+    assert AllowedHosts([listed]).allows(host, port)
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def test_what_is_listed_may_be_asked_for(listed: str, host: str, port: int) -> N
     ],
 )
 def test_what_is_not_listed_may_not(listed: str, host: str, port: int) -> None:
-    assert not AllowedHosts([listed]).allow(host, port)
+    assert not AllowedHosts([listed]).allows(host, port)
 
 
 def test_an_empty_list_lets_nobody_through() -> None:
-    assert not AllowedHosts([]).allow("hub.test", 443)
+    assert not AllowedHosts([]).allows("hub.test", 443)
 
 
 @pytest.mark.parametrize(
@@ -70,16 +70,16 @@ def test_an_empty_list_lets_nobody_through() -> None:
 def test_a_name_below_a_wildcard_must_not_lead_inside(inside: str) -> None:
     hosts = AllowedHosts(["*.example.org"])
 
-    assert not hosts.allow_address("a.example.org", 443, inside)
-    assert hosts.allow_address("a.example.org", 443, "93.184.216.34")
-    assert hosts.allow_address("a.example.org", 443, "2606:2800:220:1::1")
+    assert not hosts.allows_address("a.example.org", 443, inside)
+    assert hosts.allows_address("a.example.org", 443, "93.184.216.34")
+    assert hosts.allows_address("a.example.org", 443, "2606:2800:220:1::1")
 
 
 def test_what_is_listed_as_it_stands_may_lead_inside() -> None:
-    assert AllowedHosts(["intern.example.org"]).allow_address("intern.example.org", 443, "10.1.2.3")
-    assert AllowedHosts(["*.example.org", "10.1.2.3"]).allow_address("a.example.org", 443, "10.1.2.3")
-    assert not AllowedHosts(["*.example.org", "10.1.2.3:81"]).allow_address("a.example.org", 443, "10.1.2.3")
-    assert AllowedHosts(["127.0.0.1:5"]).allow_address("127.0.0.1", 5, "127.0.0.1")
+    assert AllowedHosts(["intern.example.org"]).allows_address("intern.example.org", 443, "10.1.2.3")
+    assert AllowedHosts(["*.example.org", "10.1.2.3"]).allows_address("a.example.org", 443, "10.1.2.3")
+    assert not AllowedHosts(["*.example.org", "10.1.2.3:81"]).allows_address("a.example.org", 443, "10.1.2.3")
+    assert AllowedHosts(["127.0.0.1:5"]).allows_address("127.0.0.1", 5, "127.0.0.1")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def test_no_secret_passes_and_everything_else_does(pieces: list[str], data: st.D
     cuts = data.draw(st.lists(st.integers(0, len(content)), max_size=8))
     masking = SecretMask([SECRET])
     places = sorted({0, *cuts, len(content)})
-    passed = b"".join(masking.feed(content[start:end]) for start, end in pairwise(places)) + masking.rest()
+    passed = b"".join(masking.feed(content[start:end]) for start, end in pairwise(places)) + masking.finish()
 
     assert passed == content.replace(SECRET.encode(), b"*" * len(SECRET))
 
@@ -32,7 +32,7 @@ def test_without_a_secret_everything_passes() -> None:
 
 def test_bodies_are_kept_without_secrets_even_where_they_are_cut() -> None:
     answer = LoggedBody()
-    answer.hear(b"x" * (MAX_LOGGED_BODY_BYTES - 5) + SECRET.encode())
+    answer.add(b"x" * (MAX_LOGGED_BODY_BYTES - 5) + SECRET.encode())
     bodies = TrafficLog([SECRET])
     bodies.add(1, "/v1/messages", f'{{"echo": "{SECRET}"}}'.encode(), 200, answer)
 

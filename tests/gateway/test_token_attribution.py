@@ -111,7 +111,7 @@ class TestConversations:
     def test_a_conversation_that_a_tool_call_asked_for_is_a_sub_agents(self) -> None:
         conversations = SubAgentDetector()
         assert not conversations.is_sub_agent(["<reminder>", "Fix the bug in the parser."])
-        conversations.hand_over(["general", "Look for the\nparser's tests."])
+        conversations.note_tool_arguments(["general", "Look for the\nparser's tests."])
 
         assert conversations.is_sub_agent(["<reminder>", "Look for the parser's tests."])
         assert not conversations.is_sub_agent(["Name this conversation."])
@@ -119,13 +119,13 @@ class TestConversations:
     def test_an_agent_that_hands_on_its_instruction_stays_itself(self) -> None:
         conversations = SubAgentDetector()
         assert not conversations.is_sub_agent(["<reminder>", "Fix the bug in the parser."])
-        conversations.hand_over(["Fix the bug in the parser."])
+        conversations.note_tool_arguments(["Fix the bug in the parser."])
 
         assert not conversations.is_sub_agent(["<reminder>", "Fix the bug in the parser."])
         assert conversations.is_sub_agent(["Fix the bug in the parser."])
 
     def test_a_few_letters_are_no_task(self) -> None:
         conversations = SubAgentDetector()
-        conversations.hand_over(["hello"])
+        conversations.note_tool_arguments(["hello"])
 
         assert not conversations.is_sub_agent(["hello"])

@@ -25,9 +25,9 @@ class StreamConnection(NamedTuple):
     reader: StreamReader
     writer: StreamWriter
 
-    async def say_last(self, words: bytes) -> None:
-        """Say something to somebody who may still be talking: closing at once could take the words back."""
-        self.writer.write(words)
+    async def send_and_close(self, content: bytes) -> None:
+        """Send a response to a client that may still be sending; closing at once could discard it."""
+        self.writer.write(content)
         self.writer.write_eof()
         async with asyncio.timeout(_CLOSE_TIMEOUT_SECONDS):
             while await self.reader.read(_CHUNK_BYTES):
@@ -35,20 +35,20 @@ class StreamConnection(NamedTuple):
 
 
 @asynccontextmanager
-async def closing_connection(line: StreamConnection) -> AsyncIterator[StreamConnection]:
-    """A connection that is closed in the end: after a fault at once, otherwise when all that was said is taken."""
+async def closing_connection(connection: StreamConnection) -> AsyncIterator[StreamConnection]:
+    """Close a connection at the end: after an error at once, otherwise when everything is sent."""
     try:
-        yield line
-        line.writer.close()
+        yield connection
+        connection.writer.close()
         with suppress(OSError):  # also when the time is up
             async with asyncio.timeout(_CLOSE_TIMEOUT_SECONDS):
-                await line.writer.wait_closed()
+                await connection.writer.wait_closed()
     finally:
-        line.writer.transport.abort()
+        connection.writer.transport.abort()
 
 
 async def copy_both_ways(one: StreamConnection, other: StreamConnection, idle_seconds: float) -> None:
-    """Carry both ways until both have said all, one breaks, or nothing has moved for a while."""
+    """Copy in both directions until both have ended, one fails, or both are idle for too long."""
     traffic = _LastActivity()
     ways = {
         asyncio.create_task(_copy_one_way(one.reader, other.writer, traffic)),
@@ -68,7 +68,7 @@ async def copy_both_ways(one: StreamConnection, other: StreamConnection, idle_se
 
 
 class _LastActivity:
-    """When something last moved in either direction: one of them may be silent for as long as it likes."""
+    """When data last moved in either direction; a single direction may be idle for any time."""
 
     def __init__(self) -> None:
         self.moved()
@@ -92,19 +92,19 @@ _AUTHORITY = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_.-]
 _HEADER = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n\0]*)")
 _HTTP_SCHEME = "http://"
 _HTTP, _HTTPS = 80, 443
-# What is between the program and the proxy alone, and the host, which is told as the address says it.
+# Headers between the program and the proxy alone, and Host, which is rewritten from the address.
 _HEADERS_NOT_FORWARDED = frozenset(
     {b"connection", b"proxy-connection", b"proxy-authorization", b"keep-alive", b"te", b"host"}
 )
 
 
 class BadProxyRequestError(Exception):
-    """Not a request that a proxy can pass on; the text says why."""
+    """A request that a proxy cannot forward; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyRequest:
-    """For whom, and what to send there first: nothing where the program wants a line of its own."""
+    """The target of a request, and the bytes to send there first; none for a tunnel."""
 
     host: str
     port: int
@@ -113,12 +113,12 @@ class ProxyRequest:
 
     @property
     def target(self) -> str:
-        """The host and its port, as people write them."""
+        """The host and its port as one text."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def parse_proxy_request(head: bytes) -> ProxyRequest:
-    """Read the head of a request, up to and with its empty line."""
+    """Parse the head of a request, including its final empty line."""
     first, *headers = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     matched = _REQUEST_LINE.fullmatch(first)
     if matched is None:
@@ -134,7 +134,7 @@ def parse_proxy_request(head: bytes) -> ProxyRequest:
     opening = b"".join(
         (method, b" ", path, b" HTTP/1.1\r\nHost: ", authority.encode(), b"\r\n", *_filter_headers(headers))
     )
-    # One request for each connection: the next may be for another host.
+    # One request per connection, because the next may be for another host.
     return ProxyRequest(host=host, port=port, is_tunnel=False, opening=opening + b"Connection: close\r\n\r\n")
 
 
@@ -170,7 +170,7 @@ HostResolver = Callable[[str, int], Awaitable[Sequence[str]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EgressLimits:
-    """What a program inside may take from the engine outside."""
+    """Limits on what a program inside may use of the engine outside."""
 
     connections: int = 64
     head_bytes: int = 2**15
@@ -180,24 +180,24 @@ class EgressLimits:
 
 
 class EgressRefusedError(Exception):
-    """What the program is told instead of being connected."""
+    """The response that a program gets instead of a connection."""
 
     def __init__(self, status: int, reason: str, sentence: str) -> None:
         super().__init__(sentence)
-        self.answer = (
+        self.response = (
             f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain; charset=utf-8\r\n"
             f"Content-Length: {len(sentence.encode()) + 1}\r\nConnection: close\r\n\r\n{sentence}\n"
         ).encode()
 
 
 async def resolve_host(host: str, port: int) -> Sequence[str]:
-    """The addresses of a host, as the engine's machine knows them."""
+    """The addresses of a host, resolved on the engine's machine."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class EgressProxy:
-    """One run's way to its hosts; it remembers whom it refused."""
+    """One run's access to its allowed hosts; it records which others it refused."""
 
     def __init__(
         self,
@@ -211,15 +211,15 @@ class EgressProxy:
         self._background = background
         self._limits = limits or EgressLimits()
         self._resolve = resolve
-        self._refused: dict[str, None] = {}
+        self._refused_hosts: dict[str, None] = {}
 
     def proxy_port(self) -> ForwardedPort:
         """The port of a sandbox that is served by this proxy."""
         return ForwardedPort(name=EGRESS_PORT_NAME, serve=self._serve)
 
     def refused(self) -> tuple[str, ...]:
-        """The hosts that were asked for in vain, each once; a bounded number."""
-        return tuple(self._refused)
+        """The hosts that were refused, each once, up to a limit."""
+        return tuple(self._refused_hosts)
 
     @contextmanager
     def _serve(self, listening: socket) -> Iterator[None]:
@@ -235,7 +235,7 @@ class EgressProxy:
             request = await self._read(caller.reader)
             upstream = await self._connect(request)
         except EgressRefusedError as refusal:
-            await caller.say_last(refusal.answer)
+            await caller.send_and_close(refusal.response)
             return
         async with closing_connection(upstream):
             if request.is_tunnel:
@@ -255,38 +255,38 @@ class EgressProxy:
             raise EgressRefusedError(400, "Bad Request", str(fault)) from fault
 
     async def _connect(self, request: ProxyRequest) -> StreamConnection:
-        if not self._allowed.allow(request.host, request.port):
+        if not self._allowed.allows(request.host, request.port):
             raise self._refuse(request, "is not among the hosts that this suite lets through")
         try:
             async with asyncio.timeout(self._limits.connect_seconds):
                 addresses = await self._resolve(request.host, request.port)
             return await self._connect_to_any(request, addresses)
-        except (OSError, UnicodeError) as fault:  # also a name that is none, and when the time is up
-            trouble = f"{request.target} cannot be reached: {str(fault) or 'no answer in time'}"
-            raise EgressRefusedError(502, "Bad Gateway", trouble) from fault
+        except (OSError, UnicodeError) as fault:  # also an invalid name, and a timeout
+            error = f"{request.target} cannot be reached: {str(fault) or 'no answer in time'}"
+            raise EgressRefusedError(502, "Bad Gateway", error) from fault
 
     async def _connect_to_any(self, request: ProxyRequest, addresses: Sequence[str]) -> StreamConnection:
-        trouble = OSError("it has no address")
+        error = OSError("it has no address")
         for address in addresses:
-            # The address that was looked at is the one that is connected to: asking again could give another.
-            if not self._allowed.allow_address(request.host, request.port, address):
+            # Connect to the address that was checked: resolving the name again could give another.
+            if not self._allowed.allows_address(request.host, request.port, address):
                 raise self._refuse(request, f"is at {address}, within the engine's own network, and not listed itself")
             try:
                 async with asyncio.timeout(self._limits.connect_seconds / len(addresses)):
                     return StreamConnection(*await asyncio.open_connection(address, request.port))
             except OSError as fault:
-                trouble = fault
-        raise trouble
+                error = fault
+        raise error
 
     def _refuse(self, request: ProxyRequest, why: str) -> EgressRefusedError:
-        if len(self._refused) < _MAX_REFUSED_HOSTS:
-            self._refused[request.target] = None
+        if len(self._refused_hosts) < _MAX_REFUSED_HOSTS:
+            self._refused_hosts[request.target] = None
         sentence = f"{request.target} {why}; a suite that needs it names it in [sandbox] allow_hosts."
         return EgressRefusedError(403, "Not in [sandbox] allow_hosts", sentence)
 
 
 class _ProxyServer:
-    """All connections through one open door, each in a task of its own."""
+    """All connections to one socket, each in its own task."""
 
     def __init__(self, handle: Callable[[StreamConnection], Awaitable[None]], limits: EgressLimits) -> None:
         self._handle = handle
@@ -305,7 +305,7 @@ class _ProxyServer:
 
     def _receive(self, reader: StreamReader, writer: StreamWriter) -> None:
         if len(self._callers) >= self._limits.connections:
-            # Descriptors are shared by all runs of the engine.
+            # All runs of the engine share its file descriptors.
             writer.transport.abort()
             return
         caller = asyncio.create_task(self._attend(StreamConnection(reader, writer)))
@@ -313,6 +313,6 @@ class _ProxyServer:
         caller.add_done_callback(self._callers.discard)
 
     async def _attend(self, caller: StreamConnection) -> None:
-        with suppress(OSError, EOFError):  # whoever goes away in the middle is gone
+        with suppress(OSError, EOFError):  # the client disconnected
             async with closing_connection(caller):
                 await self._handle(caller)

@@ -1,4 +1,4 @@
-"""An asyncio event loop in a thread of its own, for servers that work while the engine's threads wait."""
+"""An asyncio event loop in its own thread, for servers that work while the engine's threads wait."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,13 +11,13 @@ _Result = TypeVar("_Result")
 
 
 class EventLoopThread:
-    """A place for coroutines beside a program of threads. Leaving it cancels whatever is still under way."""
+    """Runs coroutines for a program of threads. Leaving the context cancels those that are still running."""
 
     def __init__(self) -> None:
-        self._thread = Thread(target=self._work, name="outweigh-background", daemon=True)
+        self._thread = Thread(target=self._run_loop, name="outweigh-background", daemon=True)
         self._ready = Event()
-        # Whatever is handed over before the end is cancelled by it; nothing may be handed over later and wait for ever.
-        self._handing_over = Lock()
+        # What is submitted before the end is cancelled by it; nothing may be submitted later and wait for ever.
+        self._submit_lock = Lock()
         self._is_open = False
 
     def __enter__(self) -> Self:
@@ -29,22 +29,22 @@ class EventLoopThread:
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._handing_over:
+        with self._submit_lock:
             self._is_open = False
-            self._loop.call_soon_threadsafe(self._over.set)
+            self._loop.call_soon_threadsafe(self._stopped.set)
         self._thread.join()
 
     def run(self, work: Coroutine[Any, Any, _Result]) -> _Result:
-        """Do this over there and wait for its result, from any thread but the background's own."""
-        under_way = self._hand_over(work)
+        """Run a coroutine and wait for its result, from any thread but the event loop's own."""
+        pending = self._submit(work)
         try:
-            return under_way.result()
-        except BaseException:  # also Ctrl-C: nobody waits any more, so nobody should work
-            under_way.cancel()
+            return pending.result()
+        except BaseException:  # also Ctrl-C: nobody waits for the result any more
+            pending.cancel()
             raise
 
-    def _hand_over(self, work: Coroutine[Any, Any, _Result]) -> Future[_Result]:
-        with self._handing_over:
+    def _submit(self, work: Coroutine[Any, Any, _Result]) -> Future[_Result]:
+        with self._submit_lock:
             if self._is_open and current_thread() is not self._thread:
                 return asyncio.run_coroutine_threadsafe(work, self._loop)
         work.close()
@@ -52,13 +52,13 @@ class EventLoopThread:
             raise RuntimeError("the background cannot wait for itself; await the coroutine instead")
         raise RuntimeError("the background is not entered, or left already")
 
-    def _work(self) -> None:
-        # The runner cancels what is left and waits for it before its loop closes.
+    def _run_loop(self) -> None:
+        # The runner cancels the remaining tasks and waits for them before it closes the loop.
         with asyncio.Runner() as runner:
             self._loop = runner.get_loop()
-            self._over = asyncio.Event()
+            self._stopped = asyncio.Event()
             runner.run(self._wait())
 
     async def _wait(self) -> None:
         self._ready.set()
-        await self._over.wait()
+        await self._stopped.wait()

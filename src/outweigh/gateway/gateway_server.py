@@ -36,7 +36,7 @@ from outweigh.model.failure import Failure, FailureKind, make_failure
 
 CONNECT_TIMEOUT_SECONDS = 30.0
 READ_TIMEOUT_SECONDS = 1200.0
-"""Models may think for long before they say anything, but not for ever."""
+"""Models may take long before the first token, but not for ever."""
 
 MAX_CHUNK_BYTES = 1 << 20
 
@@ -44,7 +44,7 @@ _TIMEOUT = ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_SECONDS, sock_
 
 
 class UpstreamError(Exception):
-    """The provider did not even begin to answer."""
+    """The provider did not start to respond."""
 
     def __init__(self, reason: Failure) -> None:
         super().__init__(reason.detail)
@@ -52,83 +52,83 @@ class UpstreamError(Exception):
 
 
 class ResponseObserver(Protocol):
-    """Hears an answer before its client does."""
+    """Reads a response before its client gets it."""
 
-    def begin_answer(self, status: int, headers: Mapping[str, str]) -> None:
-        """The answer begins."""
+    def start_response(self, status: int, headers: Mapping[str, str]) -> None:
+        """The response starts."""
 
-    def hear(self, chunk: bytes) -> bytes:
-        """A piece of it; what is to be passed on for it."""
+    def feed(self, chunk: bytes) -> bytes:
+        """Read a chunk; returns the bytes to forward."""
 
-    def hear_end(self) -> bytes:
-        """All has come; what is still to be passed on."""
+    def finish(self) -> bytes:
+        """The response is complete; returns the bytes that are still to be forwarded."""
 
-    def break_off(self) -> None:
-        """The rest will not come."""
+    def abort(self) -> None:
+        """The response ended in the middle."""
 
 
 class NullResponseObserver:
-    """Passes on what nobody has to hear."""
+    """Forwards a response without reading it."""
 
-    def begin_answer(self, status: int, headers: Mapping[str, str]) -> None:
+    def start_response(self, status: int, headers: Mapping[str, str]) -> None:
         """Nothing to note."""
 
-    def hear(self, chunk: bytes) -> bytes:
-        """As it came."""
+    def feed(self, chunk: bytes) -> bytes:
+        """Forward the chunk unchanged."""
         return chunk
 
-    def hear_end(self) -> bytes:
-        """Nothing was held back."""
+    def finish(self) -> bytes:
+        """Nothing is held back."""
         return b""
 
-    def break_off(self) -> None:
+    def abort(self) -> None:
         """Nothing to note."""
 
 
 async def forward_request(
     session: ClientSession,
     request: web.BaseRequest,
-    way: Route,
+    route: Route,
     upstream: ModelUpstream,
     body: bytes,
-    ear: ResponseObserver,
+    observer: ResponseObserver,
 ) -> web.StreamResponse:
-    """Ask the provider, and answer with its answer while it comes. Leaving early hangs up on the provider."""
-    async with await _send_upstream(session, request, way, upstream, body) as answer:
-        ear.begin_answer(answer.status, answer.headers)
+    """Send a request to the provider and forward the response as it arrives. Cancelling closes both connections."""
+    async with await _send_upstream(session, request, route, upstream, body) as answer:
+        observer.start_response(answer.status, answer.headers)
         response = _start_response(answer, upstream)
         await response.prepare(request)
-        await _copy_response(request, answer, response, SecretMask(upstream.secrets), ear)
+        await _copy_response(request, answer, response, SecretMask(upstream.secrets), observer)
         return response
 
 
 async def _send_upstream(
-    session: ClientSession, request: web.BaseRequest, way: Route, upstream: ModelUpstream, body: bytes
+    session: ClientSession, request: web.BaseRequest, route: Route, upstream: ModelUpstream, body: bytes
 ) -> ClientResponse:
-    address = URL(upstream.address(way.path)).update_query(query_to_send(request.query))
+    address = URL(upstream.address(route.path)).update_query(query_to_send(request.query))
     try:
         return await session.request(
             request.method,
             address,
             data=_body_to_send(body),
-            headers=headers_to_send(request.headers, way.provider, upstream.key or ""),
+            headers=headers_to_send(request.headers, route.provider, upstream.key or ""),
             allow_redirects=False,  # another host must not get the key
             proxy=upstream.proxy,
             timeout=_TIMEOUT,
         )
     except ClientConnectorError as fault:
-        said = f"{address.host} cannot be reached: {fault}"
-        raise UpstreamError(make_failure(FailureKind.CONNECTION_REFUSED, said)) from fault
+        message = f"{address.host} cannot be reached: {fault}"
+        raise UpstreamError(make_failure(FailureKind.CONNECTION_REFUSED, message)) from fault
     except TimeoutError as fault:
-        said = f"{address.host} did not answer in time"
-        raise UpstreamError(make_failure(FailureKind.SERVER_ERROR, said)) from fault
+        message = f"{address.host} did not answer in time"
+        raise UpstreamError(make_failure(FailureKind.SERVER_ERROR, message)) from fault
     except (ClientError, OSError, ValueError) as fault:
-        said = f"{address.host} hung up before it answered: {fault}"
-        raise UpstreamError(make_failure(FailureKind.SERVER_ERROR, said)) from fault
+        message = f"{address.host} hung up before it answered: {fault}"
+        raise UpstreamError(make_failure(FailureKind.SERVER_ERROR, message)) from fault
 
 
 def _body_to_send(body: bytes) -> bytes | BytesIO | None:
-    """A large body is sent in pieces, between which others get their turn."""
+    """A large body is sent in chunks, so that other requests are served in between."""
     return BytesIO(body) if len(body) > MAX_CHUNK_BYTES else body or None
 
 
@@ -136,8 +136,8 @@ def _start_response(answer: ClientResponse, upstream: ModelUpstream) -> web.Stre
     response = web.StreamResponse(status=answer.status, reason=answer.reason)
     for name, value in headers_to_return(answer.headers, upstream.secrets):
         response.headers.add(name, value)
-    is_as_long = "content-encoding" not in answer.headers and answer.content_type != "text/event-stream"
-    if is_as_long and answer.content_length is not None:
+    is_unchanged = "content-encoding" not in answer.headers and answer.content_type != "text/event-stream"
+    if is_unchanged and answer.content_length is not None:
         response.content_length = answer.content_length
     return response
 
@@ -146,17 +146,17 @@ async def _copy_response(
     request: web.BaseRequest,
     answer: ClientResponse,
     response: web.StreamResponse,
-    masking: SecretMask,
-    ear: ResponseObserver,
+    mask: SecretMask,
+    observer: ResponseObserver,
 ) -> None:
     while True:
         try:
             chunk = await answer.content.readany()
         except (ClientError, TimeoutError, OSError):
-            ear.break_off()
+            observer.abort()
             _close_client(request)
             return
-        passed = ear.hear(masking.feed(chunk)) if chunk else ear.hear(masking.rest()) + ear.hear_end()
+        passed = observer.feed(mask.feed(chunk)) if chunk else observer.feed(mask.finish()) + observer.finish()
         if passed:
             await response.write(passed)
         if not chunk:
@@ -164,7 +164,7 @@ async def _copy_response(
 
 
 def _close_client(request: web.BaseRequest) -> None:
-    """A client must not take an answer that broke off for a whole one."""
+    """Close the connection, so that the client does not take an incomplete response for a complete one."""
     if request.transport is not None:
         request.transport.close()
 
@@ -177,73 +177,75 @@ _REFUSAL_REASONS = {
 
 
 class ReverseProxy:
-    """Answers the requests of all runs."""
+    """Forwards or refuses the requests of all runs."""
 
     def __init__(self, session: ClientSession, upstreams: Mapping[Provider, ModelUpstream]) -> None:
         self._session = session
         self._upstreams = upstreams
 
     async def answer(self, run: RunLedger, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request that came through one run's door."""
-        way = find_route(request.method, request.path, request.headers)
-        dialect = None if way is None else way.dialect
+        """Answer one request that came in on a run's port."""
+        route = find_route(request.method, request.path, request.headers)
+        dialect = None if route is None else route.dialect
         if not (run.is_open and shows_run_key(run.key, request.headers, request.query)):
-            said = "This key opens nothing here: it is not that of the run behind this door."
-            return _refusal_response(make_refusal(dialect, RefusalReason.UNKNOWN_KEY, said))
-        if way is None:
-            asked = f"{request.method} {request.path}"
-            run.note_unserved(asked)
+            message = "This key opens nothing here: it is not that of the run behind this door."
+            return _refusal_response(make_refusal(dialect, RefusalReason.UNKNOWN_KEY, message))
+        if route is None:
+            wanted = f"{request.method} {request.path}"
+            run.note_unserved(wanted)
             return _refusal_response(
-                make_refusal(None, RefusalReason.NOT_SERVED, f"The gateway does not serve {asked}.")
+                make_refusal(None, RefusalReason.NOT_SERVED, f"The gateway does not serve {wanted}.")
             )
-        with RequestBody(run.room) as body:
+        with RequestBody(run.body_limit) as body:
             try:
                 await _read_body(request, body)
             except BodyTooLargeError as fault:
                 return _refusal_response(make_refusal(dialect, RefusalReason.TOO_LARGE, str(fault)))
-            if way.purpose is RoutePurpose.GENERATE:
-                return await self._generate(run, request, way, body.content())
-            return await self._pass(request, way, body.content())
+            if route.purpose is RoutePurpose.GENERATE:
+                return await self._generate(run, request, route, body.content())
+            return await self._pass(request, route, body.content())
 
-    async def _pass(self, request: web.BaseRequest, way: Route, body: bytes) -> web.StreamResponse:
-        """What costs no tokens is nobody's business."""
-        upstream = self._upstreams[way.provider]
-        if (missing := _missing_key_failure(way.provider, upstream)) is not None:
-            return _refusal_response(make_refusal(way.dialect, RefusalReason.UNKNOWN_KEY, missing.detail))
+    async def _pass(self, request: web.BaseRequest, route: Route, body: bytes) -> web.StreamResponse:
+        """Forward a request that costs no tokens, without metering it."""
+        upstream = self._upstreams[route.provider]
+        if (missing := _missing_key_failure(route.provider, upstream)) is not None:
+            return _refusal_response(make_refusal(route.dialect, RefusalReason.UNKNOWN_KEY, missing.detail))
         try:
-            return await forward_request(self._session, request, way, upstream, body, NullResponseObserver())
+            return await forward_request(self._session, request, route, upstream, body, NullResponseObserver())
         except UpstreamError as fault:
-            return _refusal_response(make_refusal(way.dialect, RefusalReason.UNREACHABLE, fault.reason.detail))
+            return _refusal_response(make_refusal(route.dialect, RefusalReason.UNREACHABLE, fault.reason.detail))
 
-    async def _generate(self, run: RunLedger, request: web.BaseRequest, way: Route, body: bytes) -> web.StreamResponse:
+    async def _generate(
+        self, run: RunLedger, request: web.BaseRequest, route: Route, body: bytes
+    ) -> web.StreamResponse:
         try:
-            demand = parse_request(way, body)
+            parsed = parse_request(route, body)
         except UnreadableRequestError as fault:
             run.note_unserved(f"{request.method} {request.path}: {fault}")
-            return _refusal_response(make_refusal(way.dialect, RefusalReason.UNREADABLE, str(fault)))
-        exchange = RoundTrip(way, demand, is_kept=run.keeps_bodies)
-        upstream = self._upstreams[way.provider]
-        objection = _missing_key_failure(way.provider, upstream) or run.objection(demand.asked)
-        if objection is not None:
-            no = make_refusal(way.dialect, _REFUSAL_REASONS[objection.kind], objection.detail)
-            exchange.fail(objection, no.status)
-            run.refuse(exchange)
-            return _refusal_response(no)
-        return await self._meter(run, request, upstream, exchange)
+            return _refusal_response(make_refusal(route.dialect, RefusalReason.UNREADABLE, str(fault)))
+        round_trip = RoundTrip(route, parsed, is_logged=run.keeps_bodies)
+        upstream = self._upstreams[route.provider]
+        failure = _missing_key_failure(route.provider, upstream) or run.refusal_failure(parsed.parsed)
+        if failure is not None:
+            refusal = make_refusal(route.dialect, _REFUSAL_REASONS[failure.kind], failure.detail)
+            round_trip.fail(failure, refusal.status)
+            run.refuse(round_trip)
+            return _refusal_response(refusal)
+        return await self._meter(run, request, upstream, round_trip)
 
     async def _meter(
-        self, run: RunLedger, request: web.BaseRequest, upstream: ModelUpstream, exchange: RoundTrip
+        self, run: RunLedger, request: web.BaseRequest, upstream: ModelUpstream, round_trip: RoundTrip
     ) -> web.StreamResponse:
-        way = exchange.way
-        run.begin(exchange)
+        route = round_trip.route
+        run.begin(round_trip)
         try:
-            return await forward_request(self._session, request, way, upstream, exchange.demand.body, exchange)
+            return await forward_request(self._session, request, route, upstream, round_trip.request.body, round_trip)
         except UpstreamError as fault:
-            no = make_refusal(way.dialect, RefusalReason.UNREACHABLE, fault.reason.detail)
-            exchange.fail(fault.reason, no.status)
-            return _refusal_response(no)
+            refusal = make_refusal(route.dialect, RefusalReason.UNREACHABLE, fault.reason.detail)
+            round_trip.fail(fault.reason, refusal.status)
+            return _refusal_response(refusal)
         finally:
-            run.end(exchange)
+            run.end(round_trip)
 
 
 def _missing_key_failure(provider: Provider, upstream: ModelUpstream) -> Failure | None:
@@ -263,60 +265,60 @@ async def _read_body(request: web.BaseRequest, body: RequestBody) -> None:
         body.add(chunk)
 
 
-def _refusal_response(no: GatewayRefusal) -> web.Response:
-    response = web.Response(status=no.status, body=no.body, content_type="application/json")
-    if not no.may_help_again:
-        response.headers["x-should-retry"] = "false"  # the clients of two providers obey this
+def _refusal_response(refusal: GatewayRefusal) -> web.Response:
+    response = web.Response(status=refusal.status, body=refusal.body, content_type="application/json")
+    if not refusal.is_retryable:
+        response.headers["x-should-retry"] = "false"  # clients of two providers respect this
     return response
 
 
 MAX_CONNECTIONS = 256
-"""No agent needs so many, and all runs share what the engine's process may open."""
+"""More than any agent needs; all runs share the descriptors of the engine's process."""
 
-# Whatever a client does to its connection is in the account or nowhere; nobody is to read tracebacks about it.
+# What a client does to its connection is accounted for; tracebacks about it would only be noise.
 _NULL_LOGGER = logging.Logger("outweigh.gateway")
 _NULL_LOGGER.addHandler(logging.NullHandler())
 
 
 class GatewayServer:
-    """Answers on one socket for one run. Belongs to the thread of the gateway."""
+    """Serves one run on one socket. Used only in the gateway's thread."""
 
     def __init__(self, ledger: RunLedger, proxy: ReverseProxy) -> None:
         self._ledger = ledger
         self._proxy = proxy
-        self._answering: set[Task[Any]] = set()
+        self._tasks: set[Task[Any]] = set()
 
     async def start(self, listening: socket) -> None:
-        """Start answering."""
+        """Start tasks."""
         self._server = _BoundedServer(self._answer, handler_cancellation=True, access_log=None, logger=_NULL_LOGGER)
         self._accepting = await asyncio.get_running_loop().create_server(self._server, sock=listening)
 
     async def stop(self) -> None:
         """Close all connections; the ledger keeps the requests as far as they got."""
         self._accepting.close()
-        answering = tuple(self._answering)
-        for task in answering:
+        tasks = tuple(self._tasks)
+        for task in tasks:
             task.cancel()
-        if answering:
-            await asyncio.wait(answering)
+        if tasks:
+            await asyncio.wait(tasks)
         for connection in self._server.connections:
             connection.force_close()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         task = asyncio.current_task()
         assert task is not None
-        self._answering.add(task)
+        self._tasks.add(task)
         try:
             return await self._proxy.answer(self._ledger, request)
         finally:
-            self._answering.discard(task)
+            self._tasks.discard(task)
 
 
 class _BoundedServer(web.Server):
-    """Hangs up on a connection too many before it takes anything."""
+    """Closes connections beyond the limit at once."""
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
-        """Count it in."""
+        """Accept or close a new connection."""
         super().connection_made(handler, transport)
         if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()

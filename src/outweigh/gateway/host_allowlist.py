@@ -20,14 +20,14 @@ IpAddress = IPv4Address | IPv6Address
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedHost:
-    """One entry of the list. A wildcard stands for all names below, and not for the name itself."""
+    """One entry of the list. A wildcard matches all names below a name, and not the name itself."""
 
     host: str
     is_wildcard: bool
     port: int | None
 
     def matches(self, host: str, port: int) -> bool:
-        """Whether it lets a host through, by the name or address that was asked for."""
+        """Whether it allows a host, by the requested name or address."""
         if port not in (DEFAULT_PORTS if self.port is None else (self.port,)):
             return False
         return host.endswith(f".{self.host}") if self.is_wildcard else host == self.host
@@ -39,16 +39,16 @@ class AllowedHosts:
     def __init__(self, entries: Iterable[str]) -> None:
         self._entries = tuple(map(_parse_entry, entries))
 
-    def allow(self, host: str, port: int) -> bool:
-        """Whether a host may be asked for."""
+    def allows(self, host: str, port: int) -> bool:
+        """Whether a host may be requested."""
         plain = normalize_host(host)
         return any(entry.matches(plain, port) for entry in self._entries)
 
-    def allow_address(self, host: str, port: int, address: str) -> bool:
-        """Whether a host that may be asked for may also be at this address.
+    def allows_address(self, host: str, port: int, address: str) -> bool:
+        """Whether an allowed host may be reached at this address.
 
-        A name below a wildcard belongs to whoever rules that domain, who could have it lead into the network that the
-        engine is in. Only what is listed as it stands may do that.
+        The owner of a wildcard's domain could point a name into the engine's own network. Only a host or an address
+        that is listed itself may be there.
         """
         place = ip_address(normalize_host(address))
         if place.is_global and not place.is_multicast:
@@ -58,7 +58,7 @@ class AllowedHosts:
 
 
 def normalize_host(host: str) -> str:
-    """A host as it is compared: no capitals, no final dot, and addresses in their shortest form."""
+    """A host for comparison: lower case, no final dot, and addresses in their shortest form."""
     plain = host.lower().removesuffix(".")
     try:
         return str(_embedded_ipv4(ip_address(plain)))
@@ -67,7 +67,7 @@ def normalize_host(host: str) -> str:
 
 
 def _embedded_ipv4(address: IpAddress) -> IpAddress:
-    """The IPv4 address that an IPv6 address stands for, where it does."""
+    """The IPv4 address that an IPv6 address embeds, else the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if address in _NAT64_NETWORK:
@@ -87,7 +87,7 @@ def _parse_entry(entry: str) -> AllowedHost:
 
 
 def _to_ascii(entry: str) -> str:
-    """Names in other scripts, as they are sent."""
+    """A name in its ASCII form, as it is sent."""
     try:
         return entry.lower() if entry.isascii() else entry.encode("idna").decode("ascii").lower()
     except UnicodeError as fault:

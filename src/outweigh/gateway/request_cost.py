@@ -11,10 +11,10 @@ from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceTables, price_
 from outweigh.model.usage import Cost, Usage
 
 BYTES_PER_TOKEN = 4
-"""Of ordinary text and code; used only where a provider did not say how many tokens there were."""
+"""Of ordinary text and code; used only where a provider did not report token counts."""
 
 MAX_BYTES_PER_TOKEN = 8
-"""Hardly any text has so few tokens: a request takes at least its bytes by this many."""
+"""Hardly any text has fewer tokens than its bytes divided by this; the lower bound for a request."""
 
 HOUR_WRITE_FACTOR = 2.0
 """Anthropic's price of a token that is kept in the cache for an hour, as a multiple of the price of fresh input."""
@@ -22,47 +22,49 @@ HOUR_WRITE_FACTOR = 2.0
 
 @dataclass(frozen=True, slots=True)
 class RequestCost:
-    """Dollars and tokens that count against a cap."""
+    """Dollars and tokens that count against a limit."""
 
     usd: float
     tokens: int
 
 
 def price_response(
-    tables: PriceTables, asked: GenerationRequest, answer: GenerationResponse, at: datetime
+    price_tables: PriceTables, request: GenerationRequest, response: GenerationResponse, at: datetime
 ) -> Cost | None:
-    """The metered tokens at list prices: of the model that answered, else of the one that was asked for."""
-    for model in (answer.model, asked.model):
-        cost, _ = tables.cost(model, answer.usage, at)
+    """The metered tokens at list prices of the model that responded, else of the requested one."""
+    for model in (response.model, request.model):
+        cost, _ = price_tables.cost(model, response.usage, at)
         if cost is not None and cost.usd is not None:
-            dearer = _hour_surcharge_usd(None if model is None else tables.prices(model), answer)
+            dearer = _hour_surcharge_usd(None if model is None else price_tables.prices(model), response)
             return Cost(usd=cost.usd + dearer, provenance=cost.provenance, price_table=cost.price_table)
     return None
 
 
-def find_prices(tables: PriceTables, *models: str | None) -> ModelPrices | None:
+def find_prices(price_tables: PriceTables, *models: str | None) -> ModelPrices | None:
     """The prices of the first of these models that has any."""
-    return next((found for model in models if model and (found := tables.prices(model)) is not None), None)
+    return next((found for model in models if model and (found := price_tables.prices(model)) is not None), None)
 
 
-def minimum_request_cost(asked: GenerationRequest, prices: ModelPrices | None) -> RequestCost:
-    """What a request takes at the very least: all of it read from the cache, and next to no answer."""
-    tokens = asked.size_bytes // MAX_BYTES_PER_TOKEN
+def minimum_request_cost(request: GenerationRequest, prices: ModelPrices | None) -> RequestCost:
+    """The least that a request can cost: all of it read from the cache, and almost no response."""
+    tokens = request.size_bytes // MAX_BYTES_PER_TOKEN
     if prices is None:
         return RequestCost(0.0, tokens)
     fresh, cached = prices.input_usd_per_million, prices.cache_read_usd_per_million
     return RequestCost(tokens * min(fresh, fresh if cached is None else cached) * PER_MILLION, tokens)
 
 
-def count_request_cost(asked: GenerationRequest, answer: GenerationResponse, prices: ModelPrices | None) -> RequestCost:
-    """What an answer, whole or broken off, counts as. What the provider did not say is estimated from the text."""
-    usage = answer.usage
+def count_request_cost(
+    request: GenerationRequest, response: GenerationResponse, prices: ModelPrices | None
+) -> RequestCost:
+    """What a response counts as, complete or not. What the provider did not report is estimated from the text."""
+    usage = response.usage
     if total_input_tokens(usage) is None:
-        estimate = asked.size_bytes // BYTES_PER_TOKEN
+        estimate = request.size_bytes // BYTES_PER_TOKEN
         usage = Usage(
             input_tokens=estimate, cache_read_tokens=0, cache_write_tokens=0, output_tokens=usage.output_tokens
         )
-    output = usage.output_tokens if usage.output_tokens is not None else answer.said_bytes // BYTES_PER_TOKEN
+    output = usage.output_tokens if usage.output_tokens is not None else response.response_bytes // BYTES_PER_TOKEN
     filled = Usage(
         input_tokens=usage.input_tokens,
         cache_read_tokens=usage.cache_read_tokens,
@@ -70,20 +72,20 @@ def count_request_cost(asked: GenerationRequest, answer: GenerationResponse, pri
         output_tokens=output,
     )
     usd = 0.0 if prices is None else price_usage(filled, _fill_missing_prices(prices))[0] or 0.0
-    surcharge = _hour_surcharge_usd(prices, answer)
+    surcharge = _hour_surcharge_usd(prices, response)
     return RequestCost(usd + surcharge, (total_input_tokens(filled) or 0) + output)
 
 
-def _hour_surcharge_usd(prices: ModelPrices | None, answer: GenerationResponse) -> float:
-    """Tables have one price for writing to the cache, that of five minutes."""
-    if prices is None or not answer.hour_write_tokens or prices.cache_write_usd_per_million is None:
+def _hour_surcharge_usd(prices: ModelPrices | None, response: GenerationResponse) -> float:
+    """The extra price of one-hour cache writes: tables list only the price of five-minute ones."""
+    if prices is None or not response.hour_write_tokens or prices.cache_write_usd_per_million is None:
         return 0.0
     dearer = HOUR_WRITE_FACTOR * prices.input_usd_per_million - prices.cache_write_usd_per_million
-    return answer.hour_write_tokens * max(0.0, dearer) * PER_MILLION
+    return response.hour_write_tokens * max(0.0, dearer) * PER_MILLION
 
 
 def _fill_missing_prices(prices: ModelPrices) -> ModelPrices:
-    """A cap counts what is not listed at the highest that providers take for it."""
+    """Prices for enforcing limits: what is not listed counts at the highest usual price."""
     fresh, read, write = (
         prices.input_usd_per_million,
         prices.cache_read_usd_per_million,
@@ -98,41 +100,42 @@ def _fill_missing_prices(prices: ModelPrices) -> ModelPrices:
 
 
 class RunLimits:
-    """The caps of a run and what counts against them: what is spent, and the least that is under way."""
+    """The limits of a run and what counts against them: what is spent, and the least that pending requests cost."""
 
     def __init__(self, budget_usd: float | None, tokens: int | None) -> None:
         self._budget_usd = budget_usd
         self._tokens = tokens
         self._spent = RequestCost(0.0, 0)
-        self._held: dict[object, RequestCost] = {}
+        self._reserved: dict[object, RequestCost] = {}
 
     @property
     def is_in_dollars(self) -> bool:
-        """Whether prices must be known to keep it."""
+        """Whether there is a limit in dollars, which needs known prices."""
         return self._budget_usd is not None
 
-    def objection(self, least: RequestCost) -> str | None:
-        """Why a request that takes at least so much must not be sent; None where it may."""
-        taken = self._taken()
-        if self._budget_usd is not None and taken.usd + least.usd >= self._budget_usd:
-            return _limit_message(f"${taken.usd:.4f}", f"${self._budget_usd:.4f}", "budget_usd")
-        if self._tokens is not None and taken.tokens + least.tokens >= self._tokens:
-            return _limit_message(f"{taken.tokens} tokens", f"{self._tokens}", "tokens")
+    def explain_excess(self, least: RequestCost) -> str | None:
+        """Why a request with at least this cost must not be sent; None when it may be."""
+        total = self._total()
+        if self._budget_usd is not None and total.usd + least.usd >= self._budget_usd:
+            return _limit_message(f"${total.usd:.4f}", f"${self._budget_usd:.4f}", "budget_usd")
+        if self._tokens is not None and total.tokens + least.tokens >= self._tokens:
+            return _limit_message(f"{total.tokens} tokens", f"{self._tokens}", "tokens")
         return None
 
-    def hold(self, request: object, least: RequestCost) -> None:
-        """Count a request from the moment that it is sent."""
-        self._held[request] = least
+    def reserve(self, request: object, least: RequestCost) -> None:
+        """Count the least cost of a request from the moment it is sent."""
+        self._reserved[request] = least
 
-    def settle(self, request: object, charge: RequestCost) -> None:
-        """Count what it really took."""
-        del self._held[request]
+    def record(self, request: object, charge: RequestCost) -> None:
+        """Replace the reserved cost of a request by its real one."""
+        del self._reserved[request]
         self._spent = RequestCost(self._spent.usd + charge.usd, self._spent.tokens + charge.tokens)
 
-    def _taken(self) -> RequestCost:
-        held = self._held.values()
+    def _total(self) -> RequestCost:
+        reserved = self._reserved.values()
         return RequestCost(
-            self._spent.usd + sum(charge.usd for charge in held), self._spent.tokens + sum(one.tokens for one in held)
+            self._spent.usd + sum(charge.usd for charge in reserved),
+            self._spent.tokens + sum(one.tokens for one in reserved),
         )
 
 

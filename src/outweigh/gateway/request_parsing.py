@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from outweigh.gateway.dialects import anthropic_messages, gemini_generate_content, openai_chat, openai_responses
-from outweigh.gateway.dialects.json_path import JsonMapping, decode_leniently
 from outweigh.gateway.dialects.request_and_response import GenerationRequest, GenerationResponse
+from outweigh.model.json_text import JsonObject, try_decode_json
 from outweigh.ports.gateways import Dialect
 
 
 class Provider(StrEnum):
-    """Whose API it is: each has an address and a key of its own."""
+    """The provider of an API; each has its own address and key."""
 
     ANTHROPIC = "anthropic"
     OPENAI = "openai"
@@ -25,7 +25,7 @@ class Provider(StrEnum):
 
 
 class RoutePurpose(StrEnum):
-    """What a request is for: only asking a model for an answer costs tokens."""
+    """What a request is for; only generating costs tokens."""
 
     GENERATE = "generate"
     COUNT = "count"
@@ -63,9 +63,9 @@ _POSTED = {
 
 
 def find_route(method: str, path: str, headers: Mapping[str, str]) -> Route | None:
-    """What is asked for, or None for what is none of ours. Clients disagree on whether a base has its version in it."""
+    """The route of a request, None where it is not supported. Clients may leave out the version."""
     if any(step in ("", ".", "..") for step in path.split("/")[1:]):
-        return None  # it would mean another path further on
+        return None  # the provider would resolve it to another path
     version = found[1] if (found := _VERSION.match(path)) else "v1"
     bare = _VERSION.sub("", path)
     if method == "POST" and bare in _POSTED:
@@ -94,7 +94,7 @@ def _gemini_route(version: str, bare: str) -> Route | None:
 
 
 def _provider_of_model_list(version: str, headers: Mapping[str, str]) -> tuple[Provider, Dialect]:
-    """Three APIs list their models under the same path; only what comes with the request tells them apart."""
+    """The provider of a model list: three APIs have the same path, so the version and headers decide."""
     if version != "v1" or "x-goog-api-key" in headers:
         return Provider.GEMINI, Dialect.GEMINI
     if "anthropic-version" in headers or "x-api-key" in headers:
@@ -102,7 +102,7 @@ def _provider_of_model_list(version: str, headers: Mapping[str, str]) -> tuple[P
     return Provider.OPENAI, Dialect.OPENAI_CHAT
 
 
-REQUEST_READERS: Mapping[Dialect, Callable[[JsonMapping], GenerationRequest]] = {
+REQUEST_READERS: Mapping[Dialect, Callable[[JsonObject], GenerationRequest]] = {
     Dialect.ANTHROPIC_MESSAGES: anthropic_messages.read_request,
     Dialect.OPENAI_RESPONSES: openai_responses.read_request,
     Dialect.OPENAI_CHAT: openai_chat.read_request,
@@ -118,39 +118,39 @@ RESPONSE_TYPES: Mapping[Dialect, Callable[[], GenerationResponse]] = {
 
 
 class UnreadableRequestError(Exception):
-    """What cannot be read cannot be metered, so it is not sent. The message is a sentence for the client."""
+    """A request that cannot be read, and so not metered or sent. The message is a sentence for the client."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedRequest:
-    """`body` is what the client sent, but for the usage that we want of streams that would have none.
+    """A request that was read. `body` is what is sent on: the client's bytes, or with usage requested for its stream.
 
-    `is_ours` tells the events that only come because of that.
+    `is_added_event` recognises the events that the client gets only because of that.
     """
 
-    asked: GenerationRequest
+    parsed: GenerationRequest
     body: bytes
-    is_ours: Callable[[JsonMapping], bool] | None
+    is_added_event: Callable[[JsonObject], bool] | None
 
 
 def parse_request(route: Route, body: bytes) -> ParsedRequest:
-    """Read a request's body; unchanged it goes on, except where its answer could not be metered."""
-    said, asked = _read_body_of_request(route.dialect, body)
+    """Read a request's body. It is sent on unchanged, except where its response could not be metered otherwise."""
+    decoded, parsed = _read_body_of_request(route.dialect, body)
     if route.dialect is Dialect.GEMINI:
-        asked = replace(asked, model=route.model, is_streamed=route.is_streamed)
-    if route.dialect is Dialect.OPENAI_RESPONSES and openai_responses.is_background_request(said):
+        parsed = replace(parsed, model=route.model, is_streamed=route.is_streamed)
+    if route.dialect is Dialect.OPENAI_RESPONSES and openai_responses.is_background_request(decoded):
         raise UnreadableRequestError("A background response cannot be metered, so it was not sent.")
-    if route.dialect is Dialect.OPENAI_CHAT and not openai_chat.wants_usage(said):
-        wanted = msgspec.json.encode(openai_chat.request_usage(said))
-        return ParsedRequest(asked=asked, body=wanted, is_ours=openai_chat.is_usage_only_event)
-    return ParsedRequest(asked=asked, body=body, is_ours=None)
+    if route.dialect is Dialect.OPENAI_CHAT and not openai_chat.wants_usage(decoded):
+        wanted = msgspec.json.encode(openai_chat.request_usage(decoded))
+        return ParsedRequest(parsed=parsed, body=wanted, is_added_event=openai_chat.is_usage_only_event)
+    return ParsedRequest(parsed=parsed, body=body, is_added_event=None)
 
 
 def _read_body_of_request(dialect: Dialect, body: bytes) -> tuple[dict[str, Any], GenerationRequest]:
-    said = decode_leniently(body)
-    if not isinstance(said, dict):
+    decoded = try_decode_json(body)
+    if not isinstance(decoded, dict):
         raise UnreadableRequestError("The body of this request is not a JSON object.")
     try:
-        return said, REQUEST_READERS[dialect](said)
+        return decoded, REQUEST_READERS[dialect](decoded)
     except RecursionError as fault:
         raise UnreadableRequestError("The body of this request is nested too deeply to be read.") from fault

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from outweigh.gateway.dialects.json_path import JsonMapping, decode_leniently
 from outweigh.gateway.dialects.request_and_response import GenerationResponse
+from outweigh.model.json_text import JsonObject, try_decode_json
 
 MAX_EVENT_BYTES = 8 << 20
-"""An event beyond this is passed on unread."""
+"""A larger event is forwarded without being read."""
 
 _EVENT_SEPARATOR = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 _LINE_SEPARATOR = re.compile(rb"\r\n|\n|\r")
@@ -20,14 +20,14 @@ _MAX_SEPARATOR_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class ServerSentEvent:
-    """One event: `raw` as it came, `data` what it carries; no data where it carries none or was too large to read."""
+    """One event: `raw` as it arrived, `data` its payload; empty where it has none or is too large to read."""
 
     raw: bytes
     data: bytes
 
 
 class EventStreamParser:
-    """Splits bytes into events. Put together again, the `raw` of all is what was fed."""
+    """Splits bytes into events. Joined together, the `raw` of all events is the input."""
 
     def __init__(self, largest_bytes: int = MAX_EVENT_BYTES) -> None:
         self._largest = largest_bytes
@@ -35,7 +35,7 @@ class EventStreamParser:
         self._is_skipping = False
 
     def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
-        """The events that this chunk completes; to be used up before the next chunk."""
+        """The events that this chunk completes; consume them before feeding the next chunk."""
         searched = max(0, len(self._pending) - _MAX_SEPARATOR_BYTES + 1)
         self._pending += chunk
         start = 0
@@ -48,7 +48,7 @@ class EventStreamParser:
             self._is_skipping = True
 
     def finish(self) -> Iterator[ServerSentEvent]:
-        """What is left when the stream has ended: an event that nothing follows."""
+        """The last event, where the stream ends without a separator after it."""
         if self._pending:
             yield self._event(self._take())
 
@@ -71,105 +71,105 @@ def _data_lines(raw: bytes) -> Iterator[bytes]:
 
 
 MAX_ERROR_BYTES = 64 << 10
-"""Of what a failed answer says, enough to tell why."""
+"""How much of an error response is kept to explain the failure."""
 
 MAX_RESPONSE_BYTES = 64 << 20
-"""An answer in one body beyond this is passed on unread."""
+"""A larger response body is forwarded without being read."""
 
 _END_MARK = b"[DONE]"
 
 
 class ResponseReader(Protocol):
-    """Hears what passes. `hear` and `rest` return what is to be passed on."""
+    """Reads a response while it is forwarded. `feed` and `finish` return the bytes to forward."""
 
-    def hear(self, chunk: bytes) -> bytes:
-        """A piece, as it came."""
+    def feed(self, chunk: bytes) -> bytes:
+        """Read the next chunk."""
 
-    def rest(self) -> bytes:
-        """The end has come."""
+    def finish(self) -> bytes:
+        """Read the end of the response."""
 
-    def settle(self) -> None:
-        """Read as much as can be read of what has come so far."""
+    def read_pending(self) -> None:
+        """Read as much as possible of what has arrived so far."""
 
 
 class EventStreamReader:
-    """Hears a stream of events. Those that `is_ours` says are there on our account only are not passed on."""
+    """Reads a stream of events. Events for which `is_added_event` holds are only there for us and not forwarded."""
 
-    def __init__(self, answer: GenerationResponse, is_ours: Callable[[JsonMapping], bool] | None) -> None:
-        self._answer = answer
-        self._is_ours = is_ours
+    def __init__(self, response: GenerationResponse, is_added_event: Callable[[JsonObject], bool] | None) -> None:
+        self._response = response
+        self._is_added_event = is_added_event
         self._stream = EventStreamParser()
 
-    def hear(self, chunk: bytes) -> bytes:
-        """Everything is passed on at once, unless something may have to be left out: then event by event."""
-        passed = [event.raw for event in self._stream.feed(chunk) if not self._hear_event(event)]
-        return chunk if self._is_ours is None else b"".join(passed)
+    def feed(self, chunk: bytes) -> bytes:
+        """Forward the chunk at once, or whole events where some may have to be left out."""
+        passed = [event.raw for event in self._stream.feed(chunk) if not self._read_event(event)]
+        return chunk if self._is_added_event is None else b"".join(passed)
 
-    def rest(self) -> bytes:
-        """A last event that nothing follows is heard too."""
-        rest = list(self._stream.finish())
-        passed = [event.raw for event in rest if not self._hear_event(event)]
-        return b"" if self._is_ours is None else b"".join(passed)
+    def finish(self) -> bytes:
+        """Read a last event without a separator after it."""
+        remaining = list(self._stream.finish())
+        passed = [event.raw for event in remaining if not self._read_event(event)]
+        return b"" if self._is_added_event is None else b"".join(passed)
 
-    def settle(self) -> None:
-        """Events are read as they come."""
+    def read_pending(self) -> None:
+        """Nothing is pending: events are read as they arrive."""
         return
 
-    def _hear_event(self, event: ServerSentEvent) -> bool:
-        """Whether it is ours alone."""
+    def _read_event(self, event: ServerSentEvent) -> bool:
+        """Read an event; returns whether it is only there for us."""
         if event.data == _END_MARK:
-            self._answer.hear_end_mark()
+            self._response.read_end_mark()
             return False
-        said = decode_leniently(event.data) if event.data else None
-        if not isinstance(said, dict):
+        decoded = try_decode_json(event.data) if event.data else None
+        if not isinstance(decoded, dict):
             return False
-        self._answer.hear(said)
-        return self._is_ours is not None and self._is_ours(said)
+        self._response.read_event(decoded)
+        return self._is_added_event is not None and self._is_added_event(decoded)
 
 
 class JsonBodyReader:
-    """Hears an answer that is one body of JSON, when all of it has come."""
+    """Reads a response that is one JSON body, once it is complete."""
 
-    def __init__(self, answer: GenerationResponse) -> None:
-        self._answer = answer
+    def __init__(self, response: GenerationResponse) -> None:
+        self._response = response
         self._body = bytearray()
         self._is_read = False
 
-    def hear(self, chunk: bytes) -> bytes:
-        """Kept until all has come."""
+    def feed(self, chunk: bytes) -> bytes:
+        """Keep the chunk until the body is complete."""
         if len(self._body) <= MAX_RESPONSE_BYTES:
             self._body += chunk
         return chunk
 
-    def rest(self) -> bytes:
-        """Nothing was held back."""
-        self.settle()
+    def finish(self) -> bytes:
+        """Nothing is held back."""
+        self.read_pending()
         return b""
 
-    def settle(self) -> None:
-        """A body that is complete can be read before its end is known."""
-        said = None if self._is_read else decode_leniently(bytes(self._body))
-        for whole in said if isinstance(said, list) else [said]:
+    def read_pending(self) -> None:
+        """Read the body as soon as it is valid JSON, even before the end of the response."""
+        decoded = None if self._is_read else try_decode_json(bytes(self._body))
+        for whole in decoded if isinstance(decoded, list) else [decoded]:
             if isinstance(whole, dict):
                 self._is_read = True
-                self._answer.hear(whole)
+                self._response.read_event(whole)
 
 
 class ErrorBodyReader:
-    """Keeps the beginning of what a failed answer says."""
+    """Keeps the beginning of an error response."""
 
     def __init__(self) -> None:
-        self.said = b""
+        self.body = b""
 
-    def hear(self, chunk: bytes) -> bytes:
-        """All is passed on."""
-        self.said += chunk[: max(0, MAX_ERROR_BYTES - len(self.said))]
+    def feed(self, chunk: bytes) -> bytes:
+        """Forward everything."""
+        self.body += chunk[: max(0, MAX_ERROR_BYTES - len(self.body))]
         return chunk
 
-    def rest(self) -> bytes:
-        """Nothing was held back."""
+    def finish(self) -> bytes:
+        """Nothing is held back."""
         return b""
 
-    def settle(self) -> None:
-        """There is nothing to read but words."""
+    def read_pending(self) -> None:
+        """Nothing to read: the body is text for people."""
         return

@@ -28,21 +28,21 @@ MAX_PENDING_BYTES_PER_RUN = 256 << 20
 
 
 class BodyTooLargeError(Exception):
-    """There is no room for more; the message is a sentence for the client."""
+    """A request body exceeds a limit; the message is a sentence for the client."""
 
 
 class BodyLimit:
-    """What the requests of one run may take together."""
+    """The memory that all pending requests of one run may use together."""
 
     def __init__(self, most_bytes: int = MAX_PENDING_BYTES_PER_RUN) -> None:
-        self.left_bytes = most_bytes
+        self.remaining_bytes = most_bytes
 
 
 class RequestBody:
-    """One request's body; leaving the context makes room for others."""
+    """One request's body; leaving the context releases its share of the limit."""
 
-    def __init__(self, room: BodyLimit, largest_bytes: int = MAX_REQUEST_BYTES) -> None:
-        self._room = room
+    def __init__(self, limit: BodyLimit, largest_bytes: int = MAX_REQUEST_BYTES) -> None:
+        self._limit = limit
         self._largest = largest_bytes
         self._content = bytearray()
 
@@ -52,15 +52,15 @@ class RequestBody:
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._room.left_bytes += len(self._content)
+        self._limit.remaining_bytes += len(self._content)
 
     def add(self, chunk: bytes) -> None:
-        """Hold a piece more."""
+        """Add a chunk."""
         if len(self._content) + len(chunk) > self._largest:
             raise BodyTooLargeError(f"A request may have {self._largest >> 20} MiB; this one has more.")
-        if len(chunk) > self._room.left_bytes:
+        if len(chunk) > self._limit.remaining_bytes:
             raise BodyTooLargeError("The requests that this run has under way are too large together.")
-        self._room.left_bytes -= len(chunk)
+        self._limit.remaining_bytes -= len(chunk)
         self._content += chunk
 
     def content(self) -> bytes:
@@ -74,33 +74,33 @@ MAX_LOGGED_BYTES_PER_RUN = 64 << 20
 
 @dataclass(slots=True)
 class LoggedBody:
-    """The beginning of one body."""
+    """The beginning of one body, for the log."""
 
     content: bytearray = field(default_factory=bytearray)
     is_truncated: bool = False
 
-    def hear(self, chunk: bytes) -> None:
-        """Keep what there is room for."""
-        room = MAX_LOGGED_BODY_BYTES - len(self.content)
-        self.content += chunk[:room]
-        self.is_truncated = self.is_truncated or len(chunk) > room
+    def add(self, chunk: bytes) -> None:
+        """Keep what fits."""
+        remaining = MAX_LOGGED_BODY_BYTES - len(self.content)
+        self.content += chunk[:remaining]
+        self.is_truncated = self.is_truncated or len(chunk) > remaining
 
 
 class TrafficLog:
-    """The bodies of one run."""
+    """The request and response bodies of one run."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
         self._secrets = secrets
         self._lines = bytearray()
 
-    def add(self, number: int, path: str, request: bytes, status: int | None, answer: LoggedBody) -> None:
-        """Keep one exchange; beyond a run's limit only that there was one."""
+    def add(self, number: int, path: str, request: bytes, status: int | None, response: LoggedBody) -> None:
+        """Log one round trip; beyond the run's limit, only that it happened."""
         line: dict[str, object] = {"request_number": number, "path": path, "status": status}
         if len(self._lines) < MAX_LOGGED_BYTES_PER_RUN:
-            asked = LoggedBody()
-            asked.hear(request)
-            line |= {"request": self._clean(asked), "answer": self._clean(answer)}
-            line["is_truncated"] = asked.is_truncated or answer.is_truncated
+            sent = LoggedBody()
+            sent.add(request)
+            line |= {"request": self._clean(sent), "answer": self._clean(response)}
+            line["is_truncated"] = sent.is_truncated or response.is_truncated
         else:
             line["is_truncated"] = True
         self._lines += msgspec.json.encode(line) + b"\n"
@@ -110,7 +110,7 @@ class TrafficLog:
         return bytes(self._lines)
 
     def _clean(self, kept: LoggedBody) -> str:
-        """Without secrets; where it was cut, without an end that may be part of one."""
+        """The body without secrets; where it was truncated, without an end that may be part of one."""
         content = redact_secrets(bytes(kept.content), self._secrets)
         if kept.is_truncated:
             content = content[: len(content) - max(map(len, self._secrets), default=0)]
@@ -118,78 +118,78 @@ class TrafficLog:
 
 
 class RoundTrip:
-    """What is known about a request so far. Times are in seconds of one clock.
+    """The state of one request and its response. Times are in seconds of the monotonic clock.
 
-    Everything is heard before it is passed on: whatever the client has received is in the account already.
+    Every chunk is read before it is forwarded, so that whatever the client has received is already accounted for.
     """
 
-    def __init__(self, way: Route, demand: ParsedRequest, *, is_kept: bool) -> None:
-        self.way = way
-        self.demand = demand
-        self.answer: GenerationResponse = RESPONSE_TYPES[way.dialect]()
-        self.kept = LoggedBody() if is_kept else None
+    def __init__(self, route: Route, request: ParsedRequest, *, is_logged: bool) -> None:
+        self.route = route
+        self.request = request
+        self.response: GenerationResponse = RESPONSE_TYPES[route.dialect]()
+        self.logged_response = LoggedBody() if is_logged else None
         self.http_status: int | None = None
         self.started_at = monotonic()
         self.first_token_at: float | None = None
         self.ended_at: float | None = None
         self._headers: Mapping[str, str] = {}
-        self._listener: ResponseReader = ErrorBodyReader()
+        self._reader: ResponseReader = ErrorBodyReader()
         self._failure: Failure | None = None
         self._is_over = False
 
-    def begin_answer(self, status: int, headers: Mapping[str, str]) -> None:
-        """The provider has begun to answer."""
+    def start_response(self, status: int, headers: Mapping[str, str]) -> None:
+        """The provider has started to respond."""
         self.http_status = status
         self._headers = headers
         if status >= 300:
             return
         if headers.get("Content-Type", "").startswith("text/event-stream"):
-            self._listener = EventStreamReader(self.answer, self.demand.is_ours)
+            self._reader = EventStreamReader(self.response, self.request.is_added_event)
         else:
-            self._listener = JsonBodyReader(self.answer)
+            self._reader = JsonBodyReader(self.response)
 
-    def hear(self, chunk: bytes) -> bytes:
-        """A piece of the answer; what is to be passed on for it."""
-        if self.kept is not None:
-            self.kept.hear(chunk)
-        passed = self._listener.hear(chunk)
-        if self.first_token_at is None and self.answer.said_bytes:
+    def feed(self, chunk: bytes) -> bytes:
+        """Read a chunk of the response; returns the bytes to forward."""
+        if self.logged_response is not None:
+            self.logged_response.add(chunk)
+        passed = self._reader.feed(chunk)
+        if self.first_token_at is None and self.response.response_bytes:
             self.first_token_at = monotonic()
         return passed
 
-    def hear_end(self) -> bytes:
-        """The provider has said all that it will say; what is still to be passed on."""
+    def finish(self) -> bytes:
+        """The response is complete; returns the bytes that are still to be forwarded."""
         self._is_over = True
-        return self._listener.rest()
+        return self._reader.finish()
 
-    def break_off(self) -> None:
-        """The provider's answer ended in the middle."""
+    def abort(self) -> None:
+        """The response ended in the middle."""
         self._is_over = True
 
     def fail(self, reason: Failure, http_status: int) -> None:
-        """There is no answer, for this reason; the client is told so with this status."""
+        """There is no response, for this reason; the client gets this status."""
         self._failure = reason
         self.http_status = http_status
 
     def end(self) -> None:
-        """Nothing more will be heard, whether the answer is whole or its client has gone."""
+        """The round trip is over, whether the response is complete or the client has disconnected."""
         self.ended_at = monotonic()
 
-    def settle(self) -> None:
-        """Read what can be read so far."""
-        self._listener.settle()
+    def read_pending(self) -> None:
+        """Read what has arrived so far."""
+        self._reader.read_pending()
 
     @property
     def failure(self) -> Failure | None:
-        """Why there is no whole answer; None also where there might have been one, had the client waited for it."""
+        """Why there is no complete response; None also where the client disconnected before its end."""
         if self._failure is not None:
             return self._failure
-        if isinstance(self._listener, ErrorBodyReader) and self.http_status is not None:
-            said = self._listener.said
-            wait = read_retry_after(self._headers, said, datetime.now(UTC))
-            return classify_provider_error(ReportedError(self.http_status, read_error_message(said)), wait)
-        if self.answer.error is not None:
-            return classify_provider_error(self.answer.error, None)
-        if self._is_over and not self.answer.is_complete:
+        if isinstance(self._reader, ErrorBodyReader) and self.http_status is not None:
+            body = self._reader.body
+            wait = read_retry_after(self._headers, body, datetime.now(UTC))
+            return classify_provider_error(ReportedError(self.http_status, read_error_message(body)), wait)
+        if self.response.error is not None:
+            return classify_provider_error(self.response.error, None)
+        if self._is_over and not self.response.is_complete:
             return make_failure(FailureKind.CUT_STREAM, "the model's answer ended before it was complete")
         return None

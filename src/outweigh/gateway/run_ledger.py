@@ -1,4 +1,4 @@
-"""Everything that the gateway knows about one run: its key, its limits, its calls so far and what they cost."""
+"""Everything that the gateway keeps about one run: its key, its limits, its calls so far and their cost."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -24,116 +24,122 @@ MAX_UNSERVED_LENGTH = 200
 
 
 class RunLedger:
-    """The caps, the conversations and the calls of one run. Belongs to the thread of the gateway alone."""
+    """The limits and the calls of one run. Used only in the gateway's thread."""
 
     def __init__(
-        self, request: MeterRequest, tables: PriceTables, secrets: Sequence[str], now: Callable[[], datetime]
+        self, request: MeterRequest, price_tables: PriceTables, secrets: Sequence[str], now: Callable[[], datetime]
     ) -> None:
         self.key = create_run_key()
         self.is_open = True
-        self.room = BodyLimit()
+        self.body_limit = BodyLimit()
         self._unserved: dict[str, None] = {}
-        self._tables = tables
+        self._price_tables = price_tables
         self._now = now
         self._opened_at = monotonic()
-        self._allowance = RunLimits(request.budget_usd, request.tokens)
+        self._limits = RunLimits(request.budget_usd, request.tokens)
         self._markers = MarkerSearch(request.markers)
-        self._conversations = SubAgentDetector()
-        self._bodies = TrafficLog((self.key, *secrets)) if request.keep_bodies else None
-        self._price_tables: dict[str, None] = {}
-        self._under_way: list[RoundTrip] = []
+        self._sub_agents = SubAgentDetector()
+        self._traffic_log = TrafficLog((self.key, *secrets)) if request.keep_bodies else None
+        self._used_tables: dict[str, None] = {}
+        self._pending: list[RoundTrip] = []
         self._calls: list[ModelCall] = []
 
-    def objection(self, asked: GenerationRequest) -> Failure | None:
-        """Why a request must not be sent; None where it may."""
-        prices = find_prices(self._tables, asked.model)
-        if self._allowance.is_in_dollars and prices is None:
+    def refusal_failure(self, request: GenerationRequest) -> Failure | None:
+        """Why a request must not be sent; None when it may be."""
+        prices = find_prices(self._price_tables, request.model)
+        if self._limits.is_in_dollars and prices is None:
             return make_failure(
                 FailureKind.UNKNOWN_MODEL,
-                f"This run has a budget in dollars, and {asked.model!r} is an unknown model: no price is listed. "
+                f"This run has a budget in dollars, and {request.model!r} is an unknown model: no price is listed. "
                 "Nothing was sent. List it in the file that prices under [gateway] in the suite names.",
             )
-        reached = self._allowance.objection(minimum_request_cost(asked, prices))
+        reached = self._limits.explain_excess(minimum_request_cost(request, prices))
         return None if reached is None else make_failure(FailureKind.BUDGET_REACHED, reached)
 
-    def begin(self, exchange: RoundTrip) -> None:
-        """A request is sent."""
-        self._under_way.append(exchange)
-        asked = exchange.demand.asked
-        self._allowance.hold(exchange, minimum_request_cost(asked, find_prices(self._tables, asked.model)))
+    def begin(self, round_trip: RoundTrip) -> None:
+        """Note that a request is sent."""
+        self._pending.append(round_trip)
+        request = round_trip.request.parsed
+        self._limits.reserve(round_trip, minimum_request_cost(request, find_prices(self._price_tables, request.model)))
 
-    def end(self, exchange: RoundTrip) -> None:
-        """Its answer has ended, one way or another."""
-        self._under_way.remove(exchange)
-        self._close(exchange)
-        asked, answer = exchange.demand.asked, exchange.answer
-        prices = find_prices(self._tables, answer.model, asked.model)
-        self._allowance.settle(exchange, count_request_cost(asked, answer, prices))
-        self._conversations.hand_over(answer.handed_over())
+    def end(self, round_trip: RoundTrip) -> None:
+        """Note that its response has ended, successfully or not."""
+        self._pending.remove(round_trip)
+        self._close(round_trip)
+        request, response = round_trip.request.parsed, round_trip.response
+        prices = find_prices(self._price_tables, response.model, request.model)
+        self._limits.record(round_trip, count_request_cost(request, response, prices))
+        self._sub_agents.note_tool_arguments(response.tool_argument_strings())
 
-    def refuse(self, exchange: RoundTrip) -> None:
-        """A request was not sent, and its client was told so."""
-        self._close(exchange)
+    def refuse(self, round_trip: RoundTrip) -> None:
+        """Note a request that was refused and not sent."""
+        self._close(round_trip)
 
     @property
     def keeps_bodies(self) -> bool:
-        """Whether what is said is kept."""
-        return self._bodies is not None
+        """Whether bodies are logged."""
+        return self._traffic_log is not None
 
     def note_unserved(self, what: str) -> None:
-        """Remember a request for something that is not served: each kind once, and no more than a run can explain."""
+        """Note a request that the gateway does not support, each kind once and up to a limit."""
         if len(self._unserved) < MAX_UNSERVED:
             self._unserved[what[:MAX_UNSERVED_LENGTH]] = None
 
     def account(self) -> MeteredCalls:
-        """Everything so far; what is still under way as it stands."""
-        calls = [*self._calls, *(self._call(exchange) for exchange in self._under_way)]
+        """All calls so far, including the current state of pending ones."""
+        calls = [*self._calls, *(self._call(round_trip) for round_trip in self._pending)]
         return MeteredCalls(
             calls=tuple(sorted(calls, key=lambda call: call.started_at_seconds)),
             seen=frozenset(self._markers.seen),
-            price_table=", ".join(self._price_tables) or None,
-            bodies=b"" if self._bodies is None else self._bodies.lines(),
+            price_table=", ".join(self._used_tables) or None,
+            bodies=b"" if self._traffic_log is None else self._traffic_log.lines(),
             unserved=tuple(self._unserved),
         )
 
-    def _close(self, exchange: RoundTrip) -> None:
-        exchange.end()
-        self._calls.append(self._call(exchange))
-        if self._bodies is not None and exchange.kept is not None:
-            demand = exchange.demand
-            self._bodies.add(len(self._calls), exchange.way.path, demand.body, exchange.http_status, exchange.kept)
+    def _close(self, round_trip: RoundTrip) -> None:
+        round_trip.end()
+        self._calls.append(self._call(round_trip))
+        if self._traffic_log is not None and round_trip.logged_response is not None:
+            request = round_trip.request
+            self._traffic_log.add(
+                len(self._calls),
+                round_trip.route.path,
+                request.body,
+                round_trip.http_status,
+                round_trip.logged_response,
+            )
 
-    def _call(self, exchange: RoundTrip) -> ModelCall:
-        exchange.settle()
-        asked, answer = exchange.demand.asked, exchange.answer
-        # To the hour: tables remember what they were asked, and some prices change at night.
+    def _call(self, round_trip: RoundTrip) -> ModelCall:
+        round_trip.read_pending()
+        request, response = round_trip.request.parsed, round_trip.response
+        # To the hour: price tables cache their answers, and some prices change at night.
         moment = self._now().replace(minute=0, second=0, microsecond=0)
-        cost = price_response(self._tables, asked, answer, moment)
+        cost = price_response(self._price_tables, request, response, moment)
         if cost is not None and cost.price_table is not None:
-            self._price_tables[cost.price_table] = None
-        is_sub_agent = self._is_sub_agent(exchange)
-        first, started = exchange.first_token_at, exchange.started_at
+            self._used_tables[cost.price_table] = None
+        is_sub_agent = self._is_sub_agent(round_trip)
+        first, started = round_trip.first_token_at, round_trip.started_at
         return ModelCall(
-            dialect=exchange.way.dialect,
-            requested_model=asked.model,
-            model=answer.model,
-            usage=answer.usage,
-            reasoning_tokens=answer.reasoning_tokens,
+            dialect=round_trip.route.dialect,
+            requested_model=request.model,
+            model=response.model,
+            usage=response.usage,
+            reasoning_tokens=response.reasoning_tokens,
             cost_usd=None if cost is None else cost.usd,
-            http_status=exchange.http_status,
-            failure=exchange.failure,
+            http_status=round_trip.http_status,
+            failure=round_trip.failure,
             started_at_seconds=started - self._opened_at,
-            time_to_first_token_seconds=None if first is None or not asked.is_streamed else first - started,
-            duration_seconds=(monotonic() if exchange.ended_at is None else exchange.ended_at) - started,
-            components=attribute_tokens(self._markers.split(asked.parts), answer, is_sub_agent=is_sub_agent),
-            tools=asked.tools,
+            time_to_first_token_seconds=None if first is None or not request.is_streamed else first - started,
+            duration_seconds=(monotonic() if round_trip.ended_at is None else round_trip.ended_at) - started,
+            components=attribute_tokens(self._markers.split(request.parts), response, is_sub_agent=is_sub_agent),
+            tools=request.tools,
             is_sub_agent=is_sub_agent,
         )
 
-    def _is_sub_agent(self, exchange: RoundTrip) -> bool:
-        """Agents may begin with what a tool is called with while the answer that calls it still goes on."""
-        for other in self._under_way:
-            if other is not exchange:
-                self._conversations.hand_over(other.answer.handed_over())
-        asked = exchange.demand.asked
-        return asked.says_sub_agent or self._conversations.is_sub_agent(asked.opening)
+    def _is_sub_agent(self, round_trip: RoundTrip) -> bool:
+        """Whether a sub-agent sent this request; it may start while the response that calls the tool still arrives."""
+        for other in self._pending:
+            if other is not round_trip:
+                self._sub_agents.note_tool_arguments(other.response.tool_argument_strings())
+        request = round_trip.request.parsed
+        return request.is_marked_sub_agent or self._sub_agents.is_sub_agent(request.first_user_texts)

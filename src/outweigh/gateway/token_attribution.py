@@ -12,18 +12,18 @@ ComponentSizes = Mapping[Component, int]
 
 
 def attribute_tokens(
-    parts: Iterable[RequestPart], answer: GenerationResponse, *, is_sub_agent: bool
+    parts: Iterable[RequestPart], response: GenerationResponse, *, is_sub_agent: bool
 ) -> tuple[ComponentTokens, ...]:
     """The component ledger of one request; empty where the provider did not say what it took."""
-    usage = answer.usage
+    usage = response.usage
     total_input = total_input_tokens(usage)
     if total_input is None or usage.output_tokens is None:
         return ()
     if is_sub_agent:
         return (_component_tokens(Component.SUB_AGENT, total_input, usage.output_tokens),)
-    spoken = {Component.ORCHESTRATOR: answer.text_bytes, Component.TOOL_CALL: answer.tool_bytes}
+    generated = {Component.ORCHESTRATOR: response.text_bytes, Component.TOOL_CALL: response.tool_bytes}
     sent = apportion_tokens(total_input, _sum_sizes(parts))
-    got = apportion_tokens(usage.output_tokens, spoken)
+    got = apportion_tokens(usage.output_tokens, generated)
     return tuple(
         _component_tokens(component, sent.get(component, 0), got.get(component, 0))
         for component in Component
@@ -32,7 +32,7 @@ def attribute_tokens(
 
 
 def total_input_tokens(usage: Usage) -> int | None:
-    """All that was sent: fresh, read from the cache and written to it."""
+    """All input tokens: fresh, read from the cache and written to it."""
     sent = (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
     return None if None in sent else sum(tokens or 0 for tokens in sent)
 
@@ -40,7 +40,7 @@ def total_input_tokens(usage: Usage) -> int | None:
 def apportion_tokens(total: int, sizes: ComponentSizes) -> dict[Component, int]:
     """Whole tokens in proportion to sizes, by largest remainders, so that they add up to the total exactly.
 
-    What cannot be told apart, because nothing was seen, belongs to the conversation itself.
+    Without sizes to go by, all tokens belong to the conversation itself.
     """
     whole = sum(sizes.values())
     if whole <= 0:
@@ -64,24 +64,24 @@ def _component_tokens(component: Component, sent: int, got: int) -> ComponentTok
 
 
 MAX_SEARCHED_TEXTS = 20_000
-"""Texts of one run: a conversation sends its whole past every time, and a text once searched is not searched again."""
+"""Texts of one run whose search results are kept: a conversation sends its whole history with every request."""
 
 _GAP = "\0"
-"""Stands where a marker was found, so that no other is found across it."""
+"""Replaces a marker that was found, so that no other is found across it."""
 
 
 class MarkerSearch:
-    """Looks for the markers of one run, word by word: how a text is broken into lines is no matter."""
+    """Searches texts for the markers of one run, regardless of line breaks."""
 
     def __init__(self, markers: Iterable[ArmMarker]) -> None:
         worded = [(marker, _normalize_whitespace(marker.text)) for marker in markers]
-        # The longest first: what is inside another marker belongs to that one.
+        # The longest first: a marker inside another one belongs to that one.
         self._markers = sorted((entry for entry in worded if entry[1]), key=lambda entry: -len(entry[1]))
         self._known: dict[int, dict[str, int]] = {}
         self.seen: set[str] = set()
 
     def split(self, parts: Iterable[RequestPart]) -> list[RequestPart]:
-        """The same parts, with what belongs to a marker under the marker's own component."""
+        """The same parts, with the text of each marker attributed to the marker's component."""
         return [piece for part in parts for piece in (self._split(part) if self._markers else (part,))]
 
     def _split(self, part: RequestPart) -> Iterator[RequestPart]:
@@ -98,7 +98,7 @@ class MarkerSearch:
         return next(marker.component for marker, _ in self._markers if marker.name == name)
 
     def _found(self, text: str) -> dict[str, int]:
-        """Bytes by marker."""
+        """Bytes of each marker in a text."""
         key = hash(text)
         if key not in self._known:
             if len(self._known) >= MAX_SEARCHED_TEXTS:
@@ -106,12 +106,12 @@ class MarkerSearch:
             self._known[key] = self._search(_normalize_whitespace(text))
         return self._known[key]
 
-    def _search(self, words: str) -> dict[str, int]:
+    def _search(self, text: str) -> dict[str, int]:
         found: dict[str, int] = {}
         for marker, wanted in self._markers:
-            if times := words.count(wanted):
+            if times := text.count(wanted):
                 found[marker.name] = times * len(wanted.encode(errors="surrogatepass"))
-                words = words.replace(wanted, _GAP)
+                text = text.replace(wanted, _GAP)
         return found
 
 
@@ -120,38 +120,38 @@ def _normalize_whitespace(text: str) -> str:
 
 
 MIN_TASK_LENGTH = 12
-"""Characters: shorter arguments of tools are no tasks, and might be anybody's first words."""
+"""In characters: shorter arguments of tools are not tasks, and could match any first message."""
 
 MAX_CONVERSATIONS = 100_000
 
 
 class SubAgentDetector:
-    """The conversations of one run, each known by the user's words before the model first spoke.
+    """Recognises the conversations of sub-agents by the user's texts before the model's first message.
 
-    A conversation is a sub-agent's if, when it is first seen, one of those texts is word for word what a tool was
-    called with before: that is how agents hand a task to another. Once decided, it stays so: an agent that hands on
-    its own instruction unchanged does not become its own sub-agent.
+    A conversation is a sub-agent's if, when it is first seen, one of those texts is exactly an argument of an earlier
+    tool call: that is how agents delegate a task. The decision is kept, so that an agent that delegates its own
+    instruction unchanged does not become its own sub-agent.
     """
 
     def __init__(self) -> None:
-        self._handed_over: set[int] = set()
+        self._tool_arguments: set[int] = set()
         self._is_sub_agent: dict[tuple[int, ...], bool] = {}
 
-    def is_sub_agent(self, opening: Iterable[str]) -> bool:
-        """Whether the conversation that begins so was started by a tool call of this run."""
-        texts = tuple(opening)
+    def is_sub_agent(self, first_user_texts: Iterable[str]) -> bool:
+        """Whether the conversation with these first texts was started by a tool call of this run."""
+        texts = tuple(first_user_texts)
         begun = tuple(map(hash, texts))
         if begun not in self._is_sub_agent:
             if len(self._is_sub_agent) >= MAX_CONVERSATIONS:
                 self._is_sub_agent.clear()
-            self._is_sub_agent[begun] = not self._handed_over.isdisjoint(map(_word_hash, texts))
+            self._is_sub_agent[begun] = not self._tool_arguments.isdisjoint(map(_word_hash, texts))
         return self._is_sub_agent[begun]
 
-    def hand_over(self, texts: Iterable[str]) -> None:
-        """Note what a tool was called with."""
+    def note_tool_arguments(self, texts: Iterable[str]) -> None:
+        """Note the arguments of a tool call."""
         for text in texts:
-            if len(text) >= MIN_TASK_LENGTH and len(self._handed_over) < MAX_CONVERSATIONS:
-                self._handed_over.add(_word_hash(text))
+            if len(text) >= MIN_TASK_LENGTH and len(self._tool_arguments) < MAX_CONVERSATIONS:
+                self._tool_arguments.add(_word_hash(text))
 
 
 def _word_hash(text: str) -> int:

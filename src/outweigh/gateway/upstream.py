@@ -13,20 +13,20 @@ from outweigh.gateway.request_parsing import Provider
 from outweigh.model.suite import GatewaySpec, ProviderSpec
 
 KEY_HEADERS = ("x-api-key", "authorization", "x-goog-api-key")
-"""Where the APIs have their keys; Gemini also takes one in the address, as `key`."""
+"""The headers in which the APIs take keys; Gemini also takes one in the address, as `key`."""
 
 KEY_PARAMETER = "key"
 
 
 def create_run_key() -> str:
-    """A key that nobody can guess."""
+    """A random key for one run."""
     return f"ow-run-{secrets.token_hex(24)}"
 
 
 def shows_run_key(key: str, headers: Mapping[str, str], query: Mapping[str, str]) -> bool:
-    """Whether a request shows this key, in any of the places that keys are shown in."""
+    """Whether a request has this key, in any header or parameter that keys are sent in."""
     shown = [headers.get(name, "") for name in KEY_HEADERS] + [query.get(KEY_PARAMETER, "")]
-    # Compared as bytes: a header may hold anything, and only ASCII may be compared as text.
+    # Compared as bytes, because compare_digest takes only ASCII text.
     return any(compare_digest(_strip_scheme(given).encode(errors="replace"), key.encode()) for given in shown)
 
 
@@ -36,14 +36,14 @@ def _strip_scheme(given: str) -> str:
 
 
 class SecretMask:
-    """Passes bytes on, with every secret replaced by as many asterisks: lengths stay what they were said to be."""
+    """Replaces every secret in a stream by asterisks of the same length, so that stated lengths stay right."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._secrets = [secret.encode() for secret in secrets]
         self._held = b""
 
     def feed(self, chunk: bytes) -> bytes:
-        """What can be passed on; an end that may be the beginning of a secret waits for what follows."""
+        """The bytes that can be forwarded; an end that may be the start of a secret is held back."""
         content = self._held + chunk
         for secret in self._secrets:
             if secret in content:
@@ -52,14 +52,14 @@ class SecretMask:
         self._held = content[len(content) - held :]
         return content[: len(content) - held]
 
-    def rest(self) -> bytes:
-        """What is still held at the end."""
+    def finish(self) -> bytes:
+        """The bytes that are still held back at the end."""
         held, self._held = self._held, b""
         return held
 
 
 def _partial_match_length(content: bytes, secret: bytes) -> int:
-    """How many bytes at the end of the content are the beginning of the secret."""
+    """How many bytes at the end of the content are the start of the secret."""
     for length in range(min(len(secret) - 1, len(content)), 0, -1):
         if content.endswith(secret[:length]):
             return length
@@ -67,7 +67,7 @@ def _partial_match_length(content: bytes, secret: bytes) -> int:
 
 
 MIN_SECRET_LENGTH = 16
-"""Shorter ones are no secrets, and blacking them out would spoil answers."""
+"""Shorter keys are placeholders, and masking them would damage responses."""
 
 _BASE_VERSION = re.compile(r"/v\d+\w*(?=/|$)")
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -77,7 +77,7 @@ _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 class ModelUpstream:
     """One provider: its address, the variable that names its key, and the key; "" where none is needed.
 
-    `key` is None where the variable is not set: then nothing can be sent.
+    `key` is None where the variable is not set; then nothing can be sent.
     """
 
     url: str
@@ -87,17 +87,17 @@ class ModelUpstream:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be shown. A word such as `EMPTY`, which servers without keys are given, is in many texts."""
+        """The key, if it is one: a placeholder such as `EMPTY`, used for servers without keys, occurs in many texts."""
         return (self.key,) if self.key and len(self.key) >= MIN_SECRET_LENGTH else ()
 
     def address(self, path: str) -> str:
-        """The whole address of a path. Many bases name a version already, and then the path's own is dropped."""
+        """The full address of a path, without its version where the base address already has one."""
         base = self.url.rstrip("/")
         return base + (_BASE_VERSION.sub("", path, count=1) if _BASE_VERSION.search(urlsplit(base).path) else path)
 
 
 def read_upstreams(spec: GatewaySpec, environment: Mapping[str, str]) -> dict[Provider, ModelUpstream]:
-    """The providers of a suite, with their keys out of the caller's environment."""
+    """The providers of a suite, with their keys from the caller's environment."""
     specs = {Provider.ANTHROPIC: spec.anthropic, Provider.OPENAI: spec.openai, Provider.GEMINI: spec.gemini}
     return {provider: _upstream(given, environment) for provider, given in specs.items()}
 
@@ -108,13 +108,13 @@ def _upstream(spec: ProviderSpec, environment: Mapping[str, str]) -> ModelUpstre
 
 
 def _proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
-    """The proxy that everybody else on this machine would use for this address."""
+    """The proxy that this machine's environment sets for an address."""
     address = urlsplit(url)
     host = (address.hostname or "").lower()
     wanted = {name.lower(): value for name, value in environment.items() if value}
-    spared = [name.strip().lstrip("*.") for name in wanted.get("no_proxy", "").lower().split(",")]
-    is_spared = any(host == name or host.endswith(f".{name}") for name in spared if name)
-    if is_spared or "*" in wanted.get("no_proxy", "").split(",") or host in _LOOPBACK_HOSTS:
+    excluded = [name.strip().lstrip("*.") for name in wanted.get("no_proxy", "").lower().split(",")]
+    is_excluded = any(host == name or host.endswith(f".{name}") for name in excluded if name)
+    if is_excluded or "*" in wanted.get("no_proxy", "").split(",") or host in _LOOPBACK_HOSTS:
         return None
     return wanted.get(f"{address.scheme}_proxy") or wanted.get("all_proxy")
 
@@ -134,7 +134,7 @@ _HOP_BY_HOP_HEADERS = frozenset(
         "upgrade",
     }
 )
-# The body is read here, so it is neither packed nor as long as the client said; cookies are nobody's business.
+# The gateway reads and rewrites the body, so its length and encoding change; cookies are not forwarded.
 _BODY_HEADERS = frozenset({"content-length", "content-encoding"})
 _HEADERS_NOT_SENT = _HOP_BY_HOP_HEADERS | _BODY_HEADERS | {"host", "accept-encoding", "cookie", *KEY_HEADERS}
 _HEADERS_NOT_RETURNED = _HOP_BY_HOP_HEADERS | _BODY_HEADERS | {"set-cookie", "server", "date"}
@@ -149,7 +149,7 @@ HeaderPairs = list[tuple[str, str]]
 
 
 def headers_to_send(given: Mapping[str, str], provider: Provider, key: str) -> HeaderPairs:
-    """A client's headers with the real key in the place of the run's, and nothing packed, so that it can be read."""
+    """A client's headers with the real key instead of the run's, asking for an uncompressed response."""
     named = {word.strip().lower() for word in given.get("connection", "").split(",")}
     passed = [(name, value) for name, value in given.items() if name.lower() not in _HEADERS_NOT_SENT | named]
     passed.append(("accept-encoding", "identity"))
@@ -160,7 +160,7 @@ def headers_to_send(given: Mapping[str, str], provider: Provider, key: str) -> H
 
 
 def headers_to_return(given: Mapping[str, str], secrets: Iterable[str]) -> HeaderPairs:
-    """A provider's headers, without any that shows a secret."""
+    """A provider's headers, without any that contains a secret."""
     hidden = tuple(secrets)
     return [
         (name, value)
@@ -170,5 +170,5 @@ def headers_to_return(given: Mapping[str, str], secrets: Iterable[str]) -> Heade
 
 
 def query_to_send(given: Mapping[str, str]) -> HeaderPairs:
-    """A client's query without its key: keys go into headers, where no log shows them."""
+    """A client's query without its key; keys are sent in headers, which are not logged."""
     return [(name, value) for name, value in given.items() if name != KEY_PARAMETER]

@@ -131,6 +131,14 @@ def decode_json(content: bytes) -> Any:
     return _decode_leniently(content)
 
 
+def try_decode_json(content: bytes) -> Any:
+    """The value in a JSON text, None where it cannot be read."""
+    try:
+        return decode_json(content)
+    except ValueError:
+        return None
+
+
 def _decode_leniently(content: bytes) -> Any:
     try:
         text = content.decode("utf-8-sig", "replace")

@@ -3,6 +3,7 @@
 The `as_...` functions check a value, the `..._at` functions one at a path of keys. None of them raises.
 """
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
@@ -115,6 +116,23 @@ def dict_at(value: Any, *keys: str) -> dict[str, Any]:
 def dicts_at(value: Any, *keys: str) -> list[dict[str, Any]]:
     """The objects in an array."""
     return [each for each in as_list(value_at(value, *keys)) if isinstance(each, dict)]
+
+
+def list_at(value: Any, *keys: str) -> list[Any]:
+    """An array; an empty one where there is none."""
+    return as_list(value_at(value, *keys))
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Every string in a value, at any depth."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from strings_in(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from strings_in(inner)
 
 
 def timestamp_at(value: Any, *keys: str, units_per_second: int = 1) -> str | None:

@@ -50,7 +50,7 @@ END: list[dict[str, Any]] = [
 def _heard(*events: dict[str, Any]) -> AnthropicResponse:
     answer = AnthropicResponse()
     for event in events:
-        answer.hear(event)
+        answer.read_event(event)
     return answer
 
 
@@ -60,7 +60,7 @@ def test_a_whole_stream_tells_everything() -> None:
     assert answer.usage == Usage(input_tokens=25, output_tokens=89, cache_read_tokens=4000, cache_write_tokens=300)
     assert (answer.model, answer.hour_write_tokens, answer.is_complete) == ("claude-x", 200, True)
     assert (answer.text_bytes, answer.tool_bytes) == (5, len('Task{"prompt": "Look"}'))
-    assert list(answer.handed_over()) == ["Look"]
+    assert list(answer.tool_argument_strings()) == ["Look"]
 
 
 def test_a_stream_that_breaks_off_knows_its_input_but_not_its_output() -> None:
@@ -103,7 +103,7 @@ def test_a_message_in_one_piece_tells_the_same() -> None:
 
     assert answer.usage == Usage(input_tokens=25, output_tokens=89, cache_read_tokens=0, cache_write_tokens=0)
     assert (answer.reasoning_tokens, answer.text_bytes, answer.is_complete) == (7, 8, True)
-    assert list(answer.handed_over()) == ["Look"]
+    assert list(answer.tool_argument_strings()) == ["Look"]
 
 
 def test_an_error_in_the_middle_of_a_stream_is_heard() -> None:
@@ -152,7 +152,7 @@ def test_a_request_is_taken_apart_by_components() -> None:
     )
 
     assert (asked.model, asked.is_streamed, asked.tools) == ("claude-x", True, ("Bash",))
-    assert asked.opening == ("Reminder.", "Fix it.")
+    assert asked.first_user_texts == ("Reminder.", "Fix it.")
     assert [(part.component, part.texts) for part in asked.parts] == [
         (Component.SYSTEM_PROMPT, ("You are an agent.",)),
         (Component.TOOL_SCHEMA, ("Bash", "Runs.", "object")),
@@ -171,7 +171,7 @@ def test_a_request_is_taken_apart_by_components() -> None:
 def test_claude_code_says_which_requests_are_its_sub_agents() -> None:
     line = "x-anthropic-billing-header: cc_version=2.1.325; cc_entrypoint=sdk-cli; cc_is_subagent=true;"
 
-    assert read_request({"system": [{"type": "text", "text": line}]}).says_sub_agent
+    assert read_request({"system": [{"type": "text", "text": line}]}).is_marked_sub_agent
     assert not read_request(
         {"system": [{"type": "text", "text": line.removesuffix(" cc_is_subagent=true;")}]}
-    ).says_sub_agent
+    ).is_marked_sub_agent

@@ -31,7 +31,7 @@ LAST = _chunk(
 def _heard(*events: dict[str, Any]) -> GeminiResponse:
     answer = GeminiResponse()
     for event in events:
-        answer.hear(event)
+        answer.read_event(event)
     return answer
 
 
@@ -41,7 +41,7 @@ def test_a_whole_stream_tells_everything() -> None:
     assert answer.usage == Usage(input_tokens=407, output_tokens=80, cache_read_tokens=600, cache_write_tokens=0)
     assert (answer.model, answer.reasoning_tokens, answer.is_complete) == ("gemini-x", 30, True)
     assert (answer.text_bytes, answer.tool_bytes) == (8, len('delegate{"objective":"Look"}'))
-    assert list(answer.handed_over()) == ["Look"]
+    assert list(answer.tool_argument_strings()) == ["Look"]
 
 
 def test_a_stream_that_breaks_off_knows_its_input_but_not_its_output() -> None:
@@ -84,7 +84,7 @@ def test_a_request_is_taken_apart_by_components() -> None:
         }
     )
 
-    assert (asked.tools, asked.opening) == (("run",), ("Where.", "Fix it."))
+    assert (asked.tools, asked.first_user_texts) == (("run",), ("Where.", "Fix it."))
     assert [(part.component, part.texts) for part in asked.parts] == [
         (Component.SYSTEM_PROMPT, ("You are an agent.",)),
         (Component.TOOL_SCHEMA, ("run", "Runs.")),

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from outweigh.gateway.dialects.openai_chat import (
     OpenAIChatResponse,
     is_usage_only_event,
@@ -39,9 +41,9 @@ LAST = {"model": "gpt-x", "choices": [], "usage": USAGE}
 def _heard(*events: dict[str, Any], is_marked: bool = True) -> OpenAIChatResponse:
     answer = OpenAIChatResponse()
     for event in events:
-        answer.hear(event)
+        answer.read_event(event)
     if is_marked:
-        answer.hear_end_mark()
+        answer.read_end_mark()
     return answer
 
 
@@ -51,7 +53,14 @@ def test_a_whole_stream_tells_everything() -> None:
     assert answer.usage == EXPECTED
     assert (answer.model, answer.reasoning_tokens, answer.is_complete) == ("gpt-x", 30, True)
     assert (answer.text_bytes, answer.tool_bytes) == (5, len('task{"prompt":"Look"}'))
-    assert list(answer.handed_over()) == ["Look"]
+    assert list(answer.tool_argument_strings()) == ["Look"]
+
+
+@pytest.mark.parametrize(("count", "read"), [(12.0, 12), (12.5, None), (10**16, None), (True, None), ("12", None)])
+def test_a_count_is_whole_and_no_larger_than_a_record_can_hold(count: object, read: int | None) -> None:
+    answer = _heard(*CHUNKS, {**LAST, "usage": {"prompt_tokens": 100, "completion_tokens": count}})
+
+    assert answer.usage.output_tokens == read
 
 
 def test_a_completion_in_one_piece_tells_the_same() -> None:
@@ -66,7 +75,7 @@ def test_a_completion_in_one_piece_tells_the_same() -> None:
         is_marked=False,
     )
 
-    assert (answer.usage, answer.is_complete, list(answer.handed_over())) == (EXPECTED, True, ["Look"])
+    assert (answer.usage, answer.is_complete, list(answer.tool_argument_strings())) == (EXPECTED, True, ["Look"])
 
 
 def test_a_stream_that_breaks_off_is_not_complete_and_has_no_usage() -> None:
@@ -141,7 +150,12 @@ def test_a_request_is_taken_apart_by_components() -> None:
         }
     )
 
-    assert (asked.model, asked.is_streamed, asked.tools, asked.opening) == ("gpt-x", False, ("bash",), ("Fix it.",))
+    assert (asked.model, asked.is_streamed, asked.tools, asked.first_user_texts) == (
+        "gpt-x",
+        False,
+        ("bash",),
+        ("Fix it.",),
+    )
     assert [(part.component, part.texts) for part in asked.parts] == [
         (Component.TOOL_SCHEMA, ("function", "bash", "Runs.")),
         (Component.SYSTEM_PROMPT, ("You are an agent.",)),

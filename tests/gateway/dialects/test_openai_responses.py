@@ -30,7 +30,7 @@ RESPONSE = {"object": "response", "model": "gpt-x", "output": [MESSAGE, CALL], "
 def _heard(*events: dict[str, Any]) -> OpenAIResponsesResponse:
     answer = OpenAIResponsesResponse()
     for event in events:
-        answer.hear(event)
+        answer.read_event(event)
     return answer
 
 
@@ -50,13 +50,13 @@ def test_a_response_tells_the_same_in_one_piece_or_in_many(events: list[dict[str
     assert answer.usage == EXPECTED
     assert (answer.model, answer.reasoning_tokens, answer.is_complete) == ("gpt-x", 30, True)
     assert (answer.text_bytes, answer.tool_bytes) == (5, len('spawn{"message":"Look"}'))
-    assert list(answer.handed_over()) == ["Look"]
+    assert list(answer.tool_argument_strings()) == ["Look"]
 
 
 def test_a_stream_that_breaks_off_is_not_complete_and_has_no_usage() -> None:
     answer = _heard(*EVENTS[:3])
 
-    assert (answer.usage, answer.is_complete, answer.said_bytes) == (NO_USAGE, False, 5)
+    assert (answer.usage, answer.is_complete, answer.response_bytes) == (NO_USAGE, False, 5)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_a_request_is_taken_apart_by_components() -> None:
     )
 
     assert (asked.model, asked.is_streamed, asked.tools) == ("gpt-x", True, ("shell", "web_search"))
-    assert asked.opening == ("Where.", "Fix it.")
+    assert asked.first_user_texts == ("Where.", "Fix it.")
     assert [(part.component, part.texts) for part in asked.parts] == [
         (Component.SYSTEM_PROMPT, ("You are an agent.",)),
         (Component.TOOL_SCHEMA, ("function", "shell")),
@@ -118,4 +118,4 @@ def test_a_request_is_taken_apart_by_components() -> None:
 
 
 def test_an_input_that_is_a_string_is_the_users() -> None:
-    assert read_request({"input": "Fix it."}).opening == ("Fix it.",)
+    assert read_request({"input": "Fix it."}).first_user_texts == ("Fix it.",)

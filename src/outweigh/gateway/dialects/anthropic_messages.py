@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from outweigh.gateway.dialects.api_errors import read_reported_error
-from outweigh.gateway.dialects.json_path import JsonMapping, count_at, dict_at, dicts_at, list_at, str_at, strings_in
 from outweigh.gateway.dialects.request_and_response import (
     GenerationRequest,
     GenerationResponse,
@@ -12,25 +11,27 @@ from outweigh.gateway.dialects.request_and_response import (
     data_part,
     text_part,
 )
+from outweigh.model.json_text import JsonObject
+from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, str_at, strings_in
 from outweigh.model.usage import Component
 
 _SUB_AGENT_MARK = "cc_is_subagent=true"
-"""Claude Code says so in a line of its system prompt."""
+"""Claude Code marks sub-agents by this text in the system prompt."""
 
 
-def read_request(body: JsonMapping) -> GenerationRequest:
-    """What a request to `/v1/messages` says."""
+def read_request(body: JsonObject) -> GenerationRequest:
+    """Read a request to `/v1/messages`."""
     return GenerationRequest(
         model=str_at(body, "model"),
         is_streamed=body.get("stream") is True,
         parts=tuple(_parts(body)),
         tools=tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "name"))),
-        opening=tuple(_opening(body)),
-        says_sub_agent=any(_SUB_AGENT_MARK in said for said in strings_in(body.get("system"))),
+        first_user_texts=tuple(_first_user_texts(body)),
+        is_marked_sub_agent=any(_SUB_AGENT_MARK in text for text in strings_in(body.get("system"))),
     )
 
 
-def _parts(body: JsonMapping) -> Iterator[RequestPart]:
+def _parts(body: JsonObject) -> Iterator[RequestPart]:
     yield from content_parts(Component.SYSTEM_PROMPT, body.get("system"))
     for tool in list_at(body, "tools"):
         yield data_part(Component.TOOL_SCHEMA, tool)
@@ -39,14 +40,14 @@ def _parts(body: JsonMapping) -> Iterator[RequestPart]:
             yield from _block_parts(block)
 
 
-def _blocks(message: JsonMapping) -> Iterator[JsonMapping]:
+def _blocks(message: JsonObject) -> Iterator[JsonObject]:
     content = message.get("content")
     if isinstance(content, str):
         yield {"type": "text", "text": content}
     yield from dicts_at(content)
 
 
-def _block_parts(block: JsonMapping) -> Iterator[RequestPart]:
+def _block_parts(block: JsonObject) -> Iterator[RequestPart]:
     kind = str_at(block, "type") or ""
     if kind.endswith("tool_use"):
         yield data_part(Component.TOOL_CALL, {"name": block.get("name"), "input": block.get("input")})
@@ -58,7 +59,7 @@ def _block_parts(block: JsonMapping) -> Iterator[RequestPart]:
         yield from content_parts(Component.ORCHESTRATOR, [block])
 
 
-def _opening(body: JsonMapping) -> Iterator[str]:
+def _first_user_texts(body: JsonObject) -> Iterator[str]:
     for message in dicts_at(body, "messages"):
         if message.get("role") == "assistant":
             return
@@ -68,50 +69,50 @@ def _opening(body: JsonMapping) -> Iterator[str]:
 
 
 class AnthropicResponse(GenerationResponse):
-    """A message, or the events it comes in. Usage in events is cumulative; output is known once the last was heard."""
+    """A message, whole or in events. Usage in events is cumulative; the output count is final in the last one."""
 
-    def hear(self, event: JsonMapping) -> None:
-        """One event, or a whole message."""
+    def read_event(self, event: JsonObject) -> None:
+        """Read one event, or a whole message."""
         match event.get("type"):
             case "message_start":
-                self._hear_start(dict_at(event, "message"))
+                self._read_start(dict_at(event, "message"))
             case "content_block_start":
-                self._hear_block(dict_at(event, "content_block"), event.get("index"))
+                self._read_block(dict_at(event, "content_block"), event.get("index"))
             case "content_block_delta":
-                self._hear_delta(dict_at(event, "delta"), event.get("index"))
+                self._read_delta(dict_at(event, "delta"), event.get("index"))
             case "message_delta":
-                self._hear_usage(dict_at(event, "usage"), is_final=True)
+                self._read_usage(dict_at(event, "usage"), is_final=True)
             case "message_stop":
                 self.is_complete = True
             case "error":
                 self.error = read_reported_error(dict_at(event, "error"))
             case "message":
-                self._hear_message(event)
+                self._read_message(event)
 
-    def _hear_start(self, message: JsonMapping) -> None:
+    def _read_start(self, message: JsonObject) -> None:
         self.model = str_at(message, "model")
-        self._hear_usage(dict_at(message, "usage"), is_final=False)
+        self._read_usage(dict_at(message, "usage"), is_final=False)
 
-    def _hear_message(self, message: JsonMapping) -> None:
+    def _read_message(self, message: JsonObject) -> None:
         self.model = str_at(message, "model")
-        self._hear_usage(dict_at(message, "usage"), is_final=True)
+        self._read_usage(dict_at(message, "usage"), is_final=True)
         for index, block in enumerate(dicts_at(message, "content")):
-            self._hear_block(block, index)
+            self._read_block(block, index)
         self.is_complete = True
 
-    def _hear_block(self, block: JsonMapping, index: object) -> None:
-        self._hear_text(str_at(block, "text") or str_at(block, "thinking"))
+    def _read_block(self, block: JsonObject, index: object) -> None:
+        self._read_text(str_at(block, "text") or str_at(block, "thinking"))
         if "input" in block:
-            self._hear_tool(str_at(block, "name"))
+            self._read_tool(str_at(block, "name"))
             if arguments := dict_at(block, "input"):  # empty at the start of a stream
-                self._hear_whole_arguments(index, arguments)
+                self._read_whole_arguments(index, arguments)
 
-    def _hear_delta(self, delta: JsonMapping, index: object) -> None:
-        self._hear_text(str_at(delta, "text") or str_at(delta, "thinking"))
-        self._hear_arguments(index, str_at(delta, "partial_json"))
+    def _read_delta(self, delta: JsonObject, index: object) -> None:
+        self._read_text(str_at(delta, "text") or str_at(delta, "thinking"))
+        self._read_arguments(index, str_at(delta, "partial_json"))
 
-    def _hear_usage(self, usage: JsonMapping, *, is_final: bool) -> None:
-        """Later figures replace earlier ones. What the provider leaves out of a usage that it gives is 0."""
+    def _read_usage(self, usage: JsonObject, *, is_final: bool) -> None:
+        """Read usage figures; later ones replace earlier ones, and kinds that are left out count as 0."""
         if (tokens := count_at(usage, "input_tokens")) is not None:
             self.input_tokens = tokens
             self.cache_read_tokens = count_at(usage, "cache_read_input_tokens") or self.cache_read_tokens or 0

@@ -13,8 +13,9 @@ from enum import StrEnum
 
 import msgspec
 
-from outweigh.gateway.dialects.json_path import JsonMapping, count_at, decode_leniently, dict_at, dicts_at, str_at
 from outweigh.model.failure import Failure, FailureKind, failure_from_http, make_failure
+from outweigh.model.json_text import JsonObject, try_decode_json
+from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, str_at
 from outweigh.ports.gateways import Dialect
 
 _STATUS_OF_CODE = {
@@ -42,14 +43,14 @@ _MAX_MESSAGE_LENGTH = 2_000
 
 @dataclass(frozen=True, slots=True)
 class ReportedError:
-    """What an API said went wrong; `status` is what it would have answered with, had it not begun to answer already."""
+    """An error that an API reported; `status` is the HTTP status, or the one that the error code stands for."""
 
     status: int
     message: str
 
 
-def read_reported_error(error: JsonMapping) -> ReportedError:
-    """The object under `error`, in any of the shapes in use."""
+def read_reported_error(error: JsonObject) -> ReportedError:
+    """Read the object under `error`, in any of the forms in use."""
     word = str_at(error, "code") or str_at(error, "type") or str_at(error, "status") or ""
     status = (
         count_at(error, "code") or _STATUS_OF_CODE.get(word) or _STATUS_OF_CODE.get(str_at(error, "type") or "", 500)
@@ -59,14 +60,16 @@ def read_reported_error(error: JsonMapping) -> ReportedError:
 
 
 def read_error_message(body: bytes) -> str:
-    """What the body of a failed answer says, whatever its shape."""
-    said = decode_leniently(body)
-    if isinstance(said, list) and said:  # Gemini answers a stream that is no stream of events with an array
-        said = said[0]
-    if error := dict_at(said, "error"):
+    """The message in the body of an error response, in any form."""
+    decoded = try_decode_json(body)
+    if (
+        isinstance(decoded, list) and decoded
+    ):  # Gemini responds with an array to a stream that is not server-sent events
+        decoded = decoded[0]
+    if error := dict_at(decoded, "error"):
         return read_reported_error(error).message
-    plainly = str_at(said, "error") or str_at(said, "message") or str_at(said, "detail")
-    return (plainly or " ".join(body.decode(errors="replace").split()) or "no message")[:_MAX_MESSAGE_LENGTH]
+    plain_text = str_at(decoded, "error") or str_at(decoded, "message") or str_at(decoded, "detail")
+    return (plain_text or " ".join(body.decode(errors="replace").split()) or "no message")[:_MAX_MESSAGE_LENGTH]
 
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -75,7 +78,7 @@ _RESETS = re.compile(r"^(?P<before>anthropic-ratelimit-[\w-]+-|x-ratelimit-)rese
 
 
 def read_retry_after(headers: Mapping[str, str], body: bytes, now: datetime) -> float | None:
-    """The wait that was asked for; None where nobody asked. A plain request to wait goes before any other sign."""
+    """The requested wait in seconds, None without one. An explicit retry header goes before other signs."""
     lowered = {name.lower(): value.strip() for name, value in headers.items()}
     plain = _parse_milliseconds(lowered.get("retry-after-ms")) or _parse_time_or_seconds(
         lowered.get("retry-after"), now
@@ -86,7 +89,7 @@ def read_retry_after(headers: Mapping[str, str], body: bytes, now: datetime) -> 
 
 
 def _until_resets(headers: Mapping[str, str], now: datetime) -> Iterator[float]:
-    """Seconds until the limits that are used up are filled again, or until all are where nothing tells them apart."""
+    """Seconds until the exhausted limits reset, or until all do where none is marked as exhausted."""
     resets = [(found, value) for name, value in headers.items() if (found := _RESETS.match(name))]
     left = [headers.get(f"{found['before']}remaining{found['after'] or ''}") for found, _ in resets]
     is_any_used_up = "0" in left
@@ -113,7 +116,7 @@ def _parse_duration(value: str) -> float | None:
 
 
 def _parse_time_or_seconds(value: str | None, now: datetime) -> float | None:
-    """A number of seconds, or a moment in any of the ways that headers have: HTTP's, RFC 3339, seconds since 1970."""
+    """Seconds from now, given as a number, an HTTP date, RFC 3339, or seconds since 1970."""
     if value is None:
         return None
     try:
@@ -136,9 +139,9 @@ def _parse_time(value: str) -> datetime | None:
 
 
 def _delay_in_body(body: bytes) -> float | None:
-    """Gemini says it among the details of its errors."""
-    said = decode_leniently(body)
-    for whole in said if isinstance(said, list) else [said]:
+    """The delay in the details of a Gemini error."""
+    decoded = try_decode_json(body)
+    for whole in decoded if isinstance(decoded, list) else [decoded]:
         for detail in dicts_at(whole, "error", "details"):
             if (str_at(detail, "@type") or "").endswith("RetryInfo"):
                 return _parse_duration(str_at(detail, "retryDelay") or "")
@@ -148,24 +151,25 @@ def _delay_in_body(body: bytes) -> float | None:
 _OUT_OF_CREDIT = ("insufficient_quota", "credit balance is too low", "billing_error")
 
 
-def classify_provider_error(said: ReportedError, retry_after_seconds: float | None) -> Failure:
-    """An account without credit is no run's fault, and waiting does not fill it: somebody must, as with a wrong key.
+def classify_provider_error(error: ReportedError, retry_after_seconds: float | None) -> Failure:
+    """The failure that a provider's error means.
 
-    A run that spent its own budget is another matter: that refusal is ours, and never comes from a provider.
+    An account without credit counts as unauthorized: it is not the run's fault, and waiting does not help. A run that
+    has spent its own budget is refused by the gateway, never by a provider.
     """
-    if said.status < 400:
-        sentence = f"HTTP {said.status}: the provider sends to another address, and keys are not sent there"
+    if error.status < 400:
+        sentence = f"HTTP {error.status}: the provider sends to another address, and keys are not sent there"
         return make_failure(
             FailureKind.SERVER_ERROR, f"{sentence}; name the address itself under [gateway] in the suite"
         )
-    meant = failure_from_http(said.status, said.message, retry_after_seconds)
-    if said.status == 402 or any(words in said.message.lower() for words in _OUT_OF_CREDIT):
+    meant = failure_from_http(error.status, error.message, retry_after_seconds)
+    if error.status == 402 or any(words in error.message.lower() for words in _OUT_OF_CREDIT):
         return replace(meant, kind=FailureKind.UNAUTHORIZED, retry_after_seconds=None)
     return meant
 
 
 class RefusalReason(StrEnum):
-    """Why the gateway itself answers."""
+    """Why the gateway refuses a request."""
 
     UNKNOWN_KEY = "unknown_key"
     NOT_SERVED = "not_served"
@@ -178,11 +182,11 @@ class RefusalReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GatewayRefusal:
-    """An answer that says no. `may_help_again` is whether asking once more could end otherwise."""
+    """A response that refuses a request. `is_retryable` is whether the same request could succeed later."""
 
     status: int
     body: bytes
-    may_help_again: bool
+    is_retryable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,22 +221,22 @@ Codex tries again after 401 and 403, goose after 400 and 404, mini-swe-agent aft
 
 
 def make_refusal(dialect: Dialect | None, reason: RefusalReason, message: str) -> GatewayRefusal:
-    """What to answer; a plain sentence where nobody knows which API was meant."""
-    words = _ERROR_CODES[reason]
+    """The response to a refused request; a plain sentence where the API is unknown."""
+    codes = _ERROR_CODES[reason]
     status = (
-        words.status if reason is not RefusalReason.CAP_REACHED or dialect is None else _LIMIT_REACHED_STATUS[dialect]
+        codes.status if reason is not RefusalReason.CAP_REACHED or dialect is None else _LIMIT_REACHED_STATUS[dialect]
     )
-    body = msgspec.json.encode(_error_body(dialect, status, words, message))
-    return GatewayRefusal(status, body, may_help_again=reason is RefusalReason.UNREACHABLE)
+    body = msgspec.json.encode(_error_body(dialect, status, codes, message))
+    return GatewayRefusal(status, body, is_retryable=reason is RefusalReason.UNREACHABLE)
 
 
-def _error_body(dialect: Dialect | None, status: int, words: _ErrorCodes, message: str) -> dict[str, object]:
+def _error_body(dialect: Dialect | None, status: int, codes: _ErrorCodes, message: str) -> dict[str, object]:
     match dialect:
         case None:
             return {"error": message}
         case Dialect.ANTHROPIC_MESSAGES:
-            return {"type": "error", "error": {"type": words.anthropic, "message": message}}
+            return {"type": "error", "error": {"type": codes.anthropic, "message": message}}
         case Dialect.GEMINI:
-            return {"error": {"code": status, "message": message, "status": words.gemini}}
+            return {"error": {"code": status, "message": message, "status": codes.gemini}}
         case _:
-            return {"error": {"message": message, "type": words.openai, "param": None, "code": words.openai}}
+            return {"error": {"message": message, "type": codes.openai, "param": None, "code": codes.openai}}

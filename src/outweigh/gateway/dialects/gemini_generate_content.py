@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from outweigh.gateway.dialects.api_errors import read_reported_error
-from outweigh.gateway.dialects.json_path import JsonMapping, count_at, dict_at, dicts_at, str_at
 from outweigh.gateway.dialects.request_and_response import (
     IMAGE_BYTES,
     GenerationRequest,
@@ -12,27 +11,29 @@ from outweigh.gateway.dialects.request_and_response import (
     data_part,
     text_part,
 )
+from outweigh.model.json_text import JsonObject
+from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, str_at
 from outweigh.model.usage import Component
 
 
-def read_request(body: JsonMapping) -> GenerationRequest:
-    """What a request says; model and streaming are in its path."""
+def read_request(body: JsonObject) -> GenerationRequest:
+    """Read a request; model and streaming are in its path."""
     return GenerationRequest(
         model=None,
         is_streamed=False,
         parts=tuple(_parts(body)),
         tools=tuple(name for tool in _declarations(body) if (name := str_at(tool, "name"))),
-        opening=tuple(_opening(body)),
+        first_user_texts=tuple(_first_user_texts(body)),
     )
 
 
-def _declarations(body: JsonMapping) -> Iterator[JsonMapping]:
+def _declarations(body: JsonObject) -> Iterator[JsonObject]:
     for tool in dicts_at(body, "tools"):
         yield from dicts_at(tool, "functionDeclarations")
         yield from dicts_at(tool, "function_declarations")
 
 
-def _parts(body: JsonMapping) -> Iterator[RequestPart]:
+def _parts(body: JsonObject) -> Iterator[RequestPart]:
     system = dict_at(body, "systemInstruction") or dict_at(body, "system_instruction")
     for part in dicts_at(system, "parts"):
         yield text_part(Component.SYSTEM_PROMPT, str_at(part, "text") or "")
@@ -43,9 +44,9 @@ def _parts(body: JsonMapping) -> Iterator[RequestPart]:
             yield _part(part)
 
 
-def _part(part: JsonMapping) -> RequestPart:
-    if (said := str_at(part, "text")) is not None:
-        return text_part(Component.ORCHESTRATOR, said)
+def _part(part: JsonObject) -> RequestPart:
+    if (text := str_at(part, "text")) is not None:
+        return text_part(Component.ORCHESTRATOR, text)
     for component, keys in (
         (Component.TOOL_CALL, ("functionCall", "function_call", "executableCode")),
         (Component.TOOL_RESPONSE, ("functionResponse", "function_response", "codeExecutionResult")),
@@ -56,48 +57,48 @@ def _part(part: JsonMapping) -> RequestPart:
     return RequestPart(Component.ORCHESTRATOR, (), IMAGE_BYTES)
 
 
-def _opening(body: JsonMapping) -> Iterator[str]:
+def _first_user_texts(body: JsonObject) -> Iterator[str]:
     for content in dicts_at(body, "contents"):
         if content.get("role") == "model":
             return
         for part in dicts_at(content, "parts"):
-            if said := str_at(part, "text"):
-                yield said
+            if text := str_at(part, "text"):
+                yield text
 
 
 class GeminiResponse(GenerationResponse):
-    """An answer, or the chunks it comes in. Usage grows with every chunk; the prompt's count includes cached tokens."""
+    """A response, whole or in chunks. Usage grows with every chunk; the prompt count includes cached tokens."""
 
     def __init__(self) -> None:
         super().__init__()
         self._output_so_far: int | None = None
 
-    def hear(self, event: JsonMapping) -> None:
-        """One chunk, or a whole answer: they have the same shape."""
+    def read_event(self, event: JsonObject) -> None:
+        """Read one chunk, or a whole response: they have the same form."""
         if error := dict_at(event, "error"):
             self.error = read_reported_error(error)
         self.model = str_at(event, "modelVersion") or self.model
         for candidate in dicts_at(event, "candidates"):
             for part in dicts_at(candidate, "content", "parts"):
-                self._hear_part(part)
+                self._read_part(part)
             self.is_complete = self.is_complete or str_at(candidate, "finishReason") is not None
         if str_at(event, "promptFeedback", "blockReason") is not None:
             self.is_complete = True
         if usage := dict_at(event, "usageMetadata"):
-            self._hear_usage(usage)
+            self._read_usage(usage)
         if self.is_complete:
             self.output_tokens = self._output_so_far
 
-    def _hear_part(self, part: JsonMapping) -> None:
-        self._hear_text(str_at(part, "text"))
+    def _read_part(self, part: JsonObject) -> None:
+        self._read_text(str_at(part, "text"))
         if call := dict_at(part, "functionCall"):
-            self._hear_tool(str_at(call, "name"))
-            self._hear_whole_arguments((self.tool_bytes, str_at(call, "id")), dict_at(call, "args"))
+            self._read_tool(str_at(call, "name"))
+            self._read_whole_arguments((self.tool_bytes, str_at(call, "id")), dict_at(call, "args"))
 
-    def _hear_usage(self, usage: JsonMapping) -> None:
-        """Thoughts are billed as output and counted apart; what a built-in tool read is billed as input.
+    def _read_usage(self, usage: JsonObject) -> None:
+        """Read usage: thoughts are billed as output and counted separately, built-in tools are billed as input.
 
-        This API leaves counts of 0 out.
+        This API leaves out counts of 0.
         """
         prompt = count_at(usage, "promptTokenCount")
         self._set_input(prompt, read=count_at(usage, "cachedContentTokenCount"))

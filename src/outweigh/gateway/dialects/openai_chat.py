@@ -5,7 +5,6 @@ streamed, and asks for usage in streams that would have none.
 from collections.abc import Iterator
 
 from outweigh.gateway.dialects.api_errors import read_reported_error
-from outweigh.gateway.dialects.json_path import JsonMapping, count_at, dict_at, dicts_at, list_at, str_at
 from outweigh.gateway.dialects.request_and_response import (
     GenerationRequest,
     GenerationResponse,
@@ -13,6 +12,8 @@ from outweigh.gateway.dialects.request_and_response import (
     content_parts,
     data_part,
 )
+from outweigh.model.json_text import JsonObject
+from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, str_at
 from outweigh.model.usage import Component
 
 _COMPONENT_OF_ROLE = {
@@ -23,33 +24,33 @@ _COMPONENT_OF_ROLE = {
 }
 
 
-def read_request(body: JsonMapping) -> GenerationRequest:
-    """What a request to `/v1/chat/completions` says."""
+def read_request(body: JsonObject) -> GenerationRequest:
+    """Read a request to `/v1/chat/completions`."""
     return GenerationRequest(
         model=str_at(body, "model"),
         is_streamed=body.get("stream") is True,
         parts=tuple(_parts(body)),
         tools=tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "function", "name"))),
-        opening=tuple(_opening(body)),
+        first_user_texts=tuple(_first_user_texts(body)),
     )
 
 
-def wants_usage(body: JsonMapping) -> bool:
-    """Whether a stream is asked to end in its usage. Without that it has none, and nothing could be metered."""
+def wants_usage(body: JsonObject) -> bool:
+    """Whether the client requests usage; a stream has none otherwise, and could not be metered."""
     return body.get("stream") is not True or dict_at(body, "stream_options").get("include_usage") is True
 
 
-def request_usage(body: JsonMapping) -> JsonMapping:
-    """The same request, asking for the usage of its stream too."""
+def request_usage(body: JsonObject) -> JsonObject:
+    """The same request, with usage requested for its stream."""
     return {**body, "stream_options": {**dict_at(body, "stream_options"), "include_usage": True}}
 
 
-def is_usage_only_event(event: JsonMapping) -> bool:
-    """Whether an event is there only because usage was asked for; clients that did not ask may stumble over it."""
+def is_usage_only_event(event: JsonObject) -> bool:
+    """Whether an event only carries usage; clients that did not request it may not expect such an event."""
     return event.get("choices") == [] and bool(dict_at(event, "usage"))
 
 
-def _parts(body: JsonMapping) -> Iterator[RequestPart]:
+def _parts(body: JsonObject) -> Iterator[RequestPart]:
     for tool in (*list_at(body, "tools"), *list_at(body, "functions")):
         yield data_part(Component.TOOL_SCHEMA, tool)
     for message in dicts_at(body, "messages"):
@@ -59,7 +60,7 @@ def _parts(body: JsonMapping) -> Iterator[RequestPart]:
             yield data_part(Component.TOOL_CALL, dict_at(call, "function"))
 
 
-def _opening(body: JsonMapping) -> Iterator[str]:
+def _first_user_texts(body: JsonObject) -> Iterator[str]:
     for message in dicts_at(body, "messages"):
         if message.get("role") == "assistant":
             return
@@ -69,41 +70,41 @@ def _opening(body: JsonMapping) -> Iterator[str]:
 
 
 class OpenAIChatResponse(GenerationResponse):
-    """A completion, or the chunks it comes in. Usage is in the last chunk; prompt tokens include cached ones."""
+    """A completion, whole or in chunks. Usage is in the last chunk; prompt tokens include cached ones."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._is_told_why = False
+        self._has_finish_reason = False
         self._output_so_far: int | None = None
 
-    def hear(self, event: JsonMapping) -> None:
-        """One chunk, or a whole completion."""
+    def read_event(self, event: JsonObject) -> None:
+        """Read one chunk, or a whole completion."""
         if error := dict_at(event, "error"):
             self.error = read_reported_error(error)
         self.model = str_at(event, "model") or self.model
         for choice in dicts_at(event, "choices"):
-            self._hear_choice(choice)
+            self._read_choice(choice)
         if usage := dict_at(event, "usage"):
-            self._hear_usage(usage)
-        if self._is_told_why:  # some servers count aloud before
+            self._read_usage(usage)
+        if self._has_finish_reason:  # some servers also report counts before the end
             self.output_tokens = self._output_so_far
         self.is_complete = self.is_complete or self.output_tokens is not None
 
-    def hear_end_mark(self) -> None:
-        """The mark after the last chunk."""
-        self.is_complete = self.is_complete or self._is_told_why
+    def read_end_mark(self) -> None:
+        """Read the mark after the last chunk."""
+        self.is_complete = self.is_complete or self._has_finish_reason
 
-    def _hear_choice(self, choice: JsonMapping) -> None:
-        said = dict_at(choice, "delta") or dict_at(choice, "message")
+    def _read_choice(self, choice: JsonObject) -> None:
+        message = dict_at(choice, "delta") or dict_at(choice, "message")
         for key in ("content", "reasoning_content", "reasoning", "refusal"):
-            self._hear_text(str_at(said, key))
-        for position, call in enumerate(dicts_at(said, "tool_calls")):
-            self._hear_tool(str_at(call, "function", "name"))
+            self._read_text(str_at(message, key))
+        for position, call in enumerate(dicts_at(message, "tool_calls")):
+            self._read_tool(str_at(call, "function", "name"))
             index = (choice.get("index"), call.get("index", position))
-            self._hear_arguments(index, str_at(call, "function", "arguments"))
-        self._is_told_why = self._is_told_why or str_at(choice, "finish_reason") is not None
+            self._read_arguments(index, str_at(call, "function", "arguments"))
+        self._has_finish_reason = self._has_finish_reason or str_at(choice, "finish_reason") is not None
 
-    def _hear_usage(self, usage: JsonMapping) -> None:
+    def _read_usage(self, usage: JsonObject) -> None:
         details = dict_at(usage, "prompt_tokens_details")
         self._set_input(
             count_at(usage, "prompt_tokens"),

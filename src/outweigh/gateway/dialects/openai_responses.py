@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from outweigh.gateway.dialects.api_errors import read_reported_error
-from outweigh.gateway.dialects.json_path import JsonMapping, count_at, dict_at, dicts_at, list_at, str_at
 from outweigh.gateway.dialects.request_and_response import (
     GenerationRequest,
     GenerationResponse,
@@ -12,35 +11,37 @@ from outweigh.gateway.dialects.request_and_response import (
     data_part,
     text_part,
 )
+from outweigh.model.json_text import JsonObject
+from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, str_at
 from outweigh.model.usage import Component
 
 _FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
 
-def read_request(body: JsonMapping) -> GenerationRequest:
-    """What a request to `/v1/responses` says."""
+def read_request(body: JsonObject) -> GenerationRequest:
+    """Read a request to `/v1/responses`."""
     return GenerationRequest(
         model=str_at(body, "model"),
         is_streamed=body.get("stream") is True,
         parts=tuple(_parts(body)),
         tools=tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "name") or str_at(tool, "type"))),
-        opening=tuple(_opening(body)),
+        first_user_texts=tuple(_first_user_texts(body)),
     )
 
 
-def is_background_request(body: JsonMapping) -> bool:
-    """Whether the answer is to be fetched another time, when nobody can tell what it took."""
+def is_background_request(body: JsonObject) -> bool:
+    """Whether the response is to be fetched later; it could not be metered."""
     return body.get("background") is True
 
 
-def _items(body: JsonMapping) -> Iterator[JsonMapping]:
+def _items(body: JsonObject) -> Iterator[JsonObject]:
     given = body.get("input")
     if isinstance(given, str):
         yield {"type": "message", "role": "user", "content": given}
     yield from dicts_at(given)
 
 
-def _parts(body: JsonMapping) -> Iterator[RequestPart]:
+def _parts(body: JsonObject) -> Iterator[RequestPart]:
     yield from content_parts(Component.SYSTEM_PROMPT, body.get("instructions"))
     for tool in list_at(body, "tools"):
         yield data_part(Component.TOOL_SCHEMA, tool)
@@ -48,7 +49,7 @@ def _parts(body: JsonMapping) -> Iterator[RequestPart]:
         yield from _item_parts(item)
 
 
-def _item_parts(item: JsonMapping) -> Iterator[RequestPart]:
+def _item_parts(item: JsonObject) -> Iterator[RequestPart]:
     kind = str_at(item, "type") or "message"
     if kind == "message":
         is_system = item.get("role") in ("system", "developer")
@@ -67,7 +68,7 @@ def _item_parts(item: JsonMapping) -> Iterator[RequestPart]:
         yield data_part(Component.TOOL_CALL, {key: item[key] for key in item if key not in ("id", "call_id", "status")})
 
 
-def _opening(body: JsonMapping) -> Iterator[str]:
+def _first_user_texts(body: JsonObject) -> Iterator[str]:
     for item in _items(body):
         if item.get("role") == "user":
             for part in content_parts(Component.ORCHESTRATOR, item.get("content")):
@@ -77,7 +78,7 @@ def _opening(body: JsonMapping) -> Iterator[str]:
 
 
 class OpenAIResponsesResponse(GenerationResponse):
-    """A response, or the events it comes in. Usage is in the last event; input tokens include cached ones."""
+    """A response, whole or in events. Usage is in the last event; input tokens include cached ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,48 +86,48 @@ class OpenAIResponsesResponse(GenerationResponse):
         self._has_items = False
 
     @property
-    def said_bytes(self) -> int:
-        """How much the model has said so far: pieces come before the item they belong to is complete."""
-        return max(self._piece_bytes, super().said_bytes)
+    def response_bytes(self) -> int:
+        """The size of the response so far; parts arrive before the item that they belong to is complete."""
+        return max(self._piece_bytes, super().response_bytes)
 
-    def hear(self, event: JsonMapping) -> None:
-        """One event, or a whole response."""
+    def read_event(self, event: JsonObject) -> None:
+        """Read one event, or a whole response."""
         kind = str_at(event, "type") or ""
         if kind.endswith(".delta"):
             self._piece_bytes += len((str_at(event, "delta") or "").encode(errors="surrogatepass"))
         elif kind == "response.output_item.done":
-            self._hear_item(dict_at(event, "item"))
+            self._read_item(dict_at(event, "item"))
         elif kind == "response.created":
             self.model = str_at(event, "response", "model")
         elif kind in _FINAL_EVENTS:
-            self._hear_response(dict_at(event, "response"))
+            self._read_response(dict_at(event, "response"))
         elif kind == "error":
             self.error = read_reported_error(dict_at(event, "error") or event)
         elif "output" in event:
-            self._hear_response(event)
+            self._read_response(event)
 
-    def _hear_response(self, response: JsonMapping) -> None:
+    def _read_response(self, response: JsonObject) -> None:
         self.model = str_at(response, "model") or self.model
         if not self._has_items:
             for item in dicts_at(response, "output"):
-                self._hear_item(item)
-        self._hear_usage(dict_at(response, "usage"))
+                self._read_item(item)
+        self._read_usage(dict_at(response, "usage"))
         if error := dict_at(response, "error"):
             self.error = read_reported_error(error)
         self.is_complete = True
 
-    def _hear_item(self, item: JsonMapping) -> None:
+    def _read_item(self, item: JsonObject) -> None:
         self._has_items = True
         for piece in (*dicts_at(item, "content"), *dicts_at(item, "summary")):
-            self._hear_text(str_at(piece, "text") or str_at(piece, "refusal"))
+            self._read_text(str_at(piece, "text") or str_at(piece, "refusal"))
         if (str_at(item, "type") or "").endswith("_call"):
-            self._hear_tool(str_at(item, "name"))
+            self._read_tool(str_at(item, "name"))
             index = str_at(item, "call_id") or str_at(item, "id")
-            self._hear_arguments(index, str_at(item, "arguments") or str_at(item, "input"))
+            self._read_arguments(index, str_at(item, "arguments") or str_at(item, "input"))
             if action := dict_at(item, "action"):
-                self._hear_whole_arguments(index, action)
+                self._read_whole_arguments(index, action)
 
-    def _hear_usage(self, usage: JsonMapping) -> None:
+    def _read_usage(self, usage: JsonObject) -> None:
         details = dict_at(usage, "input_tokens_details")
         self._set_input(
             count_at(usage, "input_tokens"),

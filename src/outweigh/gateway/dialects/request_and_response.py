@@ -11,15 +11,16 @@ from typing import NamedTuple
 import msgspec
 
 from outweigh.gateway.dialects.api_errors import ReportedError
-from outweigh.gateway.dialects.json_path import JsonMapping, decode_leniently, strings_in
+from outweigh.model.json_text import JsonObject, try_decode_json
+from outweigh.model.untrusted_json import strings_in
 from outweigh.model.usage import Component, Usage
 
 IMAGE_BYTES = 6_000
-"""What a picture or document counts as beside text: about 1,500 tokens, where its own bytes would dwarf everything."""
+"""What an image or document counts as beside text: about 1,500 tokens, far less than its bytes."""
 
 
 class RequestPart(NamedTuple):
-    """A piece of a request and the part of the set-up it belongs to; `texts` are the strings in it, as people read."""
+    """A part of a request and the component it belongs to; `texts` are the strings in it."""
 
     component: Component
     texts: tuple[str, ...]
@@ -28,41 +29,41 @@ class RequestPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
-    """One request. `opening` are the user's texts before the model first spoke: they tell conversations apart.
+    """One request. `first_user_texts`, before the model's first message, tell conversations apart.
 
-    `says_sub_agent` is whether the agent itself marks the request as a sub-agent's; most say nothing about it.
+    `is_marked_sub_agent` is whether the agent itself marks the request as a sub-agent's; most agents do not.
     """
 
     model: str | None
     is_streamed: bool
     parts: tuple[RequestPart, ...]
     tools: tuple[str, ...]
-    opening: tuple[str, ...]
-    says_sub_agent: bool = False
+    first_user_texts: tuple[str, ...]
+    is_marked_sub_agent: bool = False
 
     @property
     def size_bytes(self) -> int:
-        """All that is said, in bytes of text."""
+        """The size of all parts, in bytes of text."""
         return sum(part.size_bytes for part in self.parts)
 
 
 def utf8_size(text: str) -> int:
-    """Bytes of a text; most are plain ASCII, and those need not be encoded to be measured."""
+    """The UTF-8 size of a text; ASCII text, the usual case, need not be encoded for that."""
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 def text_part(component: Component, text: str) -> RequestPart:
-    """A text as it stands."""
+    """A part that is one text."""
     return RequestPart(component, (text,), utf8_size(text))
 
 
 def data_part(component: Component, value: object) -> RequestPart:
-    """Something structured: it takes as many bytes as its JSON, and says what its strings say."""
+    """A part with structured data: its size is that of its JSON, its texts are the strings in it."""
     return RequestPart(component, tuple(strings_in(value)), len(msgspec.json.encode(value)))
 
 
 def content_parts(component: Component, content: object) -> Iterator[RequestPart]:
-    """A message's content as most dialects have it: a string, or blocks of text, pictures and data."""
+    """A message's content in the form of most dialects: a string, or blocks of text, images and data."""
     if isinstance(content, str):
         yield text_part(component, content)
     elif isinstance(content, list):
@@ -80,14 +81,14 @@ def _block_parts(component: Component, block: object) -> Iterator[RequestPart]:
 
 
 MAX_ARGUMENT_BYTES = 1 << 20
-"""Arguments of tools are kept so far, to recognise what was handed to a sub-agent."""
+"""How much of tool arguments is kept, to recognise tasks that are delegated to a sub-agent."""
 
 
 class GenerationResponse(ABC):
-    """Hears an answer event by event, or whole. What it was not told stays None.
+    """Reads a response event by event, or whole. What the provider does not report stays None.
 
-    `text_bytes` and `tool_bytes` measure what the model said and what it asked of tools. `is_complete` is whether the
-    answer came to its proper end.
+    `text_bytes` and `tool_bytes` are the sizes of text and of tool calls. `is_complete` is whether the response ended
+    properly.
     """
 
     def __init__(self) -> None:
@@ -106,16 +107,16 @@ class GenerationResponse(ABC):
         self._argument_bytes = 0
 
     @abstractmethod
-    def hear(self, event: JsonMapping) -> None:
-        """One event of a stream, or the whole of an answer that is not streamed."""
+    def read_event(self, event: JsonObject) -> None:
+        """Read one event of a stream, or a whole response that is not streamed."""
 
-    def hear_end_mark(self) -> None:
-        """The mark that some dialects end a stream with; it means nothing in the others."""
+    def read_end_mark(self) -> None:
+        """Read the mark that ends a stream in some dialects; the others ignore it."""
         return
 
     @property
     def usage(self) -> Usage:
-        """The tokens, as far as they were told."""
+        """The tokens, as far as they were reported."""
         return Usage(
             input_tokens=self.input_tokens,
             output_tokens=self.output_tokens,
@@ -124,24 +125,24 @@ class GenerationResponse(ABC):
         )
 
     @property
-    def said_bytes(self) -> int:
-        """How much the model has said so far, to the user or to tools."""
+    def response_bytes(self) -> int:
+        """The size of the response so far, text and tool calls."""
         return self.text_bytes + self.tool_bytes
 
-    def handed_over(self) -> Iterator[str]:
-        """The strings among the arguments of the tools it called."""
+    def tool_argument_strings(self) -> Iterator[str]:
+        """The strings in the arguments of its tool calls."""
         for pieces in self._arguments.values():
             with suppress(RecursionError):
-                yield from strings_in(decode_leniently("".join(pieces).encode(errors="replace")))
+                yield from strings_in(try_decode_json("".join(pieces).encode(errors="replace")))
 
-    def _hear_text(self, text: str | None) -> None:
+    def _read_text(self, text: str | None) -> None:
         self.text_bytes += len((text or "").encode(errors="surrogatepass"))
 
-    def _hear_tool(self, name: str | None) -> None:
+    def _read_tool(self, name: str | None) -> None:
         self.tool_bytes += len((name or "").encode(errors="surrogatepass"))
 
-    def _hear_arguments(self, call: object, piece: str | None) -> None:
-        """A piece of the JSON that a tool is called with."""
+    def _read_arguments(self, call: object, piece: str | None) -> None:
+        """Read a part of the JSON arguments of a tool call."""
         if not piece:
             return
         size = len(piece.encode(errors="surrogatepass"))
@@ -150,12 +151,12 @@ class GenerationResponse(ABC):
         if self._argument_bytes <= MAX_ARGUMENT_BYTES:
             self._arguments.setdefault(call, []).append(piece)
 
-    def _hear_whole_arguments(self, call: object, arguments: JsonMapping) -> None:
-        """All that a tool is called with, where it comes in one piece."""
-        self._hear_arguments(call, msgspec.json.encode(arguments).decode())
+    def _read_whole_arguments(self, call: object, arguments: JsonObject) -> None:
+        """Read the arguments of a tool call that arrive in one piece."""
+        self._read_arguments(call, msgspec.json.encode(arguments).decode())
 
     def _set_input(self, total: int | None, *, read: int | None, written: int | None = None) -> None:
-        """Input as the dialects count it that include what is cached in it."""
+        """Set the input of dialects whose count includes cached tokens."""
         if total is None:
             return
         self.cache_read_tokens = min(read or 0, total)
