@@ -18,7 +18,7 @@ class Budget:
         self._run_cap = run_cap_usd
         self._known = 0.0
         self._unknown = 0
-        self._dearest: float | None = None
+        self._most_expensive: float | None = None
         self._reserved = 0
         for cost_usd in earlier:
             self._count(cost_usd)
@@ -26,7 +26,7 @@ class Budget:
     @property
     def worst_run_usd(self) -> float | None:
         """The cap of a single run or, without one, the cost of the most expensive run so far."""
-        return self._dearest if self._run_cap is None else self._run_cap
+        return self._most_expensive if self._run_cap is None else self._run_cap
 
     @property
     def cost_is_unknown(self) -> bool:
@@ -56,4 +56,4 @@ class Budget:
             self._unknown += 1
             return
         self._known += cost_usd
-        self._dearest = max(self._dearest or 0.0, cost_usd) or None
+        self._most_expensive = max(self._most_expensive or 0.0, cost_usd) or None

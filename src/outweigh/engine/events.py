@@ -1,4 +1,4 @@
-"""Events that the engine reports while it works: to a progress display, to a file, or to nobody."""
+"""Events that the engine reports while it works: to a progress display or to a file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

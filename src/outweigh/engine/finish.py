@@ -44,32 +44,32 @@ class MeteredOutcome:
     reported: ReportedUsage
 
 
-def apply_metering(said: AttemptOutcome, account: MeteredCalls) -> MeteredOutcome:
+def apply_metering(outcome: AttemptOutcome, account: MeteredCalls) -> MeteredOutcome:
     """Replace what the agent reported about tokens, cost and failures by what the gateway metered."""
     metering = _metering(account.calls)
-    reported = ReportedUsage(usage=said.usage, cost_usd=said.cost.usd, requests=said.request_count)
+    reported = ReportedUsage(usage=outcome.usage, cost_usd=outcome.cost.usd, requests=outcome.request_count)
     beyond = unmetered_use(metering, reported)
     usage = _usage(account.calls) if beyond is None else NO_USAGE
-    status, detail, failure = _final_status(said, account.calls)
+    status, detail, failure = _final_status(outcome, account.calls)
     went_around = beyond and f"the agent reports {beyond}; tokens and cost are unknown"
     doubts = (
         went_around,
-        _disagreement(said, usage, len(account.calls)),
+        _disagreement(outcome, usage, len(account.calls)),
         _cut_streams(account.calls),
         _unserved(status, account.unserved),
     )
-    outcome = replace(
-        said,
+    metered = replace(
+        outcome,
         status=status,
         status_detail=detail,
         failure=failure,
-        retry_after_seconds=said.retry_after_seconds if failure is None else failure.retry_after_seconds,
+        retry_after_seconds=outcome.retry_after_seconds if failure is None else failure.retry_after_seconds,
         usage=usage,
         cost=_cost(account) if beyond is None else UNKNOWN_COST,
-        components=_components(account.calls) or said.components,
-        warnings=(*said.warnings, *filter(None, doubts)),
+        components=_components(account.calls) or outcome.components,
+        warnings=(*outcome.warnings, *filter(None, doubts)),
     )
-    return MeteredOutcome(outcome=outcome, metering=metering, reported=reported)
+    return MeteredOutcome(outcome=metered, metering=metering, reported=reported)
 
 
 def _usage(calls: Sequence[ModelCall]) -> Usage:
@@ -122,18 +122,18 @@ def _components(calls: Sequence[ModelCall]) -> tuple[ComponentTokens, ...]:
     )
 
 
-def _final_status(said: AttemptOutcome, calls: Sequence[ModelCall]) -> tuple[Status, str | None, Failure | None]:
+def _final_status(outcome: AttemptOutcome, calls: Sequence[ModelCall]) -> tuple[Status, str | None, Failure | None]:
     """How the run ended by the model's answers, because agents misread and hide them."""
-    as_said = said.status, said.status_detail, said.failure
+    as_reported = outcome.status, outcome.status_detail, outcome.failure
     if (capped := _first_failure(calls, FailureKind.BUDGET_REACHED)) is not None:
         return Status.BUDGET_EXCEEDED, capped.detail, capped
     if (fault := _last_failure(calls)) is None or fault.kind.status is not Status.INFRA_ERROR:
-        return as_said
+        return as_reported
     # A timeout is excused only if no model ever answered; otherwise slow arms would lose their timeouts.
-    excused = said.status in (Status.AGENT_ERROR, Status.COMPLETED, Status.INFRA_ERROR) or (
-        said.status is Status.TIMEOUT and all(call.failure is not None for call in calls)
+    excused = outcome.status in (Status.AGENT_ERROR, Status.COMPLETED, Status.INFRA_ERROR) or (
+        outcome.status is Status.TIMEOUT and all(call.failure is not None for call in calls)
     )
-    return (Status.INFRA_ERROR, f"{fault.kind.value}: {fault.detail}", fault) if excused else as_said
+    return (Status.INFRA_ERROR, f"{fault.kind.value}: {fault.detail}", fault) if excused else as_reported
 
 
 def _first_failure(calls: Sequence[ModelCall], kind: FailureKind) -> Failure | None:
@@ -146,9 +146,9 @@ def _last_failure(calls: Sequence[ModelCall]) -> Failure | None:
     return max(working, key=lambda call: call.started_at_seconds).failure if working else None
 
 
-def _disagreement(said: AttemptOutcome, usage: Usage, requests: int) -> str | None:
+def _disagreement(outcome: AttemptOutcome, usage: Usage, requests: int) -> str | None:
     """Where the agent's own token counts differ from the metered ones."""
-    pairs = [(part, getattr(said.usage, part), getattr(usage, part)) for part in USAGE_FIELDS]
+    pairs = [(part, getattr(outcome.usage, part), getattr(usage, part)) for part in USAGE_FIELDS]
     wrong = [
         f"{theirs:,} {part.replace('_', ' ')} against {ours:,}"
         for part, theirs, ours in pairs
@@ -157,7 +157,9 @@ def _disagreement(said: AttemptOutcome, usage: Usage, requests: int) -> str | No
     if not wrong:
         return None
     counted = (
-        "" if said.request_count in (None, requests) else f" (it counts {said.request_count} of {requests} requests)"
+        ""
+        if outcome.request_count in (None, requests)
+        else f" (it counts {outcome.request_count} of {requests} requests)"
     )
     return f"the agent reports {' and '.join(wrong)} metered{counted}; the metered figures are used"
 

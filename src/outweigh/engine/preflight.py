@@ -114,8 +114,8 @@ def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> tupl
             done = _solve(task, Path(task.solution_folder), sandbox, context)
         # As in a trial, checks run in a new sandbox, when every process of the work has ended.
         with context.sandboxes.open(_fresh_home(request)) as sandbox:
-            said, environment = done.stdout.decode(errors="replace"), context.environment_in(sandbox)
-            results = evaluate_checks(task, sandbox, pristine, answer=said, environment=environment).results
+            output, environment = done.stdout.decode(errors="replace"), context.environment_in(sandbox)
+            results = evaluate_checks(task, sandbox, pristine, answer=output, environment=environment).results
     return results, _failure_text(done)
 
 
@@ -139,8 +139,8 @@ def _failure_text(done: CompletedCommand) -> str | None:
     ended = (
         f"ended with exit code {done.exit_code}" if done.ending is CommandEnding.EXITED else f"was {done.ending.value}"
     )
-    said = (done.stderr or done.stdout)[-_SHOWN_OUTPUT:].decode("utf-8", "replace").strip()
-    return f"{ended.replace('_', ' ')} and said: {said}" if said else ended.replace("_", " ")
+    output = (done.stderr or done.stdout)[-_SHOWN_OUTPUT:].decode("utf-8", "replace").strip()
+    return f"{ended.replace('_', ' ')} and said: {output}" if output else ended.replace("_", " ")
 
 
 @contextmanager

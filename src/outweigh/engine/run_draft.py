@@ -53,8 +53,8 @@ class RunDraft:
 
 def build_record(draft: RunDraft, kept: dict[str, str], secrets: Collection[str]) -> RunRecord:
     """The record of the draft; `kept` are the hashes of its artifacts, by name."""
-    said = draft.outcome or unknown_outcome(draft.arm)
-    status, detail = draft.failure or (said.status, said.status_detail)
+    outcome = draft.outcome or unknown_outcome(draft.arm)
+    status, detail = draft.failure or (outcome.status, outcome.status_detail)
     checks = None if draft.checks is None else tuple(storable_check(check, secrets) for check in draft.checks)
     return RunRecord(
         run_id=draft.run_id,
@@ -62,29 +62,29 @@ def build_record(draft: RunDraft, kept: dict[str, str], secrets: Collection[str]
         attempt=draft.number,
         status=status,
         status_detail=storable_text(detail, secrets),
-        agent=said.agent,
+        agent=outcome.agent,
         arm_fingerprint=draft.arm.fingerprint,
         task_checksum=draft.task.checksum,
         family=draft.task.family,
         position=draft.planned.position,
         started_at=draft.started_at,
-        duration_seconds=said.duration_seconds,
+        duration_seconds=outcome.duration_seconds,
         setup_seconds=draft.setup_seconds,
         checks_seconds=draft.checks_seconds,
-        usage=said.usage,
-        cost=said.cost,
-        step_count=said.step_count,
-        tool_call_count=said.tool_call_count,
+        usage=outcome.usage,
+        cost=outcome.cost,
+        step_count=outcome.step_count,
+        tool_call_count=outcome.tool_call_count,
         check_command_count=None if checks is None else len(checks),
         checks=checks,
-        steps=said.steps,
-        components=said.components,
+        steps=outcome.steps,
+        components=outcome.components,
         milestones=_milestones(draft.task, draft.outcome),
-        actions=said.actions,
+        actions=outcome.actions,
         metering=draft.metering,
         reported=draft.reported,
-        loaded=said.loaded,
-        warnings=tuple(storable_text(warning, secrets) or "" for warning in said.warnings),
+        loaded=outcome.loaded,
+        warnings=tuple(storable_text(warning, secrets) or "" for warning in outcome.warnings),
         artifacts=kept,
         extra={} if draft.rules_sha256 is None else {RULES_LABEL: draft.rules_sha256},
     )

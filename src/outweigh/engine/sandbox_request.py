@@ -56,8 +56,8 @@ class RunEgress:
             return {}
         proxy = f"http://{_LOCALHOST}:{sandbox.port(self.hosts.proxy_port().name)}"
         # Other forwarded ports, and servers that a program starts itself, are reached directly.
-        told = {**dict.fromkeys(_PROXY_VARIABLES, proxy), "NO_PROXY": f"{_LOCALHOST},localhost"}
-        return told | {name.lower(): value for name, value in told.items()}
+        variables = {**dict.fromkeys(_PROXY_VARIABLES, proxy), "NO_PROXY": f"{_LOCALHOST},localhost"}
+        return variables | {name.lower(): value for name, value in variables.items()}
 
     def refused(self) -> bytes:
         """The hosts that were refused, one per line."""

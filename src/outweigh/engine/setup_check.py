@@ -144,13 +144,13 @@ class SetupCheck:
 
 
 def check_setup(
-    arm: Arm, expected: ExpectedSetup, said: ObservedSetup | None, account: MeteredCalls | None
+    arm: Arm, expected: ExpectedSetup, reported: ObservedSetup | None, account: MeteredCalls | None
 ) -> SetupCheck:
     """Compare the arm with what the agent reports and what was sent to the model; nothing is known without either."""
     answered = account is not None and any(call.failure is None for call in account.calls)
-    if said is None and not answered:
+    if reported is None and not answered:
         return SetupCheck(loaded=None, faults=())
-    observed = _Observations(said, account if answered else None)
+    observed = _Observations(reported, account if answered else None)
     return SetupCheck(
         loaded=_observed_setup(arm, expected, observed), faults=tuple(_setup_faults(arm, expected, observed))
     )
@@ -159,8 +159,8 @@ def check_setup(
 class _Observations:
     """All that was observed of a run's set-up: the agent's own report and its requests."""
 
-    def __init__(self, said: ObservedSetup | None, account: MeteredCalls | None) -> None:
-        self.said = said
+    def __init__(self, reported: ObservedSetup | None, account: MeteredCalls | None) -> None:
+        self.reported = reported
         self.seen = None if account is None else account.seen
         self.tools = None if account is None else tuple(dict.fromkeys(t for call in account.calls for t in call.tools))
         self.models = [] if account is None else [c.requested_model for c in account.calls if c.requested_model]
@@ -182,7 +182,7 @@ def _setup_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) ->
 
 
 def _skill_faults(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> Iterator[str]:
-    listed = None if observed.said is None else observed.said.skills
+    listed = None if observed.reported is None else observed.reported.skills
     for skill in expected.skills.get(arm.name, ()):
         if observed.shows(skill, listed) is False:
             yield f"the skill {skill.name!r} is declared and was not loaded"
@@ -215,7 +215,7 @@ def _server_faults(arm: Arm, observed: _Observations) -> Iterator[str]:
 
 
 def _reported_servers(observed: _Observations) -> tuple[ObservedServer, ...] | None:
-    return None if observed.said is None else observed.said.mcp_servers
+    return None if observed.reported is None else observed.reported.mcp_servers
 
 
 def _offers_tools_of(observed: _Observations, server: str) -> bool:
@@ -239,25 +239,23 @@ def _bare_model_name(model: str) -> str:
 
 
 def _observed_setup(arm: Arm, expected: ExpectedSetup, observed: _Observations) -> ObservedSetup:
-    said = observed.said
-    listed = None if said is None else said.skills
+    reported = observed.reported
+    listed = None if reported is None else reported.skills
     known = {skill for skills in expected.skills.values() for skill in skills}
     seen = observed.seen or frozenset()
     shown = sorted({skill.name for skill in known if {skill.shown_by, skill.used_by} & seen})
     read = sorted({skill.name for skill in known if skill.used_by in seen})
-    told_used = None if said is None else said.skills_used
+    used = None if reported is None else reported.skills_used
     texts = [text.name for texts in expected.instructions.values() for text in texts if text.shown_by in seen]
-    memory = None if said is None else said.memory_files
+    memory = None if reported is None else reported.memory_files
     unseen = observed.seen is None
     return ObservedSetup(
         skills=listed if listed is not None else (None if unseen else tuple(shown)),
-        skills_used=(
-            None if told_used is None and (unseen or not known) else tuple(dict.fromkeys((*(told_used or ()), *read)))
-        ),
+        skills_used=(None if used is None and (unseen or not known) else tuple(dict.fromkeys((*(used or ()), *read)))),
         mcp_servers=_reported_servers(observed) or _offered_servers(arm, observed),
-        tools=said.tools if said is not None and said.tools is not None else observed.tools,
+        tools=reported.tools if reported is not None and reported.tools is not None else observed.tools,
         memory_files=memory if memory is not None else (None if unseen else tuple(dict.fromkeys(texts))),
-        seen_by=(*(() if said is None else said.seen_by), *(() if unseen else (REQUESTS_SOURCE,))),
+        seen_by=(*(() if reported is None else reported.seen_by), *(() if unseen else (REQUESTS_SOURCE,))),
     )
 
 

@@ -1,6 +1,6 @@
 """Any program as a judge: the question is JSON on its standard input, the answer JSON on its standard output.
 
-For models that no other backend reaches, and for people: a program can show the question and wait for somebody.
+For models that no other backend reaches, and for people: a program can show the question and wait for an answer.
 """
 
 import os

@@ -81,9 +81,8 @@ def conversation_of_steps(steps: Iterable[Step]) -> str:
 
 
 def _step(step: AtifStep) -> Iterator[str]:
-    said = content_text(step.message).strip()
-    if said:
-        yield said
+    if message := content_text(step.message).strip():
+        yield message
     for call in step.tool_calls or ():
         yield f"→ {call.function_name} {_shortened(_arguments(call), _CALL_LIMIT)}"
     for result in () if step.observation is None else step.observation.results:

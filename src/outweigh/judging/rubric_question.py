@@ -105,8 +105,8 @@ def prompt_text(judge: JudgeSpec, task: TaskMaterial, material: RunMaterial, cod
 
 def retry_prompt(prompt: str, complaint: str) -> str:
     """The same question again, with what was wrong with the last answer."""
-    said = excerpt(complaint, COMPLAINT_TOKENS)  # the complaint may quote a long answer
-    return f"{prompt}\n\nYour last answer could not be used: {said}\nGive the whole answer again, mended."
+    shown = excerpt(complaint, COMPLAINT_TOKENS)  # the complaint may quote a long answer
+    return f"{prompt}\n\nYour last answer could not be used: {shown}\nGive the whole answer again, mended."
 
 
 def prompt_sha256(judge: JudgeSpec) -> str:

@@ -95,8 +95,8 @@ def run_sections(judge: JudgeSpec, task: TaskMaterial, material: RunMaterial) ->
     yield "how the run ended", material.status.value.replace("_", " ")
     yield "checks before and after the run", blind(excerpt(_checks(task, material), CHECKS_TOKENS))
     yield "final diff of the workspace", blind(excerpt(_shown(material.diff, "diff"), judge.diff_tokens))
-    said = excerpt(_shown(material.conversation, "conversation"), judge.transcript_tokens)
-    yield "what the agent said and did", blind(said)
+    conversation = excerpt(_shown(material.conversation, "conversation"), judge.transcript_tokens)
+    yield "what the agent said and did", blind(conversation)
 
 
 def _shown(text: str | None, what: str) -> str:

@@ -260,5 +260,5 @@ def _commit(tree: Path) -> None:
 def _copy_tree(pristine: Path, target: Path) -> None:
     done = run_process(["cp", "-a", "--", f"{pristine}/.", str(target)])
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip()
-        raise SandboxError(f"the workspace could not be copied to {target}: {said}.")
+        output = done.stderr.decode(errors="replace").strip()
+        raise SandboxError(f"the workspace could not be copied to {target}: {output}.")

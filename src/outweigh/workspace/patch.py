@@ -33,19 +33,19 @@ def workspace_patch(
     workspace, pristine = workspace.absolute(), pristine.absolute()
     try:
         before, after = dict(tree_files(pristine)), dict(tree_files(workspace))
-        gone = sorted(before.keys() - after.keys())
+        removed = sorted(before.keys() - after.keys())
         touched = [
             name
             for name, status in after.items()
             if (name not in before or _differs(status, before[name])) and not _is_as_laid(workspace, name, laid)
         ]
-        if not gone and not touched:
+        if not removed and not touched:
             return b""
         choice = _PatchSelection(workspace, before)
         for name in sorted({*touched} - _ignored(pristine, [name for name in touched if name not in before])):
             choice.consider(name, after[name])
         with TemporaryDirectory(prefix="outweigh-diff-", dir=scratch) as folder:
-            return choice.notes() + _patch(workspace, _borrowed(pristine, Path(folder)), gone, choice.taken)
+            return choice.notes() + _patch(workspace, _borrowed(pristine, Path(folder)), removed, choice.taken)
     except GitError as fault:  # the agent made a tree that git cannot read, which is no reason to lose the run
         return f"# the changes could not be written down: {fault}\n".encode()
     except OSError as fault:
@@ -84,9 +84,9 @@ def _borrowed(pristine: Path, folder: Path) -> Path:
     return folder
 
 
-def _patch(workspace: Path, borrowed: Path, gone: Sequence[bytes], taken: Sequence[bytes]) -> bytes:
+def _patch(workspace: Path, borrowed: Path, removed: Sequence[bytes], taken: Sequence[bytes]) -> bytes:
     ours = repository_environment(borrowed, workspace)
-    for option, names in (("--force-remove", gone), ("--replace", taken)):
+    for option, names in (("--force-remove", removed), ("--replace", taken)):
         if names:
             words = ("update-index", "-z", "--add", option, "--stdin")
             git(*words, folder=workspace, stdin=_joined(names), environment=ours)

@@ -70,11 +70,11 @@ class UserGitSettings:
 
         Settings are passed in it rather than on the command line, which every user of the machine could read.
         """
-        given = {"GIT_CONFIG_COUNT": str(len(self._settings))}
+        settings = {"GIT_CONFIG_COUNT": str(len(self._settings))}
         for number, (key, value) in enumerate(self._settings):
-            given |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+            settings |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
         closed = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
-        return {**_base_environment(), **given, **closed}
+        return {**_base_environment(), **settings, **closed}
 
     def identity(self) -> Mapping[str, str]:
         """Author and committer of a commit, as the user's git would set them."""
@@ -88,8 +88,8 @@ class UserGitSettings:
 
     def _identity_value(self, role: str, part: str) -> str:
         settings = {key.lower(): value for key, value in self._settings}
-        said = os.environ.get(f"GIT_{role}_{part}".upper()) or settings.get(f"{role}.{part}")
-        value = said or settings.get(f"user.{part}")
+        own = os.environ.get(f"GIT_{role}_{part}".upper()) or settings.get(f"{role}.{part}")
+        value = own or settings.get(f"user.{part}")
         if not value:
             raise UsageError(f"git does not know who makes the commit; set it: git config user.{part} …")
         return value
@@ -111,8 +111,8 @@ def _run_user_git(folder: Path, *arguments: str) -> str:
     except (OSError, TimeoutExpired) as fault:
         raise UsageError(f"{folder}: git cannot be asked: {fault}.") from fault
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip()
-        raise UsageError(f"{folder}: git {arguments[0]}: {said or f'exit code {done.returncode}'}.")
+        output = done.stderr.decode(errors="replace").strip()
+        raise UsageError(f"{folder}: git {arguments[0]}: {output or f'exit code {done.returncode}'}.")
     return done.stdout.decode(errors="replace")
 
 
@@ -152,8 +152,8 @@ class GitUpstream:
 
     def default_branch(self) -> str:
         """The remote's default branch."""
-        said = self._run_remote("ls-remote", "--symref", "--", self.address, "HEAD").decode(errors="replace")
-        for line in said.splitlines():
+        output = self._run_remote("ls-remote", "--symref", "--", self.address, "HEAD").decode(errors="replace")
+        for line in output.splitlines():
             target, _, name = line.partition("\t")
             if name == "HEAD" and target.startswith("ref: refs/heads/"):
                 return target.removeprefix("ref: refs/heads/")
@@ -162,8 +162,8 @@ class GitUpstream:
     def tip(self, branch: str) -> str | None:
         """The commit of a branch, fetched with its parent; None where there is no such branch."""
         reference = self._reference(branch)
-        said = self._run_remote("ls-remote", "--exit-code", "--", self.address, reference, accept=_NO_SUCH_REF)
-        if not said.strip():
+        output = self._run_remote("ls-remote", "--exit-code", "--", self.address, reference, accept=_NO_SUCH_REF)
+        if not output.strip():
             return None
         options = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", _DEPTH)
         self._run_remote("fetch", *options, "--", self.address, f"+{reference}:{_FETCHED}")

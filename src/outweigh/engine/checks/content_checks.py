@@ -151,14 +151,14 @@ def check_answer_contains(check: AnswerContainsCheck, answer: str | None) -> Che
     """Passed when the text, or a match, is in the answer; with `absent`, when it is not."""
     if answer is None:
         return CheckOutcome(passed=None, detail="nobody kept what the agent said")
-    said = answer[-SEARCHED_CHARACTERS:]
+    searched = answer[-SEARCHED_CHARACTERS:]
     try:
-        found = (check.text is None or check.text in said) and (
-            check.regex is None or bounded_search(check.regex, said.encode("utf-8", "replace"))
+        found = (check.text is None or check.text in searched) and (
+            check.regex is None or bounded_search(check.regex, searched.encode("utf-8", "replace"))
         )
     except UnfinishedSearchError as fault:
         return CheckOutcome(passed=None, detail=f"the answer: {fault}")
-    if not found and len(said) < len(answer):
+    if not found and len(searched) < len(answer):
         return CheckOutcome(
             passed=None, detail=f"nobody looked further than the last {SEARCHED_CHARACTERS:,} letters of the answer"
         )
