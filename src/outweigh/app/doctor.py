@@ -25,6 +25,10 @@ from outweigh.plugins import adapter_names, load_adapter
 from outweigh.ports.sandboxes import SandboxError, SandboxProvider
 from outweigh.prices import GenaiPrices
 from outweigh.report.doctor_page import CheckedTask, DoctorResult, RunRequirement, TaskFinding
+from outweigh.store.preflight_file import PREFLIGHT_FILE
+
+TASK_RESULTS_FILE = PREFLIGHT_FILE
+"""The file of a store that keeps what the tasks showed."""
 
 LOW_SPACE_BYTES = 2**30
 _FIRST_COMMAND = ("sh", "-c", ":")

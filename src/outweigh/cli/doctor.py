@@ -4,11 +4,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from outweigh.app.doctor import DoctorRequest, examine
+from outweigh.app.doctor import TASK_RESULTS_FILE, DoctorRequest, examine
 from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.report.doctor_page import doctor_report
-from outweigh.store.preflight_file import PREFLIGHT_FILE
 
 
 class _Options:
@@ -47,7 +46,7 @@ def _parser() -> Parser:
         allow_abbrev=False,
     )
     parser.add_argument("-c", "--suite", metavar="SUITE", help="a suite.toml, or the folder it is in")
-    parser.add_argument("-o", "--output", metavar="DIR", help=f"keep what the tasks showed in DIR/{PREFLIGHT_FILE}")
+    parser.add_argument("-o", "--output", metavar="DIR", help=f"keep what the tasks showed in DIR/{TASK_RESULTS_FILE}")
     parser.add_argument(
         "--try-agents",
         action="store_true",

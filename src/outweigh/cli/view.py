@@ -1,9 +1,6 @@
 """`outweigh view`: serve the viewer until Ctrl-C."""
 
-import secrets
 from collections.abc import Sequence
-from contextlib import suppress
-from ipaddress import ip_address
 from pathlib import Path
 
 from outweigh.cli.arguments import Parser, parse_port
@@ -23,33 +20,12 @@ def main(arguments: Sequence[str]) -> int:
     """Serve until somebody ends it."""
     options = _parser().parse_args(arguments, namespace=_Options())
     with requires_extra("the viewer", "web"):
-        from outweigh.web.application import bind_socket, make_viewer, serve  # noqa: PLC0415 - needs the extra
-    from outweigh.web.catalogue import StoreCatalogue  # noqa: PLC0415
+        from outweigh.web.serve import ViewRequest, serve_viewer  # noqa: PLC0415 - needs the extra
 
-    catalogue = StoreCatalogue([Path(path) for path in options.runs])
-    token = None if _is_loopback(options.host) else secrets.token_urlsafe(24)
-    with bind_socket(options.host, options.port) as listener:
-        for store in catalogue.stores():
-            store.index.refresh()
-        url = _url(options.host, listener.getsockname()[1], token)
-        with suppress(KeyboardInterrupt):
-            # Flushed, because a program that waits for the address may read it through a pipe.
-            serve(make_viewer(catalogue, token), listener, lambda: print(f"{url}\nCtrl-C ends it.", flush=True))
+    request = ViewRequest(paths=tuple(map(Path, options.runs)), host=options.host, port=options.port)
+    # Flushed, because a program that waits for the address may read it through a pipe.
+    serve_viewer(request, lambda url: print(f"{url}\nCtrl-C ends it.", flush=True))
     return ExitCode.SATISFIED
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _url(host: str, port: int, token: str | None) -> str:
-    shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}/" + ("" if token is None else f"?token={token}")
 
 
 def _parser() -> Parser:

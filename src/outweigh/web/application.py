@@ -1,12 +1,9 @@
-"""The viewer as a Starlette application: its routes, and the server that runs it on a socket until Ctrl-C."""
+"""The viewer as a Starlette application: its routes and how it answers errors."""
 
-import socket
 from collections.abc import Callable
-from contextlib import ExitStack
 from importlib.resources import files
 
 import msgspec
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -14,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from outweigh.errors import OutweighError, UsageError
+from outweigh.errors import OutweighError
 from outweigh.report.svg.elements import CHART_STYLE
 from outweigh.web.access import AccessMiddleware
 from outweigh.web.catalogue import StoreCatalogue, ViewedStore
@@ -27,33 +24,6 @@ from outweigh.web.pages.runs_page import runs_page
 from outweigh.web.pages.step_view import find_text
 from outweigh.web.run_listing import RunFilter
 from outweigh.web.run_row import RunRow
-
-
-def bind_socket(host: str, port: int) -> socket.socket:
-    """Bind a listening socket, before its address is shown to anybody."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with ExitStack() as held:
-            listener = held.enter_context(socket.socket(family, kind, protocol))
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            held.pop_all()
-    except OSError as fault:
-        raise UsageError(
-            f"{host}:{port} cannot be listened on: {fault.strerror}. Name another --port or --host."
-        ) from fault
-    return listener
-
-
-def serve(app: Starlette, listener: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve until Ctrl-C; `ready` is called as soon as requests are answered."""
-    settings = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=1, lifespan="off"
-    )
-    listener.listen(settings.backlog)
-    ready()
-    uvicorn.Server(settings).run(sockets=[listener])
-
 
 _STATIC_FILES = {"viewer.css": "text/css", "charts.css": "text/css", "viewer.js": "text/javascript"}
 _MAX_DIGITS = 9
