@@ -1,11 +1,13 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from statsmodels.stats.weightstats import ttost_paired
 
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_rule import RuleFinding, apply_rule, examine_gate
-from outweigh.verdict.evidence_settings import GATED_METRICS
+from outweigh.verdict.evidence_rule import GateTest, RuleFinding, apply_rule, examine_gate
+from outweigh.verdict.evidence_settings import ERROR_RATES, GATED_METRICS
 from outweigh.verdict.gate_sample import GateSample
 
 
@@ -127,3 +129,126 @@ def test_many_candidates_must_each_show_that_they_are_not_worse_against_all_the_
     ] * 19
 
     assert apply_rule([slightly_worse, *crowd])[0].decision is Decision.INCONCLUSIVE
+
+
+def test_a_loss_of_passes_is_never_made_up_for_by_a_lower_cost() -> None:
+    small_loss = gate("pass_rate", around(-0.02, 0.05))
+    cheaper = gate("cost", around(0.5, 0.1))
+
+    result = finding(small_loss, cheaper)
+
+    assert examine_gate(small_loss).non_inferior <= ERROR_RATES.non_inferiority  # type: ignore[operator]
+    assert (result.superior, result.alarms) == (("cost",), ("pass_rate",))
+    assert result.decision is Decision.REGRESSED
+
+
+def test_beside_one_unknown_gate_nothing_is_decided_and_the_alarm_is_still_named() -> None:
+    unknown = gate("duration", around(0.0, 0.1), unknown="nobody measured it")
+
+    result = finding(gate("pass_rate", around(-0.2, 0.1)), unknown)
+
+    assert (result.decision, result.alarms) == (Decision.INCONCLUSIVE, ("pass_rate",))
+
+
+def test_beside_one_unknown_gate_equal_passes_are_not_called_neutral() -> None:
+    unknown = gate("duration", around(0.0, 0.1), unknown="nobody measured it")
+
+    assert finding(gate("pass_rate", around(0.0, 0.1)), unknown).decision is Decision.INCONCLUSIVE
+
+
+def test_without_any_gate_nothing_is_decided() -> None:
+    assert apply_rule([[]])[0].decision is Decision.INCONCLUSIVE
+    assert apply_rule([]) == ()
+
+
+def shown(
+    name: str,
+    *,
+    non_inferior: float = 1.0,
+    superior: float = 1.0,
+    equivalent: float = 1.0,
+    alarm: float = 1.0,
+) -> GateTest:
+    """A gate with these p-values; those that are left out show nothing."""
+    test = examine_gate(gate(name, around(0.0, 0.1)))
+    return replace(test, non_inferior=non_inferior, superior=superior, equivalent=equivalent, alarm=alarm)
+
+
+BEYOND = 1e-9
+
+
+@pytest.mark.parametrize(
+    ("tests", "reached", "missed"),
+    [
+        ([("pass_rate", {"alarm": ERROR_RATES.pass_rate_alarm})], Decision.REGRESSED, Decision.INCONCLUSIVE),
+        ([("cost", {"alarm": ERROR_RATES.resource_alarm})], Decision.REGRESSED, Decision.INCONCLUSIVE),
+        ([("cost", {"equivalent": ERROR_RATES.non_inferiority})], Decision.NEUTRAL, Decision.INCONCLUSIVE),
+        (
+            [("cost", {"superior": ERROR_RATES.superiority, "non_inferior": 0.0})],
+            Decision.IMPROVED,
+            Decision.INCONCLUSIVE,
+        ),
+        (
+            [("cost", {"superior": 0.0, "non_inferior": ERROR_RATES.non_inferiority})],
+            Decision.IMPROVED,
+            Decision.INCONCLUSIVE,
+        ),
+    ],
+)
+def test_a_p_value_at_its_error_rate_counts_and_one_above_it_does_not(
+    tests: list[tuple[str, dict[str, float]]], reached: Decision, missed: Decision
+) -> None:
+    beyond = [(name, {question: p + BEYOND for question, p in asked.items()}) for name, asked in tests]
+
+    assert apply_rule([[shown(name, **asked) for name, asked in tests]])[0].decision is reached
+    assert apply_rule([[shown(name, **asked) for name, asked in beyond]])[0].decision is missed
+
+
+def test_all_gates_must_be_equivalent_for_a_neutral_verdict() -> None:
+    same, doubtful = shown("pass_rate", equivalent=0.0), shown("cost", equivalent=0.2)
+
+    assert apply_rule([[same, same]])[0].decision is Decision.NEUTRAL
+    assert apply_rule([[same, doubtful]])[0].decision is Decision.INCONCLUSIVE
+
+
+def test_resource_alarms_are_corrected_among_themselves_and_not_for_the_pass_rate() -> None:
+    once = ERROR_RATES.resource_alarm
+
+    alone = apply_rule([[shown("cost", alarm=once), shown("pass_rate")]])[0]
+    crowded = apply_rule([[shown("cost", alarm=once), shown("duration"), shown("pass_rate")]])[0]
+
+    assert alone.alarms == ("cost",)
+    assert crowded.alarms == ()
+
+
+def test_other_candidates_never_excuse_a_loss() -> None:
+    worse = [shown("pass_rate", alarm=ERROR_RATES.pass_rate_alarm)]
+    others = [[shown("pass_rate")] for _ in range(9)]
+
+    assert apply_rule([worse, *others])[0].decision is Decision.REGRESSED
+
+
+FIRST = np.array([4.0, 3.26, 4.14, 3.42, 3.25, 4.34, 4.97, 4.31, 3.11, 3.41, 5.02, 4.21, 4.59, 5.3, 4.32])
+SECOND = np.array([3.76, 3.66, 3.65, 3.6, 3.48, 2.87, 3.24, 3.92, 3.99, 4.21, 4.21, 3.31, 3.61, 2.97, 2.73])
+
+
+@pytest.mark.parametrize("margin", [0.1, 0.3, 0.6, 1.2, 2.0])
+def test_equivalence_is_what_two_one_sided_t_tests_say(margin: float) -> None:
+    expected, below, _ = ttost_paired(FIRST, SECOND, -margin, margin)
+
+    points = examine_gate(gate("pass_rate", FIRST - SECOND, margin))
+
+    assert points.equivalent == pytest.approx(expected, rel=1e-9)
+    assert points.non_inferior == pytest.approx(below[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("margin", [0.05, 0.25, 1.0])
+def test_equivalence_of_a_resource_is_tested_on_its_log_ratio(margin: float) -> None:
+    before, after = np.log(FIRST), np.log(SECOND)
+    expected, below, _ = ttost_paired(before, after, -np.log1p(margin), np.log1p(margin))
+
+    cheaper = examine_gate(gate("cost", before - after, margin))
+
+    assert cheaper.equivalent == pytest.approx(expected, rel=1e-9)
+    assert cheaper.non_inferior == pytest.approx(below[1], rel=1e-9)
+    assert cheaper.alarm == pytest.approx(1 - below[1], rel=1e-9)
