@@ -36,13 +36,13 @@ _IDLE_SECONDS = 3600.0
 
 
 def an_agent_arm(agent: str, options: Mapping[str, Any] | None = None, **fields: Any) -> Arm:
-    """An arm of this agent with nothing else to it but what is stated."""
+    """An arm of this agent; any field can be given by name."""
     arm = bare_arm("plain", agent)
     return msgspec.structs.replace(arm, options=dict(options or {}), **fields)
 
 
 def a_task(instruction: str = INSTRUCTION) -> Task:
-    """A task that is only words."""
+    """A task that has only an instruction."""
     return Task(
         id="task-1",
         instruction=instruction,
@@ -58,7 +58,7 @@ def a_task(instruction: str = INSTRUCTION) -> Task:
 
 
 def an_attempt(arm: Arm, instruction: str = INSTRUCTION, **fields: Any) -> AttemptRequest:
-    """A request to attempt such a task, with a model behind `ACCESS` unless stated otherwise."""
+    """A request to attempt a task, with a model behind `MODEL_ACCESS`; any field can be given by name."""
     request = AttemptRequest(
         trial=Trial(task_id="task-1", arm=arm.name, repeat=1, seed=1),
         task=a_task(instruction),
@@ -72,7 +72,7 @@ def an_attempt(arm: Arm, instruction: str = INSTRUCTION, **fields: Any) -> Attem
 
 
 def port_to(port: int) -> ForwardedPort:
-    """A door of a sandbox behind which somebody on the host's loopback answers."""
+    """A port of a sandbox that is forwarded to a server on the host's loopback."""
 
     async def connect(reader: StreamReader, writer: StreamWriter) -> None:
         there = StreamConnection(*await asyncio.open_connection("127.0.0.1", port))
@@ -110,7 +110,7 @@ LAST_USAGE = UsageSpec(input_tokens=2000, output_tokens=200, cache_read_tokens=6
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """An attempt: what the adapter says, what the model was asked, and what became of the workspace."""
+    """An attempt: the adapter's outcome, the requests that reached the model, and the workspace afterwards."""
 
     outcome: AttemptOutcome
     requests: tuple[LedgerEntry, ...]
@@ -118,7 +118,7 @@ class AttemptResult:
 
     @property
     def description(self) -> str:
-        """What to show when a claim fails."""
+        """What to print when an assertion about the attempt fails."""
         kept = self.outcome.artifacts
         return "\n".join(
             [str(self.outcome.status), str(self.outcome.status_detail)]
@@ -128,7 +128,10 @@ class AttemptResult:
 
 
 class AgentContract(ABC):
-    """Claims about an agent that works with a model, in a sandbox with a door to that model."""
+    """Claims about an agent that works with a model, in a sandbox with a port to that model.
+
+    Subclass it, implement the four abstract methods, and pytest runs the tests.
+    """
 
     _solutions: ClassVar[dict[type, AttemptResult]] = {}
 
@@ -138,26 +141,26 @@ class AgentContract(ABC):
 
     @abstractmethod
     def arm(self) -> Arm:
-        """An arm of it that names a model."""
+        """An arm of the adapter that names a model."""
 
     @abstractmethod
     def sandboxes(self) -> SandboxProvider:
-        """Where it runs."""
+        """The sandboxes to run the agent in."""
 
     @abstractmethod
     def folder(self) -> Path:
         """An empty folder of the host for this test."""
 
     def turns(self) -> list[Turn]:
-        """What the model says so that this agent writes 42 to answer.txt and ends; override for one without a shell."""
+        """The script by which this agent writes 42 to answer.txt and ends; override it for an agent without a shell."""
         return [Turn(run=f"echo 42 >{ANSWER_FILE}", usage=FIRST_USAGE), Turn(text="Done.", usage=LAST_USAGE)]
 
     def counts(self, entry: LedgerEntry) -> bool:
-        """Whether the agent's own figures cover an answer; override for one that leaves some out."""
+        """Whether the agent's own figures cover an answer; override it for an agent that leaves some out."""
         return entry.tokens is not None
 
     def usage_of(self, tokens: Tokens) -> Usage:
-        """How the agent tells the tokens of its answers; override for one that does not tell all kinds."""
+        """The usage that the agent should report for these tokens; override it if it does not report all kinds."""
         return tokens.usage
 
     def run_attempt(
@@ -167,7 +170,7 @@ class AgentContract(ABC):
         files: Mapping[str, bytes] | None = None,
         timeout_seconds: float = ATTEMPT_TIMEOUT_SECONDS,
     ) -> AttemptResult:
-        """An attempt against a model that says these things, over a workspace of these files."""
+        """Run the agent against this script, in a workspace with these files."""
         arm = arm or self.arm()
         sandbox_request = replace(a_sandbox_request(self.folder(), "agents"), read_only=self.agent().read_only(arm))
         _commit_once(sandbox_request.workspace)
@@ -181,13 +184,13 @@ class AgentContract(ABC):
             return AttemptResult(outcome, server.ledger, sandbox_request.workspace)
 
     def solved_attempt(self) -> AttemptResult:
-        """An attempt at which all goes well; several claims are about one, because real agents take their time."""
+        """A successful attempt, made once per class, because real agents are slow and several tests need one."""
         if type(self) not in self._solutions:
             self._solutions[type(self)] = self.run_attempt(self.turns())
         return self._solutions[type(self)]
 
     def test_does_what_the_model_says_and_nothing_else_to_the_workspace(self) -> None:
-        """The work is done, and nothing but the work is left."""
+        """The workspace has the answer and no other file."""
         done = self.solved_attempt()
 
         assert (done.outcome.status, done.outcome.status_detail) == (Status.COMPLETED, None), done.description
@@ -195,7 +198,7 @@ class AgentContract(ABC):
         assert sorted(path.name for path in done.workspace.iterdir()) == [".git", ANSWER_FILE], done.description
 
     def test_tells_who_it_is_and_what_was_handed_out(self) -> None:
-        """Its figures are those of the answers that it counts, in our units."""
+        """Name, version, model and usage are those of the answers that the agent counts."""
         done = self.solved_attempt()
 
         counted = [entry.tokens for entry in done.requests if self.counts(entry) and entry.tokens is not None]
@@ -207,13 +210,13 @@ class AgentContract(ABC):
         assert "trajectory.json" in done.outcome.artifacts, done.description
 
     def test_sends_the_runs_key_and_no_other(self) -> None:
-        """The key is how a gateway knows the run."""
+        """The gateway recognises a run by its key."""
         done = self.solved_attempt()
 
         assert {entry.api_key for entry in done.requests} == {RUN_KEY}, done.description
 
     def test_a_model_that_refuses_the_key_says_nothing_about_the_arm(self) -> None:
-        """Somebody must mend the key; the arm had no chance."""
+        """A rejected key is an infrastructure error, not a failure of the arm."""
         done = self.run_attempt([Turn(error=ErrorSpec(kind="unauthorized"))])
 
         assert done.outcome.status is Status.INFRA_ERROR, done.description
@@ -221,7 +224,7 @@ class AgentContract(ABC):
         assert done.outcome.failure.kind is FailureKind.UNAUTHORIZED, done.description
 
     def test_a_run_that_is_out_of_time_is_a_timeout(self) -> None:
-        """Whatever it was waiting for."""
+        """Whatever the agent was waiting for."""
         done = self.run_attempt(
             [Turn(text="Soon.", delay_seconds=ENDLESS_SECONDS)], timeout_seconds=SHORT_ATTEMPT_SECONDS
         )
@@ -232,6 +235,6 @@ class AgentContract(ABC):
 
 
 def _commit_once(workspace: Path) -> None:
-    """Agents find a repository with a single commit, as the engine lays it out."""
+    """Make a repository with a single commit, as the engine does for agents."""
     git("init", "--quiet", folder=workspace)
     git("commit", "--quiet", "--allow-empty", "--message", "base", folder=workspace)

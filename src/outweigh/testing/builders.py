@@ -16,7 +16,7 @@ from outweigh.score.metrics import METRICS, Metric
 
 
 def a_check(name: str = "tests", *, passed: bool | None = True, required: bool = True, **fields: Any) -> CheckResult:
-    """One check; `cases_passed` and `cases_total` make it count cases."""
+    """The result of one check; give `cases_passed` and `cases_total` for one that counts cases."""
     defaults = {"cases_passed": None, "cases_total": None, "exit_code": None, "detail": None}
     return CheckResult(name=name, required=required, passed=passed, **(defaults | fields))
 
@@ -63,7 +63,7 @@ def a_run(
 def a_judgment(
     run: RunRecord, score: float | None = 0.8, *, judge: str = "judge", weight: float = 1.0, **fields: Any
 ) -> Judgment:
-    """One valid answer with one criterion; `criteria=` replaces it."""
+    """A valid judgment with one criterion; give `criteria=` for others."""
     answer = Judgment(
         run_id=run.run_id,
         run_sha256=None,
@@ -85,7 +85,7 @@ def a_judgment(
 
 
 def a_preference(first: RunRecord, second: RunRecord, **fields: Any) -> Preference:
-    """One valid answer about two runs in this order; `first_score=` and `second_score=`, or `criteria=`, decide it."""
+    """A valid judgment of two runs in this order; `first_score=` and `second_score=`, or `criteria=`, decide it."""
     answer = Preference(
         task_id=first.trial.task_id,
         repeat=first.trial.repeat,
@@ -110,7 +110,7 @@ def a_preference(first: RunRecord, second: RunRecord, **fields: Any) -> Preferen
 
 
 def runs_of_arm(arm: str, outcomes: Sequence[Sequence[bool]], **fields: Any) -> list[RunRecord]:
-    """One run per outcome: `outcomes[t][r]` is whether repeat r + 1 of task t + 1 passed."""
+    """The runs of one arm: `outcomes[t][r]` is whether repeat r + 1 of task t + 1 passed."""
     return [
         a_run(f"task-{task}", arm, repeat, passed=passed, **fields)
         for task, repeats in enumerate(outcomes, start=1)

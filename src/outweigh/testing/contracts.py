@@ -12,14 +12,14 @@ from outweigh.testing.builders import a_judgment, a_run
 
 
 class StoreContract(ABC):
-    """Claims about a Store."""
+    """Claims about a store. Subclass it, implement `store_with`, and pytest runs the tests."""
 
     @abstractmethod
     def store_with(self, lines: Sequence[bytes]) -> RecordSource:
         """A store that holds these lines."""
 
     def test_gives_back_every_record_with_its_line(self) -> None:
-        """Runs and judgments come back in order, each with the number of its line."""
+        """Runs and judgments come back in order, each with its line number."""
         run = a_run()
         records: list[Record] = [run, a_judgment(run)]
         store = self.store_with([encode(record) + b"\n" for record in records])
@@ -30,7 +30,7 @@ class StoreContract(ABC):
         assert [located.line for located in found] == [1, 2]
 
     def test_goes_on_after_a_broken_line_when_the_caller_takes_note(self) -> None:
-        """A line in the middle that is not JSON costs that line only."""
+        """A line that is not JSON costs only that line."""
         broken: list[InvalidLine] = []
         store = self.store_with([encode(a_run()) + b"\n", b"{torn\n", encode(a_run(repeat=2)) + b"\n"])
 
@@ -40,7 +40,7 @@ class StoreContract(ABC):
         assert [invalid.line for invalid in broken] == [2]
 
     def test_refuses_to_be_empty(self) -> None:
-        """No record at all is an error, not an empty comparison."""
+        """A store without records is an error, not an empty comparison."""
         complaint = "none"
         try:
             list(self.store_with([]).records(refuse_invalid))
@@ -51,14 +51,14 @@ class StoreContract(ABC):
 
 
 class ReporterContract(ABC):
-    """Claims about a Reporter."""
+    """Claims about a reporter. Subclass it, implement `reporter` and `render`, and pytest runs the tests."""
 
     @abstractmethod
     def reporter(self) -> Reporter:
         """The reporter under test."""
 
     def render(self, name: str) -> str:
-        """A small report that mentions a name in every place where one may stand."""
+        """A small report with this name in every place where a name can be."""
         report = Report(
             headline=name,
             tone=Tone.PLAIN,

@@ -1,6 +1,6 @@
 """Corrupts the content of one file: raw bytes, JSON, JSON Lines and tables, with one thing wrong each time.
 
-All of it is seeded, so that a failure can be repeated.
+The random generator is passed in, so that a failure can be repeated from its seed.
 """
 
 import csv
@@ -24,11 +24,11 @@ STRANGE_BYTES = (
     b"NaN",
     b"\xef\xbb\xbf",
 )
-"""Pieces that readers trip over: no text, half a character, brackets without a counterpart, numbers without a value."""
+"""Bytes that break readers: not text, half a character, unmatched brackets, numbers without a value."""
 
 
 def corrupt_bytes(content: bytes, rng: Random) -> bytes:
-    """Torn, flipped, spliced, doubled, or with something strange in it."""
+    """Truncate, flip, splice or duplicate the content, or insert strange bytes."""
     place = rng.randint(0, len(content))
     match rng.randrange(6):
         case 0:
@@ -49,7 +49,7 @@ _RAW_MARK = "@outweigh-raw@"
 _QUOTED_RAW_MARK = f'"{_RAW_MARK}"'
 
 WRONG_FIGURES = ("null", "-1", "-0.5", "NaN", "Infinity", "1e400", '"x"', "[]", "{}", "true", "9" * 30, "1e16")
-"""In the place of a number, and none that anybody could have counted; the last is more than a record holds."""
+"""Replacements for a number that no program could have counted; the last is more than a record can hold."""
 
 WRONG_VALUES = (
     *WRONG_FIGURES,
@@ -69,19 +69,19 @@ WRONG_VALUES = (
 
 
 class JsonSlot(NamedTuple):
-    """A place in a tree: what holds the value, and under which key."""
+    """A position in a JSON tree: the container and the key of a value."""
 
     holder: Any
     key: Any
 
     @property
     def value(self) -> Any:
-        """What stands there."""
+        """The value at this position."""
         return self.holder[self.key]
 
 
 def corrupt_json(content: bytes, rng: Random) -> bytes | None:
-    """The text with one thing wrong; None where it is no JSON with anything in it."""
+    """The document with one thing wrong; None if it is not JSON, or empty."""
     tree = _parse_json(content)
     slot = None if tree is None else _random_slot(tree, rng)
     if slot is None:
@@ -107,12 +107,12 @@ def corrupt_json(content: bytes, rng: Random) -> bytes | None:
 
 
 def drop_json_figure(content: bytes, rng: Random) -> bytes | None:
-    """The text in which a single number is gone, or is none any more; None where it has no number."""
+    """The document with one number removed or replaced by something else; None if it has no number."""
     return _drop_json_slot(content, rng, _is_json_number, WRONG_FIGURES)
 
 
 def drop_json_value(content: bytes, rng: Random) -> bytes | None:
-    """The text in which anything that an object says is gone, or null; None where it says nothing."""
+    """The document with one value of an object removed or null; None if it has none."""
     return _drop_json_slot(content, rng, lambda value: not isinstance(value, dict | list), ("null",))
 
 
@@ -153,7 +153,7 @@ def _encode_with_key_twice(tree: Any, slot: JsonSlot, raw: str) -> bytes:
 
 
 def _random_slot(tree: Any, rng: Random) -> JsonSlot | None:
-    """A slot on a random way down; most are deep, where the figures are."""
+    """A slot on a random path down the tree; most are deep, where the figures are."""
     slot, node = None, tree
     while isinstance(node, dict | list) and node and (slot is None or rng.random() < 0.85):
         key = rng.choice(list(node)) if isinstance(node, dict) else rng.randrange(len(node))
@@ -192,7 +192,7 @@ NON_NUMERIC_CELLS = ("", "NA", "nan", "-1", "x", "inf", "1e400", "9" * 30)
 
 
 def corrupt_lines(content: bytes, rng: Random) -> bytes | None:
-    """JSON Lines with a line gone, doubled, moved, run into the next one, or wrong inside."""
+    """JSON Lines with one line removed, duplicated, moved, joined with the next, or corrupted."""
     lines = content.splitlines(keepends=True)
     if not lines:
         return None
@@ -210,7 +210,7 @@ def corrupt_lines(content: bytes, rng: Random) -> bytes | None:
 
 
 def change_one_line(content: bytes, rng: Random, change: Callable[[bytes, Random], bytes | None]) -> bytes | None:
-    """JSON Lines of which one is changed."""
+    """JSON Lines with one line changed by `change`."""
     lines = content.splitlines(keepends=True)
     number = rng.randrange(len(lines)) if lines else 0
     changed = change(lines[number], rng) if lines else None
@@ -220,7 +220,7 @@ def change_one_line(content: bytes, rng: Random, change: Callable[[bytes, Random
 
 
 def corrupt_table(content: bytes, rng: Random, delimiter: str = ",") -> bytes | None:
-    """A table with a cell wrong, a row too short or too long, a column gone or there twice."""
+    """A table with a wrong cell, a row that is too short or too long, or a column removed or duplicated."""
     rows = _parse_table(content, delimiter)
     if len(rows) < 2:
         return None
@@ -243,7 +243,7 @@ def corrupt_table(content: bytes, rng: Random, delimiter: str = ",") -> bytes | 
 
 
 def drop_table_figure(content: bytes, rng: Random, delimiter: str = ",") -> bytes | None:
-    """A table in which the number of one cell is gone."""
+    """A table with the number in one cell removed."""
     rows = _parse_table(content, delimiter)
     places = [(row, number) for row in rows[1:] for number, cell in enumerate(row) if _is_numeric_cell(cell)]
     if not places:

@@ -39,7 +39,7 @@ ContentChange = Callable[[bytes, Random], bytes | None]
 
 
 def corrupt_archive(content: bytes, rng: Random) -> bytes | None:
-    """A zip archive with one thing wrong; None where there is none to be read."""
+    """A zip archive with one thing wrong; None if it cannot be read."""
     members = unpack_zip(content)
     if not members:
         return None
@@ -60,7 +60,7 @@ def corrupt_archive(content: bytes, rng: Random) -> bytes | None:
 
 
 def change_one_member(content: bytes, rng: Random, change: ContentChange) -> bytes | None:
-    """The archive with one of its members changed, packed again without Zstandard."""
+    """The archive with one member changed, packed again without Zstandard."""
     members = unpack_zip(content)
     if not members:
         return None
@@ -74,7 +74,7 @@ def change_one_member(content: bytes, rng: Random, change: ContentChange) -> byt
 
 
 def unpack_zip(content: bytes) -> list[tuple[str, bytes]]:
-    """Names and contents of the members; nothing where they cannot be read."""
+    """The names and contents of the members; empty if they cannot be read."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as opened:
             return [(member.filename, _member_content(opened, content, member)) for member in opened.infolist()]
@@ -83,7 +83,7 @@ def unpack_zip(content: bytes) -> list[tuple[str, bytes]]:
 
 
 def pack_zip(members: list[tuple[str, bytes]]) -> bytes:
-    """An archive with these members, also where a name stands twice."""
+    """An archive with these members; a name may occur twice."""
     target = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as opened:
         warnings.simplefilter("ignore")
@@ -105,7 +105,7 @@ def _member_content(opened: zipfile.ZipFile, content: bytes, member: zipfile.Zip
 
 
 def _corrupt_directory(content: bytes, rng: Random) -> bytes:
-    """The directory says something about a member that is not so."""
+    """The archive with a false statement about a member in its directory."""
     places = [place for place in range(len(content)) if content.startswith(_CENTRAL_ENTRY, place)]
     changed = bytearray(content)
     if not places:
@@ -134,14 +134,17 @@ _STRAY_FILES = (".DS_Store", "notes.json", "result.json", "x.jsonl", "y.csv", "z
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFiles:
-    """Files by their paths below a folder; links lead to a path. `root` is what a user would name, "." for all."""
+    """The files of a source in memory, by their paths below a folder.
+
+    Links map to the paths they lead to. `root` is the path that a user would name, "." for the folder itself.
+    """
 
     root: str
     files: dict[str, bytes]
     links: dict[str, str]
 
     def write(self, folder: Path) -> Path:
-        """Put everything below a folder, and return the path to be named; what finds no place is left out."""
+        """Write the files below a folder and return the path to import; paths that cannot be written are skipped."""
         for name in sorted({*self.files, *self.links}):
             place = folder / name
             with suppress(FileExistsError, NotADirectoryError, IsADirectoryError):
@@ -155,7 +158,7 @@ class SourceFiles:
 
 
 def read_source_files(path: Path) -> SourceFiles:
-    """What is on the disk, into the memory."""
+    """Read a source from disk."""
     if path.is_file():
         return SourceFiles(root=path.name, files={path.name: path.read_bytes()}, links={})
     files = sorted(file for file in path.rglob("*") if file.is_file())
@@ -164,7 +167,7 @@ def read_source_files(path: Path) -> SourceFiles:
 
 
 def corrupt_source_files(source: SourceFiles, rng: Random) -> SourceFiles:
-    """The source with one thing wrong; one without a file is wrong already."""
+    """The source with one thing wrong; a source without files is returned as it is."""
     if not source.files:
         return source
     if source.root not in source.files and rng.random() < 0.3:
@@ -176,7 +179,7 @@ def corrupt_source_files(source: SourceFiles, rng: Random) -> SourceFiles:
 
 
 def drop_figure(source: SourceFiles, rng: Random) -> SourceFiles | None:
-    """The source in which a single number is gone, or is none any more; None where none was found."""
+    """The source with one number removed or replaced by something else; None if no number was found."""
     name = rng.choice(sorted(source.files))
     if (suffix := PurePosixPath(name).suffix) not in _TABLE_DELIMITERS:
         return _change_figure_or_value(source, name, rng, drop_json_figure)
@@ -185,7 +188,7 @@ def drop_figure(source: SourceFiles, rng: Random) -> SourceFiles | None:
 
 
 def drop_value(source: SourceFiles, rng: Random) -> SourceFiles | None:
-    """The source in which anything that a JSON object says is gone, or null; None where nothing was found."""
+    """The source with one value of a JSON object removed or null; None if no value was found."""
     return _change_figure_or_value(source, rng.choice(sorted(source.files)), rng, drop_json_value)
 
 
@@ -199,7 +202,7 @@ def _change_figure_or_value(source: SourceFiles, name: str, rng: Random, change:
 
 
 def _corrupt_by_format(name: str, content: bytes, rng: Random) -> bytes | None:
-    """Wrong in the file's own terms; None where these are not known."""
+    """The content corrupted in terms of its format; None if the format is not known."""
     suffix = PurePosixPath(name).suffix
     if content.startswith(b"PK"):
         return corrupt_archive(content, rng)
@@ -211,7 +214,7 @@ def _corrupt_by_format(name: str, content: bytes, rng: Random) -> bytes | None:
 
 
 def _corrupt_folders(source: SourceFiles, rng: Random) -> SourceFiles:
-    """Something is missing, copied into itself, a circle, or in the place of something else."""
+    """The source with a file missing, a folder copied into itself, a link in a circle, or files swapped."""
     files, links = dict(source.files), dict(source.links)
     name = rng.choice(sorted(files))
     folder = str(PurePosixPath(name).parent)

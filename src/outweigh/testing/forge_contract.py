@@ -19,14 +19,14 @@ PULL_REQUEST_DRAFT = PullRequestDraft(
 
 @dataclass(frozen=True, slots=True)
 class ForgeTestProject:
-    """A forge that can be asked about a project without any pull request yet."""
+    """A forge, and a project on it that has no pull request yet."""
 
     forge: Forge
     project: ForgeProject
 
 
 class ForgeContract(ABC):
-    """Claims about a Forge that opens pull requests."""
+    """Claims about a forge that opens pull requests."""
 
     @abstractmethod
     def project(self) -> AbstractContextManager[ForgeTestProject]:
@@ -37,7 +37,7 @@ class ForgeContract(ABC):
         """A project on a forge that does not answer."""
 
     def test_a_branch_without_a_pull_request_has_none(self) -> None:
-        """Then one may be opened."""
+        """So one may be opened."""
         with self.project() as tested:
             assert tested.forge.missing(tested.project) is None
             assert (
@@ -46,7 +46,7 @@ class ForgeContract(ABC):
             )
 
     def test_what_was_opened_is_found_by_its_branch(self) -> None:
-        """And by no other."""
+        """And by no other branch."""
         with self.project() as tested:
             opened = tested.forge.open_pull_request(tested.project, PULL_REQUEST_DRAFT)
             tested.forge.finish_pull_request(tested.project, opened, PULL_REQUEST_DRAFT)
@@ -59,14 +59,14 @@ class ForgeContract(ABC):
             assert tested.forge.find_pull_request(tested.project, "another", PULL_REQUEST_DRAFT.into) is None
 
     def test_opening_twice_opens_one(self) -> None:
-        """The second gives back the first."""
+        """The second call returns the first pull request."""
         with self.project() as tested:
             first = tested.forge.open_pull_request(tested.project, PULL_REQUEST_DRAFT)
 
             assert tested.forge.open_pull_request(tested.project, PULL_REQUEST_DRAFT) == first
 
     def test_a_closed_one_is_found_as_closed(self) -> None:
-        """Somebody decided against it; that is not forgotten."""
+        """Somebody decided against it, and that must not be forgotten."""
         with self.project() as tested:
             tested.forge.close_pull_request(
                 tested.project, tested.forge.open_pull_request(tested.project, PULL_REQUEST_DRAFT)
@@ -77,7 +77,7 @@ class ForgeContract(ABC):
             assert not found.is_open
 
     def test_a_forge_that_is_gone_is_an_error_of_its_own_kind(self) -> None:
-        """Whoever promotes can then take back what was made."""
+        """So that a promotion can undo what it has done so far."""
         tested = self.unreachable_project()
         said = ""
         try:

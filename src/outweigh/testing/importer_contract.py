@@ -23,25 +23,25 @@ from outweigh.ports.importers import Importer, ImportNotes, ImportRequest
 from outweigh.testing.corrupt_source import corrupt_source_files, drop_figure, drop_value, read_source_files
 
 MAX_CALLS = 5_000_000
-"""Of functions, for a source of a few hundred kilobytes; ordinary ones take a hundredth of it."""
+"""Function calls allowed for a source of a few hundred kilobytes; ordinary imports need a hundredth of that."""
 
 ImportedRecords = Iterable[RunRecord | Judgment]
 FigureCounts = Mapping[str, Counter[float]]
 
 
 class TooManyCallsError(Exception):
-    """An importer has called more functions than any source of this size asks for."""
+    """An importer made more function calls than any source of this size needs."""
 
 
 class CallCounter:
-    """Calls of functions so far."""
+    """Counts function calls and stops at a limit."""
 
     def __init__(self, most_calls: int) -> None:
         self.calls = 0
         self._most_calls = most_calls
 
     def count(self, _frame: FrameType, event: str, _argument: Any) -> None:
-        """To be told of everything that is called."""
+        """The profile function: called for every call."""
         self.calls += event in ("call", "c_call")
         if self.calls > self._most_calls:
             sys.setprofile(None)
@@ -50,7 +50,7 @@ class CallCounter:
 
 @contextmanager
 def limit_calls(most_calls: int = MAX_CALLS) -> Iterator[CallCounter]:
-    """Stop what goes on without end: calls are counted, not seconds, so that a slow machine fails nothing."""
+    """Stop endless work. Calls are counted, not seconds, so that a slow machine fails no test."""
     work, before = CallCounter(most_calls), sys.getprofile()
     sys.setprofile(work.count)
     try:
@@ -60,7 +60,7 @@ def limit_calls(most_calls: int = MAX_CALLS) -> Iterator[CallCounter]:
 
 
 def count_figures(records: ImportedRecords) -> FigureCounts:
-    """Every number that records state about tokens, dollars, time and steps, as often as it is there."""
+    """How often records state each number of tokens, dollars, seconds and steps."""
     found: dict[str, Counter[float]] = {}
     for record in records:
         for name, value in _record_figures(record):
@@ -72,9 +72,9 @@ def count_figures(records: ImportedRecords) -> FigureCounts:
 def invented_figures(
     before: ImportedRecords, after: ImportedRecords, alternatives: frozenset[str] = frozenset()
 ) -> list[str]:
-    """Figures that were not there before a number was taken out of their source, but for those with an alternative.
+    """Figures that appear only after a number was removed from the source, except those with an alternative.
 
-    What is new is a sum of what was left, or a 0 in the place of nothing.
+    A new figure is a sum of what was left, or a 0 in place of an unknown.
     """
     known = count_figures(before)
     return [
@@ -86,13 +86,13 @@ def invented_figures(
 
 
 def is_silent_loss(before: int, after: int, notes_before: ImportNotes, notes_after: ImportNotes) -> bool:
-    """Whether there are fewer records than before, and nobody says so."""
+    """Whether records were lost without a new warning or note."""
     warned = notes_after.warnings.keys() - notes_before.warnings.keys()
     return after < before and not warned and len(notes_after.unreadable) <= len(notes_before.unreadable)
 
 
 def can_be_stored(record: RunRecord | Judgment, notes: ImportNotes) -> bool:
-    """Whether a record comes back as it was written; one that cannot be written becomes a note, as in an import."""
+    """Whether a record survives encoding and decoding; one that cannot be encoded becomes a note, as in an import."""
     try:
         assert decode(encode(record)) == record
     except (ValueError, TypeError, OverflowError, RecursionError, msgspec.MsgspecError) as fault:
@@ -117,7 +117,7 @@ RECORD_FIELDS = frozenset(RunRecord.__struct_fields__)
 
 
 def import_request(path: Path, **options: object) -> ImportRequest:
-    """A request for a path; artifacts are hashed and forgotten."""
+    """An import request for a path; artifacts are hashed and dropped."""
     asked: dict[str, Any] = {
         "arm": None,
         "tasks": None,
@@ -128,16 +128,16 @@ def import_request(path: Path, **options: object) -> ImportRequest:
 
 
 def read_all(importer: Importer, path: Path, **options: object) -> tuple[list[RunRecord | Judgment], ImportNotes]:
-    """Everything an importer makes of a path, and what it has to say."""
+    """Everything that an importer reads from a path, and its notes."""
     notes = ImportNotes()
     return list(importer.read(import_request(path, **options), notes)), notes
 
 
 class ImporterContract(ABC):
-    """What a folder of results may hold is up to others; what comes of it is up to the importer.
+    """Claims about an importer, whatever its source contains.
 
-    `alternatives` are figures that the format states in two places, or as a sum of which a part may be left out: where
-    one is taken away, another may come in its place.
+    `alternatives` are figures that the format states in two places, or as a sum of which a part may be missing: if one
+    is removed, another may take its place.
     """
 
     mutations = 30
@@ -152,7 +152,7 @@ class ImporterContract(ABC):
         """Write a small valid source below a folder and return the path that a user would name."""
 
     def options(self) -> dict[str, object]:
-        """What a user must say for the example to be read."""
+        """The options that a user must give to import the example."""
         return {}
 
     def test_recognises_its_own(self, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ class ImporterContract(ABC):
         assert self.importer().recognises(self.example(tmp_path))
 
     def test_recognises_nothing_strange(self, tmp_path: Path) -> None:
-        """Neither what is not there, nor what is empty, nor noise."""
+        """Neither a missing path, nor an empty file, nor noise."""
         (tmp_path / "empty").mkdir()
         strange = {
             "none": b"",
@@ -177,11 +177,11 @@ class ImporterContract(ABC):
             assert not self.importer().recognises(tmp_path / name), name
 
     def test_says_of_known_fields_where_they_come_from(self) -> None:
-        """Every figure is reported, derived or unknown."""
+        """`fields` names only fields of run records."""
         assert self.importer().fields.keys() <= RECORD_FIELDS
 
     def test_gives_records_that_can_be_kept_each_under_an_id_of_its_own(self, tmp_path: Path) -> None:
-        """What comes out is written and read again as it is."""
+        """Records survive encoding and decoding, and no two runs share an id and attempt."""
         found, notes = read_all(self.importer(), self.example(tmp_path), **self.options())
 
         assert found or notes.aggregates
@@ -196,7 +196,7 @@ class ImporterContract(ABC):
         assert read_all(self.importer(), path, **self.options()) == read_all(self.importer(), path, **self.options())
 
     def test_never_breaks_on_what_is_broken(self, tmp_path: Path) -> None:
-        """Damaged files are notes or an error for the user, and what is read of them can still be kept."""
+        """A damaged file becomes a note or an error for the user, and records that are read can be stored."""
         source = read_source_files(self.example(_make_folder(tmp_path / "example")))
         for number in range(self.mutations):
             path = corrupt_source_files(source, Random(number)).write(tmp_path / str(number))
@@ -205,7 +205,7 @@ class ImporterContract(ABC):
                 self._read(path)
 
     def test_makes_no_figure_up(self, tmp_path: Path) -> None:
-        """Where a number is taken away, figures stay as they were or become unknown."""
+        """If a number is removed from the source, figures stay the same or become unknown."""
         source = read_source_files(self.example(_make_folder(tmp_path / "example")))
         before, _ = self._read(source.write(tmp_path / "whole"))
         for number in range(self.mutations):
@@ -217,7 +217,7 @@ class ImporterContract(ABC):
                 assert invented_figures(before, after, self.alternatives) == []
 
     def test_loses_no_run_in_silence(self, tmp_path: Path) -> None:
-        """Where anything is taken away, a run that is no longer found is spoken of."""
+        """If a value is removed from the source, every lost run is reported."""
         source = read_source_files(self.example(_make_folder(tmp_path / "example")))
         before, notes_before = self._read(source.write(tmp_path / "whole"))
         for number in range(self.mutations):
@@ -229,7 +229,7 @@ class ImporterContract(ABC):
                 assert not is_silent_loss(len(before), len(after), notes_before, notes_after)
 
     def _read(self, path: Path) -> tuple[list[RunRecord | Judgment], ImportNotes]:
-        """What can be kept of a source; the rest of it is refused by whoever keeps it."""
+        """The records that can be stored; an import refuses the others."""
         found, notes = read_all(self.importer(), path, **self.options())
         return [record for record in found if can_be_stored(record, notes)], notes
 

@@ -15,7 +15,7 @@ from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, Usage
 from outweigh.ports.judges import Judge, JudgeAnswer, JudgeQuestion
 
 FakeAnswer = str | Failure
-"""An answer's text, or why there is none."""
+"""The text of an answer, or why there is none."""
 
 
 def a_question(judge: JudgeSpec, **fields: Any) -> JudgeQuestion:
@@ -31,13 +31,13 @@ def a_question(judge: JudgeSpec, **fields: Any) -> JudgeQuestion:
 
 
 def full_marks(rubric: Rubric, **changes: Any) -> str:
-    """An answer that gives every question its highest score; `changes` replace keys of the whole."""
+    """An answer with the highest score for every question; `changes` replace keys of the JSON object."""
     answers = [{"id": question.id, "evidence": "seen", "score": question.high} for question in rubric.questions()]
     return msgspec.json.encode({"answers": answers, "total": 1.0, "confidence": 0.9} | changes).decode()
 
 
 class FakeJudge:
-    """Says one thing after the other, the last one for ever; or whatever a function makes of a question.
+    """Gives one answer after another and then repeats the last, or computes each from the question.
 
     `questions` are all that it was asked.
     """
@@ -55,11 +55,11 @@ class FakeJudge:
         self._lock = Lock()
 
     def missing(self, judge: JudgeSpec) -> str | None:  # noqa: ARG002 - the port's signature
-        """Nothing ever is."""
+        """Nothing is ever missing."""
         return None
 
     def judge(self, question: JudgeQuestion) -> JudgeAnswer:
-        """The next thing to say."""
+        """Give the next answer."""
         with self._lock:
             self.questions.append(question)
             place = min(len(self.questions), len(self._said)) - 1
@@ -82,7 +82,7 @@ JUDGE_ANSWER = {
 
 
 class JudgeContract(ABC):
-    """Claims about a Judge."""
+    """Claims about a judge backend. Subclass it, implement the abstract methods, and pytest runs the tests."""
 
     @abstractmethod
     def backend(self) -> Judge:
@@ -90,7 +90,7 @@ class JudgeContract(ABC):
 
     @abstractmethod
     def answering_judge(self, text: str) -> AbstractContextManager[JudgeSpec]:
-        """A judge that can be reached through the backend, and who answers every question with this JSON."""
+        """A judge that answers every question with this JSON."""
 
     @abstractmethod
     def unreachable_judge(self) -> JudgeSpec:
@@ -101,7 +101,7 @@ class JudgeContract(ABC):
         """A judge that can be reached and does not answer for an hour."""
 
     def test_the_answer_is_what_the_judge_said(self) -> None:
-        """JSON in, the same JSON out, whatever the way."""
+        """The JSON arrives unchanged, whatever it is sent through."""
         with self.answering_judge(msgspec.json.encode(JUDGE_ANSWER).decode()) as judge:
             answer = self.backend().judge(a_question(judge))
 
@@ -109,26 +109,26 @@ class JudgeContract(ABC):
         assert msgspec.json.decode(answer.text or "") == JUDGE_ANSWER
 
     def test_a_judge_that_can_be_asked_misses_nothing(self) -> None:
-        """Then it is worth asking."""
+        """Nothing needed to ask the judge is missing."""
         with self.answering_judge("{}") as judge:
             assert self.backend().missing(judge) is None
 
     def test_an_unknown_option_is_named_before_anybody_is_asked(self) -> None:
-        """A typing error must not silently change what is judged."""
+        """A misspelt option must not silently change how runs are judged."""
         with self.answering_judge("{}") as judge:
             mistaken = msgspec.structs.replace(judge, options={**judge.options, "temprature": 0})
 
             assert "temprature" in (self.backend().missing(mistaken) or "")
 
     def test_a_judge_that_is_gone_is_a_failure_and_no_exception(self) -> None:
-        """Nothing that happens to a judge may end a run."""
+        """No failure of a judge may end the command."""
         answer = self.backend().judge(a_question(self.unreachable_judge()))
 
         assert answer.text is None
         assert answer.failure is not None
 
     def test_a_silent_judge_is_not_waited_for(self) -> None:
-        """The question's own time counts."""
+        """The question's own timeout applies."""
         with self.silent_judge() as judge:
             answer = self.backend().judge(a_question(judge, timeout_seconds=1.0))
 
@@ -137,10 +137,10 @@ class JudgeContract(ABC):
 
 
 class CancellableJudgeContract(JudgeContract):
-    """Claims about a Judge that starts programs: they must not outlive the question."""
+    """Claims about a judge backend that starts programs, which must not outlive the question."""
 
     def test_a_question_that_nobody_waits_for_any_more_ends(self) -> None:
-        """Long before its time is up."""
+        """A cancelled question ends long before its timeout."""
         cancel = Event()
         timer = Timer(0.5, cancel.set)
         with self.silent_judge() as judge:

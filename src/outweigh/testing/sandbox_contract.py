@@ -26,15 +26,15 @@ from outweigh.testing.sandbox_fixtures import (
 
 
 class SandboxPortContract(SandboxContractBase):
-    """Claims about the doors of a SandboxProvider."""
+    """Claims about the forwarded ports of a sandbox."""
 
     def with_ports(self, ports: Sequence[ForwardedPort], folder: str = "own") -> SandboxRequest:
-        """A request with doors."""
+        """A request for a sandbox with these ports."""
         other = a_sandbox_request(self.folder() / folder)
         return replace(self.request(), workspace=other.workspace, home=other.home, ports=tuple(ports))
 
     def test_ports_lead_to_the_servers_behind_them(self) -> None:
-        """Every door to its own, from every command."""
+        """Each port to its own server, from every command."""
         one, other = EchoServer("one"), EchoServer("other")
         with self.provider().open(self.with_ports([one.port, other.port])) as sandbox:
             for word in ("first", "second"):
@@ -44,14 +44,14 @@ class SandboxPortContract(SandboxContractBase):
                 assert done.stdout.decode() == f"one heard {word}\nother heard {word}\n", done.stderr
 
     def test_ports_are_open_before_the_command_begins(self) -> None:
-        """Whoever dials at once is not turned away, time after time."""
+        """A command that connects at once is never refused."""
         server = EchoServer("one")
         with self.provider().open(self.with_ports([server.port])) as sandbox:
             for _ in range(5):
                 assert run_shell(sandbox, dial_script(sandbox.port("one"), "hi")).stdout == b"one heard hi\n"
 
     def test_ports_are_closed_when_the_sandbox_is_left(self) -> None:
-        """Nobody answers any more, and no socket is left open, however it was left."""
+        """No server answers and no socket stays open, even after an exception."""
         server = EchoServer("one")
         with suppress(LookupError), self.provider().open(self.with_ports([server.port])) as sandbox:
             run_shell(sandbox, ":")
@@ -62,7 +62,7 @@ class SandboxPortContract(SandboxContractBase):
         assert {listening.fileno() for listening in server.sockets} == {-1}
 
     def test_ports_outlast_neither_a_timeout_nor_a_cancellation(self) -> None:
-        """After a timeout the next command finds them open again; after a cancellation there is none."""
+        """After a timeout the next command finds them open again; after a cancellation they stay closed."""
         server = EchoServer("one")
         request = self.with_ports([server.port])
         with self.provider().open(request) as sandbox:
@@ -80,7 +80,7 @@ class SandboxPortContract(SandboxContractBase):
         assert not server.is_answering
 
     def test_a_port_that_was_not_requested_is_an_error(self) -> None:
-        """The sandbox says which doors it has."""
+        """The error names the ports that the sandbox has."""
         complaint = "none"
         with self.provider().open(self.with_ports([EchoServer("one").port])) as sandbox:
             try:
@@ -92,7 +92,7 @@ class SandboxPortContract(SandboxContractBase):
         assert "one" in complaint
 
     def test_nothing_but_the_ports_can_be_reached(self) -> None:
-        """Not a server of the host, and not the doors of the sandbox next to it."""
+        """Neither a server of the host, nor the ports of another sandbox."""
         if not self.is_isolated():
             return
         one, other = EchoServer("one"), EchoServer("other")
@@ -110,7 +110,7 @@ class SandboxPortContract(SandboxContractBase):
             assert run_shell(closed, dial_script(sandbox.port("one"), "hi")).exit_code != 0
 
 
-# What a sandbox or the shell in it may add to the environment it was given.
+# Variables that a sandbox or its shell may add to the environment.
 ADDED_VARIABLES = frozenset(
     {"HOME", "PATH", "PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "container", "TERM", "OUTWEIGH_SANDBOX"}
 )
@@ -119,7 +119,7 @@ _STREAMED_BYTES = 20 * 2**20
 
 
 class SandboxContract(SandboxPortContract):
-    """Claims about a SandboxProvider."""
+    """Claims about a sandbox provider."""
 
     def test_runs_a_command_in_the_workspace(self) -> None:
         """Output, working folder and files are those of the workspace."""
@@ -132,7 +132,7 @@ class SandboxContract(SandboxPortContract):
             assert (sandbox.host_workspace / "file").read_bytes() == b"made\n"
 
     def test_gives_back_the_exit_code(self) -> None:
-        """Also that of a signal, of a command that is not there, and of one that may not be run."""
+        """Also for a signal, a missing command, and a file that is not executable."""
         with self.opened() as sandbox:
             sandbox.write("plain", b"no program")
             missing = sandbox.exec(["no-such-command"], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
@@ -142,7 +142,7 @@ class SandboxContract(SandboxPortContract):
             assert (missing.exit_code, closed.exit_code) == (127, 126)
 
     def test_feeds_the_standard_input(self) -> None:
-        """More than a pipe holds arrives whole; none given is an empty input, not a wait."""
+        """Input larger than a pipe buffer arrives whole; without input, reading ends at once."""
         with self.opened() as sandbox:
             fed = sandbox.exec(
                 ["wc", "-c"], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS, stdin=b"x" * 300_000
@@ -156,7 +156,7 @@ class SandboxContract(SandboxPortContract):
             assert (unread.exit_code, unfed.exit_code, unfed.stdout) == (0, 0, b"")
 
     def test_the_environment_is_what_was_given(self) -> None:
-        """Nothing of the engine's own reaches the command, and values arrive byte for byte."""
+        """No variable of the engine reaches the command, and values arrive byte for byte."""
         with self.opened() as sandbox:
             done = run_shell(sandbox, 'env | cut -d= -f1; printf %s "$GIVEN" >value', GIVEN="a b\n$c'\"é", LINE="1")
 
@@ -166,7 +166,7 @@ class SandboxContract(SandboxPortContract):
             assert sandbox.read("value", 100) == "a b\n$c'\"é".encode()
 
     def test_home_is_private_writable_and_kept(self) -> None:
-        """What one command leaves at home, the next one finds."""
+        """What one command writes to its home, the next one finds."""
         with self.opened() as sandbox:
             run_shell(sandbox, 'echo kept >"$HOME/note"')
 
@@ -174,7 +174,7 @@ class SandboxContract(SandboxPortContract):
             assert (sandbox.host_home / "note").read_bytes() == b"kept\n"
 
     def test_a_timeout_ends_the_whole_tree(self) -> None:
-        """Also a process that left the session, and one that ignores being asked."""
+        """Also a process that left the session, and one that ignores SIGTERM."""
         with self.opened() as sandbox:
             script = f"trap '' TERM; {DAEMON_SCRIPT} {WAIT_FOR_DAEMON} echo begun; while :; do sleep 0.1; done"
             done = run_shell(sandbox, script, SHORT_TIMEOUT_SECONDS)
@@ -183,7 +183,7 @@ class SandboxContract(SandboxPortContract):
             assert is_unchanging(sandbox.host_workspace / "beat")
 
     def test_asks_before_it_kills(self) -> None:
-        """A command has a moment to write down what it has."""
+        """A command has a moment to save its work."""
         with self.opened() as sandbox:
             run_shell(
                 sandbox, "trap 'echo last words >note; exit' TERM; while :; do sleep 0.05; done", SHORT_TIMEOUT_SECONDS
@@ -206,7 +206,7 @@ class SandboxContract(SandboxPortContract):
             assert run_shell(sandbox, "echo started").ending is CommandEnding.CANCELLED
 
     def test_a_flood_of_output_neither_blocks_nor_is_kept(self) -> None:
-        """The beginning is kept, the rest is dropped, and the command comes to its end."""
+        """The beginning is kept, the rest is dropped, and the command runs to its end."""
         with self.opened() as sandbox:
             block = f"head -c {_FLOOD_MEBIBYTES * 2**20} /dev/zero"
             done = run_shell(sandbox, f"{block}; {block} >&2; exit 3")
@@ -216,7 +216,7 @@ class SandboxContract(SandboxPortContract):
             assert 0 < len(done.stderr) <= 2**26
 
     def test_a_listener_receives_all_output_while_the_command_runs(self) -> None:
-        """The command waits for an answer to what it said; of a flood, also what is not kept is heard."""
+        """The command waits for a reply to its output; a listener also receives what is not kept."""
         heard: list[bytes] = []
         with self.opened() as sandbox:
 
@@ -235,7 +235,7 @@ class SandboxContract(SandboxPortContract):
         assert b"".join(heard) == b"begun\n" + bytes(_STREAMED_BYTES) + b"end\n"
 
     def test_a_listener_that_fails_leaves_nothing_running(self) -> None:
-        """Its fault is raised, and the sandbox can be used again."""
+        """Its exception is raised, and the sandbox can be used again."""
         with self.opened() as sandbox:
 
             def on_output(chunk: bytes) -> None:
@@ -264,7 +264,7 @@ class SandboxContract(SandboxPortContract):
             assert (done.stdout, done.truncated) == (garbage, False)
 
     def test_nothing_is_alive_after_leaving(self) -> None:
-        """A daemon that left session and output behind ends at the latest with the sandbox."""
+        """A daemon ends with the sandbox at the latest."""
         with self.opened() as sandbox:
             run_shell(sandbox, f"{DAEMON_SCRIPT} {WAIT_FOR_DAEMON}")
             beat = sandbox.host_workspace / "beat"
@@ -273,7 +273,7 @@ class SandboxContract(SandboxPortContract):
         assert is_unchanging(beat)
 
     def test_reads_and_writes_files(self) -> None:
-        """Missing folders are made, missing files are None, and a limit is a limit."""
+        """Missing folders are made, missing files read as None, and limits are respected."""
         with self.opened() as sandbox:
             sandbox.write("deep/er/script", b"#!/bin/sh\necho ran\n", executable=True)
             ran = sandbox.exec(["deep/er/script"], environment={}, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
@@ -284,7 +284,7 @@ class SandboxContract(SandboxPortContract):
                 assert sandbox.read(path, 9) is None
 
     def test_a_path_that_leads_out_is_refused(self) -> None:
-        """Absolute, upwards, or through a link that the agent planted."""
+        """Whether it is absolute, goes upwards, or follows a link that the agent made."""
         outside = self.folder() / "outside"
         outside.mkdir()
         (outside / "secret").write_bytes(b"secret")
@@ -298,7 +298,7 @@ class SandboxContract(SandboxPortContract):
             assert [path.name for path in outside.iterdir()] == ["secret"]
 
     def test_writing_never_goes_through_a_link(self) -> None:
-        """What the agent linked to stays as it is."""
+        """The target of the agent's link stays as it is."""
         outside = self.folder() / "victim"
         outside.write_bytes(b"untouched")
         with self.opened() as sandbox:
@@ -309,7 +309,7 @@ class SandboxContract(SandboxPortContract):
         assert outside.read_bytes() == b"untouched"
 
     def test_a_planted_pipe_blocks_nobody(self) -> None:
-        """Reading what is no plain file is None at once; writing replaces it."""
+        """Reading anything but a regular file is None at once; writing replaces it."""
         with self.opened() as sandbox:
             run_shell(sandbox, "mkfifo pipe")
 
@@ -318,7 +318,7 @@ class SandboxContract(SandboxPortContract):
             assert sandbox.read("pipe", 10) == b"file"
 
     def test_sweeping_finds_nothing_when_nothing_was_left(self) -> None:
-        """A sandbox that was left in order leaves no trace."""
+        """A sandbox that was closed leaves nothing to clean up."""
         request = replace(self.request(), label="swept:trial")
         with self.provider().open(request) as sandbox:
             run_shell(sandbox, DAEMON_SCRIPT)
@@ -327,7 +327,7 @@ class SandboxContract(SandboxPortContract):
 
 
 def _refused_or_none(sandbox: Sandbox, path: str) -> bool:
-    """Inside a sandbox with its own view, a planted link may simply lead to nothing."""
+    """Whether reading a path is refused or None; in a sandbox with its own file system a link may lead to nothing."""
     try:
         return sandbox.read(path, 100) is None
     except SandboxError:

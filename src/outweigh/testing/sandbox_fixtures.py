@@ -12,18 +12,18 @@ from threading import Event, Thread
 
 from outweigh.ports.sandboxes import CompletedCommand, ForwardedPort, Sandbox, SandboxProvider, SandboxRequest
 
-# Writes to a file of the workspace for as long as it lives, in a session of its own, with nothing held open.
+# A daemon in a session of its own that appends to a file of the workspace and holds no stream open.
 DAEMON_SCRIPT = "setsid sh -c 'while :; do echo alive >>beat; sleep 0.05; done' </dev/null >/dev/null 2>&1 &"
-# A command that comes after it goes on when it lives.
+# Waits until the daemon is running.
 WAIT_FOR_DAEMON = "until [ -s beat ]; do sleep 0.02; done;"
-# Only what hangs takes longer, on any machine.
+# Long enough for any machine: only a command that hangs takes longer.
 COMMAND_TIMEOUT_SECONDS = 120.0
-# A deadline for what never ends: late enough for a slow machine to have begun by then.
+# For commands that never end: long enough for a slow machine to have started them.
 SHORT_TIMEOUT_SECONDS = 3.0
 
 
 def a_sandbox_request(folder: Path, label: str = "contract") -> SandboxRequest:
-    """A request for a sandbox over fresh folders, with no wishes."""
+    """A request for a sandbox over fresh folders, with no other settings."""
     workspace, home = folder / "workspace", folder / "home"
     workspace.mkdir(parents=True, exist_ok=True)
     home.mkdir(exist_ok=True)
@@ -48,21 +48,23 @@ def run_shell(
 
 
 def is_unchanging(path: Path, seconds: float = 0.4) -> bool:
-    """Whether nobody writes to a file any more."""
+    """Whether a file has stopped growing."""
     size = path.stat().st_size
     time.sleep(seconds)
     return path.stat().st_size == size
 
 
 def dial_script(port: int, word: str) -> str:
-    """A script that says a word to whoever answers at a port of the loopback, and prints the answer."""
+    """A script that sends a word to a port on loopback and prints the reply."""
     by_bash = f'exec 3<>/dev/tcp/127.0.0.1/{port} && echo "{word}" >&3 && cat <&3'
     by_netcat = f"echo {word} | nc 127.0.0.1 {port}"
     return f"if command -v bash >/dev/null; then bash -c '{by_bash}'; else {by_netcat}; fi"
 
 
 class EchoServer:
-    """Somebody behind a door who says his name and repeats what he hears; also tells whether he was sent home."""
+    """A server behind a forwarded port that replies with its name and the line it received; it records whether it was
+    stopped.
+    """
 
     def __init__(self, name: str) -> None:
         self.port = ForwardedPort(name=name, serve=self._serve)
@@ -93,7 +95,7 @@ class EchoServer:
 
 
 class SandboxContractBase(ABC):
-    """What a contract must be told: the provider under test, and where."""
+    """What the contract needs to know: the provider under test, and where to work."""
 
     @abstractmethod
     def provider(self) -> SandboxProvider:
@@ -104,11 +106,13 @@ class SandboxContractBase(ABC):
         """An empty folder of the host for this test."""
 
     def request(self) -> SandboxRequest:
-        """What is asked for; override to name an image."""
+        """The sandbox that is requested; override it to name an image."""
         return a_sandbox_request(self.folder() / "own")
 
     def is_isolated(self) -> bool:
-        """Whether this kind keeps programs from what they are not given; override where it does not claim to."""
+        """Whether programs are kept from what they were not given; override it for a kind that does not
+        promise that.
+        """
         return True
 
     @contextmanager

@@ -27,7 +27,7 @@ _WRONG_VALUES = (
 
 
 def write_and_load(draft: SuiteDraft, folder: Path) -> LoadedSuite:
-    """The draft as files below a folder, read again as any suite is."""
+    """Write a draft below a folder and load it as any suite is loaded."""
     for path, file in suite_files(draft).items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def write_and_load(draft: SuiteDraft, folder: Path) -> LoadedSuite:
 
 
 class SuiteReaderContract(ABC):
-    """What somebody wrote is up to them; that a suite comes of it, or a sentence, is up to the reader."""
+    """Claims about a suite reader: from any source comes a suite that can be loaded, or an error for the user."""
 
     mutations = 60
 
@@ -51,7 +51,7 @@ class SuiteReaderContract(ABC):
         """Write a small valid source below a folder and return the path that a user would name."""
 
     def overrides(self) -> SuiteOverrides:
-        """What a user says about the example."""
+        """The options that a user gives with the example."""
         return SUITE_WISHES
 
     def test_recognises_its_own(self, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ class SuiteReaderContract(ABC):
         assert self.reader().recognises(self.example(tmp_path))
 
     def test_recognises_nothing_strange(self, tmp_path: Path) -> None:
-        """Neither what is not there, nor what is empty, nor noise."""
+        """Neither a missing path, nor an empty file, nor noise."""
         (tmp_path / "empty").mkdir()
         strange = {"none": b"", "noise": bytes(range(256)), "a.json": b"{}", "b.json": b"[]", "c.yaml": b"a: *b\n"}
         for name, content in strange.items():
@@ -70,12 +70,12 @@ class SuiteReaderContract(ABC):
             assert not self.reader().recognises(tmp_path / name), name
 
     def test_says_what_it_looks_for(self) -> None:
-        """For the list that somebody is shown who named something else."""
+        """For the list that a user sees whose source was not recognised."""
         assert self.reader().name
         assert self.reader().looks_for
 
     def test_gives_a_suite_that_can_be_loaded(self, tmp_path: Path) -> None:
-        """By the strict reader of all suites, with every task that was drafted."""
+        """The strict suite loader accepts it, with every task of the draft."""
         draft = self.reader().read(self.example(tmp_path / "source"), self.overrides())
 
         suite = write_and_load(draft, tmp_path / "suite")
@@ -84,13 +84,13 @@ class SuiteReaderContract(ABC):
         assert suite.spec.baseline == draft.spec.baseline
 
     def test_reads_the_same_twice(self, tmp_path: Path) -> None:
-        """So that a suite can be made again."""
+        """So that a suite can be converted again."""
         path = self.example(tmp_path)
 
         assert self.reader().read(path, self.overrides()) == self.reader().read(path, self.overrides())
 
     def test_never_breaks_on_what_is_broken(self, tmp_path: Path) -> None:
-        """Damaged files are a UsageError, or a suite that can be written and loaded all the same."""
+        """A damaged file is a UsageError, or the suite can be written and loaded all the same."""
         path = self.example(tmp_path / "source")
         files = [each for each in sorted(path.rglob("*")) if each.is_file()] if path.is_dir() else [path]
         rng = random.Random(0)
@@ -106,12 +106,12 @@ class SuiteReaderContract(ABC):
                 continue
             finally:
                 file.write_bytes(whole)
-            # What the reader lets pass must not be left for the loader to stumble over.
+            # What the reader accepts, the loader must accept, too.
             assert write_and_load(draft, tmp_path / f"suite-{number}").tasks
 
 
 def _corrupt_file(content: bytes, rng: random.Random) -> bytes:
-    """A file with one thing wrong: torn, a value that is something else, a part left out, bits that are no text."""
+    """The file truncated, with a wrong value, with a part missing, or with bytes that are not text."""
     place = rng.randrange(len(content) + 1)
     match rng.randrange(4):
         case 0:

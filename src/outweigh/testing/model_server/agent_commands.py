@@ -12,7 +12,7 @@ PROMPT_PLACEHOLDER = "PROMPT"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentCommand:
-    """One way to start an agent; `note` says what has to be written down beforehand."""
+    """One way to start an agent; `note` says which file has to be written first."""
 
     agent: str
     arguments: tuple[str, ...]
@@ -21,13 +21,13 @@ class AgentCommand:
 
     @property
     def line(self) -> str:
-        """The command as one types it."""
+        """The command as it is typed."""
         settings = [f"{name}={shlex.quote(value)}" for name, value in self.environment.items()]
         return " ".join([*settings, shlex.join(self.arguments)])
 
 
 def agent_commands(url: str) -> tuple[AgentCommand, ...]:
-    """Every agent that was seen to work against the server."""
+    """The commands of all agents that are known to work against the server."""
     openai = {"OPENAI_API_KEY": DUMMY_KEY, "OPENAI_API_BASE": f"{url}/v1"}
     provider = f'{{name="scripted",base_url="{url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}}'
     return (

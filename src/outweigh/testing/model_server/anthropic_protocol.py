@@ -38,13 +38,13 @@ _LIMIT_KINDS = ("requests", "tokens", "input-tokens", "output-tokens")
 
 
 class AnthropicProtocol:
-    """Messages, streamed and whole."""
+    """Messages, streamed or in one piece."""
 
     name = WireProtocol.ANTHROPIC
     id_prefix = "msg_"
 
     def read(self, post: HttpPost) -> ModelRequest:
-        """The request behind a body of the Messages API."""
+        """Read the body of a Messages request."""
         body = post.body
         messages = required_list(body, "messages")
         return ModelRequest(
@@ -63,7 +63,7 @@ class AnthropicProtocol:
         return _message(reply) | _ending(reply) | {"content": list(_blocks(reply)), "usage": _usage(reply)}
 
     def events(self, request: ModelRequest, reply: ModelReply) -> Iterator[bytes]:  # noqa: ARG002
-        """The events of a message, in the order the service sends them."""
+        """The events of a message, in the order in which the service sends them."""
         begun = _usage(reply) | {"output_tokens": min(1, reply.tokens.output_tokens)}
         begun.pop("output_tokens_details", None)
         yield _named("message_start", message=_message(reply) | {"usage": begun})
@@ -90,7 +90,7 @@ class AnthropicProtocol:
         }
 
     def error_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:
-        """When to come back, in seconds and as moments."""
+        """When to retry, in seconds and as times."""
         if failure.retry_after_seconds is None:
             return {}
         moment = datetime.fromtimestamp(now, UTC) + timedelta(seconds=failure.retry_after_seconds)
@@ -119,7 +119,7 @@ def _entry(message: Mapping[str, Any]) -> HistoryEntry:
 
 
 def _tools(body: Mapping[str, Any]) -> Iterator[OfferedTool]:
-    """Tools with a schema; those that the service runs itself have none, but a shell of its own has a fixed one."""
+    """The tools of a request. A tool that the service defines has no schema, but its shell has a fixed one."""
     for tool in only_mappings(body.get("tools")):
         schema = tool.get("input_schema")
         if str(tool.get("type", "")).startswith("bash_"):
@@ -166,7 +166,7 @@ def _blocks(reply: ModelReply) -> Iterator[Json]:
 
 
 def _empty(block: Json) -> Json:
-    """A block as it starts, before anything has arrived."""
+    """A content block as a stream announces it, before its content."""
     blank = {"thinking": "", "signature": "", "text": "", "input": {}}
     return {key: blank.get(key, value) for key, value in block.items()}
 

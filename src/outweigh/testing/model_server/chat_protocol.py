@@ -35,7 +35,7 @@ OPENAI_ROLES = {
 
 
 class OpenAIErrors:
-    """Errors and their headers."""
+    """The error bodies and headers of OpenAI's protocols."""
 
     def error_body(self, failure: ErrorReply, number: int) -> Json:  # noqa: ARG002 - the request's number goes into a header
         """An error object."""
@@ -44,7 +44,7 @@ class OpenAIErrors:
         }
 
     def error_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:  # noqa: ARG002 - waits, not moments
-        """How long to wait, in the three ways that clients look for."""
+        """How long to wait before retrying, in the three forms that clients look for."""
         if failure.retry_after_seconds is None:
             return {}
         seconds = failure.retry_after_seconds
@@ -68,13 +68,13 @@ _END = b"data: [DONE]\n\n"
 
 
 class ChatProtocol(OpenAIErrors):
-    """Completions, streamed and whole."""
+    """Chat completions, streamed or in one piece."""
 
     name = WireProtocol.CHAT
     id_prefix = "chatcmpl-"
 
     def read(self, post: HttpPost) -> ModelRequest:
-        """The request behind a body of the Chat Completions API."""
+        """Read the body of a Chat Completions request."""
         body = post.body
         messages = required_list(body, "messages")
         options = body.get("stream_options")
@@ -92,7 +92,7 @@ class ChatProtocol(OpenAIErrors):
         )
 
     def whole(self, request: ModelRequest, reply: ModelReply) -> Json:  # noqa: ARG002 - the answer alone says all
-        """A complete completion."""
+        """A complete chat completion."""
         message: Json = {"role": "assistant", "content": _content(reply), "refusal": _refusal(reply), "annotations": []}
         if reply.thinking:
             message["reasoning_content"] = reply.thinking
@@ -102,8 +102,8 @@ class ChatProtocol(OpenAIErrors):
         return _envelope(reply, "chat.completion") | {"choices": [choice], "usage": _usage(reply)}
 
     def events(self, request: ModelRequest, reply: ModelReply) -> Iterator[bytes]:
-        """The chunks of a completion; the usage comes in one of its own, if the client asked for it."""
-        # Once it is asked for, every other chunk says that it has none.
+        """The chunks of a chat completion; the usage has a chunk of its own, if the client asked for it."""
+        # If usage was asked for, every other chunk has a null usage.
         extra: Json = {"usage": None} if request.wants_usage else {}
         for delta in _deltas(reply):
             yield encode_event(_chunk(reply, [_choice(delta)]) | extra)
@@ -117,7 +117,7 @@ class ChatProtocol(OpenAIErrors):
         return EVENT_STREAM_TYPE
 
     def error_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
-        """An error in place of the next chunk."""
+        """An error instead of the next chunk."""
         return encode_event(self.error_body(failure, reply.number))
 
 

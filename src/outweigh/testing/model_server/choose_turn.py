@@ -14,9 +14,10 @@ from outweigh.testing.model_server.provider_errors import make_error_reply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedResponse:
-    """What is to be sent. `rule` names the part of the script it comes from, `problem` what could not be done.
+    """A response before it is sent.
 
-    A `refusal` comes in position of the answer, a `mid_stream_error` in the middle of it.
+    `rule` names the part of the script that it comes from, `problem` what the script asked for and the request did not
+    allow. An `error` replaces the answer, a `mid_stream_error` interrupts it.
     """
 
     rule: str
@@ -30,7 +31,7 @@ class PlannedResponse:
 
     @property
     def ending(self) -> Ending:
-        """How the ledger calls it."""
+        """The ending as the ledger records it."""
         if self.error is not None or self.mid_stream_error is not None:
             return Ending.REFUSED
         return Ending.CUT if self.cut else Ending.ANSWERED
@@ -41,7 +42,7 @@ _DONE_TURN = Turn(text=DONE_TEXT)
 
 
 class TurnChooser:
-    """Follows one script. All it remembers is how often a passing trouble has struck; not safe for several threads."""
+    """Follows one script. It remembers only how often each temporary error was sent; not thread-safe."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -49,7 +50,7 @@ class TurnChooser:
         self._error_counts: Counter[tuple[str, str, str]] = Counter()
 
     def answer(self, request: ModelRequest, number: int, created: int) -> PlannedResponse:
-        """The answer to one request; `number` is its place in the ledger, `created` a Unix time."""
+        """Plan the response to a request; `number` is its number in the ledger, `created` a Unix time."""
         position = find_position(request, self._possible_texts)
         rule, turn = self._turn(request, position)
         error = self._error(turn, rule, position)
@@ -99,7 +100,9 @@ class TurnChooser:
         return self._still_fails("cut", turn.cut.times, rule, position.conversation)
 
     def _still_fails(self, what: str, times: int | None, rule: str, conversation: str) -> bool:
-        """Troubles are counted per conversation, so that trials that run side by side meet the same ones."""
+        """Whether a temporary error still occurs. It is counted per conversation, so that parallel trials meet the same
+        errors.
+        """
         if times is None:
             return True
         key = (what, rule, conversation)

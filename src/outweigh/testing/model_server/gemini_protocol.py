@@ -37,13 +37,13 @@ _TYPE = "type.googleapis.com/google.rpc"
 
 
 class GeminiProtocol:
-    """Generated content, streamed and whole."""
+    """Generated content, streamed or in one piece."""
 
     name = WireProtocol.GEMINI
     id_prefix = "gen_"
 
     def read(self, post: HttpPost) -> ModelRequest:
-        """The request behind a path and a body of the Gemini API."""
+        """Read the path and body of a Gemini request."""
         body = post.body
         contents = required_list(body, "contents")
         path = GEMINI_PATH.fullmatch(post.path)
@@ -61,11 +61,11 @@ class GeminiProtocol:
         )
 
     def whole(self, request: ModelRequest, reply: ModelReply) -> Json:  # noqa: ARG002 - the answer alone says all
-        """Everything in one answer."""
+        """A complete response."""
         return _answer(reply, list(_parts(reply)), ended=True)
 
     def events(self, request: ModelRequest, reply: ModelReply) -> Iterator[bytes]:
-        """The parts one by one, as events or, without `alt=sse`, as the items of one array."""
+        """The parts of a response, as events or, without `alt=sse`, as the items of one array."""
         chunks = list(_chunks(reply))
         for number, chunk in enumerate(chunks):
             if request.as_events:
@@ -79,17 +79,17 @@ class GeminiProtocol:
         return EVENT_STREAM_TYPE if request.as_events else "application/json; charset=UTF-8"
 
     def error_body(self, failure: ErrorReply, number: int) -> Json:  # noqa: ARG002 - the request's number goes into a header
-        """An error object of Google's."""
+        """An error object as Google sends it."""
         error: Json = {"code": failure.status, "message": failure.message, "status": failure.type}
         details = list(_details(failure))
         return {"error": error | ({"details": details} if details else {})}
 
     def error_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:  # noqa: ARG002
-        """None: Google says in the body when to come back."""
+        """No headers: Google says in the body when to retry."""
         return {}
 
     def error_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
-        """An error in place of the next chunk."""
+        """An error instead of the next chunk."""
         return encode_event(self.error_body(failure, reply.number))
 
 
@@ -104,7 +104,7 @@ def _details(failure: ErrorReply) -> Iterator[Json]:
 
 
 def _field(holder: Mapping[str, Any], name: str) -> Any:
-    """A field by its name, which Google takes in both spellings: `thisOne` and `this_one`."""
+    """A field by its name, in either of the spellings that Google accepts: `thisOne` or `this_one`."""
     return holder.get(name, holder.get(re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name)))
 
 
@@ -163,7 +163,7 @@ def _answer(reply: ModelReply, parts: list[Json], *, ended: bool) -> Json:
 
 
 def _usage(reply: ModelReply, *, ended: bool) -> Json:
-    """Google counts the cache into the prompt, and thoughts beside the answer; what is 0 is left out."""
+    """Google counts cached tokens as part of the prompt, and thoughts apart from the answer; zeros are left out."""
     tokens = reply.tokens
     made = tokens.output_tokens if ended else 0
     thoughts = tokens.reasoning_tokens if ended else 0

@@ -1,8 +1,8 @@
-"""The HTTP side: finds the protocol of a path, reads requests, sends answers whole or streamed, and breaks off where
-the script says so.
+"""The HTTP side of the model server: finds the protocol of a path, reads requests, and sends responses whole, streamed,
+or cut off if the script says so.
 
-Lists of models and token counts are answered without the script. Imported only when a server starts, because it
-needs aiohttp.
+Lists of models and token counts are answered without the script. Imported only when a server starts, because it needs
+aiohttp.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _GEMINI_COUNT_PATH = re.compile(r"/v1(?:beta|alpha)?/models/[^:]+:countTokens")
 
 
 class UnscriptedResponse(NamedTuple):
-    """A status, a body, and the protocol it is in, if it is in one."""
+    """A status, a body, and its protocol if it belongs to one."""
 
     status: int
     body: Json
@@ -41,7 +41,7 @@ class UnscriptedResponse(NamedTuple):
 
 
 def respond_unscripted(method: str, post: HttpPost, script: Script) -> UnscriptedResponse:
-    """The answer to anything that asks no model."""
+    """The response to a request that asks for no completion."""
     if method == "POST" and post.path == "/v1/messages/count_tokens":
         return UnscriptedResponse(200, {"input_tokens": _rough_count(post)}, WireProtocol.ANTHROPIC)
     if method == "POST" and _GEMINI_COUNT_PATH.fullmatch(post.path):
@@ -56,12 +56,12 @@ def respond_unscripted(method: str, post: HttpPost, script: Script) -> Unscripte
 
 
 def _rough_count(post: HttpPost) -> int:
-    """By length: good enough for agents that only want to know whether there is room left."""
+    """A token count from the length, which is enough for agents that only check whether the context is full."""
     return max(1, len(msgspec.json.encode(post.body)) // 4)
 
 
 def _model_list(wanted: str | None, post: HttpPost, script: Script) -> UnscriptedResponse:
-    """Every model that the script names outright, in the shape that the asking client expects."""
+    """The models that the script names without wildcards, in the format that the client expects."""
     named = [model for model in script.models or DEFAULT_MODELS if not set(model) & set("*?[")]
     client_protocol = _client_protocol(post)
     if wanted is not None:
@@ -125,17 +125,17 @@ _PROTOCOL_PATHS: tuple[tuple[re.Pattern[str], ModelProtocol], ...] = (
 
 
 def protocol_for(path: str) -> ModelProtocol | None:
-    """The protocol in which a model is asked for an answer at this path."""
+    """The protocol whose completions are requested at this path; None if there is none."""
     return next((protocol for pattern, protocol in _PROTOCOL_PATHS if pattern.fullmatch(path)), None)
 
 
 _MAX_BODY_BYTES = 256 * 1024 * 1024
-# Where a body has not the shape that it should have, a real service says 400, and so do we.
+# A real service answers a body of the wrong shape with status 400, and so does this one.
 _MALFORMED_ERRORS = (MalformedRequestError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class ModelRequestHandler:
-    """Answers every request of one server; lives in the loop of that server's thread."""
+    """Answers all requests of one server, in the event loop of the server's thread."""
 
     def __init__(self, script: Script, ledger: RequestLedger, kept_body_bytes: int) -> None:
         self._script = script
@@ -145,7 +145,7 @@ class ModelRequestHandler:
         self._numbers = count(1)
 
     def application(self) -> web.Application:
-        """The application that hands everything to this handler."""
+        """The application that routes every path to this handler."""
         application = web.Application(client_max_size=_MAX_BODY_BYTES)
         application.router.add_route("*", "/{path:.*}", self._handle)
         return application
@@ -232,7 +232,7 @@ async def _send(
 
 
 def _stream_events(protocol: ModelProtocol, request: ModelRequest, answer: PlannedResponse) -> Sequence[bytes]:
-    """The events to send: all of them, or the first half where something goes wrong."""
+    """The events to send: all of them, or the first half if the stream is to fail."""
     frames = list(protocol.events(request, answer.reply))
     if answer.mid_stream_error is not None:
         return [*frames[: len(frames) // 2], protocol.error_event(answer.mid_stream_error, answer.reply)]
@@ -264,7 +264,7 @@ async def _whole(http: web.Request, body: Json, answer: PlannedResponse) -> web.
 
 
 def _close_connection(http: web.Request) -> None:
-    """Close the connection with the answer unfinished, as a lost connection looks to the client."""
+    """Close the connection before the response is complete, as if it was lost."""
     if http.transport is not None:
         http.transport.close()
 
@@ -275,5 +275,5 @@ def _refuse(protocol: ModelProtocol, failure: ErrorReply, number: int) -> web.Re
 
 
 def _request_id_headers(number: int) -> dict[str, str]:
-    """The id of a request under the names that the providers give it."""
+    """The request's id, under the header names of all providers."""
     return {"request-id": f"req_{number:024d}", "x-request-id": f"req_{number:024d}"}

@@ -1,4 +1,4 @@
-"""The ledger: every request, how it was answered, and the tokens of the answer, counted as records count them (input
+"""The ledger: every request, how it was answered, and the tokens of the answer, counted as in run records (input
 without the prompt cache).
 """
 
@@ -12,7 +12,9 @@ from outweigh.model.usage import Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """The tokens of one answer, or of many. Output includes reasoning, input excludes what the cache read or wrote."""
+    """The tokens of one or more answers. Output includes reasoning; input excludes tokens read from or written to the
+    cache.
+    """
 
     input_tokens: int
     output_tokens: int
@@ -22,17 +24,17 @@ class Tokens:
 
     @property
     def prompt_tokens(self) -> int:
-        """Everything that went in, as the providers count who put cached tokens into the prompt."""
+        """All tokens of the prompt, as counted by providers that include cached tokens in it."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     @property
     def total_tokens(self) -> int:
-        """Everything that went in and came out."""
+        """All tokens of prompt and answer."""
         return self.prompt_tokens + self.output_tokens
 
     @property
     def usage(self) -> Usage:
-        """The same as a record keeps it."""
+        """The tokens as a run record stores them."""
         return Usage(
             input_tokens=self.input_tokens,
             output_tokens=self.output_tokens,
@@ -41,7 +43,7 @@ class Tokens:
         )
 
     def with_writes_as_input(self) -> "Tokens":
-        """As a protocol tells it that has no word for what is written to the cache."""
+        """The tokens as reported by a protocol that has no field for cache writes."""
         return replace(self, input_tokens=self.input_tokens + self.cache_write_tokens, cache_write_tokens=0)
 
     def __add__(self, other: "Tokens") -> "Tokens":
@@ -55,11 +57,11 @@ class Tokens:
 
 
 NO_TOKENS = Tokens(input_tokens=0, output_tokens=0)
-"""What a sum starts from."""
+"""The start value of a sum."""
 
 
 class Ending(StrEnum):
-    """How a request is made to end: answered, refused (also in mid-stream), cut off, or told something for free."""
+    """How a request ends: answered, refused (also in mid-stream), cut off, or answered without the model (`free`)."""
 
     ANSWERED = "answered"
     REFUSED = "refused"
@@ -69,11 +71,11 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerEntry:
-    """One request, noted before the first byte of its answer is sent.
+    """One request, recorded before the first byte of its response is sent.
 
-    `tokens` is what the answer costs, `None` where nothing is generated: an answer that breaks off costs as much as a
-    whole one, and `usage_sent` says whether the client is told. `rule` names the part of the script that answers,
-    `problem` what it asks for and the request does not allow. What is `None` does not apply.
+    `tokens` is what the answer costs, None if nothing is generated: an answer that is cut off costs as much as a
+    complete one, and `usage_sent` says whether the client is told. `rule` names the part of the script that answers,
+    `problem` what it asks for and the request does not allow. A field that does not apply is None.
     """
 
     number: int
@@ -98,7 +100,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """The sum of a ledger: how many requests came, how many were answered with tokens, and those tokens."""
+    """The sum of a ledger: the number of requests, how many of them were answered with tokens, and those tokens."""
 
     requests: int
     billed: int
@@ -106,7 +108,7 @@ class Totals:
 
 
 class RequestLedger:
-    """All entries so far, in the order in which they were answered; safe to look at from any thread."""
+    """All entries so far, in the order in which they were answered. Thread-safe."""
 
     def __init__(self, on_entry: Callable[[LedgerEntry], None] | None = None) -> None:
         self._entries: list[LedgerEntry] = []
@@ -114,14 +116,14 @@ class RequestLedger:
         self._on_entry = on_entry
 
     def add(self, entry: LedgerEntry) -> None:
-        """Note one request, and tell whoever listens."""
+        """Record one request, and call `on_entry`."""
         with self._lock:
             self._entries.append(entry)
         if self._on_entry is not None:
             self._on_entry(entry)
 
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """Everything so far."""
+        """All entries so far."""
         with self._lock:
             return tuple(self._entries)
 

@@ -1,4 +1,4 @@
-"""The interface of a provider's protocol, and what all of them share: reading texts, writing server-sent events."""
+"""The interface of a provider's protocol, and what all of them share: reading texts and writing server-sent events."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
@@ -19,7 +19,7 @@ EVENT_STREAM_TYPE = "text/event-stream; charset=utf-8"
 
 
 class MalformedRequestError(Exception):
-    """A request that the real service would answer with 400, and why."""
+    """A request that the real service would answer with status 400, and why."""
 
 
 class ModelProtocol(Protocol):
@@ -29,35 +29,35 @@ class ModelProtocol(Protocol):
     id_prefix: str
 
     def read(self, post: HttpPost) -> ModelRequest:
-        """The request, or NotUnderstoodError."""
+        """Read a request; raise MalformedRequestError if it lacks a required field."""
 
     def whole(self, request: ModelRequest, reply: ModelReply) -> Json:
-        """The answer to a request that does not stream."""
+        """The response to a request that does not stream."""
 
     def events(self, request: ModelRequest, reply: ModelReply) -> Iterator[bytes]:
-        """The answer as the events of a stream, each ready to be sent."""
+        """The response as the encoded events of a stream."""
 
     def stream_type(self, request: ModelRequest) -> str:
-        """The content type of such a stream."""
+        """The content type of a stream."""
 
     def error_body(self, failure: ErrorReply, number: int) -> Json:
-        """The body of a refusal."""
+        """The body of an error response."""
 
     def error_headers(self, failure: ErrorReply, now: float) -> dict[str, str]:
-        """Its headers; `now` is a Unix time."""
+        """The headers of an error response; `now` is a Unix time."""
 
     def error_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
-        """A refusal in the middle of a stream."""
+        """An error in the middle of a stream."""
 
 
 def encode_event(data: Json, name: str | None = None) -> bytes:
-    """One server-sent event."""
+    """Encode one server-sent event."""
     head = b"" if name is None else f"event: {name}\n".encode()
     return head + b"data: " + msgspec.json.encode(data) + b"\n\n"
 
 
 def content_texts(content: object) -> Iterator[str]:
-    """All texts in a message's content: a plain string, or parts of many kinds, nested as tool results are."""
+    """All texts in a message's content, which is a string or nested parts of several kinds."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):
@@ -69,12 +69,12 @@ def content_texts(content: object) -> Iterator[str]:
 
 
 def system_entry(content: object) -> HistoryEntry:
-    """The system prompt, for protocols that keep it apart."""
+    """The system prompt as a history entry, for protocols that send it apart from the messages."""
     return HistoryEntry(role=HistoryRole.SYSTEM, texts=tuple(content_texts(content)))
 
 
 def required_text(body: Mapping[str, Any], key: str) -> str:
-    """A field that every request has."""
+    """A required text field of a request."""
     value = body.get(key)
     if not isinstance(value, str) or not value:
         raise MalformedRequestError(f"{key}: Field required")
@@ -82,7 +82,7 @@ def required_text(body: Mapping[str, Any], key: str) -> str:
 
 
 def required_list(body: Mapping[str, Any], key: str) -> list[Any]:
-    """A list of objects that every request has."""
+    """A required list of objects of a request."""
     value = body.get(key)
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         raise MalformedRequestError(f"{key}: Input should be a valid list")

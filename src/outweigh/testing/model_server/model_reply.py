@@ -1,4 +1,4 @@
-"""What the model answers, before it is put into the format of a protocol."""
+"""The model's answer, before it is encoded by a protocol."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyToolCall:
-    """One call of a tool. The arguments of a free-form tool are its `input`, those of a local shell its `command`."""
+    """One tool call. A free-form tool has its `input` as argument, a local shell its `command`."""
 
     id: str
     name: str
@@ -32,7 +32,7 @@ class ReplyToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
-    """A whole answer. `number` is its place in the ledger and makes its id unique; `created` is a Unix time."""
+    """A complete answer. `number` is its number in the ledger and makes its id unique; `created` is a Unix time."""
 
     number: int
     step: int
@@ -45,13 +45,13 @@ class ModelReply:
     tokens: Tokens
 
     def id(self, prefix: str) -> str:
-        """The answer's id, in the style of a provider; it says which turn it is, as a call's does."""
+        """The answer's id with a provider's prefix; like the id of a tool call it says which turn it belongs to."""
         return f"{prefix}{turn_id(f'{self.number:016d}', self.step, 0)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorReply:
-    """A refusal of the service, in the words of one provider."""
+    """An error of the service, as one provider reports it."""
 
     status: int
     type: str
@@ -61,6 +61,6 @@ class ErrorReply:
 
 
 def split_stream(text: str) -> Iterator[str]:
-    """A text in the small parts that a stream delivers, so that clients have to put them together."""
+    """Split a text into small parts as a stream does, so that clients have to join them."""
     for start in range(0, len(text), _CHUNK_CHARACTERS):
         yield text[start : start + _CHUNK_CHARACTERS]

@@ -30,7 +30,7 @@ class OfferedToolKind(StrEnum):
 
 
 class HistoryRole(StrEnum):
-    """Who said something; tool results and everything else that is none of the others are `OTHER`."""
+    """Who wrote an entry; tool results and everything else are `OTHER`."""
 
     SYSTEM = "system"
     USER = "user"
@@ -40,7 +40,7 @@ class HistoryRole(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedTool:
-    """A tool that the agent offers; the schema is that of its arguments."""
+    """A tool that the agent offers, with the schema of its arguments."""
 
     name: str
     schema: Mapping[str, Any]
@@ -49,7 +49,7 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryEntry:
-    """One entry of a history, with the ids of the calls that the model made in it."""
+    """One entry of a history, with the ids of the tool calls that the model made in it."""
 
     role: HistoryRole
     texts: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpPost:
-    """What came over HTTP; header names are in lower case."""
+    """A request as it came over HTTP; header names are in lower case."""
 
     path: str
     query: Mapping[str, str]
@@ -67,7 +67,7 @@ class HttpPost:
 
     @property
     def api_key(self) -> str | None:
-        """The key, wherever this provider's clients put it."""
+        """The API key, wherever the clients of this provider put it."""
         bearer = self.headers.get("authorization", "").removeprefix("Bearer ").strip()
         named = (self.headers.get("x-api-key"), self.headers.get("x-goog-api-key"), self.query.get("key"), bearer)
         return next(filter(None, named), None)
@@ -75,10 +75,10 @@ class HttpPost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """What a script can decide by, and what an answer needs to know.
+    """A request as scripts and answers need it.
 
-    `session` is whatever the agent says about which of its runs this is. `output_schema` is there where the answer has
-    to be JSON. `wants_usage` and `as_events` are about how the answer is to be sent.
+    `session` is what the agent says about which of its runs this is. `output_schema` is set if the answer has to be
+    JSON. `wants_usage` and `as_events` say how the answer is to be sent.
     """
 
     protocol: WireProtocol
@@ -94,17 +94,17 @@ class ModelRequest:
 
 
 _OWN_ID = re.compile(r"_ow(\d+)x(\d+)$")
-# Notes that an agent moves along with the newest message, the time of day among them.
+# Notes, such as the time of day, that an agent attaches to the newest message only.
 _MOVING_NOTE = re.compile(r"<info-msg>.*?</info-msg>\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationPosition:
-    """Where a request stands: after how many turns, of which conversation.
+    """The position of a request: after how many turns of which conversation.
 
-    `prompt` is everything before the model's first word. `conversation` is the same for all requests of one
-    conversation: it is made of the key, of what the agent says about its session, and of the user's part of the
-    prompt. The system prompt plays no part, because some agents change a line of it with every request.
+    `prompt` is everything before the model's first answer. `conversation` is the same for all requests of one
+    conversation: a hash of the API key, of what the agent says about its session, and of the user's part of the prompt.
+    The system prompt is left out, because some agents change a line of it with every request.
     """
 
     step: int
@@ -113,16 +113,16 @@ class ConversationPosition:
 
 
 def turn_id(stem: str, step: int, index: int) -> str:
-    """An id that says which turn it comes from; each protocol puts its own prefix before it."""
+    """An id that says which turn it comes from; each protocol adds its own prefix."""
     return f"{stem}_ow{step}x{index}"
 
 
 def find_position(request: ModelRequest, said: Collection[str]) -> ConversationPosition:
-    """Count the turns that this server has had; `said` are the texts that it may have said.
+    """Count the turns that this server has answered in a history; `said` are the texts it may have sent.
 
-    Words that an agent put into the model's mouth do not count. Neighbouring entries of the model are one turn,
-    because protocols and agents differ in how they cut an answer up. A call knows its turn by its id, which stays right
-    where an agent has dropped or reordered the past.
+    Answers that the agent made up do not count. Consecutive entries of the model are one turn, because protocols and
+    agents split an answer differently. The id of a tool call says which turn it was, even if the agent has dropped or
+    reordered entries.
     """
     step, within_turn = 0, False
     before: list[HistoryEntry] = []

@@ -1,9 +1,8 @@
 """The script of the model, as people write it: conversations of turns, with tokens and errors; reading it from TOML or
 JSON; an example.
 
-The turn is found by counting: agents send the whole history with every request, so the third request of a
-conversation gets its third turn, whoever asks and however many ask at once. Only errors that go away (`times`) are
-remembered.
+The turn is found by counting: agents send the whole history with every request, so the third request of a conversation
+gets its third turn, however many agents ask at once. Only temporary errors (`times`) are remembered.
 """
 
 import re
@@ -38,7 +37,7 @@ ErrorKind = Literal[
 
 
 class UsageSpec(Spec, frozen=True, kw_only=True):
-    """Tokens: input without the prompt cache, output with the reasoning. What is not stated comes from elsewhere."""
+    """Token counts: input without the prompt cache, output with reasoning. Counts that are not stated are inherited."""
 
     input_tokens: Count | None = None
     output_tokens: Count | None = None
@@ -47,7 +46,7 @@ class UsageSpec(Spec, frozen=True, kw_only=True):
     reasoning_tokens: Count | None = None
 
     def over(self, *others: "UsageSpec") -> "UsageSpec":
-        """Each count from the first that states it: this one, the others in their order, the defaults."""
+        """Each count from the first that states it: this one, the others in order, the defaults."""
         layers = (self, *others, DEFAULT_USAGE)
         names = self.__struct_fields__
         return UsageSpec(
@@ -62,22 +61,22 @@ def _is_stated(count: int | None) -> bool:
 DEFAULT_USAGE = UsageSpec(
     input_tokens=100, output_tokens=10, cache_read_tokens=0, cache_write_tokens=0, reasoning_tokens=0
 )
-"""What an answer costs where a script says nothing about it."""
+"""The tokens of an answer if the script does not state them."""
 
 
 class CallSpec(Spec, frozen=True, kw_only=True):
-    """A call of one tool by its own name, with exactly these arguments."""
+    """A call of the tool with this name, with exactly these arguments."""
 
     name: SafeName
     arguments: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies defaults
 
 
 class ErrorSpec(Spec, frozen=True, kw_only=True):
-    """A refusal of the service, in each provider's own shape.
+    """An error of the service, in the format of each provider.
 
-    `kind` knows the status, type and words of every provider; `status`, `type` and `message` say them outright, and
-    win. Without `times` the error stays; with it, it goes away after so many requests of one conversation, or, where it
-    is `shared`, of all conversations together, as a limit of an account does.
+    `kind` stands for the status, type and message that a provider uses; `status`, `type` and `message` override them.
+    Without `times` the error is permanent. With it, the error stops after so many requests of one conversation or, if
+    it is `shared`, of all conversations together, as the rate limit of an account does.
     """
 
     kind: ErrorKind | None = None
@@ -95,7 +94,7 @@ class ErrorSpec(Spec, frozen=True, kw_only=True):
 
 
 class CutSpec(Spec, frozen=True, kw_only=True):
-    """The connection breaks off in the middle of the answer, this many times per conversation."""
+    """The connection is closed in the middle of the answer, this many times per conversation."""
 
     times: Repetitions
 
@@ -126,10 +125,11 @@ class Turn(Spec, frozen=True, kw_only=True):
 
 
 class When(Spec, frozen=True, kw_only=True):
-    """Whom a conversation is for; everything stated must hold, and all of it stays true while a conversation goes on.
+    """The requests that a conversation is for. Every stated condition must hold, and each stays true throughout a
+    conversation.
 
-    `model` is a pattern (`claude-*`), `contains` a part of the prompt (system and first words of the user), `offers`
-    and `lacks` name a tool, `tools` says whether there are any.
+    `model` is a pattern (`claude-*`), `contains` a part of the prompt (system and first user message), `offers` and
+    `lacks` name a tool, `tools` says whether there are any.
     """
 
     model: Glob | None = None
@@ -142,7 +142,7 @@ class When(Spec, frozen=True, kw_only=True):
 
 
 class Conversation(Spec, frozen=True, kw_only=True):
-    """The turns for those whom `when` describes. The first conversation that fits is taken."""
+    """The turns for requests that match `when`. The first conversation that matches is used."""
 
     name: SafeName | None = None
     when: When = When()
@@ -150,10 +150,10 @@ class Conversation(Spec, frozen=True, kw_only=True):
 
 
 class Script(Spec, frozen=True, kw_only=True):
-    """A whole script. `turn` is for everybody whom no conversation claims.
+    """A whole script. `turn` answers requests that match no conversation.
 
-    A request without tools cannot act, so where its conversation calls tools it is taken for a side question (a title,
-    a summary, a look at the quota) and gets `side`. With `models`, any other model is unknown.
+    A request without tools cannot act, so if its conversation calls tools it is taken for a side question (a title, a
+    summary, a quota check) and answered with `side`. If `models` is set, any other model is unknown.
     """
 
     turn: list[Turn] = []  # noqa: RUF012
@@ -176,7 +176,7 @@ class Script(Spec, frozen=True, kw_only=True):
                 )
 
     def turns(self) -> Iterator[tuple[str, Turn]]:
-        """Every turn with its name, as the ledger calls it."""
+        """Every turn, with the name that the ledger uses for it."""
         for place, conversation in enumerate(self.conversation):
             stem = conversation.name or f"conversation[{place}]"
             yield from ((f"{stem}.turn[{step}]", turn) for step, turn in enumerate(conversation.turn))
@@ -190,7 +190,7 @@ _KEYS = sorted({key for part in _SCRIPT_TYPES for key in part.__struct_fields__}
 
 
 def read_script(path: Path) -> Script:
-    """Read a script file; its name says which of the two formats it is in."""
+    """Read a script file; the suffix says whether it is JSON or TOML."""
     try:
         content = path.read_bytes()
     except OSError as fault:
@@ -201,7 +201,7 @@ def read_script(path: Path) -> Script:
 
 
 def parse_script(content: bytes | str, source: str = "script.toml") -> Script:
-    """Read a script from its text; a source that ends in `.json` is JSON, anything else TOML."""
+    """Parse a script; a source that ends in `.json` is JSON, any other TOML."""
     raw = _decode(content.encode() if isinstance(content, str) else content, source)
     try:
         return msgspec.convert(raw, Script)

@@ -1,7 +1,7 @@
 """From a turn of the script to a reply: tool calls in the agent's own terms, text, tokens.
 
-`run` uses whichever shell tool the agent offers, so that one script serves all agents; other arguments that the
-tool requires get the smallest value its JSON Schema accepts.
+`run` uses whichever shell tool the agent offers, so that one script serves all agents; other arguments that the tool
+requires get the smallest value its JSON Schema accepts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ _MAX_SCHEMA_DEPTH = 20
 
 
 def smallest_instance(schema: JsonSchema, text: str, depth: int = 0) -> Any:
-    """A value with nothing but what is required; strings hold the text, as far as they may be chosen."""
+    """A value with only the required parts; strings contain `text` unless the schema fixes them."""
     if "const" in schema:
         return schema["const"]
     if schema.get("enum"):
@@ -45,7 +45,7 @@ def required_values(schema: JsonSchema, text: str, depth: int = 0) -> dict[str, 
 
 
 def type_names(schema: JsonSchema) -> frozenset[str]:
-    """The types a schema allows, in lower case: Gemini writes them in capitals."""
+    """The types that a schema allows, in lower case, because Gemini writes them in capitals."""
     stated = schema.get("type", ())
     names = {stated} if isinstance(stated, str) else set(stated)
     for union in ("anyOf", "oneOf"):
@@ -74,7 +74,7 @@ def _type_of(schema: JsonSchema) -> str:
     return min(names - {"null"} or names)
 
 
-# As agents call them, best first; MCP-style prefixes (`developer__shell`) are cut off before looking.
+# The names that agents use, best first; MCP-style prefixes (`developer__shell`) are removed before comparing.
 SHELL_NAMES = (
     "bash",
     "shell",
@@ -93,13 +93,15 @@ CALL_DESCRIPTION = "Run a command"
 
 
 def find_shell_tool(tools: Sequence[OfferedTool]) -> OfferedTool | None:
-    """The tool to run a command with, if there is one."""
+    """The tool to run a command with; None if there is none."""
     ranked = sorted((tool for tool in tools if _shell_rank(tool) is not None), key=lambda tool: _shell_rank(tool) or 0)
     return ranked[0] if ranked else None
 
 
 def shell_arguments(tool: OfferedTool, command: str) -> dict[str, Any]:
-    """What to call it with: the command in the shape its schema wants, and something for all that is required."""
+    """The arguments of a call of the shell: the command in the form its schema wants, and a value for each required
+    one.
+    """
     if tool.kind is OfferedToolKind.LOCAL_SHELL:
         return {"command": ["bash", "-lc", command]}
     arguments = required_values(tool.schema, CALL_DESCRIPTION)
@@ -123,12 +125,12 @@ def _command_parameters(tool: OfferedTool) -> list[str]:
     return [name for name in COMMAND_NAMES if name in properties]
 
 
-# The whole of what mini-swe-agent waits for; it takes words without a call for a mistake, and asks again.
+# mini-swe-agent ends only on this exact command; it takes a text without a call for a mistake, and asks again.
 _ENDING_COMMANDS = {"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}
 
 
 def ending_command(prompt: str) -> str | None:
-    """The command by which an agent with this prompt wants to be told that the work is done."""
+    """The command by which an agent with this prompt expects to be told that the work is done; None for most agents."""
     return next((command for sign, command in _ENDING_COMMANDS.items() if sign in prompt), None)
 
 
@@ -140,7 +142,7 @@ NO_SHELL_TEXT = "(The script says `run`, but no shell is among the tools.)"
 def play_turn(
     turn: Turn, script: Script, request: ModelRequest, position: ConversationPosition, number: int, created: int
 ) -> ModelReply:
-    """The answer that a turn gives to a request; `number` is the request's place in the ledger."""
+    """The answer that a turn gives to a request; `number` is the request's number in the ledger."""
     calls = tuple(_tool_calls(turn, request, position))
     return ModelReply(
         number=number,
@@ -156,14 +158,14 @@ def play_turn(
 
 
 def unplayable_reason(turn: Turn, request: ModelRequest) -> str | None:
-    """Why a turn cannot be played as it is written."""
+    """Why a turn cannot be played as written; None if it can."""
     if not turn.commands or find_shell_tool(request.tools) is not None:
         return None
     return f"the script says `run`, but no shell is among the tools: {', '.join(tool.name for tool in request.tools)}"
 
 
 def possible_texts(script: Script) -> frozenset[str]:
-    """Everything that the model may say by this script."""
+    """Every text that the model may send by this script."""
     return frozenset(
         {DONE_TEXT, REFUSAL_TEXT, NO_SHELL_TEXT, *(turn.text.strip() for _, turn in script.turns() if turn.text)}
     )

@@ -8,7 +8,7 @@ from outweigh.testing.model_server.model_script import ErrorKind, ErrorSpec
 
 
 class ErrorTemplate(NamedTuple):
-    """One provider's words for one kind of trouble; Google's type follows from the status."""
+    """One provider's message for one kind of error; Google's type follows from the status."""
 
     status: int
     message: str
@@ -135,7 +135,7 @@ _RETRY_SECONDS = 1.0
 
 
 def make_error_reply(error: ErrorSpec, protocol: WireProtocol, model: str) -> ErrorReply:
-    """What the script's error is in one provider's words; what the script says outright wins."""
+    """A script's error in the format of one provider; what the script states takes precedence."""
     template = ERRORS_BY_PROTOCOL[protocol][error.kind or _kind_of_status(error.status)]
     status = error.status or template.status
     own_type = template.type or _GOOGLE_STATUS.get(status, "UNKNOWN")

@@ -29,7 +29,7 @@ from outweigh.testing.model_server.model_request import (
 
 
 def output_items(reply: ModelReply) -> Iterator[Json]:
-    """Everything the model put out, each complete."""
+    """The output items of a response, each complete."""
     if reply.thinking:
         summary = [{"type": "summary_text", "text": reply.thinking}]
         yield {"id": reply.id("rs_"), "type": "reasoning", "summary": summary, "encrypted_content": None}
@@ -42,7 +42,7 @@ def output_items(reply: ModelReply) -> Iterator[Json]:
 
 
 def output_item_events(index: int, item: Json) -> Iterator[Json]:
-    """From the announcement of an item to its end; the caller numbers them."""
+    """The events of one item, from its announcement to its end; the caller numbers them."""
     place = {"item_id": item["id"], "output_index": index}
     yield {"type": "response.output_item.added", "output_index": index, "item": _announced(item)}
     match item["type"]:
@@ -76,7 +76,7 @@ def _call(call: ReplyToolCall) -> Json:
 
 
 def _announced(item: Json) -> Json:
-    """An item before anything of it has arrived."""
+    """An item as a stream announces it, before its content."""
     blank: Json = {"summary": [], "content": [], "arguments": "", "input": "", "status": "in_progress"}
     return {key: blank.get(key, value) for key, value in item.items()}
 
@@ -108,13 +108,13 @@ _MODEL_ITEM_TYPES = frozenset({"reasoning", "function_call", "custom_tool_call",
 
 
 class ResponsesProtocol(OpenAIErrors):
-    """Responses, streamed and whole."""
+    """Responses, streamed or in one piece."""
 
     name = WireProtocol.RESPONSES
     id_prefix = "resp_"
 
     def read(self, post: HttpPost) -> ModelRequest:
-        """The request behind a body of the Responses API; `previous_response_id` stands for all that came before."""
+        """Read the body of a Responses request; `previous_response_id` stands for the whole history before."""
         body = post.body
         earlier = str(body.get("previous_response_id") or "")
         past = (HistoryEntry(role=HistoryRole.MODEL, call_ids=(earlier,)),) if earlier else ()
@@ -130,11 +130,11 @@ class ResponsesProtocol(OpenAIErrors):
         )
 
     def whole(self, request: ModelRequest, reply: ModelReply) -> Json:  # noqa: ARG002 - the answer alone says all
-        """A response that has ended."""
+        """A complete response."""
         return _ended(reply)
 
     def events(self, request: ModelRequest, reply: ModelReply) -> Iterator[bytes]:  # noqa: ARG002
-        """The events of a response, numbered, in the order the service sends them."""
+        """The events of a response, numbered, in the order in which the service sends them."""
         for number, data in enumerate(_unnumbered_events(reply)):
             yield encode_event(data | {"sequence_number": number}, data["type"])
 
@@ -143,7 +143,7 @@ class ResponsesProtocol(OpenAIErrors):
         return EVENT_STREAM_TYPE
 
     def error_event(self, failure: ErrorReply, reply: ModelReply) -> bytes:
-        """`response.failed`, the end of a response that broke down."""
+        """`response.failed`, which ends a response that failed."""
         error = {"code": failure.code or failure.type, "message": failure.message}
         broken = _begun(reply) | {"status": "failed", "error": error}
         number = len(list(_unnumbered_events(reply))) // 2
@@ -168,7 +168,7 @@ def _entry(item: Mapping[str, Any]) -> HistoryEntry:
 
 
 def _tools(offered: object) -> Iterator[OfferedTool]:
-    """Tools that the client runs itself."""
+    """The tools that the client runs itself."""
     for tool in only_mappings(offered):
         name, kind = str(tool.get("name", "")), tool.get("type")
         schema = tool.get("parameters")

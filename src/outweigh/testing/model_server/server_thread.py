@@ -1,5 +1,5 @@
-"""`ModelServer`, as tests and the command line use it: a server on loopback in a thread of its own, for as long as it
-is needed.
+"""`ModelServer`, as tests and the command line use it: a server on loopback that runs in its own thread while a context
+lasts.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from outweigh.testing.model_server.ledger import LedgerEntry, RequestLedger, Tot
 from outweigh.testing.model_server.model_script import Script, read_script
 
 LOOPBACK_HOST = "127.0.0.1"
-# What an answer that is under way gets when the server ends; 0 would be for ever.
+# How long responses under way may take when the server stops; 0 would mean for ever.
 _SHUTDOWN_SECONDS = 0.05
 
 
@@ -55,7 +55,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """Where it listens: the base of all paths, without `/v1`."""
+        """The base URL of all paths, without `/v1`."""
         return f"http://{LOOPBACK_HOST}:{self._port}"
 
     @property
@@ -64,7 +64,7 @@ class ModelServer:
         return self._ledger.entries()
 
     def totals(self, model: str | None = None) -> Totals:
-        """What was handed out so far, by all models or by one."""
+        """The requests and tokens so far, of all models or of one."""
         return self._ledger.totals(model)
 
     def __enter__(self) -> Self:
@@ -90,13 +90,13 @@ class ModelServer:
             self._fault = UsageError(
                 f"port {self._port} of {LOOPBACK_HOST} cannot be had: {said}. Take another, or 0 for any."
             )
-        except Exception as fault:  # whoever started the server hears of it, not the end of a thread
+        except Exception as fault:  # raised again in the thread that started the server
             self._fault = fault
         finally:
             self._ready.set()
 
     async def _serve(self) -> None:
-        # Loaded here, because nothing but a running server needs it.
+        # Imported here, because only a running server needs them.
         with requires_extra("the scripted model server", "run"):
             from aiohttp import web  # noqa: PLC0415
 
