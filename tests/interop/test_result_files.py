@@ -105,7 +105,9 @@ def test_a_walk_is_in_order_and_follows_no_link_to_a_folder(tmp_path: Path) -> N
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "loop").symlink_to(tmp_path)
 
-    found = [file.relative_to(tmp_path).as_posix() for file in walk_files(tmp_path, passed_by=frozenset({"skipped"}))]
+    found = [
+        file.relative_to(tmp_path).as_posix() for file in walk_files(tmp_path, skipped_folders=frozenset({"skipped"}))
+    ]
 
     assert found == ["a/x.json", "b/x.json", "c.json"]
 

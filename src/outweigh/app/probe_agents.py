@@ -144,7 +144,7 @@ def probe_harbor(suite: LoadedSuite) -> Iterator[RunRequirement]:
 
 def _harbor_version(suite: LoadedSuite) -> str:
     program = find_harbor(suite.spec.harbor.program, suite.folder)
-    return HarborProgram(program, agrees=False).version(select_environment((), os.environ))
+    return HarborProgram(program, assume_yes=False).version(select_environment((), os.environ))
 
 
 def _harbor_agent(arm: Arm) -> str:

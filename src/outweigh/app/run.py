@@ -180,7 +180,7 @@ class _SuiteRun:
         if request.dry_run:
             jobs = preview_jobs(self.suite, request.jobs, self.plan, self.folder)
             return RunPreview(suite=self.suite, plan=self.plan, folder=self.folder, harbor_jobs=jobs)
-        harbor = prepare_harbor_run(self.suite, jobs=request.jobs, agrees=request.assume_yes)
+        harbor = prepare_harbor_run(self.suite, jobs=request.jobs, assume_yes=request.assume_yes)
         with FolderRunStore.open(self.folder) as store:
             self._begin(store, harbor.secrets)
             stop = self._watch(store, signals, lambda watch: _Ended(harbor.run(self.plan, store, signals, watch)))

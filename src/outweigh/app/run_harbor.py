@@ -79,7 +79,7 @@ def refuse_unsupported_limits(*, budget_usd: float | None, until_decided: bool) 
         raise UsageError("--until-decided: Harbor runs whole jobs, so nobody looks between two trials; leave it out.")
 
 
-def prepare_harbor_run(suite: LoadedSuite, *, jobs: int, agrees: bool) -> HarborRun:
+def prepare_harbor_run(suite: LoadedSuite, *, jobs: int, assume_yes: bool) -> HarborRun:
     """Find everything; what is missing or could not be kept to is refused before anything is written or paid for."""
     setting, spec = harbor_settings(suite, jobs), suite.spec.harbor
     for arm in suite.arms.values():
@@ -91,7 +91,7 @@ def prepare_harbor_run(suite: LoadedSuite, *, jobs: int, agrees: bool) -> Harbor
     return HarborRun(
         suite=suite,
         setting=setting,
-        program=HarborProgram(find_harbor(spec.program, suite.folder), agrees=agrees, secrets=secrets),
+        program=HarborProgram(find_harbor(spec.program, suite.folder), assume_yes=assume_yes, secrets=secrets),
         environments=environments,
         secrets=secrets,
     )

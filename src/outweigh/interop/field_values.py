@@ -5,7 +5,7 @@ ValueError for a doubtful value, because a guess would change a result.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from math import isfinite, isnan
@@ -59,6 +59,12 @@ def milliseconds_to_seconds(value: object) -> float | None:
     """A duration that the source states in milliseconds."""
     found = as_amount(value)
     return None if found is None else found / 1000
+
+
+def known_sum(parts: Iterable[Any]) -> Any:
+    """The sum of the parts; None if there are none, or any of them is unknown."""
+    found = list(parts)
+    return None if not found or None in found else sum(found)
 
 
 def _from_epoch(value: float) -> datetime | None:

@@ -149,19 +149,19 @@ def extra_fields(raw: Mapping[str, Any]) -> Json:
         return known
     kept: Json = {}
     left_out: list[str] = []
-    room = EXTRA_BYTES
+    bytes_left = EXTRA_BYTES
     for name, value in known.items():
         size = _json_size(value)
-        if size > room:
+        if size > bytes_left:
             left_out.append(name)
         else:
             kept[name] = value
-            room -= size
+            bytes_left -= size
     return kept | {"left_out": left_out} if left_out else kept
 
 
 def extra_rows(columns: Mapping[str, Sequence[Any]], size: int) -> list[Json]:
-    """`kept_fields` of so many sources at once; most columns are known of all of them or of none."""
+    """`extra_fields` of so many sources at once; most columns are known of all of them or of none."""
     unknown = {name: column.count(None) for name, column in columns.items()}
     full = {name: columns[name] for name, missing in unknown.items() if not missing}
     if any(missing not in (0, size) for missing in unknown.values()):
@@ -197,7 +197,7 @@ def _json_size(value: object) -> int:
         return EXTRA_BYTES + 1
 
 
-_LATEST_TIME = datetime.max.replace(tzinfo=UTC)
+LATEST_TIME = datetime.max.replace(tzinfo=UTC)
 _SPOOL_BYTES = 16 * 2**20
 
 
@@ -221,13 +221,13 @@ class RepeatNumber(NamedTuple):
         return {REPEAT_LABEL: ARBITRARY_REPEAT} if self.arbitrary else {}
 
 
-def number_repeats(sightings: Iterable[UnnumberedRun]) -> Mapping[str, RepeatNumber]:
+def number_repeats(runs: Iterable[UnnumberedRun]) -> Mapping[str, RepeatNumber]:
     """Repeats from 1 for each task and arm, by run id, in order of time, else of their ids.
 
     Repeat 2 of one arm has nothing in common with repeat 2 of another but the number. A trial of which there is only
     one run has nothing to be numbered.
     """
-    ordered = sorted(sightings, key=lambda run: (run.started_at or _LATEST_TIME, run.run_id))
+    ordered = sorted(runs, key=lambda run: (run.started_at or LATEST_TIME, run.run_id))
     size = Counter((run.task_id, run.arm) for run in ordered)
     seen: Counter[tuple[str, str]] = Counter()
     numbers: dict[str, RepeatNumber] = {}

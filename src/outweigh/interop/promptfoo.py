@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from outweigh.errors import EvidenceError
-from outweigh.interop.field_values import milliseconds_to_seconds
+from outweigh.interop.field_values import known_sum, milliseconds_to_seconds
 from outweigh.interop.imported_run import (
     extra_fields,
     field_origins,
@@ -295,7 +295,5 @@ def _state_facts(inner: Mapping[str, Any], notes: ImportNotes) -> None:
         return
     metrics = [as_dict(as_dict(prompt).get("metrics")) for prompt in as_list(inner.get("prompts"))]
     for kind, field in (("successes", "testPassCount"), ("failures", "testFailCount"), ("errors", "testErrorCount")):
-        figures = [as_count(each.get(field)) for each in metrics]
-        known = [figure for figure in figures if figure is not None]
-        if known and len(known) == len(figures):
-            notes.facts[kind] = sum(known)
+        if (total := known_sum(as_count(each.get(field)) for each in metrics)) is not None:
+            notes.facts[kind] = total

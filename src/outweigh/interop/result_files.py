@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 from outweigh.errors import EvidenceError, quote_names
 from outweigh.model.json_text import RepeatedKeyError, decode_unique_keys
 from outweigh.model.plain_yaml import decode_yaml
+from outweigh.model.untrusted_json import as_dict
 from outweigh.ports.importers import ImportNotes
 
 FOLDER_DEPTH_LIMIT = 12
@@ -22,19 +23,19 @@ FOLDER_ENTRY_LIMIT = 1_000_000
 
 
 def walk_files(
-    folder: Path, wanted: Callable[[str], bool] = lambda _: True, *, passed_by: frozenset[str] = frozenset()
+    folder: Path, wanted: Callable[[str], bool] = lambda _: True, *, skipped_folders: frozenset[str] = frozenset()
 ) -> Iterator[Path]:
     """Every wanted file by its name, in order of paths. Links to folders are not followed, nor are those passed by."""
-    yield from _FolderWalk(wanted, passed_by).below(folder, FOLDER_DEPTH_LIMIT)
+    yield from _FolderWalk(wanted, skipped_folders).below(folder, FOLDER_DEPTH_LIMIT)
 
 
 class _FolderWalk:
     """What is looked for, and how much may still be looked at."""
 
-    def __init__(self, wanted: Callable[[str], bool], passed_by: frozenset[str]) -> None:
+    def __init__(self, wanted: Callable[[str], bool], skipped_folders: frozenset[str]) -> None:
         self._wanted = wanted
-        self._passed_by = passed_by
-        self._room = FOLDER_ENTRY_LIMIT
+        self._skipped_folders = skipped_folders
+        self._entries_left = FOLDER_ENTRY_LIMIT
 
     def below(self, folder: Path, depth: int) -> Iterator[Path]:
         if depth == 0:
@@ -43,7 +44,7 @@ class _FolderWalk:
             )
         for entry in self._entries(folder):
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in self._passed_by:
+                if entry.name not in self._skipped_folders:
                     yield from self.below(Path(entry.path), depth - 1)
             elif self._wanted(entry.name) and _is_file(entry):
                 yield Path(entry.path)
@@ -53,8 +54,8 @@ class _FolderWalk:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as fault:
             raise EvidenceError(f"{fault.filename or folder} cannot be read: {fault.strerror}.") from fault
-        self._room -= len(entries)
-        if self._room < 0:
+        self._entries_left -= len(entries)
+        if self._entries_left < 0:
             raise EvidenceError(
                 f"there are more than {FOLDER_ENTRY_LIMIT:,} files; name the folder with the results itself."
             )
@@ -121,6 +122,11 @@ def read_bytes(path: Path, limit: int = WHOLE_LIMIT) -> bytes:
 def read_json(path: Path, notes: ImportNotes) -> Any:
     """A JSON document in UTF-8, with or without a mark, or in Windows' Latin; anything else is an EvidenceError."""
     return decode_json_document(read_bytes(path), path, notes)
+
+
+def read_json_object(path: Path, notes: ImportNotes) -> dict[str, Any]:
+    """A JSON object; empty if there is no such file, or it holds something else."""
+    return as_dict(read_json(path, notes)) if path.is_file() else {}
 
 
 def decode_json_document(content: bytes, path: Path, notes: ImportNotes) -> Any:

@@ -5,12 +5,15 @@ judged.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from outweigh.errors import UsageError
+from outweigh.errors import UsageError, quote_names
 from outweigh.interop.suite_files import looks_like_json, read_json, read_tree
+from outweigh.model.agent_files import SKILL_FILE
+from outweigh.model.arm import ArmSpec
 from outweigh.ports.suites import DraftFile
 
 _EVAL_FILES = re.compile(r"(trigger[-_])?evals?([-_](queries|set|metadata))?(\.[\w-]+)?\.(jsonl?|ya?ml)", re.IGNORECASE)
@@ -25,6 +28,24 @@ class SkillCopy:
 
     files: dict[str, DraftFile]
     left_out: tuple[str, ...]
+
+
+WITHOUT_SKILL_ARM, WITH_SKILL_ARM = "without_skill", "with_skill"
+
+
+def skill_arms(skill: str, agent: str, model: str | None) -> dict[str, ArmSpec]:
+    """The arms of a suite that tests a skill: the same agent without it and with it."""
+    return {
+        WITHOUT_SKILL_ARM: ArmSpec(agent=agent, model=model),
+        WITH_SKILL_ARM: ArmSpec(extends=WITHOUT_SKILL_ARM, skills=[f"skills/{skill}"]),
+    }
+
+
+def notes_on_copy(copy: SkillCopy) -> Iterator[str]:
+    """A note on the files of the skill that the agent does not get."""
+    if copy.left_out:
+        names = quote_names(copy.left_out, 10)
+        yield f"Not in the copy of the skill, because an agent could look up there what is expected: {names}."
 
 
 def read_skill_files(skill: Path) -> SkillCopy:
@@ -57,7 +78,6 @@ def is_evals_file(path: PurePosixPath) -> bool:
     return path.name in _RESULT_FILES or _EVAL_FILES.fullmatch(path.name) is not None
 
 
-SKILL_FILE = "SKILL.md"
 EVALS_FILE = "evals.json"
 EVALS_PATH = f"evals/{EVALS_FILE}"
 CASE_LIST_KEYS = ("evals", "test_cases", "cases", "tests")

@@ -1,7 +1,6 @@
 """Suite reader of SkillCI: folders with one `task.json` each, beside the files that the task starts from."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +14,7 @@ from outweigh.interop.suite_drafting import (
     draft_judging,
     make_unique,
     placeholder_arms,
+    refuse_repeated_ids,
     slug,
 )
 from outweigh.interop.suite_files import (
@@ -183,7 +183,7 @@ class SkillCiSuiteReader:
         if not sources:
             raise UsageError(f"{path} has no {SKILLCI_TASK_FILE}, nor has a folder in it; name {self.looks_for}.")
         read = sorted(((_read_task(source), source) for source in sources), key=lambda each: (each[0].id, each[1]))
-        _refuse_repeated(read)
+        refuse_repeated_ids([(task.id, source) for task, source in read], "task")
         tasks, root, own = [task for task, _ in read], _root(path), frozenset(source.resolve() for source in sources)
         names = make_unique(slug(task.id, f"task-{number}") for number, task in enumerate(tasks, start=1))
         drafts = tuple(
@@ -224,12 +224,6 @@ def _task_files(path: Path) -> list[Path]:
         )
     except OSError:
         return []
-
-
-def _refuse_repeated(read: Sequence[tuple[SkillCiTask, Path]]) -> None:
-    for (task, source), (following, other) in pairwise(read):
-        if task.id == following.id:
-            raise UsageError(f"{other}: {task.id!r} is the id of {source} too; give each task its own.")
 
 
 def _agent(tasks: Sequence[SkillCiTask], overrides: SuiteOverrides) -> str:

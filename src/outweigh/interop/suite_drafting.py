@@ -5,16 +5,19 @@ policy.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
 
 import msgspec
 
-from outweigh.errors import quote_names
+from outweigh.errors import UsageError, quote_names
 from outweigh.model.arm import ArmSpec
 from outweigh.model.rubric import BinaryCriterion, Rubric
 from outweigh.model.suite import JudgeSpec, PolicySpec
 from outweigh.ports.suites import DraftFile, TaskDraft
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
 
+FULL_COMMIT_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NOT_IN_SLUG = re.compile(r"[^\w.-]+")
 _LONGEST_SLUG = 60
 
@@ -38,6 +41,13 @@ def make_unique(names: Iterable[str]) -> list[str]:
         taken.add(candidate)
         found.append(candidate)
     return found
+
+
+def refuse_repeated_ids(named: Sequence[tuple[str, Path]], noun: str) -> None:
+    """Raise a UsageError if two neighbouring files have the same id; the files are in order of their ids."""
+    for (name, source), (following, other) in pairwise(named):
+        if name == following:
+            raise UsageError(f"{other}: {name!r} is the id of {source} too; give each {noun} its own.")
 
 
 BASELINE, CANDIDATE = "baseline", "candidate"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from outweigh.interop.field_values import milliseconds_to_seconds, parse_time
+from outweigh.interop.field_values import known_sum, milliseconds_to_seconds, parse_time
 from outweigh.interop.imported_run import extra_fields, imported_run, outcome_check, real_agent, stable_id
 from outweigh.model.run_record import RunRecord, Status
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
@@ -132,7 +132,6 @@ def line_run(raw: _RawLine, arm: str | None) -> RunRecord:
     instance, who, model = _instance(raw) or "", as_name(raw.get("agent")), as_name(raw.get("model"))
     named = stable_id(arm or " ".join(part for part in (who, model) if part) or "agent")
     calls = [as_count(times) for times in as_dict(raw.get("toolCalls")).values()]
-    known = [times for times in calls if times is not None]
     return imported_run(
         run_id=stable_id("swe-bench", named, instance),
         task_id=instance,
@@ -145,7 +144,7 @@ def line_run(raw: _RawLine, arm: str | None) -> RunRecord:
         usage=usage_unless_empty(_usage(raw)),
         cost=reported_cost(as_amount(raw.get("costUsd"))),
         step_count=as_count(raw.get("numTurns")),
-        tool_call_count=sum(known) if known and len(known) == len(calls) else None,
+        tool_call_count=known_sum(calls),
         checks=(outcome_check("resolved", raw.get("resolved") is True),),
         extra=extra_fields({key: raw.get(key) for key in ("commitHash", "toolCalls")}),
     )

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from outweigh.errors import EvidenceError
-from outweigh.interop.field_values import parse_time
+from outweigh.interop.field_values import known_sum, parse_time
 from outweigh.interop.imported_run import (
     decode_file_name,
     extra_fields,
@@ -159,9 +159,8 @@ def _agent_activity(raw: Mapping[str, Any]) -> _AgentActivity:
 
 
 def _sum_tokens(used: list[dict[str, Any]], kind: str) -> int | None:
-    figures = [as_count(each.get(kind)) for each in used]
-    known = [figure for figure in figures if figure is not None]
-    return sum(known) if known and len(known) == len(figures) else None
+    total: int | None = known_sum(as_count(each.get(kind)) for each in used)
+    return total
 
 
 def _usage(doings: _AgentActivity) -> Usage:

@@ -16,7 +16,7 @@ from outweigh.interop.imported_run import (
     outcome_check,
     real_agent,
 )
-from outweigh.interop.result_files import read_head, read_json, walk_files
+from outweigh.interop.result_files import read_head, read_json, read_json_object, walk_files
 from outweigh.model.run_record import RunRecord, Status
 from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_name
 from outweigh.model.usage import NO_USAGE, Usage
@@ -82,7 +82,7 @@ def _results_files(path: Path) -> list[Path]:
 
 def _runs(file: Path, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
     document = as_dict(read_json(file, notes))
-    metadata = as_dict(read_json(file.parent / METADATA_FILE, notes)) if (file.parent / METADATA_FILE).is_file() else {}
+    metadata = read_json_object(file.parent / METADATA_FILE, notes)
     if "results" not in document:
         raise EvidenceError(f"{file} has no 'results'; is it terminal-bench's?")
     for fact in ("accuracy", "n_resolved", "n_unresolved"):

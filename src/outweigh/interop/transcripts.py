@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from outweigh.errors import OutweighError
-from outweigh.interop.field_values import parse_time, seconds_between
+from outweigh.interop.field_values import known_sum, parse_time, seconds_between
 from outweigh.interop.imported_run import decode_file_name, field_origins, imported_run, real_agent
 from outweigh.interop.result_files import walk_files
 from outweigh.model.json_text import JsonLineDecoder, decode_json
@@ -60,8 +60,7 @@ def _totals(last: AtifTrajectory, steps: list[AtifStep]) -> tuple[Usage, float |
     measured = [step.metrics for step in steps if step.metrics is not None]
     if final is None or (final.total_prompt_tokens, final.total_completion_tokens) == (None, None):
         costs = [as_amount(metrics.cost_usd) for metrics in measured]
-        known = [cost for cost in costs if cost is not None]
-        summed = as_amount(sum(known)) if known and len(known) == len(costs) else None
+        summed = as_amount(known_sum(costs))
         stated = None if final is None else as_amount(final.total_cost_usd)
         return storable_usage(sum_usage(list(map(_step_usage, measured)))), stated if stated is not None else summed
     extra = as_dict(final.extra)

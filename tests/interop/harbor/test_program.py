@@ -65,7 +65,7 @@ def jobs(tmp_path: Path, program: Path) -> Iterator[HarborJobs]:
         timeout_seconds=None,
     )
     environments = {"plain": select_environment(["TOKEN"], HOST)}
-    harbor = HarborProgram(str(program), agrees=False, secrets=[HOST["TOKEN"]])
+    harbor = HarborProgram(str(program), assume_yes=False, secrets=[HOST["TOKEN"]])
     made = HarborJobs(tmp_path / "store", setting, harbor, environments, read)
     with closing(made):
         yield made
@@ -93,11 +93,11 @@ def test_only_what_is_named_is_handed_on(tmp_path: Path) -> None:
 def test_a_program_says_its_version(program: Path) -> None:
     environment = select_environment((), HOST)
     program.write_text("#!/bin/sh\necho 1.2.3\n")
-    assert HarborProgram(str(program), agrees=False).version(environment) == "1.2.3"
+    assert HarborProgram(str(program), assume_yes=False).version(environment) == "1.2.3"
 
     program.write_text("#!/bin/sh\necho broken >&2; exit 1\n")
     with pytest.raises(UsageError, match="does not work: broken"):
-        HarborProgram(str(program), agrees=False).version(environment)
+        HarborProgram(str(program), assume_yes=False).version(environment)
 
 
 def test_the_end_of_what_was_said_is_one_line() -> None:

@@ -20,7 +20,7 @@ def a_sample(task: str, outcome: str | None, tokens: int | None = 10, **fields: 
 def figures_of(*samples: dict[str, Any]) -> LogTotals:
     figures = LogTotals()
     for sample in samples:
-        figures.see(sample)
+        figures.add(sample)
     return figures
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from outweigh.errors import EvidenceError
-from outweigh.interop.field_values import parse_time
+from outweigh.interop.field_values import known_sum, parse_time
 from outweigh.interop.imported_run import extra_fields, field_origins
 from outweigh.interop.result_files import (
     LINE_LIMIT,
@@ -46,15 +46,15 @@ def _read_session(path: Path, notes: ImportNotes) -> dict[str, Any]:
         notes.warn(f"a session was not read, so its tokens are unknown: {fault}")
         return {}
     infos = [info for message in messages if _is_answer(info := dict_at(as_dict(message), "info"))]
-    output = _known_sum(count_at(info, "tokens", "output") for info in infos)
+    output = known_sum(count_at(info, "tokens", "output") for info in infos)
     thought = any("reasoning" in dict_at(info, "tokens") for info in infos)
-    reasoning = _known_sum(count_at(info, "tokens", "reasoning") for info in infos) if thought else 0
+    reasoning = known_sum(count_at(info, "tokens", "reasoning") for info in infos) if thought else 0
     return {
-        "total_cost_usd": _known_sum(amount_at(info, "cost") for info in infos),
-        "input_tokens": _known_sum(count_at(info, "tokens", "input") for info in infos),
+        "total_cost_usd": known_sum(amount_at(info, "cost") for info in infos),
+        "input_tokens": known_sum(count_at(info, "tokens", "input") for info in infos),
         "output_tokens": None if output is None or reasoning is None else output + reasoning,
-        "cache_read_tokens": _known_sum(count_at(info, "tokens", "cache", "read") for info in infos),
-        "cache_write_tokens": _known_sum(count_at(info, "tokens", "cache", "write") for info in infos),
+        "cache_read_tokens": known_sum(count_at(info, "tokens", "cache", "read") for info in infos),
+        "cache_write_tokens": known_sum(count_at(info, "tokens", "cache", "write") for info in infos),
     }
 
 
@@ -81,12 +81,6 @@ def _read_events(path: Path, command: object, notes: ImportNotes) -> dict[str, A
         return {}
     known = {"step_count": steps, "tool_call_count": tools}
     return known | {"acceptance_cmd_count": checks} if isinstance(command, str) and command else known
-
-
-def _known_sum(values: Iterator[Any]) -> Any:
-    """The sum; unknown with any of its parts, and of nothing."""
-    found = list(values)
-    return None if not found or None in found else sum(found)
 
 
 _RECORDS, _META, _ANALYSIS = "collected.jsonl", "run_meta.json", "analysis.json"
@@ -181,7 +175,7 @@ def _decode_record(path: Path, line: int, content: bytes, notes: ImportNotes) ->
 
 def _read_folders(path: Path, notes: ImportNotes) -> Iterator[CollectedRow]:
     found = False
-    for meta in walk_files(path, lambda name: name == _META, passed_by=frozenset({"workspaces"})):
+    for meta in walk_files(path, lambda name: name == _META, skipped_folders=frozenset({"workspaces"})):
         found = True
         try:
             raw = read_json(meta, notes)

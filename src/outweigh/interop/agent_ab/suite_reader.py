@@ -12,7 +12,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from outweigh.errors import UsageError, quote_names
-from outweigh.interop.suite_drafting import ArmsDraft, make_unique, slug
+from outweigh.interop.suite_drafting import FULL_COMMIT_HASH, ArmsDraft, make_unique, slug
 from outweigh.interop.suite_files import (
     ForeignTable,
     NonBlankText,
@@ -30,7 +30,6 @@ from outweigh.model.suite import SuiteSpec
 from outweigh.model.task import CommandCheck, GitSource, TaskSettings
 from outweigh.ports.suites import DraftFile, SuiteDraft, SuiteOverrides, TaskDraft
 
-_FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _REF = re.compile(r"ref: (refs/[^\s~^:?*\[\\]+)")
 _GITDIR_PREFIX = "gitdir: "
 
@@ -49,7 +48,7 @@ def read_head_commit(repository: Path) -> str:
         found = said if named is None else _resolve_ref(named[1], folder)
     except UsageError:
         found = ""
-    if not _FULL_HASH.fullmatch(found):
+    if not FULL_COMMIT_HASH.fullmatch(found):
         raise UsageError(
             f"{repository / '.git'} does not say which commit is checked out. Commit something there first, so that "
             "tasks have a state to start from."

@@ -44,10 +44,10 @@ def select_environment(names: Sequence[str], host: Mapping[str, str]) -> dict[st
 class HarborProgram:
     """Starts jobs; every one in a session of its own, with a clean environment and no input."""
 
-    def __init__(self, program: str, *, agrees: bool, secrets: Sequence[str] = ()) -> None:
+    def __init__(self, program: str, *, assume_yes: bool, secrets: Sequence[str] = ()) -> None:
         self.secrets = secrets
         self._program = program
-        self._agrees = ("--yes",) if agrees else ()
+        self._yes_option = ("--yes",) if assume_yes else ()
 
     def version(self, environment: Mapping[str, str]) -> str:
         """What it calls its version."""
@@ -56,7 +56,7 @@ class HarborProgram:
             raise UsageError(f"{self._program} does not work: {log_tail(done.stdout + done.stderr, self.secrets)}")
         return log_tail(done.stdout, self.secrets)
 
-    def refuse_impossible(self, job: Path, environment: Mapping[str, str]) -> None:
+    def check_job(self, job: Path, environment: Mapping[str, str]) -> None:
         """Let Harbor look at a job without running it: its agents, its environment, its tasks, its keys."""
         done = self._ask(["run", "-c", str(job), "--dry-run"], environment)
         if done.returncode:
@@ -68,21 +68,21 @@ class HarborProgram:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return spawn(
-                ["sh", "-c", _START_SCRIPT, "sh", str(pid_file(job)), str(log_file(job)), *self._words(job)],
+                ["sh", "-c", _START_SCRIPT, "sh", str(pid_file(job)), str(log_file(job)), *self._command(job)],
                 environment=environment,
                 descriptors=(lock,),
             )
         finally:
             os.close(lock)
 
-    def _ask(self, words: Sequence[str], environment: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
+    def _ask(self, arguments: Sequence[str], environment: Mapping[str, str]) -> "subprocess.CompletedProcess[bytes]":
         try:
-            return run_process([self._program, *words], environment=environment, timeout_seconds=CHECK_SECONDS)
+            return run_process([self._program, *arguments], environment=environment, timeout_seconds=CHECK_SECONDS)
         except (OSError, subprocess.SubprocessError) as fault:
             raise UsageError(f"{self._program} cannot be asked: {fault}.") from fault
 
-    def _words(self, job: Path) -> tuple[str, ...]:
-        return (self._program, "run", "-c", str(job), "--quiet", *self._agrees)
+    def _command(self, job: Path) -> tuple[str, ...]:
+        return (self._program, "run", "-c", str(job), "--quiet", *self._yes_option)
 
 
 def is_job_running(job: Path) -> bool:

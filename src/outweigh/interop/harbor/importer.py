@@ -40,7 +40,7 @@ class _TrialLocation:
 
     file: Path
     entry: int | None
-    sighting: UnnumberedRun
+    run: UnnumberedRun
 
 
 class HarborImporter:
@@ -74,18 +74,18 @@ class HarborImporter:
         """Every trial with a result; the same trial in two places counts once."""
         survey = _TrialSurvey(request.arm, notes)
         for file in _result_files(request.path):
-            survey.look_at(file)
-        survey.conclude(request.path)
-        numbers = number_repeats(place.sighting for place in survey.places)
-        for place in survey.places:
-            yield _run(place, numbers[place.sighting.run_id], request, notes, survey.retries > 0)
+            survey.add(file)
+        survey.finish(request.path)
+        numbers = number_repeats(location.run for location in survey.locations)
+        for location in survey.locations:
+            yield _run(location, numbers[location.run.run_id], request, notes, survey.retries > 0)
 
 
 class _TrialSurvey:
     """The first look: which trials there are, and what the jobs say about themselves."""
 
     def __init__(self, arm: str | None, notes: ImportNotes) -> None:
-        self.places: list[_TrialLocation] = []
+        self.locations: list[_TrialLocation] = []
         self.retries = 0
         self._arm = arm
         self._notes = notes
@@ -96,7 +96,7 @@ class _TrialSurvey:
         self._doubled = 0
         self._unfinished = 0
 
-    def look_at(self, file: Path) -> None:
+    def add(self, file: Path) -> None:
         try:
             raw = as_dict(read_json(file, self._notes))
         except EvidenceError as fault:
@@ -107,11 +107,11 @@ class _TrialSurvey:
         elif "stats" in raw or "n_total_trials" in raw:
             self._job(file, raw)
 
-    def conclude(self, path: Path) -> None:
+    def finish(self, path: Path) -> None:
         notes = self._notes
         if self._arm is not None and any(len(found) > 1 for found in self._fingerprints.values()):
             raise UsageError(f"{path} holds several agents, so --arm cannot name them all; leave it out.")
-        if not self.places and not notes.unreadable:
+        if not self.locations and not notes.unreadable:
             running = " Its trials have not finished." if self._unfinished else ""
             raise EvidenceError(f"{path} holds no result of a trial.{running} Import it when there is one.")
         if self._doubled:
@@ -156,45 +156,49 @@ class _TrialSurvey:
         self._checksums.setdefault(trial.task, set()).add(as_str(raw.get("task_checksum")))
         self._unclassified.update(trial.unclassified())
         run_id = f"harbor/{trial.trial_id}"
-        sighting = UnnumberedRun(run_id, trial.task, arm, trial.started_at)
-        self.places.append(_TrialLocation(file=file, entry=entry, sighting=sighting))
+        run = UnnumberedRun(run_id, trial.task, arm, trial.started_at)
+        self.locations.append(_TrialLocation(file=file, entry=entry, run=run))
 
     def _is_copy(self, trial: HarborTrial, raw: Mapping[str, Any]) -> bool:
         """Whether this very result was seen before: in a copied folder, or in the job's file as well as its own."""
-        told = fingerprint([trial.task, raw.get("verifier_result"), raw.get("exception_info"), raw.get("finished_at")])
+        trajectory = fingerprint(
+            [trial.task, raw.get("verifier_result"), raw.get("exception_info"), raw.get("finished_at")]
+        )
         known = self._contents.setdefault(trial.trial_id or "", [])
-        if told in known:
+        if trajectory in known:
             self._doubled += 1
             return True
-        known.append(told)
+        known.append(trajectory)
         return False
 
 
 def _run(
-    place: _TrialLocation, number: RepeatNumber, request: ImportRequest, notes: ImportNotes, retried: bool
+    location: _TrialLocation, number: RepeatNumber, request: ImportRequest, notes: ImportNotes, retried: bool
 ) -> RunRecord:
-    raw = as_dict(read_json(place.file, notes))
-    if place.entry is not None:
-        raw = as_dict(as_list(raw.get("trial_results"))[place.entry])
-    told, artifacts = ({}, {}) if place.entry is not None else _trajectory_fields(place.file.parent, request, notes)
-    usage = told.get("usage")
+    raw = as_dict(read_json(location.file, notes))
+    if location.entry is not None:
+        raw = as_dict(as_list(raw.get("trial_results"))[location.entry])
+    trajectory, artifacts = (
+        ({}, {}) if location.entry is not None else _trajectory_fields(location.file.parent, request, notes)
+    )
+    usage = trajectory.get("usage")
     fields = HarborTrial(raw).fields(None if usage is None else usage.cache_write_tokens)
     if usage is not None and fields["usage"].output_tokens is None:
         fields["usage"] = usage
-    if "unreadable" in told:
+    if "unreadable" in trajectory:
         # It would have said what was written to the cache, which Harbor counts as input.
         fields["usage"] = msgspec.structs.replace(fields["usage"], input_tokens=None)
-    if "cost" in told and fields["cost"].usd is None:
-        fields["cost"] = told["cost"]
+    if "cost" in trajectory and fields["cost"].usd is None:
+        fields["cost"] = trajectory["cost"]
     fields["extra"] |= number.extra()
     warnings = ("attempts that Harbor made before and gave up are not in the cost",) if retried else ()
     return imported_run(
-        run_id=place.sighting.run_id,
-        task_id=place.sighting.task_id,
-        arm=place.sighting.arm,
+        run_id=location.run.run_id,
+        task_id=location.run.task_id,
+        arm=location.run.arm,
         repeat=number.repeat,
         **fields,
-        **{name: told[name] for name in ("steps", "step_count", "tool_call_count") if name in told},
+        **{name: trajectory[name] for name in ("steps", "step_count", "tool_call_count") if name in trajectory},
         warnings=warnings,
         artifacts=artifacts,
     )
@@ -225,7 +229,7 @@ def _continuations(folder: Path) -> list[AtifTrajectory]:
 def _result_files(path: Path) -> Iterator[Path]:
     if path.is_file():
         return iter([path])
-    return walk_files(path, lambda name: name == RESULT_FILE, passed_by=_TRIAL_SUBFOLDERS)
+    return walk_files(path, lambda name: name == RESULT_FILE, skipped_folders=_TRIAL_SUBFOLDERS)
 
 
 def _is_result(path: Path) -> bool:

@@ -70,17 +70,17 @@ class HarborJob:
     def __init__(
         self,
         file: Path,
-        ticket: JobTrials,
+        job_trials: JobTrials,
         *,
         start: Callable[[], None] = lambda: None,
         read: ResultReader,
         secrets: Sequence[str] = (),
     ) -> None:
         self.name = file.stem
-        self.trials = ticket.trials
+        self.trials = job_trials.trials
         self._file = file
-        self._ticket = ticket
-        self._begin = start
+        self._job_trials = job_trials
+        self._start_process = start
         self._read = read
         self._secrets = secrets
         self._seen: set[Path] = set()
@@ -92,11 +92,11 @@ class HarborJob:
         try:
             # Whole or not at all, after a power cut too: half a ticket would be in the way of every later engine.
             with unfinished.open("wb") as stream:
-                stream.write(msgspec.json.encode(self._ticket) + b"\n")
+                stream.write(msgspec.json.encode(self._job_trials) + b"\n")
                 stream.flush()
                 os.fsync(stream.fileno())
             unfinished.replace(self._file.with_suffix(TRIALS_SUFFIX))
-            self._begin()
+            self._start_process()
         except OSError as fault:
             raise UsageError(f"job {self._file} cannot be started: {fault.strerror}. Run again when it can.") from fault
 
@@ -177,13 +177,13 @@ class HarborJobs:
     def __init__(
         self,
         store: Path,
-        setting: HarborJobSettings,
+        settings: HarborJobSettings,
         program: HarborProgram,
         environments: Mapping[str, Mapping[str, str]],
         read: ResultReader,
     ) -> None:
         self._folder = store.resolve() / HARBOR_FOLDER
-        self._setting = setting
+        self._settings = settings
         self._program = program
         self._environments = environments
         self._read = read
@@ -198,25 +198,25 @@ class HarborJobs:
 
     def prepare(self, trials: Sequence[Trial]) -> HarborJob:
         """Write the job file and what it names, and let Harbor look at it."""
-        arm = self._setting.arms[trials[0].arm]
+        arm = self._settings.arms[trials[0].arm]
         try:
             (self._folder / "jobs").mkdir(parents=True, exist_ok=True)
             for task_id in dict.fromkeys(trial.task_id for trial in trials):
-                task = self._setting.tasks[task_id]
+                task = self._settings.tasks[task_id]
                 write_overlay_task(
-                    overlay_task_folder(self._folder / "tasks", arm, task), arm, task, self._setting.overlays
+                    overlay_task_folder(self._folder / "tasks", arm, task), arm, task, self._settings.overlays
                 )
             number = self._next_number()
             file = self._folder / f"{_job_name(number, arm)}.json"
-            file.write_bytes(format_job_file(describe_job(self._setting, self._folder, number, trials)))
+            file.write_bytes(format_job_file(describe_job(self._settings, self._folder, number, trials)))
         except OSError as fault:
             place, why = fault.filename or self._folder, fault.strerror or fault
             raise UsageError(f"{place} cannot be written: {why}. Name a store by -o.") from fault
         environment = self._environments[arm.name]
-        self._program.refuse_impossible(file, environment)
-        ticket = JobTrials(trials=tuple(trials))
+        self._program.check_job(file, environment)
+        job_trials = JobTrials(trials=tuple(trials))
         start = partial(self._start, file, environment)
-        return HarborJob(file, ticket, start=start, read=self._read, secrets=self._program.secrets)
+        return HarborJob(file, job_trials, start=start, read=self._read, secrets=self._program.secrets)
 
     def may_retry(self, record: RunRecord) -> bool:
         """Not where Harbor itself would not try again."""
@@ -239,17 +239,17 @@ class HarborJobs:
         return max((int(match[1]) for match in taken if match), default=0) + 1
 
 
-def describe_job(setting: HarborJobSettings, folder: Path, number: int, trials: Sequence[Trial]) -> dict[str, object]:
+def describe_job(settings: HarborJobSettings, folder: Path, number: int, trials: Sequence[Trial]) -> dict[str, object]:
     """The job file for some trials of one arm, as it will stand in `folder`."""
-    arm = setting.arms[trials[0].arm]
+    arm = settings.arms[trials[0].arm]
     return make_job_file(
         name=_job_name(number, arm),
         jobs_folder=folder / "jobs",
         arm=arm,
-        task_folders=[overlay_task_folder(folder / "tasks", arm, setting.tasks[trial.task_id]) for trial in trials],
-        at_once=setting.at_once,
-        timeout_seconds=setting.timeout_seconds,
-        spec=setting.spec,
+        task_folders=[overlay_task_folder(folder / "tasks", arm, settings.tasks[trial.task_id]) for trial in trials],
+        at_once=settings.at_once,
+        timeout_seconds=settings.timeout_seconds,
+        spec=settings.spec,
     )
 
 

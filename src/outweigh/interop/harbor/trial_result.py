@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import Any
 
-from outweigh.interop.field_values import parse_time, seconds_between
+from outweigh.interop.field_values import known_sum, parse_time, seconds_between
 from outweigh.interop.imported_run import extra_fields, fingerprint, outcome_check
 from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, Status
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_names, as_str
@@ -183,8 +183,8 @@ class HarborTrial:
         """Harbor counts cached tokens inside input; a trial of several steps has a part for each."""
         own = as_dict(self.raw.get("agent_result"))
         parts = [own] if own else [part for step in self._steps if (part := as_dict(step.get("agent_result")))]
-        totals = {key: _known_sum(as_count(part.get(key)) for part in parts) for key in _TOKENS}
-        cost = _known_sum(as_amount(part.get("cost_usd")) for part in parts)
+        totals = {key: known_sum(as_count(part.get(key)) for part in parts) for key in _TOKENS}
+        cost = known_sum(as_amount(part.get("cost_usd")) for part in parts)
         cached = as_count(totals["n_cache_tokens"])
         usage = Usage(
             input_tokens=subtract_counts(as_count(totals["n_input_tokens"]), cached, cache_write_tokens or 0),
@@ -230,11 +230,5 @@ def _phase(part: _RawTrial, phase: str) -> float | None:
 
 
 def _merged(*seconds: float | None) -> float | None:
-    total: float | None = _known_sum(seconds)
+    total: float | None = known_sum(seconds)
     return total
-
-
-def _known_sum(parts: Any) -> Any:
-    """The sum; unknown with any of its parts, and of nothing."""
-    found = list(parts)
-    return None if not found or None in found else sum(found)

@@ -41,7 +41,7 @@ class LogTotals:
         self._samples = 0
         self._completed = 0
 
-    def see(self, sample: InspectSample) -> None:
+    def add(self, sample: InspectSample) -> None:
         """Count one sample."""
         self._samples += 1
         self._completed += "error" not in sample
@@ -144,7 +144,7 @@ def write_log(stream: BinaryIO, evaluation: ExportedLog, samples: Iterable[Inspe
         _add_member(opened, "_journal/start.json", start)
         opening = b"["
         for sample in samples:
-            figures.see(sample)
+            figures.add(sample)
             _add_member(opened, f"samples/{sample['id']}_epoch_{sample['epoch']}.json", sample)
             summaries.write(opening + msgspec.json.encode(make_summary(sample)))
             opening = b","

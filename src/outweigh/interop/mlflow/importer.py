@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import msgspec
 from outweigh.errors import EvidenceError, quote_names
 from outweigh.interop.field_values import read_label
 from outweigh.interop.imported_run import (
+    LATEST_TIME,
     extra_fields,
     field_origins,
     fingerprint,
@@ -38,10 +38,10 @@ _DETAIL_CHARACTERS = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuccessScore:
-    """The score that is the success; `meant` where the user said so."""
+    """The score that is the success; `by_user` where the user said so."""
 
     scorer: str | None
-    meant: bool
+    by_user: bool
 
     def value(self, case: EvaluatedCase) -> Any:
         """What it is in a case; a column of any name can be meant."""
@@ -52,12 +52,12 @@ class SuccessScore:
 
     def passed(self, case: EvaluatedCase) -> bool | None:
         """Whether the case passed; None where nobody could tell."""
-        return (pass_by_user if self.meant else stated_pass)(self.value(case))
+        return (pass_by_user if self.by_user else stated_pass)(self.value(case))
 
-    def odd_values(self, cases: Iterable[EvaluatedCase]) -> list[str]:
+    def unreadable_values(self, cases: Iterable[EvaluatedCase]) -> list[str]:
         """Values that are no answer, to be shown: one of them makes it doubtful what the others mean."""
-        odd = (self.value(case) for case in cases if self.passed(case) is None)
-        return list(dict.fromkeys(repr(value)[:40] for value in odd if value is not None))
+        unreadable = (self.value(case) for case in cases if self.passed(case) is None)
+        return list(dict.fromkeys(repr(value)[:40] for value in unreadable if value is not None))
 
 
 def task_title(case: EvaluatedCase, columns: Mapping[str, str]) -> str:
@@ -84,7 +84,7 @@ def make_case_run(
     run: EvaluationRun,
     task_id: str,
     arm: str,
-    deciding: SuccessScore,
+    success_score: SuccessScore,
     columns: Mapping[str, str],
 ) -> RunRecord:
     """The run of a case. What ended in an error was never a full attempt; whose error it was, its words say."""
@@ -106,7 +106,7 @@ def make_case_run(
         duration_seconds=case.duration_seconds if duration is None else duration,
         usage=msgspec.structs.replace(case.usage, **tokens),
         cost=case.cost if cost is None else reported_cost(cost),
-        checks=None if failed is not None else _checks(case, deciding),
+        checks=None if failed is not None else _checks(case, success_score),
         extra=extra_fields(
             {
                 "mlflow_run": case.run_id,
@@ -119,16 +119,16 @@ def make_case_run(
     )
 
 
-def _checks(case: EvaluatedCase, deciding: SuccessScore) -> tuple[CheckResult, ...] | None:
-    if deciding.scorer is None:
+def _checks(case: EvaluatedCase, success_score: SuccessScore) -> tuple[CheckResult, ...] | None:
+    if success_score.scorer is None:
         return None
-    assessed = case.assessments.get(deciding.scorer, Assessment(value=None))
+    assessed = case.assessments.get(success_score.scorer, Assessment(value=None))
     others = [
         outcome_check(stable_id(scorer), stated_pass(each.value), _explain(each), required=False)
         for scorer, each in case.assessments.items()
-        if scorer != deciding.scorer and stated_pass(each.value) is not None
+        if scorer != success_score.scorer and stated_pass(each.value) is not None
     ]
-    return (outcome_check(stable_id(deciding.scorer), deciding.passed(case), _explain(assessed)), *others)
+    return (outcome_check(stable_id(success_score.scorer), success_score.passed(case), _explain(assessed)), *others)
 
 
 def _explain(assessed: Assessment) -> str | None:
@@ -148,7 +148,6 @@ def _cell_name(case: EvaluatedCase, column: str) -> str:
     return found
 
 
-_LATEST_TIME = datetime.max.replace(tzinfo=UTC)
 _MAPPABLE_FIELDS = ("success", "task_id", *FIGURE_FIELDS)
 
 
@@ -183,17 +182,17 @@ class MlflowImporter:
             raise EvidenceError(
                 f"{request.path} has no evaluation of MLflow: neither a table with scores nor traces that were scored."
             )
-        deciding = _choose_success_score(cases, request, notes)
+        success_score = _choose_success_score(cases, request, notes)
         arms = _arms(store, cases, request, notes)
         titles = _titles(cases, request)
-        _report_source(store, cases, deciding, arms, notes)
+        _report_source(store, cases, success_score, arms, notes)
         yield from with_repeat_numbers(
             make_case_run(
                 case,
                 run=_mlflow_run(store, case),
                 task_id=titles[case.checksum, task_title(case, request.columns)],
                 arm=arms[case.run_id],
-                deciding=deciding,
+                success_score=success_score,
                 columns=request.columns,
             )
             for case in cases
@@ -213,7 +212,7 @@ def _not_deleted(store: MlflowStore, notes: ImportNotes) -> list[EvaluatedCase]:
         notes.warn(f"{store.unscored:,} traces were scored by no evaluation; they are left out.")
     if store.doubled:
         notes.warn(f"{store.doubled:,} results are there twice, as copies or as traces and table; each counts once.")
-    return sorted(cases, key=lambda case: (_mlflow_run(store, case).started_at or _LATEST_TIME, case.run_id))
+    return sorted(cases, key=lambda case: (_mlflow_run(store, case).started_at or LATEST_TIME, case.run_id))
 
 
 def _choose_success_score(cases: Sequence[EvaluatedCase], request: ImportRequest, notes: ImportNotes) -> SuccessScore:
@@ -223,13 +222,13 @@ def _choose_success_score(cases: Sequence[EvaluatedCase], request: ImportRequest
     if wanted is not None:
         if wanted not in scorers and not any(wanted in case.cells for case in cases):
             raise EvidenceError(f"{request.path} has no score {wanted!r}; it has {', '.join(scorers) or 'none'}.")
-        deciding = SuccessScore(scorer=wanted, meant=True)
-        if odd := deciding.odd_values(cases):
+        success_score = SuccessScore(scorer=wanted, by_user=True)
+        if unreadable := success_score.unreadable_values(cases):
             raise EvidenceError(
-                f"{request.path}: {wanted!r} is {quote_names(odd)}, which is neither a pass nor a failure; name "
+                f"{request.path}: {wanted!r} is {quote_names(unreadable)}, which is neither a pass nor a failure; name "
                 f"another score by --map success=SCORE. It has {', '.join(scorers)}."
             )
-        return deciding
+        return success_score
     plain = [scorer for scorer in scorers if _says_pass(scorer, cases)]
     if len(plain) > 1:
         raise EvidenceError(
@@ -242,7 +241,7 @@ def _choose_success_score(cases: Sequence[EvaluatedCase], request: ImportRequest
             f"no score says pass or fail, so success is unknown{others}. Where one is 1 for a success and 0 for "
             "a failure, say --map success=SCORE."
         )
-    return SuccessScore(scorer=next(iter(plain), None), meant=False)
+    return SuccessScore(scorer=next(iter(plain), None), by_user=False)
 
 
 def _says_pass(scorer: str, cases: Iterable[EvaluatedCase]) -> bool:
@@ -285,7 +284,7 @@ def _titles(cases: Sequence[EvaluatedCase], request: ImportRequest) -> dict[tupl
 def _report_source(
     store: MlflowStore,
     cases: Sequence[EvaluatedCase],
-    deciding: SuccessScore,
+    success_score: SuccessScore,
     arms: Mapping[str, str],
     notes: ImportNotes,
 ) -> None:
@@ -296,10 +295,10 @@ def _report_source(
             continue
         if not run.finished:
             notes.warn(f"{arms[run_id]} is {run.status.lower()}, not finished; its {number:,} results are read.")
-        notes.facts.update(_facts(run, deciding, arms[run_id]))
+        notes.facts.update(_facts(run, success_score, arms[run_id]))
 
 
-def _facts(run: EvaluationRun, deciding: SuccessScore, arm: str) -> dict[str, Any]:
+def _facts(run: EvaluationRun, success_score: SuccessScore, arm: str) -> dict[str, Any]:
     """What MLflow says of the deciding score itself."""
-    said = {key: as_amount(value) for key, value in run.metrics.items() if key.startswith(f"{deciding.scorer}/")}
+    said = {key: as_amount(value) for key, value in run.metrics.items() if key.startswith(f"{success_score.scorer}/")}
     return {f"{arm}: {key}": value for key, value in said.items() if value is not None}

@@ -210,7 +210,7 @@ def is_mlflow(path: Path) -> bool:
     if path.is_dir():
         return any(
             file.name == TRACE_FILE or is_evaluation_table(file) or is_mlflow_database(file)
-            for file in walk_files(path, _may_show_mlflow, passed_by=_SKIPPED_FOLDERS)
+            for file in walk_files(path, _may_show_mlflow, skipped_folders=_SKIPPED_FOLDERS)
         )
     return is_evaluation_table(path) or is_mlflow_database(path)
 
@@ -221,7 +221,7 @@ def read_mlflow_store(path: Path, notes: ImportNotes) -> MlflowStore:
     if not path.is_dir():
         _add_file(store, path, path, notes)
         return store
-    files = list(walk_files(path, _may_hold_cases, passed_by=_SKIPPED_FOLDERS))
+    files = list(walk_files(path, _may_hold_cases, skipped_folders=_SKIPPED_FOLDERS))
     for file in sorted(files, key=is_evaluation_table):
         try:
             _add_file(store, file, path, notes)

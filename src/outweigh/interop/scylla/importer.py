@@ -14,12 +14,11 @@ from typing import Any
 from outweigh.errors import EvidenceError
 from outweigh.interop.field_values import parse_time
 from outweigh.interop.imported_run import field_origins, fingerprint
-from outweigh.interop.result_files import read_head, walk_files
+from outweigh.interop.result_files import read_head, read_json_object, walk_files
 from outweigh.interop.scylla.run_folder import (
     RunFolder,
     ScyllaExperiment,
     make_folder_run,
-    read_document,
     read_model_page,
 )
 from outweigh.interop.scylla.tables import CriterionPoints, is_scylla_table, make_judgment, read_tables
@@ -49,8 +48,8 @@ def read_judge_folders(
 
 
 def _judgment(place: Path, model: str, pass_index: int, run_id: str, notes: ImportNotes) -> Judgment:
-    file, timing = place / "judgment.json", read_document(place / "timing.json", notes)
-    said = read_document(file, notes)
+    file, timing = place / "judgment.json", read_json_object(place / "timing.json", notes)
+    said = read_json_object(file, notes)
     return make_judgment(
         run_id=run_id,
         model=model,
@@ -118,7 +117,7 @@ def has_run_folder(root: Path) -> bool:
     """Whether a folder has the result of a run, where the project puts it."""
     if not root.is_dir():
         return False
-    results = walk_files(root, lambda name: name == RUN_RESULT_FILE, passed_by=_SKIPPED_FOLDERS)
+    results = walk_files(root, lambda name: name == RUN_RESULT_FILE, skipped_folders=_SKIPPED_FOLDERS)
     return any(_locate_run(file.parent) is not None and b'"token_stats"' in read_head(file) for file in results)
 
 
@@ -130,7 +129,7 @@ def read_folders(root: Path, notes: ImportNotes) -> Iterator[RunRecord | Judgmen
             if not (folder.path / RUN_RESULT_FILE).is_file():
                 tally.unfinished[_state(folder)] += 1
                 continue
-            result = read_document(folder.path / RUN_RESULT_FILE, notes)
+            result = read_json_object(folder.path / RUN_RESULT_FILE, notes)
             found = _identify(folder, result)
             if not tally.is_copy(found, result):
                 run = make_folder_run(found, result, notes)
@@ -181,7 +180,7 @@ def _run_folders(root: Path, notes: ImportNotes) -> Iterator[RunFolder]:
     """Every folder of a run that something was written to, whether or not it has a result."""
     experiments: dict[Path, ScyllaExperiment | None] = {}
     seen: dict[Path, None] = {}
-    for file in walk_files(root, _MARKS.__contains__, passed_by=_SKIPPED_FOLDERS):
+    for file in walk_files(root, _MARKS.__contains__, skipped_folders=_SKIPPED_FOLDERS):
         inner = next((each for each in file.parents if _locate_run(each) is not None), None)
         if inner is not None:
             seen.setdefault(inner)

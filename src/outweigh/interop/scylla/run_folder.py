@@ -10,7 +10,7 @@ from typing import Any, Self
 from outweigh.errors import EvidenceError
 from outweigh.interop.field_values import parse_time
 from outweigh.interop.imported_run import extra_fields, fingerprint, imported_run, outcome_check, real_agent, stable_id
-from outweigh.interop.result_files import read_json, read_text
+from outweigh.interop.result_files import read_json_object, read_text
 from outweigh.model.failure import FailureKind, failure_from_text
 from outweigh.model.run_record import EXCLUDED_STATUSES, AgentIdentity, CheckResult, RunRecord, Status
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
@@ -34,11 +34,6 @@ def display_model(model: str) -> str:
 
 
 _BOLD_KEY = re.compile(r"^\*\*(?P<key>[^*]+)\*\*:\s*(?P<value>.+?)\s*$", re.MULTILINE)
-
-
-def read_document(path: Path, notes: ImportNotes) -> dict[str, Any]:
-    """A JSON object; an empty one where there is no file."""
-    return as_dict(read_json(path, notes)) if path.is_file() else {}
 
 
 def read_model_page(path: Path, notes: ImportNotes) -> dict[str, str]:
@@ -118,9 +113,9 @@ class ScyllaExperiment:
     @classmethod
     def read(cls, folder: Path, notes: ImportNotes) -> Self:
         """From the folder that its tiers are in."""
-        config = read_document(folder / "config" / "experiment.json", notes)
+        config = read_json_object(folder / "config" / "experiment.json", notes)
         try:
-            checkpoint = read_document(folder / "checkpoint.json", notes)
+            checkpoint = read_json_object(folder / "checkpoint.json", notes)
         except EvidenceError as fault:  # it is written while the experiment runs, and tells no more than how far it is
             notes.warn(f"{fault} How far its runs are is unknown.")
             checkpoint = {}
@@ -157,8 +152,8 @@ def make_folder_run(folder: RunFolder, result: Mapping[str, Any], notes: ImportN
     """The run. Tokens are those of all models where the agent told them; the project adds up the main one's alone."""
     if folder.number < 1 or not isinstance(result.get("exit_code"), int):
         raise EvidenceError("its result has no number of a run, or does not say how the agent ended")
-    told = read_document(folder.path / "agent" / "result.json", notes)
-    timing = read_document(folder.path / "agent" / "timing.json", notes)
+    told = read_json_object(folder.path / "agent" / "result.json", notes)
+    timing = read_json_object(folder.path / "agent" / "timing.json", notes)
     about = read_model_page(folder.path / "agent" / "MODEL.md", notes)
     model = folder.experiment.model or about.get("Model")
     report = _agent_report(told)
@@ -247,5 +242,5 @@ def _checksum(config: Mapping[str, Any]) -> str | None:
 
 
 def _resources(folder: RunFolder, notes: ImportNotes) -> Any:
-    manifest = read_document(folder.path.parent / "config_manifest.json", notes)
+    manifest = read_json_object(folder.path.parent / "config_manifest.json", notes)
     return as_dict(manifest.get("resources")) or None

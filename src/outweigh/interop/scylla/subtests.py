@@ -21,7 +21,7 @@ from outweigh.interop.suite_files import (
     read_yaml,
     resolve_within,
 )
-from outweigh.model.agent_files import file_locations_of
+from outweigh.model.agent_files import SKILL_FILE, file_locations_of
 from outweigh.model.arm import McpServer
 from outweigh.model.base import SafeName
 from outweigh.ports.suites import DraftFile
@@ -128,7 +128,6 @@ def _read_subtest(tier: int, key: str, source: Path, folder: Path | None) -> Sub
     return Subtest(tier, key, convert_table(read_yaml(source) or {}, SubtestFile, source), source, folder)
 
 
-_SKILL_FILE = "SKILL.md"
 _OWN_FILES = (".claude", "CLAUDE.md")
 _SETTINGS_PATH = ".claude/settings.json"
 _SERVERS_SOURCE = "modelcontextprotocol/servers"
@@ -147,7 +146,7 @@ class SubtestSetup:
     missing: tuple[str, ...]
 
     @property
-    def is_bare(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing is laid."""
         return not (self.files or self.skills or self.servers or self.environment)
 
@@ -252,7 +251,7 @@ def _servers(servers: Iterable[ToolServer | str]) -> Iterator[tuple[str, McpServ
 
 
 def _is_skill(place: Path) -> bool:
-    return (place / _SKILL_FILE).is_file()
+    return (place / SKILL_FILE).is_file()
 
 
 def _pages(folder: Path) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 
 from outweigh.errors import UsageError
@@ -15,7 +14,14 @@ from outweigh.interop.scylla.subtests import (
     read_shared_subtests,
 )
 from outweigh.interop.scylla.task_reader import TEST_FILE, ReadTest, draft_task, read_test
-from outweigh.interop.suite_drafting import ArmsDraft, draft_judging, make_unique, placeholder_arms, slug
+from outweigh.interop.suite_drafting import (
+    ArmsDraft,
+    draft_judging,
+    make_unique,
+    placeholder_arms,
+    refuse_repeated_ids,
+    slug,
+)
 from outweigh.interop.suite_files import has_keys, read_yaml
 from outweigh.model.arm import ArmSpec
 from outweigh.model.suite import LimitsSpec, SuiteSpec
@@ -46,7 +52,7 @@ def draft_arms(tests: Sequence[ReadTest], agent: str, model: str | None) -> Arms
         unnamed = placeholder_arms(agent, model)
         return replace(unnamed, notes=(*unnamed.notes, *_arm_notes(found, agent)))
     specs = {name: _arm_spec(name, subtest, layer, agent, model) for name, (subtest, layer) in found.arms.items()}
-    baseline = next((name for name, (_, layer) in found.arms.items() if layer.is_bare), next(iter(specs)))
+    baseline = next((name for name, (_, layer) in found.arms.items() if layer.is_empty), next(iter(specs)))
     if len(specs) == 1:
         baseline, specs = _PLAIN_ARM, {_PLAIN_ARM: ArmSpec(agent=agent, model=model, tier=0), **specs}
     return ArmsDraft(
@@ -88,7 +94,7 @@ def _add_arm(name: str, subtest: Subtest, layer: SubtestSetup, sorting: _ArmSele
         sorting.of_winners.append(name)
     elif mode == "none":
         sorting.silent.append(name)
-    elif layer.is_bare and (twin is not None or mode != "default"):
+    elif layer.is_empty and (twin is not None or mode != "default"):
         sorting.bare.append(name)
     elif twin is not None:
         sorting.twins.append(f"{name} (as {twin})")
@@ -161,7 +167,7 @@ class ScyllaSuiteReader:
         if not sources:
             raise UsageError(f"{path} has no {TEST_FILE}, nor has a folder in it; name {self.looks_for}.")
         tests = sorted(map(read_test, sources), key=lambda read: (read.test.id, read.source))
-        _refuse_repeated(tests)
+        refuse_repeated_ids([(read.test.id, read.source) for read in tests], "test")
         names = make_unique(slug(read.test.id, f"test-{number}") for number, read in enumerate(tests, start=1))
         drafts = [draft_task(read, name) for name, read in zip(names, tests, strict=True)]
         arms = draft_arms(tests, overrides.agent or DEFAULT_AGENT, overrides.model)
@@ -198,12 +204,6 @@ def _looks_like_a_test(source: Path) -> bool:
         return has_keys(read_yaml(source), "source", "task", "validation")
     except UsageError:
         return False
-
-
-def _refuse_repeated(tests: Sequence[ReadTest]) -> None:
-    for one, other in pairwise(tests):
-        if one.test.id == other.test.id:
-            raise UsageError(f"{other.source}: {one.test.id!r} is the id of {one.source} too; give each test its own.")
 
 
 def _limits(tests: Sequence[ReadTest]) -> tuple[LimitsSpec, tuple[str, ...]]:

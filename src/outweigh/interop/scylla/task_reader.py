@@ -3,7 +3,6 @@
 Rubrics are read as they are in its tests, which say more than its own schema allows.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -12,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from outweigh.errors import UsageError
+from outweigh.interop.suite_drafting import FULL_COMMIT_HASH
 from outweigh.interop.suite_files import ForeignTable, NonBlankText, convert_table, read_text, read_yaml, resolve_within
 from outweigh.model.base import Dollars, Seconds
 from outweigh.model.rubric import Rubric, rubric_from_categories
@@ -95,7 +95,6 @@ def _read_criteria(source: Path | None) -> tuple[str | None, tuple[str, ...]]:
 
 TEST_FILE = "test.yaml"
 _CONFIG_FILE = "config.yaml"
-_FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _Path = Annotated[str, Meta(min_length=1, max_length=1000)]
 TierName = Literal["T0", "T1", "T2", "T3", "T4", "T5", "T6"]
 
@@ -201,7 +200,7 @@ def _repository_family(repository: str) -> str | None:
 
 def _test_notes(read: ReadTest) -> Iterator[str]:
     test, stated = read.test, read.overrides.timeout_seconds
-    if not _FULL_HASH.fullmatch(test.source.hash):
+    if not FULL_COMMIT_HASH.fullmatch(test.source.hash):
         yield f"{read.source}: {test.source.hash!r} is no full hash, so what it means may change; write it out."
     if stated is not None and stated != test.task.timeout_seconds:
         taken = test.task.timeout_seconds

@@ -8,16 +8,17 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from outweigh.errors import UsageError
-from outweigh.interop.skill_creator.eval_checks import shorten
+from outweigh.interop.skill_creator.eval_checks import first_text, shorten
 from outweigh.interop.skill_creator.eval_rubric import (
     EXPECTATION_KEYS,
     EXPECTED_OUTPUT_KEYS,
     ExpectedResult,
     read_expected,
 )
-from outweigh.interop.skill_files import PROMPT_KEYS, SKILL_FILE, SkillLocation, belongs_to_evals, is_evals_file
+from outweigh.interop.skill_files import PROMPT_KEYS, SkillLocation, belongs_to_evals, is_evals_file
 from outweigh.interop.suite_drafting import slug
 from outweigh.interop.suite_files import read_suite_file, read_tree, resolve_within
+from outweigh.model.agent_files import SKILL_FILE
 from outweigh.model.task import TaskSettings
 from outweigh.ports.suites import WORKSPACE_FOLDER, DraftFile
 
@@ -170,7 +171,7 @@ class EvalTask:
 
 def label_eval(case: Any, number: int) -> str:
     """What messages call an eval."""
-    known = case.get("id", _first_case_text(case, _NAME_KEYS)) if isinstance(case, dict) else None
+    known = case.get("id", first_text(case, _NAME_KEYS)) if isinstance(case, dict) else None
     return f"eval {known!r}" if isinstance(known, str | int) else f"eval number {number}"
 
 
@@ -178,7 +179,7 @@ def read_eval_task(case: Any, number: int, place: SkillLocation) -> EvalTask:
     """UsageError says, as the end of a sentence, why it cannot be one."""
     if not isinstance(case, dict):
         raise UsageError("it is no table with a prompt")
-    prompt = _first_case_text(case, PROMPT_KEYS)
+    prompt = first_text(case, PROMPT_KEYS)
     if prompt is None:
         raise UsageError("it has no prompt")
     inputs = read_inputs(case.get("files"), prompt, place)
@@ -205,7 +206,7 @@ def _name_files_in_prompt(unnamed: Iterable[str]) -> str:
 
 
 def _wanted_name(case: dict[str, Any], number: int) -> str:
-    name = _first_case_text(case, _NAME_KEYS)
+    name = first_text(case, _NAME_KEYS)
     known = case.get("id")
     otherwise = f"eval-{known}" if isinstance(known, int) and not isinstance(known, bool) else f"eval-{number}"
     return slug(name or (known if isinstance(known, str) else otherwise), otherwise)
@@ -216,8 +217,3 @@ def _timeout(case: dict[str, Any]) -> float | None:
     if not isinstance(stated, int | float) or isinstance(stated, bool) or not isfinite(stated):
         return None
     return float(stated) if 0 < stated <= _LONGEST_SECONDS else None
-
-
-def _first_case_text(case: dict[str, Any], keys: Iterable[str]) -> str | None:
-    found = next((case[key] for key in keys if isinstance(case.get(key), str) and case[key].strip()), None)
-    return None if found is None else found.replace("\0", "")

@@ -9,6 +9,7 @@ from typing import Any
 
 from outweigh.interop.field_values import milliseconds_to_seconds
 from outweigh.interop.imported_run import extra_fields, fingerprint, imported_run, outcome_check, real_agent, stable_id
+from outweigh.interop.skill_files import WITH_SKILL_ARM, WITHOUT_SKILL_ARM
 from outweigh.model.run_record import CheckResult, RunRecord, Status
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
 from outweigh.model.usage import NO_USAGE, Usage
@@ -107,8 +108,7 @@ def _check(number: int, raw: Mapping[str, Any]) -> CheckResult:
     return outcome_check(f"{number} {shown}", raw["passed"], None if evidence is None else evidence[:500])
 
 
-WITH_SKILL, WITHOUT_SKILL = "with_skill", "without_skill"
-BENCHMARK_ARMS = (WITHOUT_SKILL, WITH_SKILL)
+BENCHMARK_ARMS = (WITHOUT_SKILL_ARM, WITH_SKILL_ARM)
 
 
 def read_benchmark_runs(document: Mapping[str, Any]) -> Iterator[GradedRun | None]:
@@ -139,7 +139,7 @@ def read_pass_rate(summary: Mapping[str, Any]) -> float | None:
 def _listed_layout(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """skill-creator's own: one entry for a run, `configuration` is its arm."""
     for number, raw in enumerate(map(as_dict, as_list(document.get("runs"))), start=1):
-        if WITH_SKILL in raw or WITHOUT_SKILL in raw:
+        if WITH_SKILL_ARM in raw or WITHOUT_SKILL_ARM in raw:
             continue
         result = as_dict(raw.get("result"))
         passed, total = read_counts(result)

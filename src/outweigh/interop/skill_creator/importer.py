@@ -10,7 +10,7 @@ from typing import Any
 from outweigh.errors import EvidenceError, quote_names
 from outweigh.interop.field_values import milliseconds_to_seconds
 from outweigh.interop.imported_run import decode_file_name, field_origins
-from outweigh.interop.result_files import read_bytes, read_head, read_json, walk_files
+from outweigh.interop.result_files import read_bytes, read_head, read_json_object, walk_files
 from outweigh.interop.skill_creator.graded_run import (
     GradedRun,
     make_skill_run,
@@ -80,14 +80,14 @@ def _evaluation_folder(folder: Path) -> Path | None:
 
 
 def _run(folder: Path, place: Path, arm: str, skill: str, notes: ImportNotes) -> GradedRun:
-    grading = _read_document(folder / "grading.json", notes)
-    timing = _read_document(folder / "timing.json", notes) or as_dict(grading.get("timing"))
+    grading = read_json_object(folder / "grading.json", notes)
+    timing = read_json_object(folder / "timing.json", notes) or as_dict(grading.get("timing"))
     numbered = _RUN_FOLDER.fullmatch(folder.name)
     passed, total = read_counts(as_dict(grading.get("summary")))
     metrics = as_dict(grading.get("execution_metrics"))
     return GradedRun(
         skill=skill,
-        task=read_task_name(_read_document(place / "eval_metadata.json", notes), decode_file_name(place.name)),
+        task=read_task_name(read_json_object(place / "eval_metadata.json", notes), decode_file_name(place.name)),
         arm=arm,
         repeat=int(numbered[1]) if numbered else 1,
         model=None,
@@ -109,10 +109,6 @@ def _seconds(timing: dict[str, Any]) -> float | None:
     executing = as_amount(timing.get("executor_duration_seconds"))
     known = executing or milliseconds_to_seconds(timing.get("duration_ms"))
     return known or as_amount(timing.get("total_duration_seconds")) or None
-
-
-def _read_document(path: Path, notes: ImportNotes) -> dict[str, Any]:
-    return as_dict(read_json(path, notes)) if path.is_file() else {}
 
 
 BENCHMARK_FILE = "benchmark.json"
@@ -144,7 +140,7 @@ class SkillCreatorImporter:
         """The runs' own files, where they are there; a benchmark was made of them."""
         path = request.path
         file = path / BENCHMARK_FILE if path.is_dir() else path
-        document = as_dict(read_json(file, notes)) if file.is_file() else {}
+        document = read_json_object(file, notes)
         if path.is_dir() and find_run_folders(path):
             skill = as_name(as_dict(document.get("metadata")).get("skill_name")) or path.resolve().name or "skill"
             runs = list(read_run_folders(path, skill, notes))

@@ -10,19 +10,20 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.interop.skill_creator.eval_task import EvalTask, label_eval, read_eval_task, workspace_files
 from outweigh.interop.skill_files import (
     CASE_LIST_KEYS,
-    SKILL_FILE,
-    SkillCopy,
+    WITH_SKILL_ARM,
+    WITHOUT_SKILL_ARM,
     SkillLocation,
     eval_cases,
     find_evals,
     find_skill,
     looks_like_evals,
+    notes_on_copy,
     read_skill_files,
+    skill_arms,
 )
 from outweigh.interop.suite_drafting import draft_judging, make_unique, slug
 from outweigh.interop.suite_files import read_bytes, read_json
-from outweigh.model.agent_files import file_locations_of, read_skill
-from outweigh.model.arm import ArmSpec
+from outweigh.model.agent_files import SKILL_FILE, file_locations_of, read_skill
 from outweigh.model.suite import DEFAULT_REPEATS, SuiteSpec
 from outweigh.ports.suites import DEFAULT_AGENT, SuiteDraft, SuiteOverrides, TaskDraft
 
@@ -64,20 +65,12 @@ def notes_on_document(document: Any, place: SkillLocation, skill: str) -> Iterat
     )
 
 
-def notes_on_copy(copy: SkillCopy) -> Iterator[str]:
-    """On what the agent does not get of the skill."""
-    if copy.left_out:
-        names = quote_names(copy.left_out, 10)
-        yield f"Not in the copy of the skill, because an agent could look up there what is expected: {names}."
-
-
 def _unused_keys_note(whose: str, keys: Mapping[str, int]) -> Iterator[str]:
     for key, count in sorted(keys.items()):
         times = "once" if count == 1 else f"{count} times"
         yield f"`{key}` {whose} ({times}) has no counterpart in a suite."
 
 
-WITHOUT_SKILL_ARM, WITH_SKILL_ARM = "without_skill", "with_skill"
 SHOWN_SKIPPED_EVALS = 3
 
 
@@ -115,10 +108,7 @@ class SkillCreatorSuiteReader:
             spec=SuiteSpec(
                 name=skill,
                 tasks=["tasks/*"],
-                arms={
-                    WITHOUT_SKILL_ARM: ArmSpec(agent=agent, model=overrides.model),
-                    WITH_SKILL_ARM: ArmSpec(extends=WITHOUT_SKILL_ARM, skills=[f"skills/{skill}"]),
-                },
+                arms=skill_arms(skill, agent, overrides.model),
                 baseline=WITHOUT_SKILL_ARM,
                 repeats=DEFAULT_REPEATS,
                 judges=rules.judges,

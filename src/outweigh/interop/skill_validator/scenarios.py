@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from outweigh.errors import UsageError, quote_names
-from outweigh.interop.skill_files import SKILL_FILE, is_evals_file
+from outweigh.interop.skill_files import is_evals_file
 from outweigh.interop.suite_files import (
     NON_BLANK_PATTERN,
     ForeignTable,
@@ -23,6 +23,7 @@ from outweigh.interop.suite_files import (
     resolve_within,
     workspace_path,
 )
+from outweigh.model.agent_files import SKILL_FILE
 from outweigh.model.base import Seconds
 from outweigh.model.rubric import BinaryCriterion, Criterion, Rubric, ScaledCriterion
 from outweigh.model.task import (

@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from outweigh.errors import UsageError, quote_names
-from outweigh.interop.skill_creator.suite_reader import WITH_SKILL_ARM, WITHOUT_SKILL_ARM, notes_on_copy
-from outweigh.interop.skill_files import SKILL_FILE, SkillCopy, read_skill_files
+from outweigh.interop.skill_files import (
+    WITHOUT_SKILL_ARM,
+    SkillCopy,
+    notes_on_copy,
+    read_skill_files,
+    skill_arms,
+)
 from outweigh.interop.skill_validator.scenarios import EVAL_FILE, EvalFile, ReadScenario, Scenario, read_scenario
 from outweigh.interop.suite_drafting import draft_judging, make_unique, slug
 from outweigh.interop.suite_files import convert_table, has_keys, read_bytes, read_yaml
-from outweigh.model.agent_files import file_locations_of, read_skill
-from outweigh.model.arm import ArmSpec
+from outweigh.model.agent_files import SKILL_FILE, file_locations_of, read_skill
 from outweigh.model.suite import SuiteSpec
 from outweigh.model.task import Check, CommandCheck, UnchangedCheck
 from outweigh.ports.suites import DEFAULT_AGENT, SuiteDraft, SuiteOverrides, TaskDraft
@@ -218,10 +222,7 @@ class SkillValidatorSuiteReader:
             spec=SuiteSpec(
                 name=name,
                 tasks=["tasks/*"],
-                arms={
-                    WITHOUT_SKILL_ARM: ArmSpec(agent=agent, model=overrides.model),
-                    WITH_SKILL_ARM: ArmSpec(extends=WITHOUT_SKILL_ARM, skills=[f"skills/{name}"]),
-                },
+                arms=skill_arms(name, agent, overrides.model),
                 baseline=WITHOUT_SKILL_ARM,
                 judges=rules.judges,
                 policy=rules.policy,

@@ -195,23 +195,23 @@ class BatchReader:
         self._decode = msgspec.json.Decoder(row_type).decode
         self._blocks = blocks
 
-    def read(self, blocks: Iterable[Sequence[bytes]], closer_look: SingleLineReader) -> Iterator[list[RunRecord]]:
+    def read(self, blocks: Iterable[Sequence[bytes]], read_line: SingleLineReader) -> Iterator[list[RunRecord]]:
         """The runs of each block, in the order of their lines."""
         number = 1
         for lines in blocks:
-            yield self._runs(lines, number, closer_look)
+            yield self._runs(lines, number, read_line)
             number += len(lines)
 
-    def _runs(self, lines: Sequence[bytes], first: int, closer_look: SingleLineReader) -> list[RunRecord]:
+    def _runs(self, lines: Sequence[bytes], first: int, read_line: SingleLineReader) -> list[RunRecord]:
         """All at once, else what lies between the lines that are to blame, and these by themselves."""
         try:
             return self._plain_runs(lines, first)
         except _DECODE_ERRORS:
             if len(lines) == 1:
-                return [*closer_look(lines[0], first)]
+                return [*read_line(lines[0], first)]
         found: list[RunRecord] = []
         for start, end in pairwise((0, *self._cuts(lines), len(lines))):
-            found += self._runs(lines[start:end], first + start, closer_look)
+            found += self._runs(lines[start:end], first + start, read_line)
         return found
 
     def _cuts(self, lines: Sequence[bytes]) -> Sequence[int]:

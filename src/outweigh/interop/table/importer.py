@@ -174,10 +174,10 @@ class TableImporter:
         _warn(fields, propose_mapping(sample), notes)
         if looks_like_milliseconds({column.field: column.shown for column in columns}, sample):
             notes.warn("duration_seconds is a thousand times what lies between start and end; map it as duration_ms.")
-        quick = None
+        batch_reader = None
         if request.path.suffix.lower() in _JSON_LINE_SUFFIXES and request.path.is_file() and not first_rows.unreadable:
-            quick = make_batch_reader(columns, {name.partition(".")[0] for name in sample}, request.arm)
-        source = _TableSource(request, columns, quick)
+            batch_reader = make_batch_reader(columns, {name.partition(".")[0] for name in sample}, request.arm)
+        source = _TableSource(request, columns, batch_reader)
         if "repeat" in fields:
             yield from _runs(source, notes)
             return
@@ -190,7 +190,7 @@ class TableImporter:
 
 
 class _TableSource(NamedTuple):
-    """A table, and the columns that are fields. `quick` reads it where there is a quick way.
+    """A table, and the columns that are fields. `batch_reader` reads it where there is a quick way.
 
     There is none where one of the first rows cannot be read: whoever states a key twice in a row does so in most, and
     only a closer look finds out.
@@ -198,23 +198,23 @@ class _TableSource(NamedTuple):
 
     request: ImportRequest
     columns: Sequence[MappedColumn]
-    quick: BatchReader | None
+    batch_reader: BatchReader | None
 
     def blocks(self, notes: ImportNotes) -> Iterator[Sequence[RunRecord]]:
         """The quick way where there is one, and cell by cell for every row that wants a closer look."""
         path = self.request.path
-        if self.quick is None:
-            yield from (self._closer_look(row, notes) for row in table_rows(path, notes))
+        if self.batch_reader is None:
+            yield from (self._read_row(row, notes) for row in table_rows(path, notes))
             return
 
-        def closer_look(line: bytes, number: int) -> Sequence[RunRecord]:
+        def read_line(line: bytes, number: int) -> Sequence[RunRecord]:
             found = decode_json_line(line, number, path, notes)
-            return () if found is None else self._closer_look(TableRow(path, number, found.value), notes)
+            return () if found is None else self._read_row(TableRow(path, number, found.value), notes)
 
         with open_source(path) as stream:
-            yield from self.quick.read(read_line_blocks(stream), closer_look)
+            yield from self.batch_reader.read(read_line_blocks(stream), read_line)
 
-    def _closer_look(self, row: TableRow, notes: ImportNotes) -> Sequence[RunRecord]:
+    def _read_row(self, row: TableRow, notes: ImportNotes) -> Sequence[RunRecord]:
         try:
             return (make_row_run(row, self.columns, self.request.arm),)
         except ValueError as fault:
