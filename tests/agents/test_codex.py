@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from tests.agents.live_agent import RunsHooks
 
-from outweigh.agents.codex.agent import CodexAgent, toml_value
+from outweigh.agents.codex.agent import CodexAgent
 from outweigh.agents.command_line import CommandLineAgent, Launch
 from outweigh.model.arm import McpServer, OverlayFile
+from outweigh.model.toml_writer import write_toml
 from outweigh.testing.agent_contract import MODEL_ACCESS, an_agent_arm, an_attempt
 
 
@@ -80,7 +81,7 @@ def test_hooks_that_the_arm_brings_run_without_a_nod(path: str) -> None:
 
 @pytest.mark.parametrize("value", [True, 3, 0.5, 'a "quoted" \\ line\nand more\t\x7f\x01é🙂', ["a", "b\n"], []])
 def test_values_survive_the_way_through_toml(value: Any) -> None:
-    assert tomllib.loads(f"key = {toml_value(value)}")["key"] == value
+    assert tomllib.loads(write_toml({"key": value}))["key"] == value
 
 
 class TestCodex(RunsHooks):

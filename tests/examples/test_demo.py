@@ -54,7 +54,7 @@ def pretended_runs(suite: SuiteSpec, script: AgentScript, seed: int) -> Iterator
             trial.task_id,
             trial.arm,
             trial.repeat,
-            passed=dice.happens("solve", solve_probability(behaviour, factors)),
+            passed=dice.occurs("solve", solve_probability(behaviour, factors)),
             position=planned.position,
             duration_seconds=drawn.duration_seconds,
             usage=drawn.usage,

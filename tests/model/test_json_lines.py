@@ -18,8 +18,8 @@ def test_a_line_counts_when_its_line_break_has_come() -> None:
 def test_a_last_line_without_line_break_is_read_once_it_is_asked_for() -> None:
     lines = JsonLineDecoder()
     lines.feed(b'{"a": 1}')
-    assert lines.rest() == [{"a": 1}]
-    assert lines.rest() == []
+    assert lines.finish() == [{"a": 1}]
+    assert lines.finish() == []
     assert lines.feed(b'\n{"b": 2}\n') == [{"b": 2}]
     assert lines.warnings() == ()
 
@@ -27,7 +27,7 @@ def test_a_last_line_without_line_break_is_read_once_it_is_asked_for() -> None:
 def test_a_torn_last_line_is_told_and_can_still_be_completed() -> None:
     lines = JsonLineDecoder()
     lines.feed(b'{"a": 1')
-    assert lines.rest() == []
+    assert lines.finish() == []
     assert lines.warnings() == ("the agent's output breaks off in the middle of a line",)
     assert lines.feed(b"}\n") == [{"a": 1}]
     assert lines.warnings() == ()
@@ -56,14 +56,14 @@ def test_an_object_spread_over_lines_is_one_object() -> None:
     lines = JsonLineDecoder()
     document = b'Welcome!\n{\r\n  "a": {\n    "b": 1\n  },\n\n  "c": []\n}\n{"d": 2}\n[\n  {"e": 3}\n]'
     assert lines.feed(document) == [{"a": {"b": 1}, "c": []}, {"d": 2}]
-    assert lines.rest() == [{"e": 3}]
+    assert lines.finish() == [{"e": 3}]
     assert lines.warnings() == ("1 line of the agent's output is no JSON object",)
 
 
 def test_an_object_spread_over_lines_may_break_off() -> None:
     lines = JsonLineDecoder()
     assert lines.feed(b'{\n  "a": 1\n') == []
-    assert lines.rest() == []
+    assert lines.finish() == []
     assert lines.torn
     assert lines.feed(b"}\n") == [{"a": 1}]
 
@@ -101,7 +101,7 @@ SPREAD = st.lists(st.sampled_from([b"{", b"}", b"[", b"]", b"\n", b" ", b'"a": 1
 @given(st.binary(max_size=200) | SPREAD, st.integers(1, 50))
 def test_any_bytes_in_any_pieces_give_the_same(content: bytes, size: int) -> None:
     whole, pieces = JsonLineDecoder(), JsonLineDecoder()
-    expected = whole.feed(content) + whole.rest()
+    expected = whole.feed(content) + whole.finish()
     found = [event for at in range(0, len(content), size) for event in pieces.feed(content[at : at + size])]
-    assert found + pieces.rest() == expected
+    assert found + pieces.finish() == expected
     assert pieces.warnings() == whole.warnings()

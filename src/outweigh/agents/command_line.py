@@ -1,7 +1,7 @@
-"""What all agents that are command-line programs share: finding and starting them, and collecting what they leave.
+"""What all agents that are command-line programs share: finding and starting them, and collecting their files.
 
-The program gets a home of its own that holds only what its adapter writes there, and an environment of only what it
-needs: the user's own configuration never reaches a trial.
+The program gets a new home with only the files that its adapter writes, and an environment with only what it needs:
+the user's own configuration never reaches a trial.
 """
 
 import os
@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 from msgspec import Meta
@@ -23,20 +23,21 @@ from outweigh.model.failure import FailureKind
 from outweigh.model.run_record import AgentIdentity, AgentKind, Status
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CommandEnding, Sandbox
-from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.agent_report import AgentReport, TranscriptReader
 
 HomeArtifacts = Mapping[str, bytes]
-"""What a program left behind, by the name of the artifact."""
+"""Files that a program wrote into its home, by the name of the artifact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """One start of an agent. Paths are below the home folder, which is empty before and private to the trial.
+    """How an agent is started for one attempt. Paths are below the home folder, which is empty before.
 
-    `on_output` hears standard output as it comes; `report` is asked afterwards what all of it says, together with what
-    the program left behind. `defaults` are variables that the arm may set otherwise, `access` are those that lead to
-    the model and may not be. `leaves` are files to be kept, by the name of the artifact; `litter` is what the program
-    drops in the workspace for itself, to be taken away. `exit_codes` are those that say more than that it failed.
+    `on_output` gets standard output as it arrives; `report` is called at the end with the collected artifacts.
+    `files` are written into the home. `defaults` are variables that the arm may override; `gateway_variables`, which
+    lead to the model, it may not. `artifacts` are files of the home to keep, as patterns by the name of the artifact.
+    `workspace_litter` are files that the program creates for itself in the workspace, to be removed. `exit_codes`
+    maps exit codes with a known meaning.
     """
 
     arguments: tuple[str, ...]
@@ -51,24 +52,14 @@ class Launch:
     exit_codes: Mapping[int, FailureKind] = field(default_factory=dict)
 
 
-class OutputReader(Protocol):
-    """Makes a report of what an agent writes."""
-
-    def feed(self, chunk: bytes) -> None:
-        """Take the next piece."""
-
-    def report(self) -> AgentReport:
-        """What all of it says."""
-
-
-def read_whole(reader: OutputReader, content: bytes) -> AgentReport:
-    """What a whole file says; nothing where there is none."""
+def read_whole(reader: TranscriptReader, content: bytes) -> AgentReport:
+    """The report on a whole file; an empty one reports nothing."""
     reader.feed(content)
     return reader.report()
 
 
 def build_prompt(request: AttemptRequest) -> str:
-    """The task's words, and the arm's after them."""
+    """The task's instruction, followed by the arm's extra prompt."""
     extra = request.arm.extra_prompt
     return request.task.instruction if extra is None else f"{request.task.instruction.rstrip()}\n\n{extra}"
 
@@ -79,13 +70,13 @@ _CAT_FILES = 'cd && set -- $1 && for file; do [ -f "$file" ] && [ ! -L "$file" ]
 
 
 def _collect_artifacts(sandbox: Sandbox, leaves: Mapping[str, str]) -> dict[str, bytes]:
-    """The files by the name they are kept under; patterns of paths without blanks, several files one after another."""
+    """The contents of the matching files by artifact name, concatenated; patterns must not contain blanks."""
     found = {name: _read_artifact(sandbox, pattern) for name, pattern in leaves.items()}
     return {name: content for name, content in found.items() if content}
 
 
 def _remove_litter(sandbox: Sandbox, litter: Sequence[str]) -> None:
-    """Take away what the program made for itself, so that it is not taken for work."""
+    """Remove files that the program created for itself, so that they do not count as work."""
     if litter:
         command = ["/bin/sh", "-c", "rm -rf -- " + " ".join(litter)]
         sandbox.exec(command, environment={}, timeout_seconds=_CLEANUP_TIMEOUT_SECONDS)
@@ -113,7 +104,7 @@ def describe_credentials(
     environment: Mapping[str, str],
     home: Path,
 ) -> str:
-    """The variables that hold a key for the gateway; else what is there in vain, and what would be needed."""
+    """The variables that hold a key for the gateway; else what was found but cannot be used, and what is needed."""
     held = [name for name in keys if environment.get(name)]
     if held:
         return f"key in {' and '.join(held)}"
@@ -128,49 +119,51 @@ def describe_credentials(
 
 
 class LocationOptions(Spec, frozen=True, kw_only=True):
-    """Options of every command-line agent. With `in_image` the program is looked for inside the sandbox only."""
+    """Options of every command-line agent. With `in_image` the program is expected inside the sandbox only."""
 
     in_image: bool = False
 
 
 class ProgramOptions(LocationOptions, frozen=True, kw_only=True):
-    """Options of agents with a program of their own; `program` is another name for it, or its full path."""
+    """Options of agents with a known program; `program` is another name for it, or its full path."""
 
     program: Annotated[str, Meta(min_length=1)] | None = None
 
 
 class TurnOptions(ProgramOptions, frozen=True, kw_only=True):
-    """Options of agents that can be told to stop after so many turns."""
+    """Options of agents that can limit their number of turns."""
 
     max_turns: Annotated[int, Meta(ge=1)] | None = None
 
 
 class CommandLineAgent(ABC):
-    """A program that is started once per trial and ends by itself."""
+    """An agent that is a program, started once per trial, that ends by itself."""
 
     name: ClassVar[str]
     program: ClassVar[str]
     install: ClassVar[str]
-    """How people get it, in a few words."""
+    """How to install it, in a few words."""
     options: ClassVar[type[LocationOptions]] = ProgramOptions
     starts_servers: ClassVar[bool] = True
     needs_model: ClassVar[bool] = False
+    names_provider: ClassVar[bool] = False
+    """Whether its models are named with their provider, as in `openai/gpt-5`."""
     version_flag: ClassVar[str] = "--version"
     bypass_variables: ClassVar[tuple[str, ...]] = ()
-    """Variables that would lead it past the gateway; they are left out where there is one."""
+    """Variables that would make it bypass the gateway; they are removed where a gateway is used."""
     keys: ClassVar[tuple[str, ...]]
-    """Variables of the caller that the gateway takes the key for its model from, unless a suite names others."""
+    """Variables of the caller from which the gateway takes the key, unless a suite names others."""
     direct_keys: ClassVar[tuple[str, ...]] = ()
-    """Variables that it understands itself, and that the gateway does not look at."""
+    """Variables that the agent itself reads and the gateway does not."""
     login_files: ClassVar[tuple[str, ...]] = ()
-    """Files of the caller's home that a login leaves."""
+    """Files of the caller's home in which a login is stored."""
 
     @abstractmethod
     def launch(self, request: AttemptRequest, home: str) -> Launch:
-        """How this request is put to the program; `home` is what its home folder is called inside."""
+        """How the program is started for this request; `home` is the path of its home inside the sandbox."""
 
     def missing(self, arm: Arm) -> str | None:
-        """Whether the program is there and can do what the arm asks for."""
+        """Why the program is not installed or cannot do what the arm asks for; None when it can."""
         try:
             options = self.options_of(arm)
         except UsageError as error:
@@ -179,6 +172,8 @@ class CommandLineAgent(ABC):
             return f"arms.{arm.name}.mcp_servers: {self.name} starts no tool servers; leave them out."
         if self.needs_model and arm.model is None:
             return f"arms.{arm.name}: {self.name} has no model of its own; name one by `model`."
+        if self.names_provider and arm.model is not None and "/" not in arm.model:
+            return f"arms.{arm.name}.model: {self.name} wants a provider before the name, as in openai/{arm.model}."
         if not options.in_image and self.installed(arm) is None:
             return (
                 f"arms.{arm.name}: there is no program {self.program_of(arm)!r} on your PATH, or no `node` for it. "
@@ -187,19 +182,19 @@ class CommandLineAgent(ABC):
         return None
 
     def uses_model(self, arm: Arm) -> bool:  # noqa: ARG002 - the port's signature
-        """It always does."""
+        """Whether it asks a model: always."""
         return True
 
     def read_only(self, arm: Arm) -> tuple[str, ...]:
-        """Where it is installed."""
+        """The paths of its installation."""
         found = self.installed(arm)
         return () if found is None else found.paths
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
-        """Start the program, listen to it, and take over what it says about itself."""
-        complaint = self.missing(request.arm)
-        if complaint is not None:
-            return build_outcome(self._identity(request, None), Status.INFRA_ERROR, complaint)
+        """Start the program, read its output, and build the outcome from its report."""
+        missing = self.missing(request.arm)
+        if missing is not None:
+            return build_outcome(self._identity(request, None), Status.INFRA_ERROR, missing)
         launch = self.launch(request, sandbox.home)
         _write_files(sandbox.host_home, launch.files)
         done = sandbox.exec(
@@ -209,24 +204,24 @@ class CommandLineAgent(ABC):
             stdin=launch.stdin,
             on_output=launch.on_output,
         )
-        left = _collect_artifacts(sandbox, launch.artifacts)
+        artifacts = _collect_artifacts(sandbox, launch.artifacts)
         _remove_litter(sandbox, launch.workspace_litter)
-        report = explain_exit_code(launch.report(left), done, launch.exit_codes)
+        report = explain_exit_code(launch.report(artifacts), done, launch.exit_codes)
         return outcome_from_report(
-            self._identity(request, report.version, report.model), request.task, done, report, left
+            self._identity(request, report.version, report.model), request.task, done, report, artifacts
         )
 
     def version(self, arm: Arm) -> str | None:
-        """The version that is installed, where that can be told."""
+        """The installed version; None where it cannot be found out."""
         found = self.installed(arm)
         return None if found is None else found.version(self.version_flag)
 
     def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - some go by the arm's model
-        """Whose API it speaks through the gateway, as `[gateway]` calls it; None where nobody knows beforehand."""
+        """The provider whose API it uses, as `[gateway]` names it; None where that is not known before the run."""
         return None
 
     def credentials(self) -> str:
-        """Whether the caller has a key for its model, in words that give nothing away."""
+        """Whether the caller has a key for its model, without showing the key."""
         return describe_credentials(self.keys, self.direct_keys, self.login_files, os.environ, Path.home())
 
     def options_of(self, arm: Arm) -> Any:
@@ -242,25 +237,25 @@ class CommandLineAgent(ABC):
         return str(self.options_of(arm).program or self.program)
 
     def installed(self, arm: Arm) -> InstalledProgram | None:
-        """Its program on this machine; None where it is not there, or has no business there."""
+        """Its program on this machine; None where it is not installed, or expected in the image."""
         if self.options_of(arm).in_image:
             return None
         path = os.pathsep.join(filter(None, (arm.environment.get("PATH"), os.environ.get("PATH"))))
         return find_program(self.program_of(arm), path)
 
     def command(self, arm: Arm) -> tuple[str, ...]:
-        """The words that start it inside."""
+        """The command that starts it inside the sandbox."""
         found = self.installed(arm)
         return (self.program_of(arm),) if found is None else found.command
 
     def _environment(self, request: AttemptRequest, launch: Launch, home: str) -> Mapping[str, str]:
         metered = request.model_access is not None
-        arms = {
+        own = {
             name: value
             for name, value in request.environment.items()
             if not (metered and name in self.bypass_variables)
         }
-        return {**_home_environment(home), **launch.defaults, **arms, **launch.gateway_variables}
+        return {**_home_environment(home), **launch.defaults, **own, **launch.gateway_variables}
 
     def _identity(self, request: AttemptRequest, version: str | None, model: str | None = None) -> AgentIdentity:
         return AgentIdentity(
@@ -272,7 +267,7 @@ class CommandLineAgent(ABC):
 
 
 def _home_environment(home: str) -> dict[str, str]:
-    """Where programs keep what they remember: all of it in the trial's own home."""
+    """Variables that point configuration, data and caches to the trial's home."""
     return {
         "LANG": "C.UTF-8",
         "HOME": home,
@@ -287,5 +282,5 @@ def _write_files(home: Path, files: Mapping[str, bytes]) -> None:
     for path, content in files.items():
         place = home / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        with place.open("xb") as file:  # never through something that is there already
+        with place.open("xb") as file:  # never overwrite or follow an existing file
             file.write(content)

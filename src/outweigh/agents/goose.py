@@ -195,16 +195,11 @@ class GooseAgent(CommandLineAgent):
     install = "https://block.github.io/goose"
     options = TurnOptions
     needs_model = True
+    names_provider = True
     bypass_variables = tuple(variable for pair in _ACCESS_VARIABLES.values() for variable in pair)
     keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
     direct_keys = ("GOOGLE_API_KEY",)
     login_files = (".config/goose/secrets.yaml",)
-
-    def missing(self, arm: Arm) -> str | None:
-        """Its models are named with their provider."""
-        if arm.model is not None and "/" not in arm.model:
-            return f"arms.{arm.name}.model: {self.name} wants a provider before the name, as in openai/{arm.model}."
-        return super().missing(arm)
 
     def provider(self, arm: Arm) -> str | None:
         """That of the model, which is named with it."""

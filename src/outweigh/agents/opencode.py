@@ -37,8 +37,8 @@ from outweigh.model.usage import NO_USAGE, Usage, sum_usage
 from outweigh.ports.agents import AttemptRequest
 from outweigh.ports.gateways import ModelAccess
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
-from outweigh.transcript.atif import AtifMetrics
-from outweigh.transcript.token_counts import add_counts, usage_unless_empty
+from outweigh.transcript.atif import step_metrics
+from outweigh.transcript.token_counts import add_counts, sum_costs, usage_unless_empty
 from outweigh.transcript.tool_calls import setup_from_calls
 from outweigh.transcript.trajectory_builder import TrajectoryBuilder
 
@@ -99,7 +99,7 @@ class OpenCodeReader(EventReader):
         usage, cost_usd = _usage(dict_at(part, "tokens")), amount_at(part, "cost")
         self._usages.append(usage)
         self._costs_usd.append(None if usage == NO_USAGE else cost_usd)
-        self._steps.note(metrics=_metrics(usage, cost_usd))
+        self._steps.note(metrics=step_metrics(usage, cost_usd))
         self._steps.close()
         reason = str_at(part, "reason") or "unknown"
         self._finished = reason not in _CONTINUING_REASONS
@@ -118,7 +118,7 @@ class OpenCodeReader(EventReader):
             session_id=self._session,
             usage=sum_usage(self._usages),
             usage_by_model={},
-            cost_usd=self._cost_usd(),
+            cost_usd=sum_costs(self._costs_usd),
             duration_seconds=None,
             step_count=self._steps.agent_step_count,
             tool_call_count=self._steps.tool_call_count,
@@ -131,10 +131,6 @@ class OpenCodeReader(EventReader):
             warnings=(*warnings, *((UNCOUNTED_TITLE_REQUEST,) if self._usages else ()), *self._steps.warnings()),
         )
 
-    def _cost_usd(self) -> float | None:
-        known = [cost_usd for cost_usd in self._costs_usd if cost_usd is not None]
-        return (sum(known) or None) if len(known) == len(self._costs_usd) else None
-
 
 def _usage(tokens: JsonObject) -> Usage:
     return usage_unless_empty(
@@ -144,15 +140,6 @@ def _usage(tokens: JsonObject) -> Usage:
             cache_read_tokens=count_at(tokens, "cache", "read"),
             cache_write_tokens=count_at(tokens, "cache", "write"),
         )
-    )
-
-
-def _metrics(usage: Usage, cost_usd: float | None) -> AtifMetrics:
-    return AtifMetrics(
-        prompt_tokens=add_counts(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens),
-        completion_tokens=usage.output_tokens,
-        cached_tokens=usage.cache_read_tokens,
-        cost_usd=cost_usd or None,
     )
 
 
@@ -178,15 +165,10 @@ class OpenCodeAgent(CommandLineAgent):
     program = "opencode"
     install = "npm install -g opencode-ai"
     needs_model = True
+    names_provider = True
     bypass_variables = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENAI_API_KEY")
     keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
     login_files = (".local/share/opencode/auth.json",)
-
-    def missing(self, arm: Arm) -> str | None:
-        """Its models are named with their provider."""
-        if arm.model is not None and "/" not in arm.model:
-            return f"arms.{arm.name}.model: {self.name} wants a provider before the name, as in openai/{arm.model}."
-        return super().missing(arm)
 
     def provider(self, arm: Arm) -> str | None:
         """That of the model, which is named with it."""

@@ -1,11 +1,10 @@
 """An agent that runs the task's own solution: what a suite scores when every task is solved."""
 
-from outweigh.agents.noop import ZERO_USAGE
+from outweigh.agents.noop import OfflineAgent
 from outweigh.agents.outcomes import early_end
 from outweigh.agents.private_folder import SOLUTION_SCRIPT, has_solution, run_solution
-from outweigh.model.arm import Arm
 from outweigh.model.run_record import AgentIdentity, AgentKind, Status
-from outweigh.model.usage import reported_cost
+from outweigh.model.usage import ZERO_USAGE, reported_cost
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox
 
@@ -13,22 +12,10 @@ from outweigh.ports.sandboxes import CompletedCommand, Sandbox
 ORACLE_IDENTITY = AgentIdentity(kind=AgentKind.SCRIPTED, name="oracle", version=None, model=None)
 
 
-class OracleAgent:
+class OracleAgent(OfflineAgent):
     """Solves what can be solved. A task that fails then is broken, or its checks are."""
 
     name = "oracle"
-
-    def missing(self, arm: Arm) -> str | None:  # noqa: ARG002 - what may be missing belongs to the task, not the arm
-        """Nothing of the arm's."""
-        return None
-
-    def uses_model(self, arm: Arm) -> bool:  # noqa: ARG002 - the port's signature
-        """It never does."""
-        return False
-
-    def read_only(self, arm: Arm) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
-        """Nothing beyond what every sandbox shows."""
-        return ()
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Run the solution; a task without one was not attempted, which is no failure."""

@@ -21,8 +21,8 @@ from outweigh.model.untrusted_json import (
 )
 from outweigh.model.usage import Usage, sum_usage
 from outweigh.transcript.agent_report import AgentReport, EventReader, failure_or_unfinished
-from outweigh.transcript.atif import AtifMetrics
-from outweigh.transcript.token_counts import add_counts, is_empty_usage, usage_unless_empty
+from outweigh.transcript.atif import step_metrics
+from outweigh.transcript.token_counts import is_empty_usage, sum_costs, usage_unless_empty
 from outweigh.transcript.tool_calls import setup_from_calls
 from outweigh.transcript.trajectory_builder import TrajectoryBuilder
 
@@ -84,7 +84,7 @@ class PiReader(EventReader):
         if self._failure is None or not is_empty_usage(usage):
             self._usages.append((model, usage_unless_empty(usage)))
             self._costs_usd.append(cost_usd)
-        self._steps.note(model=model, metrics=_metrics(usage, cost_usd))
+        self._steps.note(model=model, metrics=step_metrics(usage, cost_usd))
 
     def _summary(self, warnings: tuple[str, ...]) -> AgentReport:
         steps = self._steps.steps()
@@ -95,7 +95,7 @@ class PiReader(EventReader):
             session_id=self._session,
             usage=sum_usage([usage for _, usage in self._usages]),
             usage_by_model={m: sum_usage([usage for model, usage in self._usages if model == m]) for m in models},
-            cost_usd=self._cost_usd(),
+            cost_usd=sum_costs(self._costs_usd),
             duration_seconds=None,
             step_count=self._steps.agent_step_count,
             tool_call_count=self._steps.tool_call_count,
@@ -108,10 +108,6 @@ class PiReader(EventReader):
             warnings=(*warnings, *self._steps.warnings()),
         )
 
-    def _cost_usd(self) -> float | None:
-        known = [cost_usd for cost_usd in self._costs_usd if cost_usd is not None]
-        return (sum(known) or None) if len(known) == len(self._costs_usd) else None
-
 
 def _usage(counts: JsonObject) -> Usage:
     return Usage(
@@ -119,15 +115,6 @@ def _usage(counts: JsonObject) -> Usage:
         output_tokens=count_at(counts, "output"),
         cache_read_tokens=count_at(counts, "cacheRead"),
         cache_write_tokens=count_at(counts, "cacheWrite"),
-    )
-
-
-def _metrics(usage: Usage, cost_usd: float | None) -> AtifMetrics:
-    return AtifMetrics(
-        prompt_tokens=add_counts(usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens),
-        completion_tokens=usage.output_tokens,
-        cached_tokens=usage.cache_read_tokens,
-        cost_usd=cost_usd or None,
     )
 
 

@@ -11,15 +11,15 @@ from threading import Lock
 
 import msgspec
 
+from outweigh.agents.noop import OfflineAgent
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.base import Spec
 from outweigh.model.codec import decode_lines, refuse_invalid
-from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord, Status
+from outweigh.model.run_record import DIFF_ARTIFACT, AgentIdentity, AgentKind, RunRecord, Status
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CommandEnding, Sandbox
 
-_DIFF = "diff.patch"
 RecordedRuns = Mapping[tuple[str, str, int], RunRecord]
 
 
@@ -31,7 +31,7 @@ class ReplayOptions(Spec, frozen=True, kw_only=True):
     artifacts: str | None = None
 
 
-class ReplayAgent:
+class ReplayAgent(OfflineAgent):
     """Replays recorded runs. One object serves all trials; a file of records is read once."""
 
     name = "replay"
@@ -47,14 +47,6 @@ class ReplayAgent:
         except (UsageError, EvidenceError) as error:
             return str(error)
         return None
-
-    def uses_model(self, arm: Arm) -> bool:  # noqa: ARG002 - the port's signature
-        """It never does."""
-        return False
-
-    def read_only(self, arm: Arm) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
-        """Nothing beyond what every sandbox shows."""
-        return ()
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Find the run of the same task, arm and repeat, and do it again."""
@@ -105,11 +97,12 @@ def _records(path: str) -> RecordedRuns:
 
 def _redo(run: RunRecord, options: ReplayOptions, sandbox: Sandbox, timeout_seconds: float) -> str | None:
     """Apply the recorded changes; the reason why only the numbers are replayed, or None."""
-    if _DIFF not in run.artifacts:
-        return f"only its numbers are replayed: the recorded run kept no {_DIFF}"
-    patch = _artifact(options, run.artifacts[_DIFF])
+    if DIFF_ARTIFACT not in run.artifacts:
+        return f"only its numbers are replayed: the recorded run kept no {DIFF_ARTIFACT}"
+    patch = _artifact(options, run.artifacts[DIFF_ARTIFACT])
     if patch is None:
-        return f"only its numbers are replayed: {_DIFF} ({run.artifacts[_DIFF][:12]}) is not among the artifacts"
+        digest = run.artifacts[DIFF_ARTIFACT][:12]
+        return f"only its numbers are replayed: {DIFF_ARTIFACT} ({digest}) is not among the artifacts"
     done = sandbox.exec(
         ["git", "apply", "--whitespace=nowarn", "-"],
         # Without the ceiling, git would look for a repository around the workspace and apply to that.
@@ -119,7 +112,8 @@ def _redo(run: RunRecord, options: ReplayOptions, sandbox: Sandbox, timeout_seco
     )
     if done.ending is CommandEnding.EXITED and done.exit_code == 0:
         return None
-    return f"only its numbers are replayed: {_DIFF} does not apply ({done.stderr.decode(errors='replace').strip()})"
+    error = done.stderr.decode(errors="replace").strip()
+    return f"only its numbers are replayed: {DIFF_ARTIFACT} does not apply ({error})"
 
 
 def _artifact(options: ReplayOptions, digest: str) -> bytes | None:

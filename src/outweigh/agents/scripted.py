@@ -28,6 +28,7 @@ from outweigh.agents.agent_script import (
     parse_agent_script,
     parse_scripted_options,
 )
+from outweigh.agents.noop import OfflineAgent
 from outweigh.agents.outcomes import early_end
 from outweigh.agents.private_folder import SOLUTION_SCRIPT, has_solution, run_solution
 from outweigh.errors import UsageError
@@ -50,7 +51,7 @@ class SeededRandom:
     def __init__(self, trial: Trial) -> None:
         self._trial = f"{trial.seed or 0}/{trial.task_id}/{trial.arm}/{trial.repeat}"
 
-    def happens(self, purpose: str, probability: float) -> bool:
+    def occurs(self, purpose: str, probability: float) -> bool:
         """Whether something with this probability happens."""
         return self._stream(purpose).random() < probability
 
@@ -78,12 +79,12 @@ class SimulatedNumbers:
     tool_call_count: int | None
 
 
-def simulate(behaviour: ScriptedBehaviour, factors: ArmFactors, dice: SeededRandom) -> SimulatedNumbers:
+def simulate(behaviour: ScriptedBehaviour, factors: ArmFactors, random: SeededRandom) -> SimulatedNumbers:
     """Draw every quantity that the script states."""
 
     def drawn(name: str, factor: float) -> float | None:
         quantity = getattr(behaviour, name)
-        return None if quantity is None else factor * dice.draw(name, quantity)
+        return None if quantity is None else factor * random.draw(name, quantity)
 
     def counted(name: str, factor: float) -> int | None:
         amount = drawn(name, factor)
@@ -145,7 +146,7 @@ def _run_step(
     return sandbox.exec(command, environment=environment, timeout_seconds=seconds)
 
 
-class ScriptedAgent:
+class ScriptedAgent(OfflineAgent):
     """Plays scripts. One object serves all trials of an engine, from any thread.
 
     A script file is read once, so that all trials follow the same words. Only a fault for the `first_attempts`
@@ -167,27 +168,19 @@ class ScriptedAgent:
             return str(error)
         return None
 
-    def uses_model(self, arm: Arm) -> bool:  # noqa: ARG002 - the port's signature
-        """It never does."""
-        return False
-
-    def read_only(self, arm: Arm) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
-        """Nothing beyond what every sandbox shows."""
-        return ()
-
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Draw what happens, do it, and report the drawn numbers."""
         try:
             behaviour, factors = self._part(request)
         except UsageError as error:
             return build_outcome(_identity(request), Status.INFRA_ERROR, str(error))
-        dice = SeededRandom(request.trial)
-        simulated = simulate(behaviour, factors, dice)
-        if behaviour.fault is not None and self._strikes(behaviour.fault, dice, request.trial):
+        random = SeededRandom(request.trial)
+        simulated = simulate(behaviour, factors, random)
+        if behaviour.fault is not None and self._fault_occurs(behaviour.fault, random, request.trial):
             return _fault_outcome(behaviour.fault, simulated, request)
         if limit := _beyond_limit(simulated, request):
             return _report(request, simulated, *limit)
-        return _play(behaviour, solve_probability(behaviour, factors), dice, simulated, request, sandbox)
+        return _play(behaviour, solve_probability(behaviour, factors), random, simulated, request, sandbox)
 
     def _part(self, request: AttemptRequest) -> tuple[ScriptedBehaviour, ArmFactors]:
         options = parse_scripted_options(request.arm.options, request.arm.name)
@@ -200,8 +193,8 @@ class ScriptedAgent:
             self._scripts[path] = _read_script(path)
         return self._scripts[path]
 
-    def _strikes(self, fault: ScriptedFault, dice: SeededRandom, trial: Trial) -> bool:
-        if not dice.happens("fault", fault.probability):
+    def _fault_occurs(self, fault: ScriptedFault, random: SeededRandom, trial: Trial) -> bool:
+        if not random.occurs("fault", fault.probability):
             return False
         if fault.first_attempts is None:
             return True
@@ -222,12 +215,12 @@ def _read_script(path: str) -> AgentScript:
 def _play(
     behaviour: ScriptedBehaviour,
     probability: float,
-    dice: SeededRandom,
+    random: SeededRandom,
     simulated: SimulatedNumbers,
     request: AttemptRequest,
     sandbox: Sandbox,
 ) -> AttemptOutcome:
-    solves = dice.happens("solve", probability)
+    solves = random.occurs("solve", probability)
     steps = (behaviour.on_success if solves else behaviour.on_failure) or ()
     status, detail = _play_steps(steps, request, sandbox)
     report = _report(request, simulated, status, detail)

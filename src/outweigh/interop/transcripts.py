@@ -225,7 +225,7 @@ def warn_no_outcome(runs: Iterator[RunRecord], notes: ImportNotes) -> Iterator[R
 def read_first_events(head: bytes, limit: int = 20) -> list[dict[str, Any]]:
     """The JSON objects among the first lines of a file; nothing is said about what is no JSON."""
     lines = JsonLineDecoder()
-    return [*lines.feed(head), *lines.rest()][:limit]
+    return [*lines.feed(head), *lines.finish()][:limit]
 
 
 class DuplicateFilter:

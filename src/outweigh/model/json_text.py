@@ -45,7 +45,7 @@ class JsonLineDecoder:
         self._extend(rest)
         return events
 
-    def rest(self) -> list[JsonObject]:
+    def finish(self) -> list[JsonObject]:
         """The objects of a last line that is whole but for its line break; nothing where it is torn.
 
         To be called when no more is expected; should more come nevertheless, nothing is lost.
@@ -62,7 +62,7 @@ class JsonLineDecoder:
         return self._skipping or bool(self._unfinished.strip())
 
     def warnings(self) -> tuple[str, ...]:
-        """What was not understood, in sentences; call it after `rest`."""
+        """What was not understood, in sentences; call it after `finish`."""
         found = []
         if self.invalid_count:
             found.append(

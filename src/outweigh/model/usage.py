@@ -23,6 +23,9 @@ class Usage(Stored, frozen=True):
 NO_USAGE = Usage(input_tokens=None, output_tokens=None, cache_read_tokens=None, cache_write_tokens=None)
 """Nothing is known about the tokens of a run."""
 
+ZERO_USAGE = Usage(input_tokens=0, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0)
+"""No tokens were used."""
+
 
 def sum_usage(parts: list[Usage]) -> Usage:
     """The sum of each kind of tokens, unknown where one part does not know it; without parts, all are unknown."""

@@ -69,7 +69,7 @@ class EventReader(ABC):
 
     def report(self) -> AgentReport:
         """What the output says so far."""
-        for event in self._lines.rest():
+        for event in self._lines.finish():
             self._take(event)
         summary = self._summary(self._lines.warnings())
         return replace(

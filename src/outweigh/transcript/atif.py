@@ -127,6 +127,16 @@ def metrics_from_usage(usage: Usage) -> AtifMetrics:
     )
 
 
+def step_metrics(usage: Usage, cost_usd: float | None) -> AtifMetrics:
+    """The metrics of one request, for agents that write a cost of 0 where they know no price."""
+    return AtifMetrics(
+        prompt_tokens=prompt_tokens(usage),
+        completion_tokens=usage.output_tokens,
+        cached_tokens=usage.cache_read_tokens,
+        cost_usd=cost_usd or None,
+    )
+
+
 def usage_from_metrics(metrics: AtifMetrics) -> Usage:
     """The inverse. Where nobody speaks of writing to a cache, all that was not read from it is input."""
     written = as_count(as_dict(metrics.extra).get(CACHE_WRITE_KEY))

@@ -1,5 +1,7 @@
 """Arithmetic on token counts of which some are unknown, and the usage that OpenAI-style APIs report."""
 
+from collections.abc import Sequence
+
 from outweigh.model.json_text import JsonObject
 from outweigh.model.untrusted_json import as_count, count_at, value_at
 from outweigh.model.usage import NO_USAGE, Usage
@@ -17,6 +19,12 @@ def add_counts(*parts: int | None) -> int | None:
     """The sum; unknown with any of its parts."""
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
+
+
+def sum_costs(costs_usd: Sequence[float | None]) -> float | None:
+    """The sum of the costs of requests, unknown with any of them; 0 means that no price is known."""
+    known = [cost_usd for cost_usd in costs_usd if cost_usd is not None]
+    return (sum(known) or None) if len(known) == len(costs_usd) else None
 
 
 def is_empty_usage(usage: Usage) -> bool:

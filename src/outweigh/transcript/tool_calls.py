@@ -116,22 +116,25 @@ _NAME_KEYS = ("skill", "name", "skill_name")
 _SKILL_FILE = re.compile(r"[/\\](?P<skill>[^/\\\s'\"]{1,200})[/\\]{1,2}SKILL\.md")
 
 
-def used_skills(steps: Iterable[AtifStep]) -> tuple[str, ...]:
-    """Skills called by name, or whose SKILL.md a call names, in order of first use; a call that failed is no use."""
+def used_skills(steps: Iterable[AtifStep], reading_tools: frozenset[str] | None = None) -> tuple[str, ...]:
+    """Skills that were loaded by name, or whose SKILL.md a call names, in order of first use; failed calls are skipped.
+
+    With `reading_tools`, only calls of these tools count as reading a SKILL.md.
+    """
     found: dict[str, None] = {}
     for step in steps:
         failed = _failed_calls(step)
         for call in step.tool_calls or ():
             if call.tool_call_id not in failed:
-                found |= dict.fromkeys(_skills_of(call))
+                found |= dict.fromkeys(_skills_of(call, reading_tools))
     return tuple(found)
 
 
-def setup_from_calls(steps: Iterable[AtifStep]) -> ObservedSetup:
-    """What tool calls alone prove: which skills were used, and nothing about what else was at hand."""
+def setup_from_calls(steps: Iterable[AtifStep], reading_tools: frozenset[str] | None = None) -> ObservedSetup:
+    """The set-up that tool calls alone show: the skills that were used, and nothing else."""
     return ObservedSetup(
         skills=None,
-        skills_used=used_skills(steps),
+        skills_used=used_skills(steps, reading_tools),
         mcp_servers=None,
         tools=None,
         memory_files=None,
@@ -139,10 +142,14 @@ def setup_from_calls(steps: Iterable[AtifStep]) -> ObservedSetup:
     )
 
 
-def _skills_of(call: AtifToolCall) -> Iterator[str]:
+def _skills_of(call: AtifToolCall, reading_tools: frozenset[str] | None) -> Iterator[str]:
     if call.function_name.lower() in SKILL_TOOLS:
-        yield from (skill for key in _NAME_KEYS if (skill := name_at(call.arguments, key)) is not None)
-    else:
+        named = [skill for key in _NAME_KEYS if (skill := name_at(call.arguments, key)) is not None]
+        # Older versions of Claude Code name the skill as a slash command.
+        for skill in named or [name_at(call.arguments, "command") or ""]:
+            if skill:
+                yield skill.removeprefix("/")
+    elif reading_tools is None or call.function_name in reading_tools:
         arguments = msgspec.json.encode(call.arguments).decode()
         yield from (found["skill"] for found in _SKILL_FILE.finditer(arguments))
 

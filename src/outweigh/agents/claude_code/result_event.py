@@ -22,9 +22,7 @@ from outweigh.model.failure import (
     parse_retry_after,
 )
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
-from outweigh.model.usage import Usage, sum_usage
-
-_ZERO_USAGE = Usage(input_tokens=0, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0)
+from outweigh.model.usage import ZERO_USAGE, Usage, sum_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ def read_totals(result: Mapping[str, Any]) -> ResultTotals:
     main_loop = message_usage(result.get("usage"))
     if by_model:
         return ResultTotals(sum_usage(list(by_model.values())), by_model, complete=True)
-    nothing_was_answered = "modelUsage" in result and main_loop == _ZERO_USAGE
+    nothing_was_answered = "modelUsage" in result and main_loop == ZERO_USAGE
     return ResultTotals(main_loop, {}, complete=nothing_was_answered)
 
 
@@ -144,7 +142,7 @@ class ModelErrors:
     resets_at: float | None = None
 
     def note(self, event: Mapping[str, Any]) -> None:
-        """Take any event; most say nothing about troubles."""
+        """Take any event; most say nothing about errors."""
         match event.get("type"), event.get("subtype"):
             case "assistant", _:
                 self.category = as_str(event.get("error")) or self.category
@@ -155,7 +153,7 @@ class ModelErrors:
                 self.wait_seconds = _requested_wait(as_amount(event.get("retry_delay_ms")))
 
 
-def failure_from_result(result: Mapping[str, Any], troubles: ModelErrors, now: float | None) -> Failure | None:
+def failure_from_result(result: Mapping[str, Any], errors: ModelErrors, now: float | None) -> Failure | None:
     """What a `result` event confesses. `subtype: success` means nothing: only `is_error` does.
 
     With `now`, in seconds of the epoch, a limit that names the moment of its end tells how long that is.
@@ -166,11 +164,11 @@ def failure_from_result(result: Mapping[str, Any], troubles: ModelErrors, now: f
     kind = _BY_SUBTYPE.get(as_str(result.get("subtype")) or "")
     if kind is not None:
         return make_failure(kind, words)
-    told = failure_from_message(words, as_count(result.get("api_error_status")), troubles.category)
+    told = failure_from_message(words, as_count(result.get("api_error_status")), errors.category)
     if told.kind is FailureKind.CRASH and as_list(result.get("permission_denials")):
         return make_failure(FailureKind.PERMISSION_DENIED, words)
     if told.kind is FailureKind.RATE_LIMITED:
-        return make_failure(told.kind, told.detail, told.retry_after_seconds or _retry_wait(words, troubles, now))
+        return make_failure(told.kind, told.detail, told.retry_after_seconds or _retry_wait(words, errors, now))
     return told
 
 
@@ -195,11 +193,11 @@ def _error_message(result: Mapping[str, Any]) -> str:
     return (stated or f"Claude Code ended with {result.get('subtype')!r} and no word about it")[:FAILURE_DETAIL_LIMIT]
 
 
-def _retry_wait(words: str, troubles: ModelErrors, now: float | None) -> float | None:
+def _retry_wait(words: str, errors: ModelErrors, now: float | None) -> float | None:
     reset = _RESET.search(words)
-    moment = float(reset["epoch"]) if reset else troubles.resets_at
+    moment = float(reset["epoch"]) if reset else errors.resets_at
     if moment is None or now is None:
-        return troubles.wait_seconds
+        return errors.wait_seconds
     return max(0.0, moment - now)
 
 

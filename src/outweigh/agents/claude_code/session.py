@@ -6,13 +6,13 @@ from typing import Any
 
 from outweigh.agents.claude_code.messages import ClaudeCodeConversation, ClaudeCodeTurn
 from outweigh.agents.claude_code.result_event import failure_from_message, read_totals
-from outweigh.agents.claude_code.stream import used_claude_skills
+from outweigh.agents.claude_code.stream import READING_TOOLS
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.json_text import JsonLineDecoder
-from outweigh.model.run_record import ObservedSetup
 from outweigh.model.untrusted_json import as_amount, as_dict, as_list, as_name, as_str
 from outweigh.model.usage import sum_usage
 from outweigh.transcript.agent_report import AgentReport
+from outweigh.transcript.tool_calls import setup_from_calls
 
 SessionEvent = Mapping[str, Any]
 
@@ -24,7 +24,7 @@ def read_claude_session(*files: bytes) -> AgentReport:
     versions end it with totals of everything; before, the messages add up, each counted once with its last usage.
     """
     read = [JsonLineDecoder() for _ in files]
-    events = _sort_events([[*lines.feed(file), *lines.rest()] for lines, file in zip(read, files, strict=True)])
+    events = _sort_events([[*lines.feed(file), *lines.finish()] for lines, file in zip(read, files, strict=True)])
     conversation = ClaudeCodeConversation()
     starts = _calls_that_started(events)
     for event in events:
@@ -44,7 +44,7 @@ def _report(events: list[SessionEvent], conversation: ClaudeCodeConversation, fa
     if stated.by_model:
         usage, by_model, cost = stated.usage, stated.by_model, as_amount(state.get("totalCostUSD"))
     failed = _failure(conversation.last)
-    skills = used_claude_skills(steps)
+    setup = setup_from_calls(steps, READING_TOOLS)
     return AgentReport(
         version=_first_name(events, "version"),
         model=next((turn.model for turn in answers if turn.sub_agent is None), None),
@@ -60,7 +60,7 @@ def _report(events: list[SessionEvent], conversation: ClaudeCodeConversation, fa
         failure=failed,
         final_text="\n".join(conversation.last.texts) if conversation.last and failed is None else None,
         steps=steps,
-        loaded=_setup_from_skills(skills) if skills else None,
+        loaded=setup if setup.skills_used else None,
         warnings=(*faults, *conversation.warnings(), *_warnings(() if stated.by_model else metered, state)),
     )
 
@@ -122,9 +122,3 @@ def _warnings(counted: Sequence[ClaudeCodeTurn], state: SessionEvent) -> Iterato
 
 def _first_name(events: Iterable[SessionEvent], key: str) -> str | None:
     return next((found for event in events if (found := as_name(event.get(key))) is not None), None)
-
-
-def _setup_from_skills(skills: tuple[str, ...]) -> ObservedSetup:
-    return ObservedSetup(
-        skills=None, skills_used=skills, mcp_servers=None, tools=None, memory_files=None, seen_by=("tool calls",)
-    )

@@ -4,7 +4,6 @@ Its first event lists what was loaded, its tool calls show which skills were use
 totals.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -25,15 +24,16 @@ from outweigh.model.run_record import ObservedServer, ObservedSetup
 from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_name, as_names, as_str
 from outweigh.model.usage import Usage, sum_usage
 from outweigh.transcript.agent_report import AgentReport
-from outweigh.transcript.atif import AtifStep, AtifToolCall
+from outweigh.transcript.atif import AtifStep
+from outweigh.transcript.tool_calls import used_skills
 
-_SKILL_FILE = re.compile(r"skills/(?P<skill>[^/\s'\"]{1,200})/SKILL\.md")
-_READERS = frozenset({"Read", "Bash"})
+READING_TOOLS = frozenset({"Read", "Bash"})
+"""The tools by which Claude Code reads the SKILL.md of a skill."""
 
 
 def _setup_from_init(init: Mapping[str, Any], steps: Iterable[AtifStep]) -> ObservedSetup:
     """The proof of what an arm had, from the `system/init` event and the calls that followed."""
-    used = used_claude_skills(steps)
+    used = used_skills(steps, READING_TOOLS)
     return ObservedSetup(
         skills=as_names(init.get("skills")),
         skills_used=used,
@@ -42,32 +42,6 @@ def _setup_from_init(init: Mapping[str, Any], steps: Iterable[AtifStep]) -> Obse
         memory_files=_memory_files(init.get("memory_paths")),
         seen_by=("init event", "tool calls") if used else ("init event",),
     )
-
-
-def used_claude_skills(steps: Iterable[AtifStep]) -> tuple[str, ...]:
-    """Skills that were called by name, or whose SKILL.md was read; in order of first use. A failed call is no use."""
-    found: dict[str, None] = {}
-    for step in steps:
-        failed = _failed_calls(step)
-        for call in step.tool_calls or ():
-            if call.tool_call_id not in failed:
-                found |= dict.fromkeys(_skills_of(call))
-    return tuple(found)
-
-
-def _skills_of(call: AtifToolCall) -> Iterator[str]:
-    if call.function_name == "Skill":
-        skill = as_name(call.arguments.get("skill")) or as_name(call.arguments.get("command"))
-        if skill is not None:
-            yield skill.removeprefix("/")
-    elif call.function_name in _READERS:
-        place = as_str(call.arguments.get("file_path")) or as_str(call.arguments.get("command")) or ""
-        yield from (found["skill"] for found in _SKILL_FILE.finditer(place))
-
-
-def _failed_calls(step: AtifStep) -> set[str | None]:
-    results = step.observation.results if step.observation else ()
-    return {result.source_call_id for result in results if as_dict(result.extra).get("is_error")}
 
 
 def _servers(raw: object) -> tuple[ObservedServer, ...] | None:
@@ -93,7 +67,7 @@ class ClaudeCodeReader:
         self._conversation = ClaudeCodeConversation()
         self._init: StreamEvent = {}
         self._result: StreamEvent | None = None
-        self._troubles = ModelErrors()
+        self._errors = ModelErrors()
 
     def feed(self, chunk: bytes) -> None:
         """Take the next piece of standard output, of any size."""
@@ -102,13 +76,13 @@ class ClaudeCodeReader:
 
     def report(self, now_epoch_seconds: float | None = None) -> AgentReport:
         """What has been said so far. With `now`, a rate limit that names the moment of its reset tells how long."""
-        for event in self._lines.rest():
+        for event in self._lines.finish():
             self._take(event)
         so_far = self._so_far()
         return so_far if self._result is None else self._concluded(so_far, self._result, now_epoch_seconds)
 
     def _take(self, event: StreamEvent) -> None:
-        self._troubles.note(event)
+        self._errors.note(event)
         match event.get("type"), event.get("subtype"):
             case (("assistant" | "user"), _):
                 self._conversation.add(event, as_name(event.get("parent_tool_use_id")))
@@ -155,7 +129,7 @@ class ClaudeCodeReader:
             step_count=as_count(result.get("num_turns")) if so_far.step_count is None else so_far.step_count,
             request_count=so_far.request_count if _same_input(so_far.usage, read.usage) else None,
             finished=True,
-            failure=failure_from_result(result, self._troubles, now),
+            failure=failure_from_result(result, self._errors, now),
             final_text=as_str(result.get("result")),
             warnings=(*so_far.warnings, *result_warnings(result, read)),
         )
@@ -163,8 +137,8 @@ class ClaudeCodeReader:
     def _warnings(self) -> Iterator[str]:
         yield from self._lines.warnings()
         yield from self._conversation.warnings()
-        if self._troubles.retried_requests:
-            yield f"requests that failed and were tried again within the run: {self._troubles.retried_requests:,}"
+        if self._errors.retried_requests:
+            yield f"requests that failed and were tried again within the run: {self._errors.retried_requests:,}"
         if as_list(self._init.get("plugin_errors")):
             yield f"plugins that could not be loaded: {len(self._init['plugin_errors']):,}"
 

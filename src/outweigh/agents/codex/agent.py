@@ -1,32 +1,19 @@
 """The adapter of Codex, run by `codex exec`."""
 
-import json
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from outweigh.agents.codex.session import CodexSessionReader, add_session
 from outweigh.agents.codex.stream import CodexReader
 from outweigh.agents.command_line import CommandLineAgent, HomeArtifacts, Launch, build_prompt, read_whole
 from outweigh.model.arm import Arm, McpServer
+from outweigh.model.toml_writer import write_toml
 from outweigh.ports.agents import AttemptRequest
 from outweigh.ports.gateways import ModelAccess
 from outweigh.transcript.agent_report import AgentReport
 
-TomlValue = bool | int | float | str | Sequence[str]
-
-
-def toml_value(value: TomlValue) -> str:
-    """A boolean, a number, a string or a list of strings, written as in JSON, whose ways are TOML's but for DEL."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-_SETTINGS = {
-    "check_for_update_on_startup": False,
-    "analytics.enabled": False,
-    "features.apps": False,
-    "features.plugins": False,
-}
 _KEY = "OUTWEIGH_MODEL_KEY"
+_PROVIDER = "outweigh"
 _SESSION = "session.jsonl"
 _TRUST_HOOKS = "--dangerously-bypass-hook-trust"
 
@@ -58,7 +45,7 @@ class CodexAgent(CommandLineAgent):
             stdin=build_prompt(request).encode(),
             on_output=stream.feed,
             report=lambda left: _read_report(stream.report(), left),
-            files={".codex/config.toml": "".join(f"{line}\n" for line in _settings(request)).encode()},
+            files={".codex/config.toml": write_toml(_settings(request)).encode()},
             defaults={"CODEX_HOME": f"{home}/.codex", **_direct_key(request)},
             gateway_variables={} if request.model_access is None else {_KEY: request.model_access.key},
             artifacts={_SESSION: ".codex/sessions/*/*/*/rollout-*.jsonl"},
@@ -82,30 +69,28 @@ def _direct_key(request: AttemptRequest) -> dict[str, str]:
     return {} if key is None or request.model_access is not None else {"CODEX_API_KEY": key}
 
 
-def _settings(request: AttemptRequest) -> Iterator[str]:
-    yield from (f"{name} = {toml_value(value)}" for name, value in _SETTINGS.items())
+def _settings(request: AttemptRequest) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "check_for_update_on_startup": False,
+        "analytics": {"enabled": False},
+        "features": {"apps": False, "plugins": False},
+    }
     if request.arm.model is not None:
-        yield f"model = {toml_value(request.arm.model)}"
+        settings["model"] = request.arm.model
     if request.model_access is not None:
-        yield from _provider(request.model_access)
-    for name, server in request.arm.mcp_servers.items():
-        yield from _server(name, server)
+        settings["model_provider"] = _PROVIDER
+        settings["model_providers"] = {_PROVIDER: _provider_settings(request.model_access)}
+    if request.arm.mcp_servers:
+        settings["mcp_servers"] = {name: _server_settings(server) for name, server in request.arm.mcp_servers.items()}
+    return settings
 
 
-def _provider(access: ModelAccess) -> Iterator[str]:
-    yield 'model_provider = "outweigh"'
-    yield f"model_providers.outweigh.name = {toml_value('outweigh')}"
-    yield f"model_providers.outweigh.base_url = {toml_value(f'{access.base_url}/v1')}"
-    yield f"model_providers.outweigh.env_key = {toml_value(_KEY)}"
-    yield 'model_providers.outweigh.wire_api = "responses"'
+def _provider_settings(access: ModelAccess) -> dict[str, Any]:
+    return {"name": _PROVIDER, "base_url": f"{access.base_url}/v1", "env_key": _KEY, "wire_api": "responses"}
 
 
-def _server(name: str, server: McpServer) -> Iterator[str]:
-    key = f"mcp_servers.{toml_value(name)}"
+def _server_settings(server: McpServer) -> dict[str, Any]:
     if server.url is not None:
-        yield f"{key}.url = {toml_value(server.url)}"
-        return
+        return {"url": server.url}
     program, *arguments = server.command
-    yield f"{key}.command = {toml_value(program)}"
-    yield f"{key}.args = {toml_value(arguments)}"
-    yield from (f"{key}.env.{variable} = {toml_value(value)}" for variable, value in server.environment.items())
+    return {"command": program, "args": arguments, **({"env": server.environment} if server.environment else {})}
