@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 
 PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium
 
-.PHONY: setup parts agents demo test lint bench calibrate docs clean
+.PHONY: setup parts agents demo check test lint bench calibrate docs site clean
 
 setup: $(READY)
 
@@ -30,6 +30,12 @@ demo: setup
 	@rm -rf build/demo
 	@$(BIN)/outweigh demo -o build/demo
 
+# Before every commit, in two minutes: lint, and the tests that need no agent, sandbox program or browser.
+HEAVY := needs_agent or needs_browser or needs_bubblewrap or needs_container or slow
+check: lint
+	$(BIN)/pytest -n auto --dist loadfile --quiet -m 'not ($(HEAVY))'
+
+# Everything.
 test: setup parts agents lint
 	$(BIN)/pytest -n auto --dist loadfile
 
@@ -50,5 +56,10 @@ calibrate: setup
 docs: setup
 	$(BIN)/python -m scripts.refresh_generated
 
+# The documentation site, in build/site; nothing is fetched.
+site: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 clean:
-	rm -rf $(VENV) .agents build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .agents build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

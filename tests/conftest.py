@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 from hypothesis import settings
+from tests.prerequisites import mark_by_needs, set_running
 
 from outweigh.cli.main import main
 
@@ -17,6 +18,20 @@ from outweigh.cli.main import main
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+
+@pytest.hookimpl(tryfirst=True)  # before the markers are used to select
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_by_needs(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    set_running(item)
+    try:
+        return (yield)
+    finally:
+        set_running(None)
 
 
 class Answer(NamedTuple):

@@ -1,14 +1,63 @@
-"""Parts of the machine that a test needs."""
+"""Parts of the machine that a test needs, and the markers that say so.
+
+A test that calls `require` carries the marker of the same name; one without it fails, so that `make check`, which
+selects by markers, leaves out what it should and nothing else. A fixture passes its needs on to the tests that use it.
+"""
 
 import os
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import pytest
 
+NEEDS = {
+    "agent": "starts a coding agent, a harness or a reader of exports; `make agents` installs them",
+    "browser": "looks at pages with the system's Chromium; `make parts` installs it",
+    "bubblewrap": "runs programs in bubblewrap; `make parts` installs it",
+    "compiler": "builds a small library in C; `make parts` installs a compiler",
+    "container": "runs programs in podman or Docker; `make parts` installs podman",
+    "privileges": "mounts a file system: root, or user namespaces",
+    "python": "starts the system's python3",
+}
+FOLDERS = {"browser": "needs_browser", "public_data": "needs_data"}
+"""Folders below `tests` whose tests all need the same."""
 
-def require(part_missing: str | None) -> None:
+F = TypeVar("F", bound=Callable[..., object])
+_running: list[pytest.Item] = []
+
+
+def needs(*names: str) -> Callable[[F], F]:
+    """Mark every test that uses this fixture; goes below `@pytest.fixture`."""
+
+    def note(fixture: F) -> F:
+        fixture.__dict__["needs"] = tuple(f"needs_{name}" for name in names)
+        return fixture
+
+    return note
+
+
+def require(need: str, part_missing: str | None) -> None:
     """Skip where a part is missing, with the reason; where everything must be there, fail instead."""
+    if not any(item.get_closest_marker(f"needs_{need}") for item in _running):
+        pytest.fail(f"mark this test with needs_{need}: {NEEDS[need]}")
     if part_missing is None:
         return
     if os.environ.get("CI"):
         pytest.fail(f"must not be skipped here: {part_missing}")
     pytest.skip(part_missing)
+
+
+def mark_by_needs(items: Sequence[pytest.Item]) -> None:
+    """Give every test the markers of its folder and of the fixtures that it uses."""
+    for item in items:
+        found = [marker for folder, marker in FOLDERS.items() if folder in item.path.parts]
+        fixtures = getattr(item, "_fixtureinfo", None)
+        for definitions in fixtures.name2fixturedefs.values() if fixtures else ():
+            found += getattr(definitions[-1].func, "needs", ())
+        for marker in found:
+            item.add_marker(marker)
+
+
+def set_running(item: pytest.Item | None) -> None:
+    """The test whose markers `require` looks at."""
+    _running[:] = [] if item is None else [item]

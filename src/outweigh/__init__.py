@@ -7,7 +7,7 @@ API. Each is loaded when it is first used, so that `import outweigh` costs nothi
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from outweigh.compare.arm_summary import ArmSummary

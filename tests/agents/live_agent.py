@@ -9,7 +9,7 @@ from typing import ClassVar
 import msgspec
 import pytest
 from tests.agents.programs import PROGRAMS
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 
 from outweigh.agents.command_line import CommandLineAgent
 from outweigh.engine.load_arms import ArmFiles, load_arm
@@ -55,12 +55,13 @@ class LiveAgent(AgentContract):
     """Whether a build that promises everything is broken without it."""
 
     @pytest.fixture(autouse=True)
+    @needs("agent", "bubblewrap")
     def _parts(self, tmp_path: Path) -> None:
-        require(BubblewrapSandboxProvider().missing())
+        require("bubblewrap", BubblewrapSandboxProvider().missing())
         missing = self.agent().missing(self.arm())
         if missing is not None and not self.must_be_there:
             pytest.skip(missing)
-        require(missing)
+        require("agent", missing)
         self._folder = tmp_path
         self._sandboxes: SandboxProvider = BubblewrapSandboxProvider()
 
@@ -109,7 +110,10 @@ class LiveAgent(AgentContract):
         assert (done.workspace / ANSWER_FILE).read_text() == "42\n", done.description
 
     def test_what_the_arm_lays_is_put_before_the_model(self) -> None:
-        require(None if which("python3", path=INSIDE) else f"no python3 in {INSIDE}, where sandboxes look for it")
+        require(
+            "bubblewrap",
+            None if which("python3", path=INSIDE) else f"no python3 in {INSIDE}, where sandboxes look for it",
+        )
         arm, files = self.laid()
 
         done = self.run_attempt(self.turns(), arm, files)

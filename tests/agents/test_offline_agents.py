@@ -28,10 +28,14 @@ from outweigh.testing.sandbox_fixtures import SHORT_TIMEOUT_SECONDS
 SECRET = "sk-0123456789"
 
 
-@pytest.fixture(params=[LocalSandboxProvider(), BubblewrapSandboxProvider()], ids=lambda sandboxes: sandboxes.name)
+@pytest.fixture(
+    params=[LocalSandboxProvider(), pytest.param(BubblewrapSandboxProvider(), marks=pytest.mark.needs_bubblewrap)],
+    ids=lambda sandboxes: sandboxes.name,
+)
 def room(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
     sandboxes: SandboxProvider = request.param
-    require(sandboxes.missing())
+    if sandboxes.name == "bubblewrap":
+        require("bubblewrap", sandboxes.missing())
     (tmp_path / "workspace").mkdir()
     (tmp_path / "home").mkdir()
     wanted = SandboxRequest(

@@ -11,6 +11,6 @@ from tests.prerequisites import require
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The system's Chromium, or a reason to skip."""
-    require(missing_chromium())
+    require("browser", missing_chromium())
     with chromium() as started:
         yield started

@@ -12,7 +12,7 @@ from tests.ci.action_steps import ActionJob, Ended, Host
 from tests.cli.agent_experiment import ACT, END, INSTALLED, require_agent
 from tests.cli.two_sides import Project
 from tests.loopback_forge import TOKEN, CannedResponse, LoopbackForge, loopback_forge
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 
 from outweigh.plugins import load_adapter
 from outweigh.report.ci_outcome import comment_marker
@@ -83,9 +83,10 @@ class Desk:
 
 
 @pytest.fixture
+@needs("agent", "bubblewrap")
 def desk(tmp_path: Path) -> Iterator[Desk]:
     require_agent("claude")
-    require(load_adapter("sandbox", "bubblewrap").missing())
+    require("bubblewrap", load_adapter("sandbox", "bubblewrap").missing())
     with ModelServer(SCRIPT) as server, loopback_forge() as forge:
         yield Desk(tmp_path, server, forge)
 

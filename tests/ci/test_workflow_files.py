@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ACTION = ROOT / "action.yml"
 GITHUB = ROOT / "examples" / "ci" / "github.yml"
 GITLAB = ROOT / "examples" / "ci" / "gitlab.yml"
+OWN = ROOT / ".github" / "workflows" / "ci.yml"
 BIN = Path(sys.executable).parent
 
 
@@ -28,6 +29,7 @@ def checked(*command: str) -> str:
     [
         ("vendor.github-actions", ACTION, ()),
         ("vendor.github-workflows", GITHUB, ()),
+        ("vendor.github-workflows", OWN, ()),
         ("vendor.gitlab-ci", GITLAB, ("--data-transform", "gitlab-ci")),
     ],
 )
@@ -39,15 +41,16 @@ def test_no_known_weakness_is_found(tmp_path: Path) -> None:
     workflows = tmp_path / ".github" / "workflows"
     workflows.mkdir(parents=True)
     shutil.copy(GITHUB, workflows / "outweigh.yml")
+    shutil.copy(OWN, workflows / "ci.yml")
     shutil.copy(ACTION, tmp_path / "action.yml")
 
     # Below medium: a workflow that tests an agent has to install one.
     checked(str(BIN / "zizmor"), "--offline", "--no-progress", "--min-severity=medium", str(tmp_path))
 
 
-@pytest.mark.parametrize("file", [ACTION, GITHUB])
+@pytest.mark.parametrize("file", [ACTION, GITHUB, OWN])
 def test_every_foreign_action_is_pinned_to_a_commit(file: Path) -> None:
-    used = re.findall(r"uses: (\S+)", file.read_text())
+    used = [name for name in re.findall(r"uses: (\S+)", file.read_text()) if name != "./"]
 
     assert used
     assert [name for name in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name)] == []
@@ -79,6 +82,27 @@ def test_the_example_gives_itself_few_rights_and_one_job_at_a_time() -> None:
     assert workflow["permissions"] == {}
     assert workflow["concurrency"]["cancel-in-progress"] is True
     assert workflow["jobs"]["judge"]["permissions"] == {"contents": "read", "pull-requests": "write"}
+
+
+def test_our_own_workflow_runs_all_tests_and_judges_pull_requests_by_the_action() -> None:
+    workflow = msgspec.yaml.decode(OWN.read_bytes())
+    steps = {name: job["steps"] for name, job in workflow["jobs"].items()}
+
+    assert workflow["permissions"] == {}
+    assert [step["run"] for step in steps["test"] if step.get("name") == "Test"] == ["make test"]
+    assert workflow["jobs"]["judge"]["if"] == "github.event_name == 'pull_request'"
+    (judge,) = [step for step in steps["judge"] if step.get("uses") == "./"]
+    assert (ROOT / judge["with"]["suite"] / "suite.toml").is_file()
+    assert judge["with"].keys() <= _action()["inputs"].keys()
+
+
+@pytest.mark.parametrize(
+    "form", sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")), ids=lambda form: form.name
+)
+def test_an_issue_form_is_what_its_host_expects(form: Path) -> None:
+    schema = "vendor.github-issue-config" if form.name == "config.yml" else "vendor.github-issue-forms"
+
+    checked(str(BIN / "check-jsonschema"), "--builtin-schema", schema, str(form))
 
 
 def _action() -> Any:

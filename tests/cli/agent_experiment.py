@@ -34,7 +34,7 @@ SOLVED = Script(turn=[ACT, END])
 
 def require_agent(program: str) -> None:
     """Skip, or fail where everything must be there, when an agent is not installed."""
-    require(None if (INSTALLED / program).exists() else f"{program} is not installed; run `make agents`")
+    require("agent", None if (INSTALLED / program).exists() else f"{program} is not installed; run `make agents`")
 
 
 class PatientEngine(Engine):
@@ -51,7 +51,7 @@ class AgentDesk:
         self.store = folder / "store"
         self._temporary = folder / "tmp"
         self._temporary.mkdir()
-        require(load_adapter("sandbox", "bubblewrap").missing())
+        require("bubblewrap", load_adapter("sandbox", "bubblewrap").missing())
 
     @property
     def suite(self) -> Path:

@@ -96,8 +96,8 @@ class HarborDesk:
 
 def require_harbor() -> None:
     """Skip, or fail where everything must be there."""
-    require(None if (INSTALLED / "harbor").exists() else "harbor is not installed; run `make agents`")
-    require(load_adapter("sandbox", "bubblewrap").missing())
+    require("agent", None if (INSTALLED / "harbor").exists() else "harbor is not installed; run `make agents`")
+    require("bubblewrap", load_adapter("sandbox", "bubblewrap").missing())
 
 
 def write_task(folder: Path, *, solution: str = "", **document: Any) -> None:

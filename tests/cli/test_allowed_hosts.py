@@ -7,15 +7,16 @@ import pytest
 from tests.cli.engines import records
 from tests.engine.engine_fixtures import shell, write_suite
 from tests.engine.test_sandbox_egress import FETCH
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.store.run_store import FolderRunStore
 
 
 @pytest.fixture
+@needs("bubblewrap")
 def suite(tmp_path: Path) -> Path:
-    require(BubblewrapSandboxProvider().missing())
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
     arms = {"a": shell(f"{FETCH} fetch http://elsewhere.example/; echo 42 >answer.txt")}
     return write_suite(tmp_path / "suite", arms, sandbox={"kind": "bubblewrap", "allow_hosts": ["hub.test"]}, repeats=1)
 

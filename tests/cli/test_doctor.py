@@ -131,8 +131,9 @@ def test_a_sandbox_that_the_suite_did_not_describe_is_in_the_way_and_nothing_is_
     assert "Tasks without an agent" not in answer.out
 
 
+@pytest.mark.needs_bubblewrap
 def test_the_tasks_are_tried_in_the_sandbox_of_the_suite(outweigh: Any, tmp_path: Path) -> None:
-    require(BubblewrapSandboxProvider().missing())
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
 
     answer = outweigh("doctor", "-c", a_suite(tmp_path, ANSWERS, sandbox=""), "-o", str(tmp_path), "--format", "json")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.agents.programs import PROGRAMS, a_program
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 
 from outweigh.app.probe_agents import plain_arm
 from outweigh.plugins import load_adapter
@@ -140,9 +140,10 @@ def test_an_agent_says_whose_api_it_speaks_through_the_gateway(
 
 
 @pytest.fixture
+@needs("agent", "bubblewrap")
 def real(tmp_path: Path) -> dict[str, str]:
-    require(BubblewrapSandboxProvider().missing())
-    require(None if (PROGRAMS / "claude").exists() else "claude is not installed; run `make agents`")
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
+    require("agent", None if (PROGRAMS / "claude").exists() else "claude is not installed; run `make agents`")
     return {"PATH": f"{PROGRAMS}:{os.environ['PATH']}", "HOME": str(tmp_path), "ANTHROPIC_API_KEY": "sk-1"}
 
 

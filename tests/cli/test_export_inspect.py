@@ -204,7 +204,7 @@ def test_a_damaged_trajectory_leaves_no_log(outweigh: Any, store: Path, tmp_path
 
 def by_inspect(*arguments: str) -> Any:
     """What a program of Inspect prints, as JSON."""
-    require(None if PYTHON.exists() else "inspect is not installed; run `make agents`")
+    require("agent", None if PYTHON.exists() else "inspect is not installed; run `make agents`")
     clean = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "INSPECT_DISPLAY": "none"}
     done = subprocess.run(
         arguments, env=clean, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=PATIENCE_SECONDS
@@ -213,6 +213,7 @@ def by_inspect(*arguments: str) -> Any:
     return msgspec.json.decode(done.stdout)
 
 
+@pytest.mark.needs_agent
 def test_inspect_reads_the_logs_in_every_way_that_it_has(logs: Path) -> None:
     read = by_inspect(str(PYTHON), str(READING), str(logs))
 
@@ -269,6 +270,7 @@ def _fills_data_frames(read: dict[str, Any]) -> None:
     assert {row["dataset_samples"] for row in read["evals_df"]} == {5, 1}
 
 
+@pytest.mark.needs_agent
 def test_the_command_line_of_inspect_lists_and_shows_them(logs: Path) -> None:
     listed = by_inspect(str(INSTALLED / "inspect"), "log", "list", "--json", "--log-dir", str(logs))
     shown = by_inspect(str(INSTALLED / "inspect"), "log", "dump", str(logs / "plain.eval"))

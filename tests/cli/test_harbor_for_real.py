@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.engines import until
 from tests.cli.harbor_experiment import IDLE, SOLVER, TELLING, WAIT, HarborDesk, require_harbor
+from tests.prerequisites import needs
 from tests.repositories import Repository
 
 from outweigh.cli.main import main
@@ -21,6 +22,7 @@ SECRET = "open sesame"
 
 
 @pytest.fixture
+@needs("agent", "bubblewrap")
 def desk(tmp_path: Path) -> Iterator[HarborDesk]:
     require_harbor()
     with closing(HarborDesk(tmp_path)) as desk:

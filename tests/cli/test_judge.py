@@ -210,8 +210,9 @@ def test_the_anthropic_sdk_judges(store: Path, outweigh: Outweigh, monkeypatch: 
     assert (given.usage.cache_read_tokens, given.judge.version) == (900, "claude-haiku-4-5")
 
 
+@pytest.mark.needs_agent
 def test_the_real_claude_command_line_judges(store: Path, outweigh: Outweigh, monkeypatch: pytest.MonkeyPatch) -> None:
-    require(None if CLAUDE.exists() else "Claude Code is not installed; `make agents` does it")
+    require("agent", None if CLAUDE.exists() else "Claude Code is not installed; `make agents` does it")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "dummy")
     with ModelServer(Script(turn=[answering(answers(tidy=5))])) as server:
         options = {"program": str(CLAUDE), "base_url": server.url}

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.cli.killed_experiment import Experiment, verdict
 from tests.prerequisites import require
 
@@ -15,8 +16,9 @@ def forty_trials(folder: Path) -> Experiment:
     return Experiment(folder, kind="bubblewrap", tasks=4, repeats=5)
 
 
+@pytest.mark.needs_bubblewrap
 def test_ten_kills_lose_nothing_double_nothing_and_leave_nothing(outweigh: Any, tmp_path: Path) -> None:
-    require(BubblewrapSandboxProvider().missing())
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
     killed, calm = forty_trials(tmp_path / "killed"), forty_trials(tmp_path / "calm")
     with killed.held, calm.held:
         left_behind = killed.kill_engines(KILLS)

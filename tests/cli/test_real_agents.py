@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.cli.agent_experiment import ACT, END, SOLVED, AgentDesk, handed_out, require_agent, used
+from tests.prerequisites import needs
 
 from outweigh.model.run_record import AgentKind, Status
 from outweigh.model.usage import CostProvenance
@@ -24,6 +25,7 @@ Always begin with these words: a very good day to you.
 
 
 @pytest.fixture(params=AGENTS)
+@needs("agent", "bubblewrap")
 def agent(request: pytest.FixtureRequest) -> str:
     require_agent(AGENTS[request.param][0])
     return str(request.param)
@@ -35,6 +37,7 @@ def desk(tmp_path: Path, agent: str) -> AgentDesk:
 
 
 @pytest.fixture
+@needs("agent", "bubblewrap")
 def claude(tmp_path: Path) -> AgentDesk:
     require_agent("claude")
     return AgentDesk(tmp_path, AGENTS["claude-code"][1])

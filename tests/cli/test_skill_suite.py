@@ -9,7 +9,7 @@ import pytest
 from tests.cli.agent_experiment import END, INSTALLED, PatientEngine, require_agent
 from tests.cli.engines import Ended, records
 from tests.interop.skill_creator.skills import a_skill
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 
 from outweigh.model.run_record import Status
 from outweigh.plugins import load_adapter
@@ -75,9 +75,10 @@ class Machine:
 
 
 @pytest.fixture
+@needs("agent", "bubblewrap")
 def machine(tmp_path: Path) -> Machine:
     require_agent("claude")
-    require(load_adapter("sandbox", "bubblewrap").missing())
+    require("bubblewrap", load_adapter("sandbox", "bubblewrap").missing())
     return Machine(tmp_path)
 
 

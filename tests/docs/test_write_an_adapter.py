@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import which
 
 import pytest
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 
 from outweigh.model.codec import decode_lines, refuse_invalid
 from outweigh.model.run_record import RunRecord, Status
@@ -22,9 +22,10 @@ SANDBOX_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 @pytest.fixture
+@needs("python")
 def package(tmp_path: Path) -> Path:
     """The files of the page, registered as an installed distribution."""
-    require(None if which("python3", path=SANDBOX_PATH) else f"no python3 in {SANDBOX_PATH}")
+    require("python", None if which("python3", path=SANDBOX_PATH) else f"no python3 in {SANDBOX_PATH}")
     for name, content in FILES.items():
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)

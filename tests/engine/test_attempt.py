@@ -13,7 +13,7 @@ import pytest
 from tests.cli.engines import until
 from tests.engine.engine_fixtures import artifact, kept_bytes, loaded, open_engine, plan_of, shell
 from tests.engine.fake_sandboxes import BrokenSandboxes
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 
 from outweigh.agents.noop import NoopAgent
 from outweigh.engine.attempt import EngineDeps, close_abandoned_attempt, run_attempt
@@ -279,13 +279,14 @@ class TestDifficultAgents:
 
 
 @pytest.fixture
+@needs("privileges")
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of a few megabytes: as good as a quota."""
     place = tmp_path / "small"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=8m", "small", str(place)]
     done = subprocess.run(command, capture_output=True, check=False)
-    require(None if done.returncode == 0 else "no small disk can be mounted here; only root may")
+    require("privileges", None if done.returncode == 0 else "no small disk can be mounted here; only root may")
     try:
         yield place
     finally:

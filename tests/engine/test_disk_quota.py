@@ -119,9 +119,10 @@ class TestARun:
         assert (record.status_detail or "").startswith("disk quota: it took ")
         assert passed(record).value == 0
 
+    @pytest.mark.needs_bubblewrap
     @pytest.mark.parametrize("place", ["file", '"$HOME/file"'], ids=["workspace", "home"])
     def test_in_an_isolated_sandbox_is_watched_as_well(self, tmp_path: Path, place: str) -> None:
-        require(BubblewrapSandboxProvider().missing())
+        require("bubblewrap", BubblewrapSandboxProvider().missing())
 
         record, _ = attempt(tmp_path, f"{FILL.format(place)}; sleep 600", kind="bubblewrap")
 

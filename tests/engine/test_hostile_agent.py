@@ -46,14 +46,19 @@ def listener() -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-@pytest.fixture(params=["bubblewrap", "container"])
+@pytest.fixture(
+    params=[
+        pytest.param("bubblewrap", marks=pytest.mark.needs_bubblewrap),
+        pytest.param("container", marks=pytest.mark.needs_container),
+    ]
+)
 def isolation(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     """The dependencies that differ with the kind of sandbox."""
     if request.param == "bubblewrap":
-        require(BubblewrapSandboxProvider().missing())
+        require("bubblewrap", BubblewrapSandboxProvider().missing())
         yield {"sandboxes": BubblewrapSandboxProvider()}
         return
-    require(ContainerSandboxProvider().missing())
+    require("container", ContainerSandboxProvider().missing())
     with busybox_image(working_engine()) as image:
         yield {"sandboxes": ContainerSandboxProvider(), "sandbox": SandboxSpec(kind="container", image=image)}
 

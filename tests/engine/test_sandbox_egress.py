@@ -64,16 +64,22 @@ def registry() -> Iterator[int]:
         thread.join()
 
 
-@pytest.fixture(params=["local", "bubblewrap", "container"])
+@pytest.fixture(
+    params=[
+        "local",
+        pytest.param("bubblewrap", marks=pytest.mark.needs_bubblewrap),
+        pytest.param("container", marks=pytest.mark.needs_container),
+    ]
+)
 def sandboxes(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     """The dependencies that differ with the kind of sandbox."""
     if request.param == "local":
         yield {"sandboxes": LocalSandboxProvider()}
     elif request.param == "bubblewrap":
-        require(BubblewrapSandboxProvider().missing())
+        require("bubblewrap", BubblewrapSandboxProvider().missing())
         yield {"sandboxes": BubblewrapSandboxProvider()}
     else:
-        require(ContainerSandboxProvider().missing())
+        require("container", ContainerSandboxProvider().missing())
         with busybox_image(working_engine()) as image:
             yield {"sandboxes": ContainerSandboxProvider(), "sandbox": SandboxSpec(kind="container", image=image)}
 
@@ -148,10 +154,11 @@ def test_without_allowed_hosts_no_proxy_variables_are_set(tmp_path: Path) -> Non
     assert "refused-hosts.txt" not in record.artifacts
 
 
+@pytest.mark.needs_bubblewrap
 def test_a_real_client_goes_by_the_variables(tmp_path: Path, registry: int) -> None:
-    require(BubblewrapSandboxProvider().missing())
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
     if shutil.which("curl", path="/usr/bin") is None:
-        require("curl is not installed")
+        require("bubblewrap", "curl is not installed")
     script = f"curl -sS http://registry.example:{registry}/; curl -sS https://elsewhere.example/ || true"
     with egress_to([f"registry.example:{registry}"]) as hosts:
         record, store = attempt(

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.judges.backends import HOUR, a_judge, a_server, closed_port, saying
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 
 from outweigh.judges.claude_cli import ClaudeCliJudge
 from outweigh.model.failure import FailureKind
@@ -21,8 +21,9 @@ ANSWER_TEXT = msgspec.json.encode(JUDGE_ANSWER).decode()
 
 
 @pytest.fixture(autouse=True)
+@needs("agent")
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    require(None if PROGRAM.exists() else "Claude Code is not installed; `make agents` does it")
+    require("agent", None if PROGRAM.exists() else "Claude Code is not installed; `make agents` does it")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "dummy")
 
 

@@ -42,7 +42,7 @@ def busybox_archive() -> bytes:
     """A root folder as a tar archive."""
     busybox = shutil.which("busybox")
     if busybox is None:
-        require("busybox is not installed (Debian: apt-get install busybox-static)")
+        require("container", "busybox is not installed (Debian: apt-get install busybox-static)")
         raise AssertionError
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:

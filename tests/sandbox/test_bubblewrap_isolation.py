@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 
 from outweigh.ports.sandboxes import Sandbox, SandboxError
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
@@ -32,8 +32,9 @@ _AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root owns what cou
 
 
 @pytest.fixture(autouse=True)
+@needs("bubblewrap")
 def _works() -> None:
-    require(BubblewrapSandboxProvider().missing())
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
 
 
 @pytest.fixture

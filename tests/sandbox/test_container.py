@@ -11,7 +11,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import pytest
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 from tests.sandbox.container_fixtures import (
     PATH,
     a_request,
@@ -43,9 +43,10 @@ from outweigh.testing.sandbox_fixtures import (
 
 
 @pytest.fixture(scope="module")
+@needs("container")
 def provider() -> ContainerSandboxProvider:
     provider = ContainerSandboxProvider()
-    require(provider.missing())
+    require("container", provider.missing())
     return provider
 
 
@@ -226,7 +227,7 @@ def test_a_folder_can_be_the_root_and_is_not_changed(
     provider: ContainerSandboxProvider, engine: ContainerEngine, tmp_path: Path
 ) -> None:
     if engine.name != "podman":
-        require("a folder as root needs podman")
+        require("container", "a folder as root needs podman")
     root = tmp_path / "root"
     with tarfile.open(fileobj=BytesIO(busybox_archive())) as tar:
         tar.extractall(root, filter="tar")

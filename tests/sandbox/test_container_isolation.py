@@ -8,7 +8,7 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 from tests.sandbox.container_fixtures import PATH, a_request, busybox_image, working_engine
 
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox
@@ -19,9 +19,10 @@ SECRET = f"secret-{token_hex(8)}"
 
 
 @pytest.fixture(scope="module")
+@needs("container")
 def provider() -> ContainerSandboxProvider:
     provider = ContainerSandboxProvider()
-    require(provider.missing())
+    require("container", provider.missing())
     return provider
 
 

@@ -60,10 +60,11 @@ def _as_nobody(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the other tests already run unprivileged")
+@pytest.mark.needs_bubblewrap
 def test_a_port_needs_no_privileges(open_folder: Path) -> None:
-    require(BubblewrapSandboxProvider().missing())
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
     if shutil.which("setpriv") is None:
-        require("setpriv is not installed")
+        require("bubblewrap", "setpriv is not installed")
 
     done = _as_nobody("-c", SCRIPT, str(open_folder / "own"))
 
@@ -85,8 +86,9 @@ def test_no_port_is_opened_for_a_process_that_is_gone() -> None:
         listen_in_namespace(gone.pid, [7411])
 
 
+@pytest.mark.needs_bubblewrap
 def test_a_sandbox_that_cannot_be_built_says_so_and_does_not_blame_its_ports(tmp_path: Path) -> None:
-    require(BubblewrapSandboxProvider().missing())
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
     echo = EchoServer("one")
     request = replace(a_sandbox_request(tmp_path), ports=(echo.port,))
     request.workspace.rmdir()
@@ -105,8 +107,9 @@ def test_a_number_that_an_engine_elsewhere_gives_is_not_taken_for_a_process_here
         serve_container_ports(elsewhere, "outweigh-1234", (EchoServer("one").port,), begin_seconds=0.1)
 
 
+@pytest.mark.needs_bubblewrap
 def test_no_program_that_is_started_later_inherits_the_socket_of_a_port(tmp_path: Path) -> None:
-    require(BubblewrapSandboxProvider().missing())
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
     seen: list[bool] = []
 
     @contextmanager
@@ -128,8 +131,9 @@ def test_two_ports_of_one_name_are_refused(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.needs_bubblewrap
 def test_a_program_inside_cannot_bind_a_forwarded_port(tmp_path: Path) -> None:
-    require(BubblewrapSandboxProvider().missing())
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
     request = replace(a_sandbox_request(tmp_path), ports=(EchoServer("one").port,))
     bind = "import socket; socket.socket().bind(('127.0.0.1', {}))"
     with BubblewrapSandboxProvider().open(request) as sandbox:

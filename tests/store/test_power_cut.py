@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
 from tests.store.lossy_disk import build_shim, compiler_missing, run_traced
 
 from outweigh.store.run_store import FolderRunStore, read_preferences
 
 
 @pytest.fixture(scope="module")
+@needs("compiler")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    require(compiler_missing())
+    require("compiler", compiler_missing())
     return build_shim(tmp_path_factory.mktemp("shim"))
 
 

@@ -479,11 +479,12 @@ class TestBadWeather:
 
             assert store.artifact(digest) == b"x" * 100
 
+    @pytest.mark.needs_privileges
     def test_a_full_disk_is_said_to_be_full_and_works_again_when_there_is_room(self, tmp_path: Path) -> None:
         command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
         mount = f"mount -t tmpfs -o size=256k none {tmp_path}"
         if shutil.which("unshare") is None or subprocess.run([*command, mount], env=CLEAN, check=False).returncode:
-            require("a small disk cannot be mounted here (unshare and user namespaces)")
+            require("privileges", "a small disk cannot be mounted here (unshare and user namespaces)")
         script = f'{mount} && exec {sys.executable} -c "$SCRIPT" {tmp_path}'
 
         done = subprocess.run([*command, script], env=CLEAN | {"SCRIPT": FILL}, check=True, capture_output=True)

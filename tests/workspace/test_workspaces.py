@@ -57,10 +57,10 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=["overlay", "copy"])
+@pytest.fixture(params=[pytest.param("overlay", marks=pytest.mark.needs_privileges), "copy"])
 def workspaces(request: pytest.FixtureRequest, tmp_path: Path) -> WorkspaceCache:
     if request.param == "overlay":
-        require(_overlay_missing(tmp_path))
+        require("privileges", _overlay_missing(tmp_path))
     return WorkspaceCache(tmp_path / "cache", overlays=request.param == "overlay")
 
 
@@ -254,8 +254,9 @@ class TestLayingOut:
             assert (workspace / ".git").is_dir()
             assert overlay_mounts_below(tmp_path) == []
 
+    @pytest.mark.needs_bubblewrap
     def test_git_and_writing_work_for_the_agent_in_bubblewrap(self, laid: tuple[Path, Path], tmp_path: Path) -> None:
-        require(BubblewrapSandboxProvider().missing())
+        require("bubblewrap", BubblewrapSandboxProvider().missing())
         request = replace(a_sandbox_request(tmp_path / "sandbox"), workspace=laid[0])
         with BubblewrapSandboxProvider().open(request) as sandbox:
             done = run_shell(
