@@ -115,7 +115,7 @@ def engine_label(store: Path) -> str:
 
 def build_engine_deps(
     suite: LoadedSuite,
-    equipment: SuiteAdapters,
+    adapters: SuiteAdapters,
     store: FolderRunStore,
     label: str,
     scratch: Scratch,
@@ -123,18 +123,18 @@ def build_engine_deps(
     gateway: Gateway | None = None,
     hosts: Callable[[], HostAccess | None] = lambda: None,
 ) -> EngineDeps:
-    """The engine's workshop; without a gateway agents go to their models directly."""
+    """What the engine works with; without a gateway agents go to their models directly."""
     return EngineDeps(
         tasks={task.id: task for task in suite.tasks},
         arms=suite.arms,
         overlays=suite.overlays,
-        agents=equipment.agents,
-        sandboxes=equipment.sandboxes,
+        agents=adapters.agents,
+        sandboxes=adapters.sandboxes,
         workspaces=WorkspaceCache(scratch.folder / "pristine", remove=_leave_in_place),
         store=store,
         sandbox=suite.spec.sandbox,
         limits=suite.spec.limits,
-        secrets=equipment.secrets,
+        secrets=adapters.secrets,
         scratch=scratch.folder / "trials",
         label=label,
         cancel=cancel,
@@ -172,10 +172,10 @@ def _secrets(suite: LoadedSuite) -> dict[str, str]:
 
 
 @contextmanager
-def open_model_gateway(suite: LoadedSuite, equipment: SuiteAdapters) -> Iterator[Gateway | None]:
+def open_model_gateway(suite: LoadedSuite, adapters: SuiteAdapters) -> Iterator[Gateway | None]:
     """The way to the models as long as the experiment runs; None where no arm needs one, or goes directly."""
     spec = suite.spec.gateway
-    if spec.mode == "direct" or not any(equipment.agents[arm.agent].uses_model(arm) for arm in suite.arms.values()):
+    if spec.mode == "direct" or not any(adapters.agents[arm.agent].uses_model(arm) for arm in suite.arms.values()):
         yield None
         return
     ways = read_upstreams(spec, os.environ)

@@ -140,14 +140,14 @@ class Calibrated:
 
 def calibrate_store(request: CalibrateRequest) -> Calibrated:
     """Compare, and keep the result beside the runs; of a file without a store it is kept nowhere."""
-    labels, jury = read_labels(request.labels), StoreSet.open([request.runs]).judge_rules()
+    labels, judge_rules = read_labels(request.labels), StoreSet.open([request.runs]).judge_rules()
     records = (located.record for located in RecordReader(request.runs).records(refuse_invalid))
     judgments = [
         record
         for record in records
         if isinstance(record, Judgment) and (not request.judges or record.judge.name in request.judges)
     ]
-    calibrations = calibrate(judgments, labels.labels, labels.sha256, seed=CALIBRATION_SEED, jury=jury)
+    calibrations = calibrate(judgments, labels.labels, labels.sha256, seed=CALIBRATION_SEED, jury=judge_rules)
     if not calibrations:
         raise EvidenceError(
             f"no label of {request.labels} is about a run that has a usable judgment in {request.runs}. Labels name "
@@ -156,7 +156,7 @@ def calibrate_store(request: CalibrateRequest) -> Calibrated:
     if Path(request.runs).is_dir():
         for calibration in calibrations:
             write_calibration(Path(request.runs), calibration)
-    required = [_required_alpha(calibration, jury.rules) for calibration in calibrations]
+    required = [_required_alpha(calibration, judge_rules.rules) for calibration in calibrations]
     return Calibrated(calibrations=calibrations, required_alphas=required)
 
 

@@ -67,13 +67,13 @@ def _stored_results(folder: Path, suite: LoadedSuite) -> Sequence[PreflightResul
 
 def _preflight_all(suite: LoadedSuite, scratch: Path, label: str) -> list[PreflightResult]:
     with open_allowed_hosts(suite.spec.sandbox) as hosts:
-        premises = _preflight_setting(suite, scratch, label, RunEgress(hosts()))
-        premises.scratch.mkdir()
-        with ThreadPoolExecutor(PREFLIGHT_JOBS) as threads, _cancel_on_error(premises.cancel):
-            return list(threads.map(lambda task: preflight(task, premises), suite.tasks))
+        context = _preflight_context(suite, scratch, label, RunEgress(hosts()))
+        context.scratch.mkdir()
+        with ThreadPoolExecutor(PREFLIGHT_JOBS) as threads, _cancel_on_error(context.cancel):
+            return list(threads.map(lambda task: preflight(task, context), suite.tasks))
 
 
-def _preflight_setting(suite: LoadedSuite, scratch: Path, label: str, egress: RunEgress) -> PreflightContext:
+def _preflight_context(suite: LoadedSuite, scratch: Path, label: str, egress: RunEgress) -> PreflightContext:
     return PreflightContext(
         sandboxes=load_adapter("sandbox", sandbox_name(suite.spec.sandbox.kind)),
         workspaces=WorkspaceCache(scratch / "pristine"),

@@ -55,9 +55,9 @@ def smoke_test_arms(
     """Try one arm after the other in such a sandbox; where they are required, one that fails is in the way."""
     sandboxes, watch = choose_sandbox(spec.kind), expected_setup({arm.name: arm for arm in arms}, overlays)
     with ModelServer(SMOKE_SCRIPT) as server, ModelGateway(_scripted_upstreams(server), PriceTables()) as gateway:
-        bench = _SmokeTest(overlays, spec, sandboxes, gateway, watch)
+        smoke_test = _SmokeTest(overlays, spec, sandboxes, gateway, watch)
         for arm in arms:
-            yield replace(bench.tried(arm), required=required)
+            yield replace(smoke_test.try_arm(arm), required=required)
 
 
 def _scripted_upstreams(server: ModelServer) -> dict[Provider, ModelUpstream]:
@@ -65,7 +65,7 @@ def _scripted_upstreams(server: ModelServer) -> dict[Provider, ModelUpstream]:
 
 
 class _SmokeTest:
-    """What the tries of several arms share."""
+    """What the smoke tests of several arms share."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class _SmokeTest:
         self._overlays, self._spec, self._sandboxes = overlays, spec, sandboxes
         self._gateway, self._watch = gateway, watch
 
-    def tried(self, arm: Arm) -> RunRequirement:
+    def try_arm(self, arm: Arm) -> RunRequirement:
         """What came of one arm."""
         agent: Agent = load_adapter("agent", arm.agent)
         request = MeterRequest(
@@ -104,11 +104,11 @@ class _SmokeTest:
             workspace.mkdir()
             home.mkdir()
             label = f"outweigh-doctor:{os.getpid()}"
-            room = build_sandbox_request(
+            request = build_sandbox_request(
                 self._spec, workspace=workspace, home=home, label=label, cancel=Event(), ports=(meter.port,)
             )
-            shown = (*room.read_only, *agent.read_only(arm))
-            with self._sandboxes.open(replace(room, read_only=tuple(dict.fromkeys(shown)))) as sandbox:
+            shown = (*request.read_only, *agent.read_only(arm))
+            with self._sandboxes.open(replace(request, read_only=tuple(dict.fromkeys(shown)))) as sandbox:
                 for file in arm.overlay:
                     sandbox.write(file.path, self._overlays[file.sha256], executable=file.executable)
                 access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.port.name)}", key=meter.key)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from outweigh.app.post_comment import PostCommentRequest, post_comment
+from outweigh.app.ci_host import PostCommentRequest, post_comment
 from outweigh.cli.arguments import Parser
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.report.formatting import escape_controls
