@@ -1,5 +1,5 @@
-"""Importer of aider's leaderboards: totals of whole benchmarks, kept as aggregates, since no run can be told from a
-total.
+"""Importer of aider's leaderboards: totals of whole benchmarks, kept as aggregates, because no run can be derived from
+a total.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,18 +21,18 @@ _ROUNDING = 0.0501
 
 
 class AiderLeaderboardImporter:
-    """Rows of a leaderboard: none of them is a run, and none is made up."""
+    """Keeps the rows of a leaderboard as aggregates; it yields no run."""
 
     name = "aider-leaderboard"
     fields: Mapping[str, FieldOrigin] = {}
 
     def recognises(self, path: Path) -> bool:
-        """By the first keys of its rows."""
+        """Whether a YAML file has the keys of a leaderboard's rows."""
         start = read_head(path)
         return path.suffix in (".yml", ".yaml") and b"- dirname:" in start and b"pass_rate_1:" in start
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """No run at all; the rows become aggregates, and what contradicts itself in them is named."""
+        """Keep every row as an aggregate, and warn about rows that contradict themselves."""
         contradicting = []
         for number, row in enumerate(_rows(request.path, notes), start=1):
             called = as_name(as_dict(row).get("dirname"))
@@ -51,7 +51,7 @@ class AiderLeaderboardImporter:
 
 
 def is_consistent(row: Mapping[str, Any]) -> bool:
-    """Whether the stated pass rates are those of the stated counts, as far as a row states both."""
+    """Whether the stated pass rates agree with the stated counts, as far as a row states both."""
     return all(_is_rate_consistent(row, number) for number in PASS_RATE_TRIES)
 
 
@@ -73,7 +73,7 @@ def _aggregate(called: str, row: Mapping[str, Any]) -> dict[str, Any]:
         **{field: as_count(row.get(field)) for field in ("test_cases", "total_tests", "pass_num_1", "pass_num_2")},
         **{field: as_amount(row.get(field)) for field in ("pass_rate_1", "pass_rate_2", "percent_cases_well_formed")},
         "seconds_per_case": as_amount(row.get("seconds_per_case")),
-        # Where no price is known, the table has 0.
+        # The table has 0 if no price is known.
         "total_cost": as_amount(row.get("total_cost")) or None,
     }
 

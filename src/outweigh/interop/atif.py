@@ -1,4 +1,4 @@
-"""Importer of trajectories in the Agent Trajectory Interchange Format, whichever program wrote them."""
+"""Importer of trajectories in the Agent Trajectory Interchange Format (ATIF), whichever program wrote them."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,11 +25,11 @@ ATIF_SUFFIXES = (".json",)
 _MARK = b'"ATIF-v'
 _OWN_NAME = "trajectory.json"
 _OWN_KEY = "outweigh"
-"""Where a trajectory that was exported says which run it is of; folders cannot have every name."""
+"""The key under which our own exports name their run, because a folder name cannot hold every arm and task name."""
 
 
 class TrajectoryFile(NamedTuple):
-    """What is remembered of a file: which others it speaks of."""
+    """The links of one file: what continues it, and which sub-agents it started."""
 
     run_id: str
     continued_by: Path | None
@@ -39,7 +39,11 @@ class TrajectoryFile(NamedTuple):
 
 
 class AtifImporter:
-    """One run for each trajectory with its continuations. Those of sub-agents are in the totals of who started them."""
+    """Reads one run from each trajectory with its continuations.
+
+    Trajectories of sub-agents are not runs of their own: their totals are included in those of the agent that started
+    them.
+    """
 
     name = "atif"
 
@@ -52,11 +56,11 @@ class AtifImporter:
         )
 
     def recognises(self, path: Path) -> bool:
-        """By the version, which every trajectory starts with."""
+        """Whether the files name the format's version, as every trajectory does at its start."""
         return all_match(path, ATIF_SUFFIXES, lambda file: _MARK in read_head(file))
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """First who belongs to whom, then run by run."""
+        """Read how the files belong together first, then run by run."""
         parts: dict[Path, TrajectoryFile] = {}
         originals = DuplicateFilter(notes)
         for file in transcript_files(request.path, ATIF_SUFFIXES):
@@ -78,7 +82,7 @@ def _runs(parts: Mapping[Path, TrajectoryFile], request: ImportRequest) -> Itera
 
 
 def _continuation_chain(file: Path, parts: Mapping[Path, TrajectoryFile]) -> list[Path]:
-    """A file and what continues it; a circle ends where it closes."""
+    """A file and its continuations in order; a circular reference ends the chain."""
     chain = [file]
     while (following := parts[chain[-1]].continued_by) in parts and following is not None and following not in chain:
         chain.append(following)
@@ -133,7 +137,7 @@ def _read_links(file: Path, run_id: str, trajectory: AtifTrajectory) -> Trajecto
 
 
 def _referenced_file(file: Path, ref: object) -> Path | None:
-    """The file that a reference means: in the same folder, and under the same prefix where files were renamed."""
+    """The file that a reference names: in the same folder, with the same prefix if files were renamed."""
     if not isinstance(ref, str) or not ref:
         return None
     prefix = file.name.removesuffix(_OWN_NAME) if file.name.endswith(_OWN_NAME) else ""

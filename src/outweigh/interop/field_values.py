@@ -1,7 +1,7 @@
-"""Values as people and other programs write them: times, durations, numbers, amounts of money, truth values, statuses.
+"""Values as people and other programs write them: times, durations, numbers, amounts of money, booleans, statuses.
 
-The functions for times and durations return None for what they cannot read. Those for table cells raise a
-ValueError for a doubtful value, because a guess would change a result.
+The functions for times and durations return None for what they cannot read. Those for table cells raise a ValueError
+for a doubtful value, because a guess would change a result.
 """
 
 import re
@@ -16,13 +16,13 @@ from outweigh.model.run_record import Status
 from outweigh.model.untrusted_json import as_amount, as_count
 
 _FIRST_MILLISECONDS = 1e11
-"""As seconds this is the year 5138, as milliseconds 1973: no moment of an agent's run is in doubt."""
+"""As seconds this is the year 5138, as milliseconds 1973, so no time of an agent's run is ambiguous."""
 
 _time_zone = attrgetter("tzinfo")
 
 
 def parse_time(value: object) -> datetime | None:
-    """A moment with its zone; a text without one is taken as UTC. None for anything else."""
+    """A time in UTC; a text without a zone is taken as UTC. None for anything else."""
     if isinstance(value, datetime):
         found = value
     elif isinstance(value, str):
@@ -41,7 +41,7 @@ def parse_time(value: object) -> datetime | None:
 
 
 def parse_times(values: Sequence[object]) -> list[datetime | None]:
-    """Many moments; texts in UTC, as programs write them, are read without looking at each."""
+    """Many times at once; texts that are all in UTC are parsed without checking each."""
     with suppress(TypeError, ValueError):
         found: list[datetime | None] = [*map(datetime.fromisoformat, cast("Sequence[str]", values))]
         if {*map(_time_zone, found)} == {UTC}:
@@ -50,7 +50,7 @@ def parse_times(values: Sequence[object]) -> list[datetime | None]:
 
 
 def seconds_between(start: object, end: object) -> float | None:
-    """How long something took; None where an end is unknown or comes first."""
+    """A duration; None if either end is unknown, or the end is before the start."""
     first, last = parse_time(start), parse_time(end)
     return None if first is None or last is None else as_amount((last - first).total_seconds())
 
@@ -85,7 +85,7 @@ _FALSE_WORDS = frozenset(
     {"false", "no", "n", "0", "0.0", "fail", "failed", "failure", "unresolved", "unsolved", "incorrect"}
     | {"falsch", "faux", "falso", "onwaar"}
 )
-"""As people and programs say it; spreadsheets say it in the language of their user."""
+"""As people and programs write it; spreadsheets write it in the language of their user."""
 
 _DECIMAL_COMMA = re.compile(r"(0|[1-9]\d*),\d+")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}([.,]\d{3})+")
@@ -102,7 +102,7 @@ CellReader = Callable[[Any], Any]
 
 
 def read_label(value: Any) -> str | None:
-    """A part of a name; numbers are written as people write them. None for an empty one."""
+    """A part of a name, with numbers as people write them; None if it is empty."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and isnan(value):
@@ -117,7 +117,7 @@ def read_label(value: Any) -> str | None:
 
 
 def unless_unknown(reading: CellReader) -> CellReader:
-    """A reading of what is not a word for unknown."""
+    """A cell reader that returns None for empty cells and words such as `n/a`."""
 
     def read(value: Any) -> Any:
         if value is None or (isinstance(value, str) and value.strip().lower() in _UNKNOWN_WORDS):
@@ -130,7 +130,7 @@ def unless_unknown(reading: CellReader) -> CellReader:
 
 
 def read_count(value: Any) -> int:
-    """How many; of a list, how many it holds."""
+    """A count; of a list, its length."""
     if isinstance(value, list):
         return len(value)
     _refuse_thousands(value)
@@ -141,18 +141,18 @@ def read_count(value: Any) -> int:
 
 
 def read_amount(value: Any) -> float:
-    """How much. A decimal comma is one where it cannot part thousands."""
+    """A number. A comma is a decimal comma if it cannot separate thousands."""
     return _read_amount_as(value, "amount; write a number without its unit")
 
 
 def read_dollars(value: Any) -> float:
-    """How much in US dollars, with or without a sign that says so."""
+    """An amount of US dollars, with or without a currency sign."""
     signed = _CURRENCY.fullmatch(value.strip()) if isinstance(value, str) else None
     return _read_amount_as(value if signed is None else signed["before"] or signed["after"], "amount of US dollars")
 
 
 def read_bool(value: Any) -> bool:
-    """Whether; a score between 0 and 1 is neither."""
+    """A boolean; a score between 0 and 1 is none."""
     if isinstance(value, bool):
         return value
     word = str(value).strip().lower() if isinstance(value, str | int | float) else ""
@@ -164,7 +164,7 @@ def read_bool(value: Any) -> bool:
 
 
 def read_time(value: Any) -> datetime:
-    """When: an ISO text, or seconds or milliseconds since 1970."""
+    """A time: ISO text, or seconds or milliseconds since 1970."""
     found = parse_time(value)
     if found is None and isinstance(value, str):
         found = parse_time(_parse_number(value))
@@ -174,7 +174,7 @@ def read_time(value: Any) -> datetime:
 
 
 def read_status(value: Any) -> Status:
-    """How a run ended. `error` alone does not say whose error it was, so it is none of these."""
+    """How a run ended. `error` alone is refused, because it does not say whose error it was."""
     found = _STATUS.get(str(value).strip().lower().replace("-", "_").replace(" ", "_"))
     if found is None:
         raise ValueError(f"which is none of {', '.join(each.value for each in Status)}")

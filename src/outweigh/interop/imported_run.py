@@ -1,4 +1,4 @@
-"""Run records of runs that another harness made: their ids, the numbers of their repeats, and their fields.
+"""Run records of runs that another harness made: their ids, repeat numbers and fields.
 
 Ids and fingerprints are the same whenever the same source is read. A repeat that has no number in the source is
 numbered in order of time, and marked as arbitrary. A field that the source does not state is unknown.
@@ -40,7 +40,7 @@ def fingerprint(value: Any) -> str:
 
 
 def decode_file_name(path: str) -> str:
-    """The name of a file or folder as a text that can be kept; older programs on Windows wrote names in cp1252."""
+    """The name of a file or folder as valid text; older programs on Windows wrote names in cp1252."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -49,7 +49,7 @@ def decode_file_name(path: str) -> str:
 
 
 def stable_id(*parts: object) -> str:
-    """A run's id of its coordinates in the source; a long one is cut and told apart by its hash."""
+    """A run's id from its coordinates in the source; a long one is cut and made unique by its hash."""
     whole = "/".join(map(str, parts))
     if len(whole) <= NAME_LENGTH_LIMIT:
         return whole
@@ -57,27 +57,27 @@ def stable_id(*parts: object) -> str:
 
 
 def stable_ids(wholes: list[str]) -> list[str]:
-    """The same for many that were put together already."""
+    """The same for many ids that are already joined."""
     return wholes if max(map(len, wholes)) <= NAME_LENGTH_LIMIT else [*map(stable_id, wholes)]
 
 
 StructT = TypeVar("StructT", bound=msgspec.Struct)
 
 EXTRA_BYTES = 20_000
-"""So much of a source's own fields is kept with a run; a longer value is left out and named."""
+"""How many bytes of a source's own fields are kept with a run; longer values are left out and named."""
 
 _ALWAYS_DERIVED = ("run_id", "trial", "attempt", "status", "agent")
 
 
 def imported_run(*, run_id: str, task_id: str, arm: str, repeat: int, **known: Any) -> RunRecord:
-    """A run record of a real agent. `known` are fields of RunRecord; what is not among them is unknown."""
+    """A run record of a real agent. `known` are fields of RunRecord; all others are unknown."""
     trial = Trial(task_id=task_id, arm=arm, repeat=repeat, seed=known.pop("seed", None))
     own: dict[str, Any] = {"artifacts": {}, "extra": {}}
     return RunRecord(run_id=run_id, trial=trial, **(_UNKNOWN_FIELDS | own | known))
 
 
 def real_agent(name: str | None = None, version: str | None = None, model: str | None = None) -> AgentIdentity:
-    """The agent behind an imported run: results of others' harnesses are of real agents."""
+    """The agent of an imported run, which is taken for a real one."""
     return AgentIdentity(kind=AgentKind.REAL, name=name, version=version, model=model)
 
 
@@ -118,19 +118,19 @@ UNKNOWN_COLUMNS: dict[str, Iterable[Any]] = {
     "artifacts": iter(dict, None),
     "extra": iter(dict, None),
 }
-"""Of many runs, what no source says of any of them; the first two have to be said."""
+"""Columns of unknown values for many runs at once; `run_id` and `trial` must be replaced."""
 
 
 def structs_from_columns(kind: type[StructT], columns: Mapping[str, Iterable[Any]]) -> list[StructT]:
-    """Structures of columns, each with the values of all its fields, until the first column ends.
+    """Structs from columns, one for each row, until the first column ends.
 
-    What is given by its place costs half of what is given by its name, which counts where there are many.
+    Positional arguments cost half as much as keyword arguments, which matters for many rows.
     """
     return [*map(kind, *(columns[name] for name in kind.__struct_fields__))]
 
 
 def outcome_check(name: str, passed: bool | None, detail: str | None = None, *, required: bool = True) -> CheckResult:
-    """What a harness says came out, as one check; None where it could not tell."""
+    """The outcome that a harness states, as one check; `passed` is None if it could not tell."""
     return CheckResult(
         name=name,
         required=required,
@@ -143,7 +143,7 @@ def outcome_check(name: str, passed: bool | None, detail: str | None = None, *, 
 
 
 def extra_fields(raw: Mapping[str, Any]) -> Json:
-    """A source's own fields for `extra`, without the unknown ones; what is too long is named instead of kept."""
+    """A source's own fields for `extra`, without unknown ones; values that are too long are named instead."""
     known = {name: value for name, value in raw.items() if value is not None}
     if _json_size(known) <= EXTRA_BYTES:
         return known
@@ -161,7 +161,7 @@ def extra_fields(raw: Mapping[str, Any]) -> Json:
 
 
 def extra_rows(columns: Mapping[str, Sequence[Any]], size: int) -> list[Json]:
-    """`extra_fields` of so many sources at once; most columns are known of all of them or of none."""
+    """`extra_fields` for many rows at once; most columns are known in all rows or in none."""
     unknown = {name: column.count(None) for name, column in columns.items()}
     full = {name: columns[name] for name, missing in unknown.items() if not missing}
     if any(missing not in (0, size) for missing in unknown.values()):
@@ -173,7 +173,7 @@ def extra_rows(columns: Mapping[str, Sequence[Any]], size: int) -> list[Json]:
 
 
 def field_origins(*, reported: str, derived: str = "") -> Mapping[str, FieldOrigin]:
-    """An importer's `fields`, from names with spaces between them; all others are unknown."""
+    """An importer's `fields`, from names separated by spaces; all others are unknown."""
     return dict(_each_origin(reported.split(), derived.split()))
 
 
@@ -202,7 +202,7 @@ _SPOOL_BYTES = 16 * 2**20
 
 
 class UnnumberedRun(NamedTuple):
-    """A run before it is read in full."""
+    """What is needed to number a run's repeat."""
 
     run_id: str
     task_id: str
@@ -211,7 +211,7 @@ class UnnumberedRun(NamedTuple):
 
 
 class RepeatNumber(NamedTuple):
-    """A repeat's number, and whether it is one of several that were numbered by us."""
+    """A repeat's number. It is `arbitrary` if we numbered several runs of one trial."""
 
     repeat: int
     arbitrary: bool
@@ -222,10 +222,10 @@ class RepeatNumber(NamedTuple):
 
 
 def number_repeats(runs: Iterable[UnnumberedRun]) -> Mapping[str, RepeatNumber]:
-    """Repeats from 1 for each task and arm, by run id, in order of time, else of their ids.
+    """Number the repeats of each task and arm from 1, in order of time, then of ids; by run id.
 
-    Repeat 2 of one arm has nothing in common with repeat 2 of another but the number. A trial of which there is only
-    one run has nothing to be numbered.
+    Repeat 2 of one arm has nothing but the number in common with repeat 2 of another. A trial with a single run needs
+    no numbering.
     """
     ordered = sorted(runs, key=lambda run: (run.started_at or LATEST_TIME, run.run_id))
     size = Counter((run.task_id, run.arm) for run in ordered)
@@ -273,14 +273,14 @@ class _RowGroup:
         self.names: list[str] = []
 
     def numbers(self) -> Iterator[tuple[int, int]]:
-        """Rows and their numbers; rows of one name are one run."""
+        """Rows and their repeat numbers; rows with the same run id are one run."""
         order = sorted(range(len(self.names)), key=lambda place: (self.times[place], self.names[place]))
         by_name = {self.names[place]: number for number, place in enumerate(order, start=1)}
         return ((row, by_name[name]) for row, name in zip(self.rows, self.names, strict=True))
 
 
 def number_rows(runs: Iterable[RunRecord]) -> Iterator[RepeatNumber]:
-    """A number for each of the runs, in their order."""
+    """The repeat number of each run, in order."""
     groups: dict[tuple[str, str], _RowGroup] = {}
     total = 0
     for total, run in enumerate(runs, start=1):
@@ -295,7 +295,7 @@ def number_rows(runs: Iterable[RunRecord]) -> Iterator[RepeatNumber]:
     found = array("q", bytes(8 * total))
     while groups:
         _, group = groups.popitem()
-        # Below 0 is what stands for one of several.
+        # A negative number marks one of several runs.
         several = -1 if len(group.names) > 1 else 1
         for row, number in group.numbers():
             found[row] = several * number

@@ -38,21 +38,21 @@ class PromptfooRow:
 
     @property
     def provider(self) -> str:
-        """The label that the user gave to the provider, else its id; the first version left both out."""
+        """The label that the user gave to the provider, else its id; the first version has neither."""
         given = self.raw.get("provider")
         known = as_dict(given)
         return as_name(known.get("label")) or as_name(known.get("id")) or as_name(given) or "provider"
 
     @property
     def prompt(self) -> str:
-        """The prompt before variables were put into it."""
+        """The prompt before its variables were filled in."""
         prompt = as_dict(self.raw.get("prompt"))
         found = as_str(prompt.get("label")) or as_str(prompt.get("display")) or as_str(prompt.get("raw"))
         return found or as_str(self.raw.get("prompt")) or ""
 
     @property
     def test(self) -> dict[str, Any]:
-        """What makes a test the same one in another file: its number changes with the file's other tests."""
+        """What identifies a test across files; its number depends on the other tests of a file."""
         case = as_dict(self.raw.get("testCase"))
         variables = as_dict(case.get("vars")) or as_dict(self.raw.get("vars"))
         return {
@@ -63,34 +63,34 @@ class PromptfooRow:
 
     @property
     def title(self) -> str:
-        """A test by its description, else by its variables."""
+        """The test's description, else its variables."""
         test = self.test
         shown = ", ".join(f"{key}={str(value)[:_SHOWN_CHARACTERS]}" for key, value in sorted(test["vars"].items()))
         return test["description"] or stable_id(shown) or "test"
 
     @property
     def response(self) -> dict[str, Any]:
-        """What the provider answered."""
+        """The provider's response."""
         return as_dict(self.raw.get("response")) or as_dict(self.raw.get("providerResponse"))
 
     @property
     def cached(self) -> bool:
-        """Whether promptfoo had the answer already and asked nobody."""
+        """Whether the response came from promptfoo's own cache."""
         return self.response.get("cached") is True
 
     @property
     def asserted(self) -> bool:
-        """Whether anything could have failed; promptfoo calls a result without assertions a success."""
+        """Whether there was any assertion; promptfoo calls a result without one a success."""
         return as_dict(self.raw.get("gradingResult")).get("reason") != "No assertions"
 
     @property
     def order(self) -> tuple[int, int]:
-        """Rows stand in the order in which they ended; their numbers tell how they were begun."""
+        """The order in which rows were started; in the file they are in the order in which they ended."""
         return (as_count(self.raw.get("testIdx")) or 0, as_count(self.raw.get("repeatIndex")) or 0)
 
 
 def _row_run(row: PromptfooRow, *, run_id: str, task_id: str, arm: str) -> RunRecord | None:
-    """The run of a result; None for one that does not say whether it succeeded."""
+    """The run of a result; None if it does not say whether it succeeded."""
     success = row.raw.get("success")
     if not isinstance(success, bool):
         return None
@@ -125,7 +125,9 @@ def _row_run(row: PromptfooRow, *, run_id: str, task_id: str, arm: str) -> RunRe
 
 
 def _status(row: PromptfooRow) -> tuple[Status, str | None]:
-    """Older versions write a failed assertion into `error`, too; only without a grade is it one."""
+    """The status. Older versions write a failed assertion into `error`, too, so only a result without a grade is an
+    error.
+    """
     error = as_str(row.raw.get("error")) or as_str(row.response.get("error"))
     reason = row.raw.get("failureReason")
     failed = reason == _ERROR if reason is not None else error is not None and not as_dict(row.raw.get("gradingResult"))
@@ -162,7 +164,9 @@ def _component_check(number: int, part: Mapping[str, Any]) -> CheckResult:
 
 
 def _usage(row: PromptfooRow) -> Usage:
-    """`cached` are tokens of answers that promptfoo kept, not of the provider's prompt cache; a 0 is no count."""
+    """The tokens. `cached` counts responses from promptfoo's cache, not the provider's prompt cache; 0 means
+    unknown.
+    """
     raw = as_dict(row.response.get("tokenUsage")) or as_dict(row.raw.get("tokenUsage"))
     details = as_dict(raw.get("completionDetails"))
     read, written = as_count(details.get("cacheReadInputTokens")), as_count(details.get("cacheCreationInputTokens"))
@@ -179,7 +183,7 @@ _SHORT_NAME = re.compile(r"[\w .:/-]{1,40}")
 
 
 class PromptfooImporter:
-    """A test is a task; an arm is a provider, with a prompt where there are several; equal tests are repeats."""
+    """Reads a test as a task and equal tests as repeats; an arm is a provider, with its prompt if there are several."""
 
     name = "promptfoo"
     fields: Mapping[str, FieldOrigin] = field_origins(
@@ -188,7 +192,7 @@ class PromptfooImporter:
     )
 
     def recognises(self, path: Path) -> bool:
-        """By the names of fields that only promptfoo uses together."""
+        """Whether a file has field names that only promptfoo uses together."""
         if path.suffix != ".json":
             return False
         start = read_head(path, _SNIFFED_BYTES)
@@ -199,7 +203,7 @@ class PromptfooImporter:
         )
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """The whole document; rows are ordered by the numbers of their tests, not by when they ended."""
+        """Read the whole document; rows are ordered by the numbers of their tests, not by when they ended."""
         document = as_dict(read_json(request.path, notes))
         document = as_dict(document.get("data")) or document
         inner = document["results"] if isinstance(document.get("results"), dict) else document
@@ -238,7 +242,9 @@ def _runs(rows: list[PromptfooRow], evaluation: str, request: ImportRequest, not
 
 
 def _arms(rows: list[PromptfooRow], notes: ImportNotes) -> dict[tuple[str, str], str]:
-    """Providers alone where there is one prompt; else prompts by a short name of their own, or by a number."""
+    """The names of the arms: providers, and with several prompts also each prompt's text if it is short, or a
+    number.
+    """
     prompts = list(dict.fromkeys(row.prompt for row in sorted(rows, key=lambda row: (_prompt_index(row), row.prompt))))
     called = {
         prompt: prompt if _SHORT_NAME.fullmatch(prompt) else f"prompt {number}"
@@ -261,7 +267,7 @@ def _prompt_index(row: PromptfooRow) -> int:
 
 
 def _tasks(rows: list[PromptfooRow]) -> dict[str, str]:
-    """A title for every test; tests that share one get a piece of their hash."""
+    """A title for every test; tests that share one also get a part of their hash."""
     sharing: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         sharing[row.title].add(fingerprint(row.test))
@@ -286,7 +292,7 @@ def _warn(rows: list[PromptfooRow], notes: ImportNotes) -> None:
 
 
 def _state_facts(inner: Mapping[str, Any], notes: ImportNotes) -> None:
-    """The sums as the file has them; what is shared has them per prompt only."""
+    """The totals that the file states; results of `promptfoo share` have them only per prompt."""
     stats = as_dict(inner.get("stats"))
     for kind in ("successes", "failures", "errors"):
         if (figure := as_count(stats.get(kind))) is not None:

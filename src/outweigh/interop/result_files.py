@@ -1,7 +1,7 @@
 """Reading files that other programs wrote: folders, bytes, text, JSON, JSON Lines, YAML, and the hash of a source.
 
-Every reader has a limit, refuses what it cannot read with an EvidenceError that says why, and notes what it had to
-guess. Folders are walked in a fixed order, without following links to folders, to a limited depth.
+Every reader has a limit, raises an EvidenceError that says why it cannot read something, and notes what it had to
+guess. Folders are walked in a fixed order, to a limited depth, without following links to folders.
 """
 
 import os
@@ -25,12 +25,12 @@ FOLDER_ENTRY_LIMIT = 1_000_000
 def walk_files(
     folder: Path, wanted: Callable[[str], bool] = lambda _: True, *, skipped_folders: frozenset[str] = frozenset()
 ) -> Iterator[Path]:
-    """Every wanted file by its name, in order of paths. Links to folders are not followed, nor are those passed by."""
+    """Every file whose name is wanted, in order of paths; links to folders and skipped folders are not entered."""
     yield from _FolderWalk(wanted, skipped_folders).below(folder, FOLDER_DEPTH_LIMIT)
 
 
 class _FolderWalk:
-    """What is looked for, and how much may still be looked at."""
+    """A walk with its filters, and how many entries it may still visit."""
 
     def __init__(self, wanted: Callable[[str], bool], skipped_folders: frozenset[str]) -> None:
         self._wanted = wanted
@@ -63,7 +63,7 @@ class _FolderWalk:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """A link that leads nowhere, or in a circle, is none."""
+    """Whether an entry is a file; a broken or circular link is not."""
     try:
         return entry.is_file()
     except OSError:
@@ -71,21 +71,23 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 WHOLE_LIMIT = 512 * 2**20
-"""A JSON document has to be held whole; a larger one is refused. Lines are read one by one from files of any size."""
+"""A larger JSON document is refused, because it must be held in memory. Lines are read one by one from files of any
+size.
+"""
 
 LINE_LIMIT = 64 * 2**20
 HEAD_BYTES = 65_536
 
 
 class JsonLine(NamedTuple):
-    """A JSON object and the number of its line."""
+    """A JSON object and its line number."""
 
     number: int
     value: dict[str, Any]
 
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
-    """The beginning of a file, for a short look; nothing where there is no file that can be read."""
+    """The first bytes of a file; empty if there is no readable file."""
     try:
         if not path.is_file():
             return b""
@@ -97,7 +99,7 @@ def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
 
 @contextmanager
 def open_source(path: Path) -> Iterator[BinaryIO]:
-    """A file to read; what the system refuses is an EvidenceError."""
+    """Open a file to read; an OSError becomes an EvidenceError."""
     try:
         with path.open("rb") as stream:
             yield stream
@@ -108,7 +110,7 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: Path, limit: int = WHOLE_LIMIT) -> bytes:
-    """A file as a whole; one that does not fit is refused, and not read to find that out."""
+    """The content of a file; one that is too large is refused before it is read."""
     with open_source(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size <= limit:
@@ -120,7 +122,9 @@ def read_bytes(path: Path, limit: int = WHOLE_LIMIT) -> bytes:
 
 
 def read_json(path: Path, notes: ImportNotes) -> Any:
-    """A JSON document in UTF-8, with or without a mark, or in Windows' Latin; anything else is an EvidenceError."""
+    """Read a JSON document in UTF-8, with or without a byte order mark, or in cp1252; EvidenceError for
+    anything else.
+    """
     return decode_json_document(read_bytes(path), path, notes)
 
 
@@ -130,7 +134,7 @@ def read_json_object(path: Path, notes: ImportNotes) -> dict[str, Any]:
 
 
 def decode_json_document(content: bytes, path: Path, notes: ImportNotes) -> Any:
-    """The same for what was read already."""
+    """Decode a JSON document that was read already."""
     try:
         return decode_unique_keys(to_utf8(content, path, notes))
     except RepeatedKeyError as fault:
@@ -140,12 +144,12 @@ def decode_json_document(content: bytes, path: Path, notes: ImportNotes) -> Any:
 
 
 def read_text(path: Path, notes: ImportNotes) -> str:
-    """A text file, likewise."""
+    """Read a text file in UTF-8 or cp1252."""
     return to_utf8(read_bytes(path), path, notes).decode()
 
 
 def read_json_lines(path: Path, notes: ImportNotes) -> Iterator[JsonLine]:
-    """The objects of a JSON Lines file, one by one; a line that holds none becomes a note with its place."""
+    """The objects of a JSON Lines file, one by one; a line without one becomes a note with its place."""
     with open_source(path) as stream:
         for number, line in enumerate(read_bounded_lines(stream), start=1):
             found = decode_json_line(line, number, path, notes)
@@ -154,7 +158,7 @@ def read_json_lines(path: Path, notes: ImportNotes) -> Iterator[JsonLine]:
 
 
 def decode_json_line(line: bytes, number: int, path: Path, notes: ImportNotes) -> JsonLine | None:
-    """The object in a line; nothing in an empty one, and a note for one that holds something else."""
+    """The object in a line; None for an empty line, and None with a note for anything else."""
     text = line.strip()
     if not text:
         return None
@@ -177,7 +181,9 @@ def decode_json_line(line: bytes, number: int, path: Path, notes: ImportNotes) -
 
 
 def to_utf8(content: bytes, path: Path, notes: ImportNotes) -> bytes:
-    """The same text in UTF-8 without a mark. Older programs on Windows wrote cp1252; that is noted, not refused."""
+    """The content in UTF-8 without a byte order mark. cp1252, as older programs on Windows wrote it, is converted and
+    noted.
+    """
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         raise EvidenceError(f"{path} is UTF-16, as Excel's Unicode text and old PowerShell write it; save it as UTF-8.")
     content = content.removeprefix(b"\xef\xbb\xbf")
@@ -190,7 +196,7 @@ def to_utf8(content: bytes, path: Path, notes: ImportNotes) -> bytes:
 
 
 def read_bounded_lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; of an endless line only as much is kept as it takes to refuse it."""
+    """The lines of a file; an endless line is cut at the length at which it is refused."""
     while line := stream.readline(LINE_LIMIT):
         yield line
         while len(line) == LINE_LIMIT and not line.endswith(b"\n"):
@@ -198,7 +204,7 @@ def read_bounded_lines(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def read_yaml(path: Path, notes: ImportNotes, limit: int) -> Any:
-    """The value in a YAML file of at most `limit` bytes; anything else is an EvidenceError."""
+    """Read a YAML file of at most `limit` bytes; EvidenceError for anything else."""
     content = to_utf8(read_bytes(path, limit), path, notes)
     try:
         found = decode_yaml(content)
@@ -215,7 +221,7 @@ _CHUNK_BYTES = 2**20
 
 
 def source_sha256(path: Path) -> str:
-    """Reads each file once, in memory that does not grow with it. Where the folder stands does not matter."""
+    """The hash of a source, from names and contents alone. Each file is read once, in constant memory."""
     whole = sha256()
     if path.is_dir():
         for file in walk_files(path):

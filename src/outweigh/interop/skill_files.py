@@ -1,4 +1,4 @@
-"""Where a skill and its evals are on the disk, and a copy of the skill for the agent under test.
+"""Where a skill and its evals are on disk, and a copy of the skill for the agent under test.
 
 The copy has neither the evals nor the results of earlier runs: an agent that could read them would know how it is
 judged.
@@ -17,7 +17,7 @@ from outweigh.model.arm import ArmSpec
 from outweigh.ports.suites import DraftFile
 
 _EVAL_FILES = re.compile(r"(trigger[-_])?evals?([-_](queries|set|metadata))?(\.[\w-]+)?\.(jsonl?|ya?ml)", re.IGNORECASE)
-"""Drafts and translations, such as `eval.vally.yaml`, say what is expected, too."""
+"""Drafts and translations such as `eval.vally.yaml` also say what is expected."""
 _RESULT_FILES = frozenset({"grading.json", "benchmark.json", "eval_metadata.json", "feedback.json"})
 _EVAL_FOLDERS = re.compile(r"evals|.+-workspace|iteration-\d+", re.IGNORECASE)
 
@@ -49,7 +49,7 @@ def notes_on_copy(copy: SkillCopy) -> Iterator[str]:
 
 
 def read_skill_files(skill: Path) -> SkillCopy:
-    """Everything but evals and results. An agent that could read them would know what it is judged by."""
+    """Read a skill without its evals and their results."""
     left_out: list[PurePosixPath] = []
 
     def aside(path: PurePosixPath) -> bool:
@@ -58,7 +58,7 @@ def read_skill_files(skill: Path) -> SkillCopy:
         return belongs_to_evals(path)
 
     files = read_tree(skill, without=aside)
-    # A folder in which graders left their files holds outputs of runs, whatever it is called.
+    # A folder with files of graders holds outputs of runs, whatever its name.
     graded = {path.parts[0] for path in left_out if path.name in _RESULT_FILES and len(path.parts) > 1}
     return SkillCopy(
         files={path: file for path, file in files.items() if PurePosixPath(path).parts[0] not in graded},
@@ -69,12 +69,12 @@ def read_skill_files(skill: Path) -> SkillCopy:
 
 
 def belongs_to_evals(path: PurePosixPath) -> bool:
-    """Whether a path below a skill is part of its evals or of their results, by the names that are in use for them."""
+    """Whether a path below a skill is part of its evals or of their results, by the usual names."""
     return any(map(_EVAL_FOLDERS.fullmatch, path.parts)) or is_evals_file(path)
 
 
 def is_evals_file(path: PurePosixPath) -> bool:
-    """Whether a file says what is expected, or what was found."""
+    """Whether a file states what is expected, or what was found."""
     return path.name in _RESULT_FILES or _EVAL_FILES.fullmatch(path.name) is not None
 
 
@@ -87,7 +87,7 @@ _SKILL_FOLDERS = ("skills", ".claude/skills", ".agents/skills")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillLocation:
-    """`skill` is the folder with the SKILL.md; `home` holds it and the evals, and nothing outside it is read."""
+    """`skill` is the folder with the SKILL.md. `home` contains it and the evals, and nothing outside it is read."""
 
     home: Path
     skill: Path
@@ -95,7 +95,7 @@ class SkillLocation:
 
 
 def find_evals(path: Path) -> Path | None:
-    """The evals that a path means: a file, a folder of evals, or a folder that has one."""
+    """The evals that a path stands for: a file, a folder of evals, or a folder that contains one."""
     if path.is_file():
         return path
     places = (path / EVALS_PATH, path / EVALS_FILE)
@@ -103,12 +103,12 @@ def find_evals(path: Path) -> Path | None:
 
 
 def looks_like_evals(path: Path) -> bool:
-    """A list of prompts, each with what is expected. Never raises."""
+    """Whether a file is a list of prompts with what is expected of each. Never raises."""
     return path.suffix == ".json" and looks_like_json(path, lambda document: bool(_cases_with_prompts(document)))
 
 
 def find_skill(path: Path) -> SkillLocation:
-    """Both places; UsageError says what is missing and how to come by it."""
+    """Where the skill and its evals are; a UsageError says what is missing and where to put it."""
     path = path.absolute()
     evals = find_evals(path)
     if evals is None:
@@ -128,7 +128,7 @@ def find_skill(path: Path) -> SkillLocation:
 
 
 def _named_skill(home: Path, evals: Path) -> Path | None:
-    """Where evals stand at the top of a project and the skill among others: the one that they name, or the only one."""
+    """The skill that evals at the top of a project name, or the only one there is."""
     document = read_json(evals)
     stated = document.get("skill_name", document.get("skill")) if isinstance(document, dict) else None
     named = stated if isinstance(stated, str) else evals.parent.name
@@ -153,7 +153,7 @@ def _missing_evals_hint(path: Path) -> str:
 
 
 def eval_cases(document: Any) -> list[Any] | None:
-    """The evals of a document, whatever their list is called; None where there is none."""
+    """The evals of a document, under any of the usual keys; None if there is no list."""
     if isinstance(document, list):
         return document
     if not isinstance(document, dict):

@@ -41,14 +41,14 @@ _Path = Annotated[str, Meta(min_length=1, max_length=1000)]
 
 
 class CommandAssertion(ForeignTable, frozen=True, kw_only=True, tag_field="kind", tag="command", rename="camel"):
-    """A command of the shell that must end with 0, or must not."""
+    """A shell command that must exit with 0, or must not."""
 
     cmd: NonBlankText
     expect_exit_zero: bool = True
 
 
 class TestSuiteAssertion(ForeignTable, frozen=True, kw_only=True, tag_field="kind", tag="testSuite"):
-    """A command that runs tests and must end with 0."""
+    """A command that runs tests and must exit with 0."""
 
     __test__ = False  # pytest would take the name for a test class
 
@@ -56,27 +56,27 @@ class TestSuiteAssertion(ForeignTable, frozen=True, kw_only=True, tag_field="kin
 
 
 class FileExistsAssertion(ForeignTable, frozen=True, kw_only=True, tag_field="kind", tag="fileExists"):
-    """A file or a folder that must be there."""
+    """A file or folder that must exist."""
 
     path: _Path
 
 
 class FileContainsAssertion(ForeignTable, frozen=True, kw_only=True, tag_field="kind", tag="fileContains"):
-    """A file that must hold a text."""
+    """A file that must contain a text."""
 
     path: _Path
     substring: Annotated[str, Meta(min_length=1, max_length=100_000)]
 
 
 class JudgeRubric(ForeignTable, frozen=True, kw_only=True):
-    """What a judge scores from 0 to 1, and how much that counts."""
+    """What a judge scores from 0 to 1, and its weight."""
 
     criteria: _Words
     weight: Annotated[float, Meta(ge=0, le=1)] | None = None
 
 
 class SkillCiTask(ForeignTable, frozen=True, kw_only=True, rename="camel"):
-    """The whole file. Paths of checks are within the workspace; `fixture_dir` is beside the file."""
+    """A `task.json`. Paths of checks are within the workspace; `fixture_dir` is relative to the file."""
 
     id: NonBlankText
     title: NonBlankText
@@ -89,12 +89,12 @@ class SkillCiTask(ForeignTable, frozen=True, kw_only=True, rename="camel"):
 
 
 def _read_task(source: Path) -> SkillCiTask:
-    """The file, held to its form."""
+    """Read and validate a task file."""
     return convert_table(read_json(source), SkillCiTask, source)
 
 
 def _draft_task(task: SkillCiTask, name: str, source: Path, root: Path, sources: frozenset[Path]) -> TaskDraft:
-    """The task as it is written here. Fixtures come from below `root`; task files among them hold the answers."""
+    """The task in our format. Fixtures come from below `root`, without the task files, which contain the answers."""
     fixture = _read_fixture(task, source, root)
     files = read_tree(fixture, without=lambda path: (fixture / path).resolve() in sources)
     return TaskDraft(
@@ -154,7 +154,7 @@ def _checks(task: SkillCiTask, fixture: Path, source: Path) -> Iterator[Check]:
 
 
 def _exists_check(name: str, said: str, path: str, fixture: Path) -> Check:
-    """Folders count too, which only a command looks for."""
+    """A check that a path exists; folders count too, which takes a command."""
     if said.endswith("/") or (fixture / path).is_dir():
         return CommandCheck(name=name, run=["test", "-e", path])
     return FileExistsCheck(name=name, path=path)
@@ -165,20 +165,20 @@ _CONFIGURATIONS = (".", "config")
 
 
 class SkillCiSuiteReader:
-    """Every check becomes a required one, the rubric a criterion from 0 to 1, the fixture the workspace.
+    """Every assertion becomes a required check, the rubric a criterion from 0 to 1, the fixture the workspace.
 
-    What is compared is no part of the tasks; folders `baseline` and `candidate` beside them are taken for it.
+    The tasks do not say what is compared; folders `baseline` and `candidate` beside them are taken as the arms.
     """
 
     name = "skillci"
     looks_for = f"a {SKILLCI_TASK_FILE} with a fixtureDir, or a folder of such tasks"
 
     def recognises(self, path: Path) -> bool:
-        """By a key that no other format has."""
+        """Whether the task files have a key that no other format has."""
         return any(looks_like_json(source, lambda value: has_keys(value, "fixtureDir")) for source in _task_files(path))
 
     def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
-        """The tasks of the folder and of the folders in it, by their ids."""
+        """Read the tasks of a folder and of its subfolders, in order of their ids."""
         sources = _task_files(path)
         if not sources:
             raise UsageError(f"{path} has no {SKILLCI_TASK_FILE}, nor has a folder in it; name {self.looks_for}.")
@@ -212,7 +212,7 @@ def _root(path: Path) -> Path:
 
 
 def _task_files(path: Path) -> list[Path]:
-    """A task file, or those of a folder and of the folders in it; SkillCI itself looks no deeper."""
+    """A task file, or those of a folder and its subfolders; SkillCI searches no deeper."""
     try:
         if path.is_file():
             return [path] if path.suffix == ".json" else []
@@ -227,7 +227,7 @@ def _task_files(path: Path) -> list[Path]:
 
 
 def _agent(tasks: Sequence[SkillCiTask], overrides: SuiteOverrides) -> str:
-    """Whom the user names, or all tasks do, where it is known here."""
+    """The agent that the user names, or the one that all tasks name if it is known here."""
     stated = {task.agent for task in tasks}
     unclear = len(stated) > 1 or _UNSUPPORTED_AGENT in stated
     return overrides.agent or (DEFAULT_AGENT if unclear else stated.pop())

@@ -1,4 +1,4 @@
-"""What suite readers share when they draft a suite: names for folders, arms where the source has none, judges and
+"""What suite readers share when they draft a suite: names of folders, arms if the source has none, judges and
 policy.
 """
 
@@ -23,13 +23,13 @@ _LONGEST_SLUG = 60
 
 
 def slug(text: str, otherwise: str) -> str:
-    """The text in small letters, words joined by dashes; `otherwise` where nothing is left of it."""
+    """The text in lower case with words joined by dashes; `otherwise` if nothing is left of it."""
     name = _NOT_IN_SLUG.sub("-", text.strip().lower())[:_LONGEST_SLUG].strip("-._")
     return name or otherwise
 
 
 def make_unique(names: Iterable[str]) -> list[str]:
-    """The same names, with a number behind each that was there before, told apart from names that end in one."""
+    """The names, with a number added to each that occurred before; the result has no duplicates."""
     taken: set[str] = set()
     following: dict[str, int] = {}
     found = []
@@ -56,7 +56,7 @@ _PLACEHOLDER_PROMPT = "Look at what you did once more before you say that it is 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmsDraft:
-    """Arms, the files that they name, what stands above them in the suite, and what a person must know of them."""
+    """Arms with their files, the comments above them in the suite, and notes for the user."""
 
     arms: Mapping[str, ArmSpec]
     baseline: str
@@ -66,7 +66,9 @@ class ArmsDraft:
 
 
 def placeholder_arms(agent: str, model: str | None) -> ArmsDraft:
-    """For tasks that come without arms: an agent as it comes, and the same with a sentence in the change's place."""
+    """Arms for tasks that come without: the plain agent, and the same with a sentence to be replaced by the user's
+    change.
+    """
     return ArmsDraft(
         arms={
             BASELINE: ArmSpec(agent=agent, model=model),
@@ -107,7 +109,7 @@ _CHECKS_RUBRIC = Rubric(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftJudging:
-    """Who judges, which rule decides, and what stands above both in the suite file; `tasks` as that rule needs them."""
+    """The judges, the policy and the comments above both in the suite; `tasks` as the policy needs them."""
 
     tasks: tuple[TaskDraft, ...]
     judges: list[JudgeSpec] = field(default_factory=list)
@@ -117,9 +119,9 @@ class DraftJudging:
 
 
 def draft_judging(tasks: Sequence[TaskDraft]) -> DraftJudging:
-    """A judge where there is a rubric; the usual policy where every task has a required check, else that judge's.
+    """A judge if any task has a rubric; the default policy if every task has a required check, else the judge's score.
 
-    Then every task must have something to be judged by: a score that only some tasks can have decides nothing.
+    In that case every task needs a rubric: a score that only some tasks have decides nothing.
     """
     if not any(map(_has_rubric, tasks)):
         return DraftJudging(tasks=tuple(tasks))
@@ -144,7 +146,7 @@ def _has_rubric(task: TaskDraft) -> bool:
 
 
 def _has_required_check(task: TaskDraft) -> bool:
-    """Declared, or the script that is a check by itself where none is declared."""
+    """Whether a required check is declared or, without any declared, there is a `test.sh`."""
     if not task.settings.checks:
         return "tests/test.sh" in task.files
     return any(check.required for check in task.settings.checks)

@@ -1,7 +1,7 @@
-"""Reading the files of other harnesses' suites: bytes, text, JSON, YAML, folders, and tables of a known form.
+"""Reading the files of other harnesses' suites: bytes, text, JSON, YAML, folders, and tables with known keys.
 
-Every reader has a limit and stays within the suite's folder; what is wrong is a UsageError that says how to mend
-it. A key that is not known is refused: it may be a misspelt check that would otherwise go missing.
+Every reader has a limit and stays within the suite's folder; errors are UsageErrors that say how to fix the file. An
+unknown key is refused: it may be a misspelt check that would otherwise be lost.
 """
 
 import os
@@ -21,17 +21,17 @@ from outweigh.model.plain_yaml import decode_yaml
 from outweigh.ports.suites import DraftFile
 
 DOCUMENT_LIMIT = 16 * 2**20
-"""A suite is written by people; a larger document is something else."""
+"""People write suites by hand; a larger document is something else."""
 YAML_LIMIT = 2 * 2**20
 TREE_LIMIT = 256 * 2**20
 TREE_FILES = 10_000
 TREE_DEPTH_LIMIT = 24
 IGNORED_NAMES = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".DS_Store", ".pytest_cache"})
-"""What is nobody's work: history, caches, installed packages."""
+"""History, caches and installed packages."""
 
 
 def read_bytes(path: Path, limit: int = DOCUMENT_LIMIT) -> bytes:
-    """A file as a whole; UsageError where it cannot be read, is no plain file, or is too large."""
+    """The content of a file; UsageError if it cannot be read, is not a regular file, or is too large."""
     try:
         if not path.is_file():
             raise UsageError(f"{path} is {'no plain file' if path.exists() else 'not there'}, so it cannot be read.")
@@ -45,12 +45,12 @@ def read_bytes(path: Path, limit: int = DOCUMENT_LIMIT) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """A text in UTF-8, with or without a mark, or in Windows' Latin."""
+    """Read a text in UTF-8, with or without a byte order mark, or in cp1252."""
     return decode_text(read_bytes(path))
 
 
 def decode_text(content: bytes) -> str:
-    """The text that these bytes are, likewise."""
+    """Decode text in UTF-8, with or without a byte order mark, or in cp1252."""
     try:
         return content.removeprefix(b"\xef\xbb\xbf").decode()
     except UnicodeDecodeError:
@@ -58,7 +58,7 @@ def decode_text(content: bytes) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """The value in a JSON file; UsageError where there is none, or a key has two."""
+    """Read a JSON file; UsageError if it is invalid, or has a key twice."""
     try:
         return decode_unique_keys(read_text(path).encode())
     except RepeatedKeyError as fault:
@@ -68,7 +68,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_yaml(path: Path) -> Any:
-    """The value in a YAML file; UsageError where there is none, or a key has two: one of them would go missing."""
+    """Read a YAML file; UsageError if it is invalid, or has a key twice, because one value would be lost."""
     try:
         found = decode_yaml(decode_text(read_bytes(path, YAML_LIMIT)))
     except ValueError as fault:
@@ -81,7 +81,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def looks_like_json(path: Path, fits: Callable[[Any], bool]) -> bool:
-    """A look that never raises, for `recognises`."""
+    """Whether a file is JSON that fits. Never raises, for use in `recognises`."""
     try:
         return fits(read_json(path))
     except (UsageError, OSError, ValueError):
@@ -89,7 +89,7 @@ def looks_like_json(path: Path, fits: Callable[[Any], bool]) -> bool:
 
 
 def resolve_within(root: Path, relative: str, where: str) -> Path:
-    """The place that a relative path names below a folder; UsageError for one that leads out, by itself or by links."""
+    """Resolve a relative path below a folder; UsageError if it leads outside, by itself or through links."""
     pure = PurePosixPath(relative.replace("\\", "/"))
     try:
         place = (root / pure).resolve()
@@ -101,9 +101,9 @@ def resolve_within(root: Path, relative: str, where: str) -> Path:
 
 
 def read_tree(root: Path, *, without: Callable[[PurePosixPath], bool] = lambda _: False) -> dict[str, DraftFile]:
-    """Every file below a folder by its path there, but for what is `without` and nobody's work.
+    """Every file below a folder by its path there, except ignored names and paths for which `without` is true.
 
-    Links are refused where they lead out, and read where they do not.
+    Links that stay within the folder are read, others are refused.
     """
     found: dict[str, DraftFile] = {}
     size = 0
@@ -120,7 +120,7 @@ def read_tree(root: Path, *, without: Callable[[PurePosixPath], bool] = lambda _
 
 
 def read_suite_file(path: Path) -> DraftFile:
-    """One file with its executable bit."""
+    """Read a file with its executable bit."""
     content = read_bytes(path, TREE_LIMIT)
     return DraftFile(content=content, executable=bool(path.stat().st_mode & stat.S_IXUSR))
 
@@ -145,7 +145,7 @@ def _below(root: Path, folder: PurePosixPath, without: Callable[[PurePosixPath],
 
 
 def workspace_path(path: str, where: str) -> str:
-    """The same path in its plain form; UsageError for one that leads out, by the look of it."""
+    """The path in normal form; UsageError if it leads outside, without looking at the disk."""
     pure = PurePosixPath(path.replace("\\", "/"))
     if pure.is_absolute() or ".." in pure.parts or "\0" in path or not pure.parts:
         raise UsageError(f"{where}: {path!r} leads out of the workspace; write a path within it.")
@@ -153,7 +153,7 @@ def workspace_path(path: str, where: str) -> str:
 
 
 NON_BLANK_PATTERN = r"\A(?=[^\x00]*\Z)\s*\S"
-"""A pattern for what somebody is to read or to run: not empty, and without the sign that ends every word."""
+"""Matches text to read or run: not blank, and without NUL characters."""
 
 NonBlankText = Annotated[str, Meta(pattern=NON_BLANK_PATTERN, max_length=1_000_000)]
 
@@ -161,14 +161,14 @@ _UNKNOWN_KEY = re.compile(r"unknown field `([^`]*)`")
 
 
 class ForeignTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table with known keys. One that nobody knows is refused: it may be a misspelt check that would go missing."""
+    """A table with known keys. An unknown key is refused: it may be a misspelt check that would be lost."""
 
 
 TableT = TypeVar("TableT", bound=ForeignTable)
 
 
 def convert_table(value: object, kind: type[TableT], source: Path) -> TableT:
-    """The value as that table; UsageError where it is none."""
+    """Convert a value to a table; UsageError if it does not fit."""
     try:
         return msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as fault:
@@ -184,7 +184,7 @@ def _hint(fault: str, kind: type[ForeignTable]) -> str:
 
 
 def _known_keys(kind: inspect.Type) -> Iterator[str]:
-    """Those of the table and of all tables that may stand in it."""
+    """The keys of the table and of all tables within it."""
     match kind:
         case inspect.StructType(fields=fields):
             yield from (field.encode_name for field in fields)
@@ -198,5 +198,5 @@ def _known_keys(kind: inspect.Type) -> Iterator[str]:
 
 
 def has_keys(value: Any, *keys: str) -> bool:
-    """Whether a value is a table that has all these keys, for a first look."""
+    """Whether a value is a table with all these keys."""
     return isinstance(value, dict) and all(key in value for key in keys)

@@ -20,7 +20,7 @@ from outweigh.report.formatting import escape_controls
 
 
 def non_default_fields(spec: Spec) -> dict[str, Any]:
-    """The keys of a specification whose values are not the usual ones, with the tag that says its type."""
+    """The fields of a specification that differ from their defaults, with the tag of its type."""
     config = spec.__struct_config__
     tag = {config.tag_field: config.tag} if config.tag_field is not None else {}
     said = {
@@ -53,7 +53,7 @@ _TASKS = "tasks"
 
 
 def suite_files(draft: SuiteDraft) -> dict[str, DraftFile]:
-    """Every file by its path below the suite's folder. UsageError for a path that leads out, or is there twice."""
+    """Every file by its path below the suite's folder; UsageError for a path that leads outside or occurs twice."""
     files: dict[str, DraftFile] = {}
     for path, file in _files(draft):
         place = _checked_path(path)
@@ -87,7 +87,7 @@ def _task_files(task: TaskDraft) -> Iterator[tuple[str, DraftFile]]:
 
 
 def _state_workspace(task: TaskDraft) -> TaskSettings:
-    """Said plainly, so that a Dockerfile among the files is one of them."""
+    """The task with its workspace stated, so that a Dockerfile among its files is an ordinary file."""
     has_files = any(path.startswith(f"{WORKSPACE_FOLDER}/") for path in task.files)
     if task.settings.workspace is not None or not has_files:
         return task.settings

@@ -42,7 +42,10 @@ _NO_SUITE = "says what was resolved, and nothing about the rest: name all instan
 
 
 class SweBenchImporter:
-    """One run for each instance. What is missing of a fixed suite was failed; what the environment broke was not."""
+    """Reads one run for each instance.
+
+    An instance of a fixed suite without a prediction counts as failed; one that the environment broke does not.
+    """
 
     name = "swe-bench"
     reads_also = frozenset({"mini-swe-agent"})
@@ -50,14 +53,14 @@ class SweBenchImporter:
 
     @property
     def fields(self) -> Mapping[str, FieldOrigin]:
-        """Reports know outcomes only; result lines and trajectories beside them know more."""
+        """Reports state only outcomes; result lines and trajectories beside them state more."""
         return field_origins(
             reported="checks status_detail agent started_at usage cost step_count extra",
             derived="status family duration_seconds tool_call_count",
         )
 
     def recognises(self, path: Path) -> bool:
-        """A file by its keys, a folder of logs by a report of a single instance."""
+        """Whether a file has the keys of a report or prediction, or a folder the report of an instance."""
         if path.is_dir():
             return _has_logs(path)
         start = read_head(path)
@@ -66,7 +69,7 @@ class SweBenchImporter:
         return b'"is_resolved"' not in start and any(mark in start for mark in _MARKS)
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """Whichever of the shapes it is."""
+        """Read a folder of logs, result lines, or a single document."""
         if request.path.is_dir():
             return _folder_runs(request, notes)
         if request.path.suffix == ".jsonl":
@@ -99,7 +102,7 @@ def _document_runs(request: ImportRequest, document: object, notes: ImportNotes)
 
 
 def _line_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-    """Predictions or results, line by line."""
+    """The runs of predictions or results, line by line."""
     seen: set[str] = set()
     arm: str | None = None
     for line in read_json_lines(request.path, notes):
@@ -121,7 +124,7 @@ def _line_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord
 
 
 def _folder_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-    """`logs/run_evaluation/<run>/<model>/<instance>/report.json`: a model is an arm."""
+    """The runs of `logs/run_evaluation/<run>/<model>/<instance>/report.json`; a model is an arm."""
     seen: dict[str, set[str]] = {}
     for file in _reports(request.path, notes):
         try:
@@ -142,7 +145,7 @@ def _folder_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunReco
 
 
 def _reports(path: Path, notes: ImportNotes) -> Iterator[Path]:
-    """The reports of instances. One within the folder of another is of a copy, and its folders name no model."""
+    """The reports of instances, except copies within the folder of another instance."""
     known: set[Path] = set()
     found = walk_files(path, lambda each: each == INSTANCE_REPORT_FILE)
     for file in sorted(found, key=lambda each: (len(each.parts), each)):
@@ -154,7 +157,7 @@ def _reports(path: Path, notes: ImportNotes) -> Iterator[Path]:
 
 
 def _select_suite(found: Iterator[InstanceOutcome], tasks: frozenset[str] | None) -> Iterator[InstanceOutcome]:
-    """The outcomes of a fixed suite: all of it, and nothing else."""
+    """The outcomes of exactly the instances of a fixed suite."""
     seen = set()
     for each in found:
         if tasks is None or each.instance in tasks:
@@ -191,7 +194,7 @@ def _run(told: InstanceOutcome, arm: str, beside: Mapping[str, Any] | None = Non
 
 
 def _trajectory_fields(folder: Path, instance: str, notes: ImportNotes) -> dict[str, Any]:
-    """What the trajectory of mini-swe-agent adds, where the batch that made the predictions left one."""
+    """What a trajectory of mini-swe-agent adds, if the batch that made the predictions left one."""
     file = folder / instance / f"{instance}.traj.json"
     if "/" in instance or not is_mini_swe_trajectory(file):
         return {}
@@ -211,7 +214,7 @@ def _trajectory_fields(folder: Path, instance: str, notes: ImportNotes) -> dict[
 
 
 def instance_repository(instance: str) -> str | None:
-    """`astropy__astropy-14365` is about the repository `astropy/astropy`, a cluster of instances."""
+    """The repository of an instance: `astropy__astropy-14365` belongs to `astropy/astropy`."""
     owner, mark, rest = instance.partition("__")
     repository, dash, number = rest.rpartition("-")
     return f"{owner}/{repository}" if owner and mark and dash and repository and number.isdigit() else None
@@ -225,7 +228,7 @@ def _predictions(document: object) -> list[Mapping[str, Any]]:
 
 
 def _prediction_outcome(raw: Mapping[str, Any]) -> InstanceOutcome:
-    """Nothing handed in is a failure; what was handed in is not known to be one or none."""
+    """An empty patch is a failure; whether any other resolves the instance is unknown."""
     empty = not raw.get("model_patch")
     detail = "empty patch" if empty else "not evaluated"
     return InstanceOutcome(as_name(raw.get("instance_id")) or "", False if empty else None, Status.COMPLETED, detail)
@@ -236,7 +239,7 @@ def _model(prediction: Mapping[str, Any]) -> str | None:
 
 
 def _arm_of_report(path: Path) -> str:
-    """`<model>.<run id>.json`; SWE-bench writes two underscores for a slash."""
+    """The model in `<model>.<run id>.json`; SWE-bench writes two underscores for a slash."""
     model, dot, _ = path.name.removesuffix(".json").rpartition(".")
     return decode_file_name(model if dot else path.stem).replace("__", "/")
 

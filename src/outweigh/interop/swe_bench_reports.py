@@ -1,4 +1,4 @@
-"""What SWE-bench's files say about each instance: reports in all their versions, and lines with one result each."""
+"""What SWE-bench's files say about each instance: reports of all versions, and lines with one result each."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ _RawReport = Mapping[str, Any]
 
 
 class InstanceOutcome(NamedTuple):
-    """One instance. `resolved` is None where nobody can tell; `status` says whether the attempt was a fair one."""
+    """The outcome of an instance. `resolved` is None if it is unknown; `status` says whether the attempt counts."""
 
     instance: str
     resolved: bool | None
@@ -23,10 +23,10 @@ class InstanceOutcome(NamedTuple):
 
 
 def report_outcomes(report: _RawReport) -> Iterator[InstanceOutcome]:
-    """The final report of a run, version 1 or 2. Every instance that it speaks of, once.
+    """The outcome of every instance in the final report of a run, version 1 or 2.
 
-    An instance of the suite without a prediction or with an empty one was failed. Version 2 says of some failures that
-    the environment was to blame: those say nothing about the agent. Of others it cannot tell, and neither can we.
+    An instance without a prediction, or with an empty one, is failed. Version 2 blames some failures on the
+    environment: those say nothing about the agent. Others it calls ambiguous, and they stay unknown here.
     """
     lists = {key: _ids(report.get(key)) for key in _LISTS}
     reasons = as_dict(report.get("failure_reasons"))
@@ -52,14 +52,14 @@ def report_outcomes(report: _RawReport) -> Iterator[InstanceOutcome]:
 
 
 def unnamed_entries(report: _RawReport) -> Iterator[str]:
-    """Lists of a final report in which something stands that names no instance."""
+    """A sentence for each list of a final report with entries that name no instance."""
     for key in _LISTS:
         if unnamed := sum(as_name(each) is None for each in as_list(report.get(key))):
             yield f"{unnamed:,} of the entries of {key} name no instance"
 
 
 def count_mismatches(report: _RawReport) -> Iterator[str]:
-    """Where a final report counts other instances than it names."""
+    """A sentence for each list of a final report whose stated count differs from its length."""
     for key in _LISTS:
         named, stated = _ids(report.get(key)), as_count(report.get(key.replace("_ids", "_instances")))
         if stated is not None and isinstance(report.get(key), list) and stated != len(named):
@@ -67,7 +67,7 @@ def count_mismatches(report: _RawReport) -> Iterator[str]:
 
 
 def single_outcomes(report: _RawReport) -> Iterator[InstanceOutcome]:
-    """The report of a single instance, `{id: {resolved: …}}`."""
+    """The outcomes in the report of a single instance, `{id: {resolved: …}}`."""
     for key, each in report.items():
         instance, resolved = as_name(key), as_dict(each).get("resolved")
         if instance is not None and isinstance(resolved, bool):
@@ -75,19 +75,19 @@ def single_outcomes(report: _RawReport) -> Iterator[InstanceOutcome]:
 
 
 def outcomes_of_list(resolved: frozenset[str], tasks: frozenset[str]) -> Iterator[InstanceOutcome]:
-    """A list of what was resolved: all other instances of the suite were not."""
+    """The outcomes of a suite from a list of resolved instances: all others were not resolved."""
     for instance in sorted(tasks):
         yield InstanceOutcome(instance, instance in resolved, Status.COMPLETED, None)
 
 
 def missing_outcomes(seen: frozenset[str], tasks: frozenset[str]) -> Iterator[InstanceOutcome]:
-    """Instances of a fixed suite that the source leaves out: nothing was handed in for them."""
+    """The outcomes of instances that the source leaves out: nothing was submitted for them."""
     for instance in sorted(tasks - seen):
         yield InstanceOutcome(instance, False, Status.COMPLETED, NO_PREDICTION)
 
 
 def read_resolved_list(document: object) -> frozenset[str] | None:
-    """The ids of a list of resolved instances; None where the document is none."""
+    """The ids in a list of resolved instances; None if the document is something else."""
     if isinstance(document, list):
         return _ids(document) if document and all(isinstance(each, str) for each in document) else None
     for key in ("resolvedIds", "resolved_ids", "resolved"):
@@ -98,7 +98,7 @@ def read_resolved_list(document: object) -> frozenset[str] | None:
 
 
 def is_final_report(document: object) -> bool:
-    """Whether this is a run's final report."""
+    """Whether a document is the final report of a run."""
     return isinstance(as_dict(document).get("resolved_ids"), list) and "total_instances" in as_dict(document)
 
 
@@ -123,12 +123,12 @@ _RawLine = Mapping[str, Any]
 
 
 def is_result_line(raw: _RawLine) -> bool:
-    """Whether a line says of an instance that it was resolved, or not."""
+    """Whether a line states whether an instance was resolved."""
     return _instance(raw) is not None and isinstance(raw.get("resolved"), bool)
 
 
 def line_run(raw: _RawLine, arm: str | None) -> RunRecord:
-    """The run of a line; input tokens are without cache where the cache has fields of its own."""
+    """The run of a result line. Its input tokens exclude the cache if the cache has fields of its own."""
     instance, who, model = _instance(raw) or "", as_name(raw.get("agent")), as_name(raw.get("model"))
     named = stable_id(arm or " ".join(part for part in (who, model) if part) or "agent")
     calls = [as_count(times) for times in as_dict(raw.get("toolCalls")).values()]

@@ -21,7 +21,7 @@ MOST_COLUMNS = 10_000
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 
 _DELIMITERS = ",;\t|"
-"""One of them is what parts the first line most often, unless that says which it is, as Excel wants to be told."""
+"""The most frequent of these in the first line is the delimiter, unless that line names it, as Excel accepts."""
 
 _NAMED_DELIMITER = re.compile(r"sep=(.)\r?\n?", re.IGNORECASE)
 _PARQUET_BATCH = 10_000
@@ -29,7 +29,7 @@ _SHOWN_ARRAYS = 3
 
 
 class TableRow(NamedTuple):
-    """The cells of a row by their columns, and its place; a file that is one row has no lines."""
+    """The cells of a row by column, and where it is; a file that is a single row has line 0."""
 
     file: Path
     line: int
@@ -37,12 +37,12 @@ class TableRow(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What to call the row where it has no name."""
+        """What to call a row that has no name."""
         return f"row {self.line:07}" if self.line else f"{self.file.parent.name}/{self.file.name}"
 
 
 def table_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
-    """Row by row, as often as it is asked; a row that is none becomes a note."""
+    """The rows of a table; a row that cannot be read becomes a note. It can be called more than once."""
     suffix = path.suffix.lower()
     if path.is_dir():
         yield from _folder_rows(path, notes)
@@ -59,9 +59,9 @@ def table_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
 
 
 def sampled_columns(path: Path, notes: ImportNotes | None = None) -> dict[str, Any]:
-    """The columns of the first rows, each with a value where there is one; fields of an object have dotted names.
+    """The columns of the first rows, each with a value if there is one; fields of objects have dotted names.
 
-    `notes` get to know which of them cannot be read.
+    `notes` receives the rows that cannot be read.
     """
     found: dict[str, Any] = {}
     for row in islice(table_rows(path, notes or ImportNotes()), SAMPLED_ROWS):
@@ -104,7 +104,7 @@ def _array_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
 
 
 def _row_array_hint(document: Any, path: Path) -> str:
-    """How to get an array from what stands in its place."""
+    """How to get an array of rows from this document."""
     under = [name for name, value in document.items() if _are_rows(value)] if isinstance(document, dict) else []
     if not under:
         return 'write the rows as a JSON array or as JSON Lines, in pandas by to_json(orient="records")'
@@ -128,7 +128,7 @@ def _csv_rows(path: Path, notes: ImportNotes) -> Iterator[TableRow]:
             header = _header(next(reader, []), path)
             for row in reader:
                 if not any(map(str.strip, row)):
-                    # Spreadsheets save rows that were emptied as separators alone.
+                    # Spreadsheets save emptied rows as separators alone.
                     continue
                 line = before + reader.line_num
                 if len(row) == len(header):

@@ -45,12 +45,12 @@ _STATUS_BY_REASON = {
     "unexpected_error": Status.INFRA_ERROR,
 }
 _ALMOST_ONE = 1 - 1e-6
-"""What tau2-bench itself counts as success."""
+"""The reward from which tau2-bench counts a success."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TauExperiment:
-    """What all simulations of a file share, as far as it says."""
+    """What all simulations of a file share, as far as it is stated."""
 
     arm: str
     domain: str | None
@@ -62,7 +62,7 @@ class TauExperiment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AgentActivity:
-    """What the acting model did; None where the conversation was not kept and nobody counted."""
+    """What the agent's model did; None for counts that are neither stated nor derivable."""
 
     answers: int | None
     tool_calls: int | None
@@ -71,7 +71,7 @@ class _AgentActivity:
 
 
 def simulation_run(raw: Mapping[str, Any], experiment: TauExperiment) -> RunRecord | None:
-    """The run of a simulation; None for one that does not say of which task or trial it is."""
+    """The run of a simulation; None if it does not name its task or trial."""
     task, trial = raw.get("task_id"), as_count(raw.get("trial"))
     if not isinstance(task, str | int) or isinstance(task, bool) or trial is None:
         return None
@@ -93,7 +93,7 @@ def simulation_run(raw: Mapping[str, Any], experiment: TauExperiment) -> RunReco
         started_at=parse_time(raw.get("start_time")),
         duration_seconds=as_amount(raw.get("duration")),
         usage=_usage(doings),
-        # The harness writes 0 where it knows no price.
+        # The harness writes 0 if it knows no price.
         cost=reported_cost(as_amount(raw.get("agent_cost")) or None),
         step_count=doings.answers,
         tool_call_count=doings.tool_calls,
@@ -148,7 +148,7 @@ def _agent_activity(raw: Mapping[str, Any]) -> _AgentActivity:
             completion_tokens=as_count(raw.get("completion_tokens")),
         )
     acted = [each for each in messages if as_str(each.get("role")) == "assistant"]
-    # The greeting is not the model's; whatever follows its first answer is.
+    # The greeting is not the model's; everything from its first answer on is.
     used = list(dropwhile(lambda usage: not usage, (as_dict(each.get("usage")) for each in acted)))
     return _AgentActivity(
         answers=len(used) or len(acted),
@@ -164,7 +164,7 @@ def _sum_tokens(used: list[dict[str, Any]], kind: str) -> int | None:
 
 
 def _usage(doings: _AgentActivity) -> Usage:
-    """Prompt tokens include what was read from a cache, and how much that was is not said: input stays unknown."""
+    """The tokens. Prompt tokens include cached ones, and how many is not stated, so input stays unknown."""
     return Usage(
         input_tokens=None, output_tokens=doings.completion_tokens, cache_read_tokens=None, cache_write_tokens=None
     )
@@ -176,7 +176,7 @@ _SIMULATION_MARKS = (b'"termination_reason"', b'"agent_cost"', b'"task_id"')
 
 
 class _ResultsFile(msgspec.Struct):
-    """A file whose simulations stay text until it is their turn: they are conversations, and long."""
+    """A file whose simulations are decoded one by one, because conversations are long."""
 
     info: Any = None
     tasks: Any = None
@@ -184,7 +184,7 @@ class _ResultsFile(msgspec.Struct):
 
 
 class TauBenchImporter:
-    """A simulation is a run, a trial a repeat; an arm is the model that acts, not the one that plays the user."""
+    """Reads a simulation as a run and a trial as a repeat; an arm is the agent's model, not the simulated user's."""
 
     name = "tau"
     fields: Mapping[str, FieldOrigin] = field_origins(
@@ -193,14 +193,14 @@ class TauBenchImporter:
     )
 
     def recognises(self, path: Path) -> bool:
-        """A file of results, or a folder with one."""
+        """Whether a file has results, or a folder holds such a file."""
         try:
             return any(map(_is_results, walk_files(path, _may_be_results))) if path.is_dir() else _is_results(path)
         except (EvidenceError, OSError):
             return False
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """File by file."""
+        """Read the simulations file by file."""
         path = request.path
         files = [each for each in walk_files(path, _may_be_results) if _is_results(each)] if path.is_dir() else [path]
         broken = 0

@@ -39,27 +39,27 @@ _STATUS_BY_FAILURE = {
 
 
 class TerminalBenchImporter:
-    """One run for each trial; the number of an attempt is its repeat."""
+    """Reads one run for each trial; the number of the attempt is its repeat."""
 
     name = "terminal-bench"
     reads_also = frozenset({"atif", "claude-code", "codex", "mini-swe-agent"})
 
     @property
     def fields(self) -> Mapping[str, FieldOrigin]:
-        """It counts input tokens with the cache in them, so that input as we mean it is unknown; it has no cost."""
+        """It counts cached tokens as input, so input without the cache is unknown; it states no cost."""
         return field_origins(
             reported="agent checks started_at status_detail extra",
             derived="arm_fingerprint duration_seconds checks_seconds usage",
         )
 
     def recognises(self, path: Path) -> bool:
-        """The file, or the folder of a run."""
+        """Whether a path is a results file, or the folder of a run."""
         file = path / RESULTS_FILE if path.is_dir() else path
         start = read_head(file)
         return b'"results"' in start and b'"is_resolved"' in start and b'"trial_name"' in start
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """Run by run; a folder of several runs is read as a whole."""
+        """Read the results of one run, or of every run below a folder."""
         path = request.path
         files = (
             [path]
@@ -75,7 +75,7 @@ class TerminalBenchImporter:
 
 
 def _results_files(path: Path) -> list[Path]:
-    """The results of runs; every trial has a file of that name too, two folders further down."""
+    """The results of runs; trials have files of the same name two levels further down."""
     found = [file for file in walk_files(path, lambda name: name == RESULTS_FILE) if b'"results"' in read_head(file)]
     return [file for file in found if (file.parent / METADATA_FILE).is_file()] or found
 
@@ -128,7 +128,7 @@ def _run(
         task_id=task,
         arm=arm,
         repeat=repeat,
-        # What was tested counts by its result, also where the agent ran out of time, as it does there.
+        # A tested trial counts by its result even if the agent ran out of time, as in terminal-bench.
         status=Status.COMPLETED if resolved is not None else _STATUS_BY_FAILURE.get(mode, Status.COMPLETED),
         status_detail=None if mode in ("unset", "none") else mode,
         agent=real_agent(as_name(metadata.get("agent_name")), None, as_name(metadata.get("model_name"))),
@@ -143,7 +143,7 @@ def _run(
 
 
 def _usage(raw: Mapping[str, Any]) -> Usage:
-    """Zeros are what is written where nobody counted."""
+    """The tokens; zeros mean that nobody counted."""
     output = as_count(raw.get("total_output_tokens"))
     if not output:
         return NO_USAGE

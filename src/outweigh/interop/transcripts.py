@@ -1,7 +1,7 @@
-"""Runs made from transcripts: which task and arm a file is of, what its trajectory says, and the run record of it.
+"""Runs made from transcripts: the task and arm that a file belongs to, what its trajectory states, and its run record.
 
 A transcript says what a run took and how it ended, never whether the task was solved; every importer of transcripts
-says so once.
+warns about that once.
 """
 
 import re
@@ -36,13 +36,13 @@ _CACHE_WRITES = "total_cache_creation_input_tokens"
 def trajectory_fields(chain: list[AtifTrajectory]) -> Mapping[str, Any]:
     """Fields of a RunRecord from a trajectory and its continuations, in order.
 
-    Totals of a continuation include what went before, so the last ones count; they also include sub-agents, which the
-    steps do not. Where nobody totalled, the steps are added up.
+    The totals of a continuation include what came before, so the last ones count; they also include sub-agents, which
+    the steps do not. Without totals, the steps are summed.
     """
     steps = [step for part in chain for step in steps_without_copies(part.steps)]
     usage, cost_usd = _totals(chain[-1], steps)
     if is_empty_usage(usage) and not cost_usd:
-        # No request is free and empty: zeros alone say that nobody counted.
+        # No request is free and empty, so zeros alone mean that nobody counted.
         cost_usd = None
     return {
         "started_at": _started(steps),
@@ -67,7 +67,7 @@ def _totals(last: AtifTrajectory, steps: list[AtifStep]) -> tuple[Usage, float |
     read = as_count(final.total_cached_tokens)
     written = as_count(extra.get(_CACHE_WRITES))
     usage = Usage(
-        # Prompts include the cache: without a word about what was read from it, nobody can say what was not.
+        # Prompts include the cache, so input is unknown unless cache reads are stated.
         input_tokens=subtract_counts(
             as_count(final.total_prompt_tokens), read, written if _CACHE_WRITES in extra else 0
         ),
@@ -79,7 +79,7 @@ def _totals(last: AtifTrajectory, steps: list[AtifStep]) -> tuple[Usage, float |
 
 
 def _step_usage(metrics: AtifMetrics) -> Usage:
-    """A step's tokens; its input is unknown where it does not say how much of the prompt was cached."""
+    """A step's tokens; input is unknown if the step does not say how much of the prompt was cached."""
     usage = usage_from_metrics(metrics)
     return usage if usage.cache_read_tokens is not None else msgspec.structs.replace(usage, input_tokens=None)
 
@@ -94,7 +94,7 @@ def _started(steps: list[AtifStep]) -> datetime | None:
 
 
 _SAMPLED_FILES = 20
-# Names that programs give to whatever they write; the folder around them says more.
+# Generic names of outputs; the name of the folder says more.
 _GENERIC_NAME = re.compile(
     r"(trajectory|transcript|session|stdout|stream|output|result|rollout|traj|claude-code|codex)([-_.].*)?"
     r"|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
@@ -107,7 +107,7 @@ _REPEAT_FOLDER = re.compile(r"(run|attempt|trial|repeat|rep|try|epoch|seed|r)?[-
 
 
 class TranscriptLabels(NamedTuple):
-    """A transcript's task and arm, as far as its path tells; `arm` is None where there is no folder for one."""
+    """A transcript's task and arm, as far as its path states them; `arm` is None if there is no folder for it."""
 
     name: str
     task: str
@@ -115,7 +115,7 @@ class TranscriptLabels(NamedTuple):
 
 
 def label_transcript(file: Path, root: Path) -> TranscriptLabels:
-    """Two folders or more are an arm and its task; with fewer, the file's name may be what names the task."""
+    """The labels of a file: two or more folders are arm and task; with fewer, the file name may be the task."""
     relative = Path(decode_file_name(str(file.relative_to(root) if root.is_dir() else file.name)))
     folders, dated = _without_date(list(relative.parts[:-1]))
     while len(folders) > 2 and _REPEAT_FOLDER.fullmatch(folders[-1]):
@@ -125,7 +125,7 @@ def label_transcript(file: Path, root: Path) -> TranscriptLabels:
         return TranscriptLabels(relative.as_posix(), "/".join(task)[:200], arm[:200])
     stem = _stem(relative.name)
     if dated and not folders:
-        # An archive of sessions: neither the day nor the archive is what they were about.
+        # An archive of sessions: neither its dates nor its name say what they were about.
         return TranscriptLabels(relative.as_posix(), stem[:200], None)
     around = folders or [decode_file_name((root if root.is_dir() else file.parent).resolve().name)]
     if _GENERIC_NAME.fullmatch(stem) and around[-1]:
@@ -134,7 +134,7 @@ def label_transcript(file: Path, root: Path) -> TranscriptLabels:
 
 
 def _without_date(folders: list[str]) -> tuple[list[str], bool]:
-    """The folders without those of year, month and day, in which Codex keeps rollouts; and whether there were any."""
+    """The folders without year, month and day, by which Codex sorts rollouts; and whether there were any."""
     for place in range(len(folders) - 2):
         if all(map(re.fullmatch, (r"(19|20)\d\d", r"\d\d", r"\d\d"), folders[place : place + 3])):
             return [*folders[:place], *folders[place + 3 :]], True
@@ -148,7 +148,7 @@ def _stem(file_name: str) -> str:
 
 
 def transcript_files(path: Path, endings: tuple[str, ...]) -> Iterator[Path]:
-    """The file itself, or every one below a folder with such an ending; copies lie deeper, so those come last."""
+    """The file itself, or the files below a folder with these suffixes; deeper ones, which may be copies, come last."""
     if path.is_file():
         return iter([path])
     found = walk_files(path, lambda name: name.endswith(endings))
@@ -156,7 +156,9 @@ def transcript_files(path: Path, endings: tuple[str, ...]) -> Iterator[Path]:
 
 
 def all_match(path: Path, endings: tuple[str, ...], looks_right: Callable[[Path], bool]) -> bool:
-    """Whether a file, or the first few of a folder, are all of a kind: a folder of something else has others too."""
+    """Whether a file, or every file sampled from a folder, matches; a folder of another program has other
+    files, too.
+    """
     try:
         if path.is_file():
             return looks_right(path)
@@ -178,7 +180,7 @@ _MOST_WARNINGS = 20
 
 
 def transcript_origins() -> Mapping[str, FieldOrigin]:
-    """Where the fields of such a run come from."""
+    """Where the fields of a run from a transcript come from."""
     return field_origins(
         reported="agent cost steps loaded",
         derived="started_at duration_seconds usage step_count tool_call_count status_detail warnings artifacts extra",
@@ -188,7 +190,7 @@ def transcript_origins() -> Mapping[str, FieldOrigin]:
 def transcript_run(
     agent_name: str, run_id: str, place: TranscriptLabels, report: AgentReport, request: ImportRequest
 ) -> RunRecord:
-    """The run, with its trajectory kept beside it. Its repeat is still to be numbered."""
+    """The run of a transcript, with its trajectory stored as an artifact. Its repeat is still to be numbered."""
     stamps = [step.timestamp for step in report.steps if step.timestamp is not None]
     spanned = seconds_between(stamps[0], stamps[-1]) if len(stamps) > 1 else None
     kept = {TRAJECTORY_ARTIFACT: request.keep(trajectory_json(report, agent_name))} if report.steps else {}
@@ -216,27 +218,27 @@ def transcript_run(
 
 
 def warn_no_outcome(runs: Iterator[RunRecord], notes: ImportNotes) -> Iterator[RunRecord]:
-    """The same runs, with a word about what they cannot say."""
+    """Pass the runs on, and warn that transcripts state no outcome."""
     for run in runs:
         notes.warn(NO_OUTCOME)
         yield run
 
 
 def read_first_events(head: bytes, limit: int = 20) -> list[dict[str, Any]]:
-    """The JSON objects among the first lines of a file; nothing is said about what is no JSON."""
+    """The JSON objects among the first lines of a file; other lines are ignored."""
     lines = JsonLineDecoder()
     return [*lines.feed(head), *lines.finish()][:limit]
 
 
 class DuplicateFilter:
-    """Tells a transcript from its copies by what it holds, so that a copied folder is not counted twice."""
+    """Recognises copies of a transcript by content, so that a copied folder is not counted twice."""
 
     def __init__(self, notes: ImportNotes) -> None:
         self._notes = notes
         self._seen: dict[str, Path] = {}
 
     def run_id(self, agent_name: str, file: Path, content: bytes) -> str | None:
-        """The id of the run that a transcript is of; None for a copy."""
+        """The id of the run that a transcript belongs to; None for a copy."""
         digest = sha256(content).hexdigest()
         first = self._seen.setdefault(digest, file)
         if first != file:
@@ -246,10 +248,10 @@ class DuplicateFilter:
 
 
 def has_no_damaged_line(file: Path, content: bytes, report: AgentReport, notes: ImportNotes) -> bool:
-    """Whether every event can be read; a note where not, since every count would be too low without one.
+    """Whether every event can be read; if not, a note, because every count would be too low.
 
-    What a program prints between its events is no damage, nor is a last line that breaks off: it was still running, or
-    was ended.
+    Other output between events is not damage, nor is an incomplete last line: the agent was still running, or was
+    killed.
     """
     number = _find_damaged_line(content) if report.warnings else None
     if number is not None:
@@ -260,7 +262,7 @@ def has_no_damaged_line(file: Path, content: bytes, report: AgentReport, notes: 
 def _find_damaged_line(content: bytes) -> int | None:
     *lines, _ = content.split(b"\n")
     for number, line in enumerate(lines, start=1):
-        # A bracket alone begins a value that is spread over lines.
+        # A bracket alone begins a value that spans several lines.
         if line.startswith(b"{") and len(line.rstrip()) > 1:
             try:
                 decode_json(line)
@@ -270,7 +272,7 @@ def _find_damaged_line(content: bytes) -> int | None:
 
 
 def note_skipped_file(file: Path, what: str, notes: ImportNotes) -> None:
-    """A file that is no transcript: a note where it should have been one by its name, a word where not."""
+    """Report a file that is not a transcript: as unread if its suffix says it should be one, else as a warning."""
     if file.suffix in (".jsonl", ".stdout"):
         notes.unread(file, 0, f"not {what}")
     else:

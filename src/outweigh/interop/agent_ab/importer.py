@@ -28,7 +28,7 @@ _EVENTS, _SESSION = "opencode.events.jsonl", "session.export.json"
 
 
 def read_run_folder(folder: Path, meta: dict[str, Any], notes: ImportNotes) -> dict[str, Any]:
-    """The harness's own fields, with tokens and dollars of the session and counts of the events."""
+    """The fields that the harness stored, with tokens and cost from the session and counts from the events."""
     return {
         **_read_session(folder / _SESSION, notes),
         **_read_events(folder / _EVENTS, meta.get("acceptance_command"), notes),
@@ -37,7 +37,7 @@ def read_run_folder(folder: Path, meta: dict[str, Any], notes: ImportNotes) -> d
 
 
 def _read_session(path: Path, notes: ImportNotes) -> dict[str, Any]:
-    """Sums over what the model answered. OpenCode counts reasoning beside the output; here it is a part of it."""
+    """Sums over the model's answers. OpenCode counts reasoning apart from output; here it is part of it."""
     if not path.is_file() or not path.stat().st_size:
         return {}
     try:
@@ -59,12 +59,12 @@ def _read_session(path: Path, notes: ImportNotes) -> dict[str, Any]:
 
 
 def _is_answer(info: dict[str, Any]) -> bool:
-    """Only the model's messages have tokens and a price."""
+    """Whether a message is the model's; only those have tokens and a cost."""
     return info.get("role") == "assistant" or "tokens" in info or "cost" in info
 
 
 def _read_events(path: Path, command: object, notes: ImportNotes) -> dict[str, Any]:
-    """Steps, tools, and how often the agent itself ran the check; unknown where a line cannot be read."""
+    """Counts of steps, tool calls, and of the agent's own runs of the check; unknown if a line cannot be read."""
     if not path.is_file() or not path.stat().st_size:
         return {}
     steps = tools = checks = 0
@@ -88,7 +88,7 @@ _REQUIRED = (b'"task_id"', b'"arm"', b'"repeat"')
 
 
 class CollectedRow(NamedTuple):
-    """A record before it is read, and where it stands."""
+    """A record before it is converted, and where it is."""
 
     file: Path
     line: int
@@ -96,7 +96,7 @@ class CollectedRow(NamedTuple):
 
 
 class CollectedImporter:
-    """Where a folder has `collected.jsonl`, that is what was analysed; else every `run_meta.json` below is a run."""
+    """Reads `collected.jsonl`, which is what the harness analysed, else every `run_meta.json` below a folder."""
 
     name = "collected"
     fields: Mapping[str, FieldOrigin] = field_origins(
@@ -105,7 +105,7 @@ class CollectedImporter:
     )
 
     def recognises(self, path: Path) -> bool:
-        """By the coordinates of its first record; records of outweigh itself have a schema."""
+        """Whether the first record has task, arm and repeat; records of outweigh also have a schema."""
         if path.is_dir():
             return _looks_collected(path / _RECORDS) or any(
                 _looks_collected(meta) for meta in sorted((path / "runs").glob(f"*/{_META}"))[:1]
@@ -113,7 +113,7 @@ class CollectedImporter:
         return path.suffix == ".jsonl" and _looks_collected(path)
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """Record by record; what the harness found out about them is kept as facts and aggregates."""
+        """Read record by record; the harness's own conclusions are kept as facts and aggregates."""
         path = request.path
         records = path / _RECORDS if path.is_dir() else path
         unchecked = 0
@@ -143,7 +143,7 @@ def _run(raw: dict[str, Any]) -> RunRecord:
 
 
 def _read_records(path: Path, notes: ImportNotes) -> Iterator[CollectedRow]:
-    """Objects one a line, or spread over lines as `jq` prints them: from a bracket alone to its counterpart."""
+    """The objects of a file, one per line or spread over lines as `jq` prints them."""
     spread: list[bytes] = []
     size = 0
     with open_source(path) as stream:
@@ -188,7 +188,7 @@ def _read_folders(path: Path, notes: ImportNotes) -> Iterator[CollectedRow]:
 
 
 def _read_analysis(path: Path, notes: ImportNotes) -> None:
-    """What the harness concluded, for whoever wants to compare."""
+    """Keep what the harness concluded, for comparison."""
     if not path.is_file():
         return
     try:

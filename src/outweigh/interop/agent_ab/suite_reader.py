@@ -35,12 +35,12 @@ _GITDIR_PREFIX = "gitdir: "
 
 
 def find_repository(path: Path) -> Path | None:
-    """The working copy that a path lies in."""
+    """The git working copy that contains a path."""
     return next((folder for folder in path.resolve().parents if (folder / ".git").exists()), None)
 
 
 def read_head_commit(repository: Path) -> str:
-    """The full hash of what is checked out; UsageError where there is no commit, or git keeps it in another way."""
+    """The full hash of the commit that is checked out; UsageError if there is none, or git stores it in another way."""
     try:
         folder = _git_folder(repository)
         said = read_text(folder / "HEAD").strip()
@@ -57,13 +57,13 @@ def read_head_commit(repository: Path) -> str:
 
 
 def _git_folder(repository: Path) -> Path:
-    """A work tree beside the main one has a file that says where its folder is."""
+    """The `.git` folder; in a linked work tree, `.git` is a file that names it."""
     place = repository / ".git"
     return place if place.is_dir() else repository / read_text(place).strip().removeprefix(_GITDIR_PREFIX)
 
 
 def _resolve_ref(ref: str, folder: Path) -> str:
-    """A ref of its own file, or a line of the packed ones; `..` is in no name that git allows."""
+    """The hash of a ref, from its own file or from the packed refs; git allows no `..` in names."""
     if ".." in ref:
         return ""
     shared = folder / read_text(folder / "commondir").strip() if (folder / "commondir").is_file() else folder
@@ -78,7 +78,7 @@ _CHECK_NAME = "acceptance"
 
 
 class AbTask(ForeignTable, frozen=True, kw_only=True):
-    """A task: `prompt_file` is a path within the repository, the command is run there by bash."""
+    """A task. `prompt_file` is a path within the repository; bash runs the acceptance command there."""
 
     id: NonBlankText
     prompt_file: Annotated[str, Meta(min_length=1, max_length=1000)]
@@ -89,7 +89,7 @@ class AbTask(ForeignTable, frozen=True, kw_only=True):
 
 
 def ab_task_draft(task: AbTask, name: str, origin: GitSource, source: Path) -> TaskDraft:
-    """The task as it is written here; bash runs the command, as the harness has it."""
+    """The task in our format; bash runs the acceptance command, as in the harness."""
     prompt = _prompt(task, Path(origin.repository), source)
     return TaskDraft(
         name=name,
@@ -113,13 +113,13 @@ def _prompt(task: AbTask, repository: Path, source: Path) -> str:
 
 
 def _announce_command(command: str) -> str:
-    """Agents of this harness know by what they are judged, and its prompts rely on that."""
+    """The sentence that tells the agent its acceptance command, which prompts of this harness rely on."""
     lines = "\n".join(f"    {line}" for line in command.splitlines())
     return f"The work is accepted when this command passes:\n\n{lines}"
 
 
 def ab_task_notes(tasks: Sequence[AbTask], origin: GitSource) -> Iterator[str]:
-    """What a person must know about the tasks that were read."""
+    """Notes for the user on the tasks that were read."""
     yield (
         f"All tasks start from commit {origin.commit[:12]} of {origin.repository}, which was checked out when the "
         "suite was read. To run it elsewhere, write the repository's address into each task.toml."
@@ -148,11 +148,11 @@ _CONTEXT_FILES = (
     ".cursor/rules/{tool}-context.mdc",
     ".{tool}/skills/{tool}.md",
 )
-"""What the harness copies into a workspace for the arm that has the tool, where the repository has it."""
+"""What the harness copies into the workspace of the arm with the tool, if the repository has it."""
 
 
 class RunConfig(ForeignTable, frozen=True, kw_only=True, forbid_unknown_fields=False):
-    """What a run was told, of all that its folder remembers."""
+    """The options of a run that its folder records and a suite needs."""
 
     arms: list[SafeName] = []  # noqa: RUF012 - msgspec copies defaults
     repeats: Repeats | None = None
@@ -161,7 +161,9 @@ class RunConfig(ForeignTable, frozen=True, kw_only=True, forbid_unknown_fields=F
 
 
 def agent_ab_arms(repository: Path, config: RunConfig, overrides: SuiteOverrides) -> ArmsDraft:
-    """Each arm gets the files that the harness would copy, and a sentence in the place of the harness's own."""
+    """The arms, each with the files that the harness would copy, and a sentence in place of the harness's own
+    prompt.
+    """
     names = tuple(dict.fromkeys(config.arms))
     names = names if len(names) > 1 else _DEFAULT_ARMS
     baseline = next((name for name in names if name.startswith(_WITHOUT)), names[0])
@@ -229,7 +231,7 @@ _POLICY_NOTE = (
 
 
 class AbSuite(ForeignTable, frozen=True, kw_only=True):
-    """The whole file."""
+    """A suite file."""
 
     tasks: Annotated[list[AbTask], Meta(min_length=1)]
     suite_id: NonBlankText | None = None
@@ -239,18 +241,19 @@ class AbSuite(ForeignTable, frozen=True, kw_only=True):
 class AgentAbSuiteReader:
     """The acceptance command becomes a required check, the repository's commit the workspace of every task.
 
-    Arms and repeats are options of the harness. The folder of a run remembers them, and is read for it.
+    Arms and repeats are options of the harness's run script; the folder of a run records them, and they are read from
+    there.
     """
 
     name = "agent-ab"
     looks_for = "a suite file with tasks that have a prompt_file and an acceptance_command, in its git repository"
 
     def recognises(self, path: Path) -> bool:
-        """By the keys of its tasks."""
+        """Whether a file has tasks with the keys of this format."""
         return bool(_suite_candidates(path))
 
     def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
-        """One file, or the one in a folder."""
+        """Read one suite file, or the only one in a folder."""
         source = _single_suite_file(path)
         suite = convert_table(read_json(source), AbSuite, source)
         repository = _suite_repository(source)
@@ -285,7 +288,7 @@ def _looks_like_a_suite(value: object) -> bool:
 
 
 def _suite_candidates(path: Path) -> list[Path]:
-    """A file, or the suites of a folder by the harness's way of naming them; its template is none."""
+    """A file, or the suites of a folder by the harness's naming convention, without its template."""
     try:
         files = [path] if path.is_file() else sorted(path.glob("suite*.json"))
     except OSError:
@@ -313,7 +316,7 @@ def _suite_repository(source: Path) -> Path:
 
 
 def _read_config(path: Path) -> RunConfig:
-    """What the harness was told when it ran, where this is the folder of a run."""
+    """The options of a run, if the path is the folder of one."""
     if not looks_like_json(path, lambda value: has_keys(value, "arms", "repeats")):
         return RunConfig()
     return convert_table(read_json(path), RunConfig, path)

@@ -1,4 +1,4 @@
-"""Harbor's command-line program: found, asked whether a job would work, started, and stopped."""
+"""Harbor's command-line program: find it, check a job with it, start and stop jobs."""
 
 import fcntl
 import os
@@ -18,12 +18,12 @@ ALWAYS_PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "HA
 _PLAIN_OUTPUT = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "200"}
 _SHOWN_LINES = 6
 _SHOWN_LENGTH = 800
-# The shell notes its number, which stays the number of the program that takes its place.
+# The shell writes its process id, which `exec` keeps.
 _START_SCRIPT = 'echo $$ >"$1" && exec >"$2" 2>&1 && shift 2 && exec "$@"'
 
 
 def find_harbor(named: str, folder: Path) -> str:
-    """The program that the suite names: by a path from the suite's folder, or the first of its name on the path."""
+    """The program that the suite names: a path relative to the suite's folder, or a name on PATH."""
     found = shutil.which(str(folder / named) if "/" in named else named)
     if found is None:
         raise UsageError(
@@ -34,7 +34,7 @@ def find_harbor(named: str, folder: Path) -> str:
 
 
 def select_environment(names: Sequence[str], host: Mapping[str, str]) -> dict[str, str]:
-    """What the program gets of the caller's environment: what every program needs, and what is named."""
+    """The part of the caller's environment that Harbor gets: the usual variables, and the named ones."""
     missing = [name for name in names if name not in host]
     if missing:
         raise UsageError(f"the suite names {missing[0]}, which is not in the environment; export it first.")
@@ -42,7 +42,7 @@ def select_environment(names: Sequence[str], host: Mapping[str, str]) -> dict[st
 
 
 class HarborProgram:
-    """Starts jobs; every one in a session of its own, with a clean environment and no input."""
+    """Starts jobs, each in a session of its own, with a minimal environment and no input."""
 
     def __init__(self, program: str, *, assume_yes: bool, secrets: Sequence[str] = ()) -> None:
         self.secrets = secrets
@@ -50,20 +50,20 @@ class HarborProgram:
         self._yes_option = ("--yes",) if assume_yes else ()
 
     def version(self, environment: Mapping[str, str]) -> str:
-        """What it calls its version."""
+        """The version that the program prints."""
         done = self._ask(["--version"], environment)
         if done.returncode:
             raise UsageError(f"{self._program} does not work: {log_tail(done.stdout + done.stderr, self.secrets)}")
         return log_tail(done.stdout, self.secrets)
 
     def check_job(self, job: Path, environment: Mapping[str, str]) -> None:
-        """Let Harbor look at a job without running it: its agents, its environment, its tasks, its keys."""
+        """Have Harbor check a job without running it: agents, environment, tasks and keys. UsageError if it refuses."""
         done = self._ask(["run", "-c", str(job), "--dry-run"], environment)
         if done.returncode:
             raise UsageError(f"Harbor refuses {job}: {log_tail(done.stdout + done.stderr, self.secrets)}")
 
     def start(self, job: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-        """Start a job. Its lock is Harbor's from now on, and is let go when that process ends, however it ends."""
+        """Start a job. Its process inherits the lock, which the kernel releases however the process ends."""
         lock = os.open(lock_file(job), os.O_RDWR | os.O_CREAT, 0o666)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -98,15 +98,15 @@ def is_job_running(job: Path) -> bool:
 
 
 def stop_job(job: Path, *, at_once: bool) -> bool:
-    """Ask Harbor to end a job, which takes its environments away; or end it and all it started at once.
+    """Ask Harbor to end a job and remove its environments, or kill it and all it started at once.
 
-    False where nobody was told: it has ended, or has only just begun and its number is not written down yet.
+    False if no process was signalled: it has ended, or has just been started and not yet written its process id.
     """
     try:
         process = int(pid_file(job).read_text())
     except (OSError, ValueError):
         return False
-    if not is_job_running(job):  # else the number is still that of the process
+    if not is_job_running(job):  # otherwise the process id is still the job's
         return False
     with suppress(ProcessLookupError):
         if at_once:
@@ -117,7 +117,7 @@ def stop_job(job: Path, *, at_once: bool) -> bool:
 
 
 def log_tail(output: bytes, secrets: Iterable[str] = ()) -> str:
-    """The end of what Harbor said, on one line. It was told the secrets, and may repeat them."""
+    """The end of Harbor's output on one line, with secrets redacted, which Harbor knows and may print."""
     clean = redact_secrets(output, secrets).decode(errors="replace")
     lines = [line.strip() for line in clean.splitlines() if line.strip()]
     said = " ".join(lines[-_SHOWN_LINES:])
@@ -125,15 +125,15 @@ def log_tail(output: bytes, secrets: Iterable[str] = ()) -> str:
 
 
 def lock_file(job: Path) -> Path:
-    """Held as long as the job's process lives."""
+    """The file whose lock is held as long as the job's process lives."""
     return job.with_suffix(".lock")
 
 
 def pid_file(job: Path) -> Path:
-    """The number of the job's process."""
+    """The file with the process id of the job."""
     return job.with_suffix(".pid")
 
 
 def log_file(job: Path) -> Path:
-    """Everything that the job's process says."""
+    """The file with the output of the job."""
     return job.with_suffix(".log")

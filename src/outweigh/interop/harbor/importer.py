@@ -36,7 +36,7 @@ _MARKS = (b'"trial_name"', b'"n_total_trials"', b'"task_checksum"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _TrialLocation:
-    """Where a trial is: a file of its own, or the number of its entry in the job's file."""
+    """Where a trial is: in a file of its own, or at a position in the job's file."""
 
     file: Path
     entry: int | None
@@ -44,14 +44,16 @@ class _TrialLocation:
 
 
 class HarborImporter:
-    """Reads each trial twice, first who and when, then everything, so that a large job is never held whole."""
+    """Reads each trial twice, first to number the repeats, then in full, so that a large job is never held in
+    memory.
+    """
 
     name = "harbor"
     reads_also = frozenset({"atif", "claude-code", "codex", "mini-swe-agent"})
 
     @property
     def fields(self) -> Mapping[str, FieldOrigin]:
-        """What Harbor says itself, and what follows from it."""
+        """What Harbor states, and what is derived from it."""
         return field_origins(
             reported="agent status_detail task_checksum started_at cost checks steps artifacts extra",
             derived="arm_fingerprint status duration_seconds setup_seconds checks_seconds usage step_count "
@@ -59,7 +61,7 @@ class HarborImporter:
         )
 
     def recognises(self, path: Path) -> bool:
-        """A job, a folder of jobs, or a result of either kind."""
+        """Whether a path is a job, a folder of jobs, or the result of a job or trial."""
         try:
             if path.is_file():
                 return path.name == RESULT_FILE and _is_result(path)
@@ -71,7 +73,7 @@ class HarborImporter:
             return False
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """Every trial with a result; the same trial in two places counts once."""
+        """Read every trial that has a result; a trial found in two places counts once."""
         survey = _TrialSurvey(request.arm, notes)
         for file in _result_files(request.path):
             survey.add(file)
@@ -82,7 +84,7 @@ class HarborImporter:
 
 
 class _TrialSurvey:
-    """The first look: which trials there are, and what the jobs say about themselves."""
+    """The first pass: which trials there are, and what the jobs state about themselves."""
 
     def __init__(self, arm: str | None, notes: ImportNotes) -> None:
         self.locations: list[_TrialLocation] = []
@@ -160,7 +162,7 @@ class _TrialSurvey:
         self.locations.append(_TrialLocation(file=file, entry=entry, run=run))
 
     def _is_copy(self, trial: HarborTrial, raw: Mapping[str, Any]) -> bool:
-        """Whether this very result was seen before: in a copied folder, or in the job's file as well as its own."""
+        """Whether this result was seen before: in a copied folder, or in the job's file as well as in its own."""
         trajectory = fingerprint(
             [trial.task, raw.get("verifier_result"), raw.get("exception_info"), raw.get("finished_at")]
         )
@@ -186,7 +188,7 @@ def _run(
     if usage is not None and fields["usage"].output_tokens is None:
         fields["usage"] = usage
     if "unreadable" in trajectory:
-        # It would have said what was written to the cache, which Harbor counts as input.
+        # The trajectory would have stated cache writes, which Harbor counts as input.
         fields["usage"] = msgspec.structs.replace(fields["usage"], input_tokens=None)
     if "cost" in trajectory and fields["cost"].usd is None:
         fields["cost"] = trajectory["cost"]
@@ -207,7 +209,7 @@ def _run(
 def _trajectory_fields(
     trial: Path, request: ImportRequest, notes: ImportNotes
 ) -> tuple[Mapping[str, Any], dict[str, str]]:
-    """What the agent's trajectory adds, where it left one that can be read."""
+    """What the agent's trajectory adds, if there is one and it can be read."""
     file = trial / "agent" / TRAJECTORY_ARTIFACT
     if not file.is_file():
         return {}, {}
@@ -221,7 +223,7 @@ def _trajectory_fields(
 
 
 def _continuations(folder: Path) -> list[AtifTrajectory]:
-    """The parts that follow, `trajectory.cont-1.json` and on."""
+    """The trajectory's continuations, from `trajectory.cont-1.json` on."""
     files = (folder / f"trajectory.cont-{number}.json" for number in range(1, _MOST_PARTS))
     return [read_trajectory(read_bytes(file), str(file)) for file in takewhile(Path.is_file, files)]
 

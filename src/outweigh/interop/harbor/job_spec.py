@@ -23,7 +23,7 @@ from outweigh.model.untrusted_json import as_amount, as_dict, as_name
 
 
 def refuse_unsupported_suite(spec: SuiteSpec) -> None:
-    """Caps, walls and ways to models that would only look as if they were there."""
+    """Refuse limits, sandbox and gateway settings that Harbor would ignore."""
     if (found := next(_unsupported_settings(spec), None)) is not None:
         key, why = found
         raise UsageError(
@@ -55,9 +55,9 @@ SHOWN_TASKS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarborTask:
-    """A task that Harbor can run: where it lies, and where its agent starts if the task says so.
+    """A task that Harbor can run: its folder, and the agent's working directory if the task states it.
 
-    `own_image` is whether Harbor takes the image as it is, so that nothing can be added by its Dockerfile.
+    `own_image` is whether Harbor uses a prebuilt image, so that nothing can be added through a Dockerfile.
     """
 
     id: str
@@ -69,7 +69,7 @@ class HarborTask:
 
 
 def supported_tasks(tasks: Iterable[Task], *, scored: Iterable[str], force_build: bool) -> tuple[HarborTask, ...]:
-    """All of them, or the reasons why some cannot be run there. `scored` are the tasks whose only check is test.sh."""
+    """The tasks for Harbor, or a UsageError that says why some cannot run there. `scored` tasks have only a test.sh."""
     graded = frozenset(scored)
     found: list[HarborTask] = []
     reasons: list[str] = []
@@ -87,7 +87,9 @@ def supported_tasks(tasks: Iterable[Task], *, scored: Iterable[str], force_build
 
 
 def common_timeout(tasks: Iterable[HarborTask], otherwise_seconds: float) -> float | None:
-    """What Harbor must be told about time: nothing where every task says it itself, else the time of all of them."""
+    """The timeout to pass to Harbor: None if every task states its own, else the one that all share; UsageError if they
+    differ.
+    """
     wanted = {task: task.timeout_seconds or otherwise_seconds for task in tasks}
     unsaid = [task.id for task, seconds in wanted.items() if task.stated_timeout_seconds != seconds]
     if not unsaid:
@@ -101,7 +103,7 @@ def common_timeout(tasks: Iterable[HarborTask], otherwise_seconds: float) -> flo
 
 
 def _task_folder(task: Task) -> Path | None:
-    """The task's own folder is the one that its tests lie in."""
+    """The task's own folder, which contains its tests."""
     folder = Path(task.tests_folder).parent if task.tests_folder else None
     return folder if folder is not None and (folder / HARBOR_TASK_FILE).is_file() else None
 
@@ -136,11 +138,11 @@ def _to_harbor_task(task: Task, folder: Path, document: Mapping[str, Any], *, fo
 OVERLAY_FOLDER = "outweigh-overlay"
 _IGNORE_FILES = (".dockerignore", f"{DOCKERFILE}.dockerignore")
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._/@+-]+")
-"""What means itself in a line of a Dockerfile and in a shell."""
+"""A path that needs no quoting in a Dockerfile or shell."""
 
 
 def overlay_task_folder(root: Path, arm: Arm, task: HarborTask) -> Path:
-    """Where Harbor finds the task for this arm: as it is where the arm lays nothing, else in a copy below `root`."""
+    """The task's folder for this arm: its own if the arm adds no files, else a copy below `root`."""
     if not arm.overlay:
         return task.folder
     if task.own_image:
@@ -158,7 +160,7 @@ def overlay_task_folder(root: Path, arm: Arm, task: HarborTask) -> Path:
 
 
 def write_overlay_task(folder: Path, arm: Arm, task: HarborTask, contents: Mapping[str, bytes]) -> None:
-    """Write the copy anew; nothing is written for an arm that lays nothing."""
+    """Write the copy of a task with the arm's files; nothing if the arm adds none."""
     if not arm.overlay:
         return
     shutil.rmtree(folder, ignore_errors=True)
@@ -168,7 +170,7 @@ def write_overlay_task(folder: Path, arm: Arm, task: HarborTask, contents: Mappi
     _add_lines(folder / "environment" / DOCKERFILE, _dockerfile_lines(task.workdir))
     for name in _IGNORE_FILES:
         if (folder / "environment" / name).is_file():
-            # The last line that fits decides: a pattern such as **/*.md would take an arm's files away in silence.
+            # The last matching line of .dockerignore decides: a pattern such as **/*.md would silently drop an arm's files.
             _add_lines(folder / "environment" / name, f"!{OVERLAY_FOLDER}\n!{OVERLAY_FOLDER}/**\n")
 
 
@@ -185,23 +187,25 @@ def _write_overlay(place: Path, overlay: Sequence[OverlayFile], contents: Mappin
 
 
 def _dockerfile_lines(workdir: str | None) -> str:
-    """The files go where the agent starts; a task that copies its whole folder has their source there too."""
+    """Copy the files to the agent's working directory, and remove their source if the task copied its whole folder
+    there.
+    """
     there = workdir or "."
     return f"COPY {OVERLAY_FOLDER}/ {there}/\nRUN rm -rf {there}/{OVERLAY_FOLDER} || true\n"
 
 
 _HARBOR_NAMES = {"noop": "nop", "qwen-code": "qwen-coder"}
-"""Agents that Harbor knows under another name; every other name is Harbor's own, or an import path."""
+"""Agents that Harbor knows under another name; any other name is Harbor's own, or an import path."""
 _OWN_AGENTS = frozenset({"acp", "replay", "scripted", "shell"})
 _TEST_AGENTS = frozenset({"noop", "oracle"})
 _WITHOUT_SERVERS = frozenset({"aider"}) | _TEST_AGENTS
 _WANT_PROVIDER = frozenset({"aider", "gemini-cli", "goose", "mini-swe-agent", "opencode"})
 _OWN_PROVIDER = {"gemini-cli": "google"}
-"""Agents with a single provider, which Harbor wants to be told all the same."""
+"""Agents with a single provider, which Harbor's model names must still include."""
 
 
 def agent_entry(arm: Arm) -> dict[str, Any]:
-    """The entry under `agents`; secrets are named there, and only Harbor looks up their values."""
+    """The entry under `agents`; secrets are only named there, and Harbor looks up their values."""
     if (why := next(_arm_problems(arm), None)) is not None:
         raise UsageError(f"arms.{arm.name} cannot be run through Harbor: {why}")
     said: dict[str, Any] = {
@@ -231,7 +235,7 @@ def _server_entry(name: str, server: McpServer) -> dict[str, Any]:
 
 
 def _arm_problems(arm: Arm) -> Iterator[str]:
-    """Everything about the arm that would be lost on the way, with the way out."""
+    """Settings of an arm that Harbor would ignore, each with what to do instead."""
     if arm.agent in _OWN_AGENTS:
         yield f"Harbor has no agent {arm.agent!r}; take another agent, or leave out --executor harbor."
     if (ours := {theirs: ours for ours, theirs in _HARBOR_NAMES.items()}.get(arm.agent)) is not None:
@@ -262,9 +266,9 @@ def make_job_file(
     timeout_seconds: float | None,
     spec: HarborSpec,
 ) -> dict[str, Any]:
-    """One trial for every task folder, in this order; a task that is to be repeated is there more than once.
+    """The job file: one trial for each task folder, in this order; a repeated task occurs more than once.
 
-    Harbor tries nothing again by itself: it keeps nothing of the attempts before, and their cost would be lost.
+    Harbor's own retries are off, because it keeps nothing of earlier attempts and their cost would be lost.
     """
     agent = agent_entry(arm)
     if timeout_seconds is not None:
@@ -284,5 +288,5 @@ def make_job_file(
 
 
 def format_job_file(job: dict[str, Any]) -> bytes:
-    """A job file as it is written, for Harbor and for people."""
+    """The job file as text."""
     return msgspec.json.format(msgspec.json.encode(job), indent=2) + b"\n"

@@ -31,7 +31,7 @@ from outweigh.model.run_record import RunRecord, Trial
 from outweigh.model.suite import HarborSpec
 
 HARBOR_FOLDER = "harbor"
-"""In a store: everything about jobs."""
+"""The folder of a store that holds its jobs."""
 
 TRIALS_SUFFIX = ".ticket"
 _LOG_TAIL_BYTES = 20_000
@@ -47,25 +47,25 @@ _FINAL_ERRORS = frozenset(
         "VerifierTimeoutError",
     }
 )
-"""What Harbor's own retries leave alone, but for exceptions that are results; and builds, which it calls final."""
+"""Errors that Harbor does not retry, except those that are results; and failed builds, which it calls final."""
 
 ResultReader = Callable[[Path], RunRecord]
-"""A trial's `result.json` as a record; EvidenceError where it cannot be read."""
+"""Reads a trial's `result.json` as a record; EvidenceError if it cannot be read."""
 
 
 class JobTrials(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a job stands for."""
+    """The trials of a job, as written to its `.ticket` file."""
 
     trials: tuple[Trial, ...]
 
 
 def has_started_jobs(store: Path) -> bool:
-    """Whether a job was ever started for a store; it may still run, and its results may be yet to come."""
+    """Whether a job was ever started for a store; it may still run, and results may be missing."""
     return any((store / HARBOR_FOLDER).glob(f"*{TRIALS_SUFFIX}"))
 
 
 class HarborJob:
-    """One job: started by us now, or found as an earlier engine left it."""
+    """One job: started now, or found as an earlier engine left it."""
 
     def __init__(
         self,
@@ -87,10 +87,10 @@ class HarborJob:
         self._unread: list[str] = []
 
     def start(self) -> None:
-        """Begin; a job that was started is found again by its ticket."""
+        """Start the job; the file with its trials is written first, so that a later engine finds the job again."""
         unfinished = self._file.with_suffix(".unfinished")
         try:
-            # Whole or not at all, after a power cut too: half a ticket would be in the way of every later engine.
+            # Written whole or not at all, even after a power cut: every later engine would fail on half a file.
             with unfinished.open("wb") as stream:
                 stream.write(msgspec.json.encode(self._job_trials) + b"\n")
                 stream.flush()
@@ -106,8 +106,10 @@ class HarborJob:
         return is_job_running(self._file)
 
     def new_results(self) -> Sequence[RunRecord]:
-        """Results in the order in which they were written; one that is being written is left for the next time."""
-        final = not self.is_running  # asked first: what cannot be read after the end never can
+        """New results in the order in which they were written; one that is still being written is left for the next
+        call.
+        """
+        final = not self.is_running  # asked first: what cannot be read after the end never will be
         found = []
         for file in self._result_files():
             try:
@@ -120,11 +122,11 @@ class HarborJob:
         return found
 
     def stop(self, *, at_once: bool) -> bool:
-        """End it."""
+        """Stop the job."""
         return stop_job(self._file, at_once=at_once)
 
     def last_output(self) -> str:
-        """What could not be read, and the end of the log."""
+        """The results that could not be read, and the end of the log."""
         try:
             with log_file(self._file).open("rb") as stream:
                 stream.seek(-min(_LOG_TAIL_BYTES, stream.seek(0, os.SEEK_END)), os.SEEK_END)
@@ -141,12 +143,12 @@ class HarborJob:
 
 
 def may_retry(record: RunRecord) -> bool:
-    """Whether another attempt could end otherwise: not where Harbor itself would not try again."""
+    """Whether another attempt could have another outcome; not for errors that Harbor itself does not retry."""
     return (record.status_detail or "").partition(":")[0] not in _FINAL_ERRORS
 
 
 def read_job_trials(path: Path) -> JobTrials:
-    """What a job that was started stands for."""
+    """The trials of a job that was started."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=JobTrials)
     except (OSError, msgspec.MsgspecError) as fault:
@@ -172,7 +174,7 @@ class HarborJobSettings:
 
 
 class HarborJobs:
-    """Makes jobs of trials, in a folder of the store."""
+    """Makes jobs from trials, in a folder of the store."""
 
     def __init__(
         self,
@@ -190,14 +192,14 @@ class HarborJobs:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def earlier(self) -> Sequence[HarborJob]:
-        """Every job that has a ticket, oldest first."""
+        """Every job that was started before, oldest first."""
         return [
             HarborJob(path.with_suffix(".json"), read_job_trials(path), read=self._read, secrets=self._program.secrets)
             for path in sorted(self._folder.glob(f"*{TRIALS_SUFFIX}"))
         ]
 
     def prepare(self, trials: Sequence[Trial]) -> HarborJob:
-        """Write the job file and what it names, and let Harbor look at it."""
+        """Write the job file and the tasks it names, and have Harbor check it."""
         arm = self._settings.arms[trials[0].arm]
         try:
             (self._folder / "jobs").mkdir(parents=True, exist_ok=True)
@@ -219,18 +221,18 @@ class HarborJobs:
         return HarborJob(file, job_trials, start=start, read=self._read, secrets=self._program.secrets)
 
     def may_retry(self, record: RunRecord) -> bool:
-        """Not where Harbor itself would not try again."""
+        """Whether another attempt could have another outcome."""
         return may_retry(record)
 
     def close(self) -> None:
-        """Reap what has ended. What has not ends by itself, and the next engine finds its results."""
+        """Reap processes that have ended. Others end by themselves, and the next engine finds their results."""
         for process in self._processes:
             process.poll()
 
     def _start(self, file: Path, environment: Mapping[str, str]) -> None:
         process = self._program.start(file, environment)
         for stream in (process.stdout, process.stderr):
-            if stream is not None:  # what it says goes to its log
+            if stream is not None:  # its output goes to its log
                 stream.close()
         self._processes.append(process)
 
@@ -240,7 +242,7 @@ class HarborJobs:
 
 
 def describe_job(settings: HarborJobSettings, folder: Path, number: int, trials: Sequence[Trial]) -> dict[str, object]:
-    """The job file for some trials of one arm, as it will stand in `folder`."""
+    """The job file for some trials of one arm, as it will be in `folder`."""
     arm = settings.arms[trials[0].arm]
     return make_job_file(
         name=_job_name(number, arm),

@@ -1,4 +1,4 @@
-"""One trial of a Harbor job as the fields of a run: who ran, how it ended, what it took.
+"""One trial of a Harbor job as the fields of a run: its agent, how it ended, and what it took.
 
 Exceptions are classified by Harbor's own table, as of 0.25 (`models/trial/error_policy.py`).
 """
@@ -31,7 +31,7 @@ class FailureCause(StrEnum):
 
     @property
     def is_of_the_agent(self) -> bool:
-        """Whether the trial is a fair attempt all the same, so that its reward counts."""
+        """Whether the failure is the agent's, so that the trial counts by its reward."""
         return self in (FailureCause.AGENT_EXHAUSTED_BUDGET, FailureCause.AGENT_REFUSED_TASK)
 
 
@@ -58,12 +58,12 @@ _CAUSES = {name: cause for cause, names in _EXCEPTIONS.items() for name in names
 
 
 def cause_of(exception_type: str) -> FailureCause:
-    """What an exception of this name says; a name that Harbor does not know is unclassified."""
+    """The cause that an exception's name stands for; unclassified if Harbor's table does not have it."""
     return _CAUSES.get(exception_type, FailureCause.UNCLASSIFIED)
 
 
 def status_of(exception_types: list[str], *, graded: bool) -> Status:
-    """How a trial ended. One that ran out of its budget and was graded counts by its reward, as it does in Harbor."""
+    """How a trial ended. A graded trial that ran out of budget counts by its reward, as in Harbor."""
     causes = [cause_of(name) for name in exception_types]
     if FailureCause.CANCELLED in causes:
         return Status.NOT_RUN
@@ -84,7 +84,7 @@ _SHOWN_SKILLS = 3
 
 
 class HarborTrial:
-    """A trial's `result.json`, with its shape taken on no trust."""
+    """A trial's `result.json`, whose shape is not trusted."""
 
     def __init__(self, raw: _RawTrial) -> None:
         self.raw = raw
@@ -109,24 +109,24 @@ class HarborTrial:
         )
 
     def arm_settings(self) -> dict[str, Any]:
-        """What makes the arm: all of `config.agent` that is set and can change what the agent does."""
+        """What makes the arm: every setting of `config.agent` that can change what the agent does."""
         agent = as_dict(as_dict(self.raw.get("config")).get("agent"))
         return {key: value for key, value in agent.items() if value and key not in _NOT_ARM_SETTINGS}
 
     def arm_fingerprint(self) -> str | None:
-        """Its hash; None where the trial does not say how its agent was configured."""
+        """The hash of these settings; None if the trial does not state them."""
         settings = self.arm_settings()
         return fingerprint(settings) if settings else None
 
     def arm_name(self) -> str:
-        """A name that two different settings never share: agent, model, skills, and the beginning of the hash."""
+        """A name that different settings never share: agent, model, skills, and the start of the fingerprint."""
         agent = self.identity()
         skills = [f"+{PurePath(each).name}" for each in as_names(self.arm_settings().get("skills")) or ()]
         known = [part for part in (agent.name or "agent", agent.model, *skills[:_SHOWN_SKILLS]) if part]
         return f"{' '.join(known)[:150]} @{(self.arm_fingerprint() or 'unknown')[:7]}"
 
     def identity(self) -> AgentIdentity:
-        """Who tried; Harbor's oracle and nop are no agents."""
+        """The agent; Harbor's oracle and nop count as scripted."""
         settings = self.arm_settings()
         agent = as_name(self.info.get("name")) or as_name(settings.get("name")) or as_name(settings.get("import_path"))
         model = as_name(as_dict(self.info.get("model_info")).get("name")) or as_name(settings.get("model_name"))
@@ -139,17 +139,17 @@ class HarborTrial:
         )
 
     def exceptions(self) -> list[_RawTrial]:
-        """The trial's exception first, then those of its steps."""
+        """The trial's exception, then those of its steps."""
         found = [as_dict(part.get("exception_info")) for part in (self.raw, *self._steps)]
         return [exception for exception in found if exception]
 
     def unclassified(self) -> list[str]:
-        """The exceptions of which nobody can say whose fault they were."""
+        """The types of exceptions whose cause is unknown."""
         kinds = [_exception_type(exception) for exception in self.exceptions()]
         return [kind for kind in kinds if cause_of(kind) is FailureCause.UNCLASSIFIED]
 
     def fields(self, cache_write_tokens: int | None) -> dict[str, Any]:
-        """Fields of a RunRecord. What was written to the cache is known from the trajectory only."""
+        """Fields of a RunRecord. Only the trajectory states cache writes, so they are passed in."""
         kinds = [_exception_type(exception) for exception in self.exceptions()]
         checks = tuple(self._checks())
         usage, cost_usd = self._totals(cache_write_tokens)
@@ -180,7 +180,7 @@ class HarborTrial:
             yield outcome_check(reward, passed, None if value is None else f"reward {value:g}", required=required)
 
     def _totals(self, cache_write_tokens: int | None) -> tuple[Usage, float | None]:
-        """Harbor counts cached tokens inside input; a trial of several steps has a part for each."""
+        """Tokens and cost. Harbor counts cached tokens as input; a trial with several steps has totals for each."""
         own = as_dict(self.raw.get("agent_result"))
         parts = [own] if own else [part for step in self._steps if (part := as_dict(step.get("agent_result")))]
         totals = {key: known_sum(as_count(part.get(key)) for part in parts) for key in _TOKENS}

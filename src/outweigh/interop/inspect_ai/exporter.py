@@ -30,7 +30,7 @@ REDUCER = "mean"
 
 
 class LogTotals:
-    """Sees every sample once and holds no more of it than its outcome, its tokens and its end."""
+    """Totals of a log, from one pass over its samples that keeps only outcomes, tokens and end times."""
 
     def __init__(self) -> None:
         self._outcomes: dict[str, list[float]] = defaultdict(list)
@@ -60,16 +60,16 @@ class LogTotals:
 
     @property
     def usage(self) -> dict[str, ModelUsage]:
-        """The tokens of all samples; nothing where some of them are unknown, because a part is no sum."""
+        """The tokens of all samples; empty if any are unknown, because a partial sum is no total."""
         return self._usage if self._usage_complete else {}
 
     @property
     def completed_at(self) -> datetime | None:
-        """When the last sample ended; None where the end of one is unknown, because it may have been the last."""
+        """When the last sample ended; None if any end is unknown, because that sample may have been the last."""
         return self._last_end if self._ends_known else None
 
     def results(self) -> dict[str, Any]:
-        """Accuracy and standard error over samples; no score at all where no sample has one."""
+        """Accuracy and standard error over samples; no score if no sample has one."""
         means = list(self._means().values())
         counts = {"total_samples": self._samples, "completed_samples": self._completed}
         if not means:
@@ -89,7 +89,7 @@ class LogTotals:
         return {**counts, "scores": [score], "headline": {"scorer": OUTCOME_SCORER, "metric": "accuracy"}}
 
     def reductions(self) -> list[dict[str, Any]]:
-        """What the epochs of every sample come to."""
+        """The scores of each sample, averaged over its epochs."""
         samples = [{"sample_id": sample_id, "value": mean} for sample_id, mean in self._means().items()]
         return [{"scorer": OUTCOME_SCORER, "reducer": REDUCER, "samples": samples}] if samples else []
 
@@ -119,7 +119,7 @@ _IN_MEMORY_BYTES = 16 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedLog:
-    """What all samples of a log share: one arm of a suite. `created` is when its first run began."""
+    """What all samples of a log share: one arm of a suite. `created` is when its first run started."""
 
     evaluation_id: str
     experiment_id: str
@@ -137,7 +137,7 @@ class ExportedLog:
 
 
 def write_log(stream: BinaryIO, evaluation: ExportedLog, samples: Iterable[InspectSample]) -> None:
-    """Write the archive; samples are taken one by one, and none is held."""
+    """Write the archive; samples are taken one by one, and none is kept."""
     figures = LogTotals()
     start = {"version": LOG_VERSION, "eval": _spec(evaluation), "plan": _plan(evaluation)}
     with zipfile.ZipFile(stream, "w") as opened, SpooledTemporaryFile(_IN_MEMORY_BYTES) as summaries:
@@ -172,7 +172,7 @@ def _header(evaluation: ExportedLog, figures: LogTotals) -> dict[str, Any]:
 
 
 def _time_text(moment: datetime | None) -> str:
-    """The format's word for an unknown moment is an empty one."""
+    """A time as text; Inspect writes an unknown time as an empty text."""
     return "" if moment is None else moment.isoformat()
 
 
@@ -182,7 +182,7 @@ def _spec(evaluation: ExportedLog) -> dict[str, Any]:
         "run_id": evaluation.experiment_id,
         "created": evaluation.created.isoformat(),
         "task": evaluation.suite,
-        # Two arms are no retries of each other, which is what one id would mean.
+        # The same id would mean that one arm is a retry of the other.
         "task_id": evaluation.evaluation_id,
         "solver": evaluation.arm,
         "solver_args": _arguments(evaluation),
@@ -214,7 +214,7 @@ def _add_member(opened: zipfile.ZipFile, name: str, content: object) -> None:
 
 
 def _member_info(name: str) -> zipfile.ZipInfo:
-    """Without the hour of the export: the same evidence gives the same bytes."""
+    """A member without the time of the export, so that the same evidence gives the same bytes."""
     member = zipfile.ZipInfo(name, date_time=_FIXED_DATE)
     member.compress_type = zipfile.ZIP_DEFLATED
     member.external_attr = 0o644 << 16

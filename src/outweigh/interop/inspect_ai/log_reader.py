@@ -1,6 +1,6 @@
 """One log of Inspect, as a zip (`.eval`) or as JSON: its header, and its samples one by one, summaries first.
 
-Plain summaries are decoded and checked in one step, many at a time; any other is read field by field.
+Summaries of the usual form are decoded and checked in one step, many at a time; any other is read field by field.
 """
 
 import re
@@ -22,21 +22,21 @@ from outweigh.model.untrusted_json import NAME_LENGTH_LIMIT, as_amount, as_count
 from outweigh.ports.importers import ImportNotes
 
 _BLOCK_SAMPLES = 200
-"""So many that what is done once per block counts for nothing, and few enough for a processor's cache."""
+"""Enough that the cost per block is negligible, and few enough for a processor's cache."""
 
 _ScoreValue = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float | str | bool | None
-"""What is kept as it is; larger numbers could not be written again."""
+"""A value that is kept as it is; larger integers could not be encoded again."""
 
 
 class SampleScore(msgspec.Struct, frozen=True, gc=False):
-    """What a scorer found; its explanations stay where they are."""
+    """What a scorer found, without its explanation."""
 
     value: _ScoreValue = None
-    """Where it is not plain, whatever else JSON can hold."""
+    """Any JSON value in a summary that was read field by field."""
 
 
 class SampleSummary(msgspec.Struct, frozen=True, gc=False):
-    """All that a run is made of. What is decoded as one is plain, and has the figures that older ones leave out."""
+    """All that a run is made of. Decoding accepts only the usual form, with the figures that older summaries lack."""
 
     id: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | str
     epoch: Ordinal
@@ -61,7 +61,7 @@ _DECODE_ERRORS = (ValueError, msgspec.MsgspecError, RecursionError)
 
 
 def summarize_sample(sample: Mapping[str, Any]) -> SampleSummary | None:
-    """What can be made out of any sample; None for one that does not say which it is."""
+    """The summary of any sample; None if it does not state its id and epoch."""
     sample_id, epoch = sample.get("id"), as_count(sample.get("epoch"))
     if not isinstance(sample_id, str | int) or isinstance(sample_id, bool) or not epoch:
         return None
@@ -88,13 +88,13 @@ def summarize_sample(sample: Mapping[str, Any]) -> SampleSummary | None:
 
 
 def _error_text(error: object) -> str | None:
-    """What went wrong, in its own words; None where nothing did."""
+    """The error message; None if there is no error."""
     said = as_str(error) or as_str(as_dict(error).get("message"))
     return None if said is None and not as_dict(error) else said or "error"
 
 
 def read_summaries(content: bytes, place: str) -> Iterator[Sequence[SampleSummary] | dict[str, Any]]:
-    """Plain summaries many at a time, any other by itself as it stands, in their order."""
+    """Summaries in order: those of the usual form in blocks, any other as a dict of its own."""
     try:
         plain = _decode_summaries(content)
     except _DECODE_ERRORS:
@@ -120,7 +120,7 @@ def _one_by_one(content: bytes, place: str) -> Iterator[Sequence[SampleSummary] 
 
 
 def _summary_texts(content: bytes, place: str) -> list[bytes]:
-    """The summaries as they stand; a text that only a lenient reader understands is written again."""
+    """The encoded summaries; a document that only the lenient decoder accepts is encoded again."""
     with suppress(*_DECODE_ERRORS):
         return [bytes(each) for each in _decode_raw_list(content)]
     return [msgspec.json.encode(each) for each in as_list(_lenient_value(content, place))]
@@ -140,7 +140,7 @@ _SUMMARY_MEMBER = re.compile(r"_journal/summaries/(\d+)\.json")
 
 
 class _JsonLog(msgspec.Struct):
-    """A JSON log whose samples stay text until it is their turn: most of them is messages nobody asks for here."""
+    """A JSON log whose samples are decoded one by one, because most of each is messages that are not needed here."""
 
     status: Any = None
     eval: Any = None
@@ -150,7 +150,7 @@ class _JsonLog(msgspec.Struct):
 
 
 class _SampleFigures(msgspec.Struct, omit_defaults=True):
-    """What is read of a whole sample; messages and events are passed over."""
+    """What is read of a whole sample; messages and events are skipped."""
 
     id: Any = None
     epoch: Any = None
@@ -171,9 +171,9 @@ class _SampleFigures(msgspec.Struct, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectLog:
-    """`header` is what the log says about itself; `finished` is False where it broke off before it was written.
+    """An open log. `header` is what it states about itself; `finished` is False if it was not completed.
 
-    `samples` come one by one, or many at a time where their summaries are plain.
+    `samples` come one by one, or in blocks if their summaries have the usual form.
     """
 
     path: Path
@@ -184,7 +184,7 @@ class InspectLog:
 
 @contextmanager
 def open_inspect_log(path: Path, notes: ImportNotes) -> Iterator[InspectLog]:
-    """A log to read; one that is neither form is an EvidenceError."""
+    """Open a log; EvidenceError if it has neither form."""
     if not read_head(path, 4).startswith(_ZIP_MARK):
         yield _open_json_log(path, notes)
         return
@@ -201,7 +201,7 @@ def open_inspect_log(path: Path, notes: ImportNotes) -> Iterator[InspectLog]:
 
 
 def _archived_samples(opened: ZipArchive, notes: ImportNotes) -> Iterator[_RawSample | Sequence[SampleSummary]]:
-    """The summaries say nearly all; a sample is opened where it has no summary, or an old one without figures."""
+    """The samples of an archive. One is opened only if it has no summary, or an old one without figures."""
     read: set[str] = set()
     for part in _summary_members(opened.members):
         for found in read_summaries(opened.read(part), f"{opened.path}: {part!r}"):

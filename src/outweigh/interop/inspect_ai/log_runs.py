@@ -22,14 +22,14 @@ _OWN_PREFIX = "outweigh "
 
 @dataclass(frozen=True, kw_only=True)
 class _Log:
-    """A log to be read, and what its header says; without slots, so that it can remember."""
+    """A log to be read, and its header; without slots, because it caches properties."""
 
     path: Path
     header: Mapping[str, Any]
 
     @property
     def spec(self) -> dict[str, Any]:
-        """Which task, which model, which solver."""
+        """The evaluation: its task, model and solver."""
         return as_dict(self.header.get("eval"))
 
     @property
@@ -39,27 +39,27 @@ class _Log:
 
     @property
     def arm(self) -> str:
-        """Model and solver, as far as they have names; in a log that we wrote the solver alone is the arm."""
+        """Model and solver, as far as they are named; in a log that outweigh exported, the solver alone is the arm."""
         ours = (as_name(as_dict(self.spec.get("metadata")).get("written_by")) or "").startswith(_OWN_PREFIX)
         parts = (None if ours else as_name(self.spec.get("model")), as_name(self.spec.get("solver")))
         return stable_id(" ".join(part for part in parts if part) or "inspect")
 
     @cached_property
     def configuration(self) -> str:
-        """The hash of everything that was under test."""
+        """The hash of everything under test."""
         plan = as_dict(self.header.get("plan"))
         parts = {key: self.spec.get(key) or None for key in _ARM_SETTINGS}
         return fingerprint(parts | {"steps": as_list(plan.get("steps")), "config": as_dict(plan.get("config"))})
 
     @property
     def run(self) -> str:
-        """One execution of one task."""
+        """The id of one execution of one task."""
         known = as_name(self.spec.get("eval_id"))
         return known or stable_id(self.spec.get("run_id"), self.spec.get("task_id"))
 
     @cached_property
     def scorers(self) -> list[str]:
-        """The scorers, the one that Inspect itself puts first in front."""
+        """The scorers, with Inspect's headline scorer first."""
         results = as_dict(self.header.get("results"))
         found = [
             as_dict(results.get("headline")).get("scorer"),
@@ -86,7 +86,7 @@ def read_logs(files: Iterable[Path], request: ImportRequest, notes: ImportNotes)
 def _all_runs(
     logs: list[_Log], opened: InspectLog | None, request: ImportRequest, notes: ImportNotes
 ) -> Iterator[RunRecord]:
-    """Log by log; one that stands alone is open already, and opened once."""
+    """The runs log by log; a single log is passed in opened."""
     arms = (
         _arms(logs, notes) if request.arm is None else dict.fromkeys((log.configuration for log in logs), request.arm)
     )
@@ -119,7 +119,7 @@ def _headers(files: Iterable[Path], notes: ImportNotes) -> list[_Log]:
 
 
 def _without_retried(logs: list[_Log], notes: ImportNotes) -> list[_Log]:
-    """A log that was retried has a successor with the same task id, which holds its samples again."""
+    """The logs without those that were retried: the later log with the same task id has their samples again."""
     chosen: dict[object, _Log] = {}
     for log in logs:
         key = as_name(log.spec.get("task_id")) or log.path
@@ -134,7 +134,7 @@ def _without_retried(logs: list[_Log], notes: ImportNotes) -> list[_Log]:
 
 
 def _arms(logs: list[_Log], notes: ImportNotes) -> dict[str, str]:
-    """A name for every configuration; configurations that share one get a piece of their hash."""
+    """A name for every configuration; configurations with the same name also get a part of their hash."""
     sharing: dict[str, dict[str, Path]] = defaultdict(dict)
     for log in logs:
         sharing[log.arm].setdefault(log.configuration, log.path)

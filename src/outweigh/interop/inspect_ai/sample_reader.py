@@ -1,7 +1,7 @@
-"""Samples of an Inspect log as runs: an epoch is a repeat, a scorer a check, and a sample that was not attempted no
-failure.
+"""Samples of an Inspect log as runs: an epoch is a repeat, a scorer a check, and a sample that was not attempted is not
+a failure.
 
-Full credit is a pass; a score that is no share of it is unknown.
+Full credit is a pass; a score that is not a share of full credit is unknown.
 """
 
 import re
@@ -29,7 +29,7 @@ from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, Usage, reported_c
 from outweigh.ports.importers import ImportNotes
 
 LETTER_CREDIT = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""Correct, incorrect, partial, no answer: what Inspect's accuracy makes of a grade."""
+"""Correct, incorrect, partial, no answer: the value that Inspect's accuracy gives each grade."""
 
 WORD_CREDIT = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
@@ -37,7 +37,7 @@ _NESTED_TYPES = (dict, list)
 
 
 def is_full_credit(value: object) -> bool | None:
-    """Whether a score is all that can be had; None for one that is no share of it."""
+    """Whether a score is full credit; None if it is not a share of full credit."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -47,7 +47,7 @@ def is_full_credit(value: object) -> bool | None:
 
 
 def scored_checks(scores: Mapping[str, object], scorer: str | None, notes: ImportNotes) -> tuple[CheckResult, ...]:
-    """A check for every scorer; only the one that decides is required, or all where none does."""
+    """A check for every scorer. Only the deciding one is required, or all if none decides."""
     found = []
     for key, value in scores.items():
         required = scorer is None or key == scorer
@@ -62,7 +62,7 @@ def scored_checks(scores: Mapping[str, object], scorer: str | None, notes: Impor
 
 
 def _check(key: str, value: object, shown: str | None, required: bool) -> tuple[CheckResult, str | None]:
-    """A check, and what is to be said about its scorer."""
+    """A check, and a warning about its scorer if there is one."""
     passed, warning = is_full_credit(value), None
     if required and passed is None:
         warning = (
@@ -75,7 +75,9 @@ def _check(key: str, value: object, shown: str | None, required: bool) -> tuple[
 
 
 _known_check = lru_cache(maxsize=1000, typed=True)(_check)
-"""Most samples of a log have one of very few scores. `shown` tells those apart that are equal and not the same."""
+"""Cached, because most samples have one of few scores. `shown` separates values that are equal but differ, such as 1
+and True.
+"""
 
 
 def _partial(value: object) -> bool:
@@ -85,17 +87,17 @@ def _partial(value: object) -> bool:
 
 _STATUS_BY_LIMIT = {"time": Status.TIMEOUT, "working": Status.TIMEOUT, "operator": Status.NOT_RUN}
 _PLACEHOLDER = re.compile(r"(\(\w+\))?")
-"""What summaries have in the place of a picture."""
+"""What summaries have in place of an image."""
 
 _COMPARED_CHARACTERS = 1000
-"""Summaries cut long texts; up to here every version keeps them."""
+"""Summaries cut long texts, but every version keeps at least this much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogContext:
-    """What all samples of a log share. `scorer` decides about success; the other scorers are told, not required.
+    """What all samples of a log share. `scorer` decides about success; checks of other scorers are not required.
 
-    `repeats_before` are the epochs of earlier logs of the same; None where there is only this log.
+    `repeats_before` counts the epochs of earlier logs of the same evaluation; None if there is only this log.
     """
 
     task: str
@@ -109,7 +111,7 @@ class LogContext:
 
 
 def sample_runs(samples: Sequence[SampleSummary], evaluation: LogContext, notes: ImportNotes) -> list[RunRecord]:
-    """The runs of samples, column by column: there may be thousands."""
+    """The runs of samples, computed column by column, because there may be thousands."""
     scores = [{key: score.value for key, score in (each.scores or {}).items()} for each in samples]
     endings = [_ending(each, scored=bool(found)) for each, found in zip(samples, scores, strict=True)]
     usages, costs = zip(*[_total_spent(each.model_usage or {}) for each in samples], strict=True)
@@ -161,7 +163,7 @@ def _extras(samples: Sequence[SampleSummary], scores: Sequence[Json], evaluation
 
 
 def _ending(sample: SampleSummary, *, scored: bool) -> tuple[Status, str | None]:
-    """An error is the harness's way to say that there was no attempt; a limit ends one that may still be scored."""
+    """The status. An error means that there was no attempt; a limit ends an attempt that may still be scored."""
     if sample.error is not None:
         started = not sample.error.startswith("CancelledError")
         return (Status.INFRA_ERROR if started else Status.NOT_RUN), sample.error[:500]
@@ -174,7 +176,7 @@ def _ending(sample: SampleSummary, *, scored: bool) -> tuple[Status, str | None]
 
 
 def _total_spent(model_usage: Mapping[str, Any]) -> tuple[Usage, Cost]:
-    """What all models together took; unknown where one of them is."""
+    """Tokens and cost of all models; unknown if those of any model are."""
     if not model_usage:
         return NO_USAGE, UNKNOWN_COST
     by_model = [as_dict(each) for each in model_usage.values()]
@@ -185,7 +187,7 @@ def _total_spent(model_usage: Mapping[str, Any]) -> tuple[Usage, Cost]:
 
 
 def _usage(raw: Mapping[str, Any]) -> Usage:
-    """Older versions counted what was read from the cache as input, too; their totals show it."""
+    """The tokens. Older versions counted cache reads as input, too, which their totals show."""
     read, written = as_count(raw.get("input_tokens_cache_read")), as_count(raw.get("input_tokens_cache_write"))
     given, output, total = (as_count(raw.get(f"{kind}_tokens")) for kind in ("input", "output", "total"))
     cached = (read or 0) + (written or 0)
@@ -195,7 +197,9 @@ def _usage(raw: Mapping[str, Any]) -> Usage:
 
 
 def _checksum(task_id: str, sample: SampleSummary) -> str:
-    """Two logs may give one id to different samples, after a shuffle for one: what was asked tells them apart."""
+    """The hash of what was asked, because two logs may use one id for different samples, for example after a
+    shuffle.
+    """
     asked = sample.input
     if isinstance(asked, str):
         texts = [asked[:_COMPARED_CHARACTERS]]

@@ -25,12 +25,12 @@ _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 
 
 def chat_messages(trajectory: AtifTrajectory, mark: str) -> list[ChatMessage]:
-    """What was said, in order: a step, then what its tools answered. `mark` makes the messages' ids unique."""
+    """The messages in order: each step, then the results of its tool calls. `mark` makes message ids unique."""
     return [message for step in trajectory.steps for message in _step_messages(step, f"{mark}-{step.step_id}")]
 
 
 def last_answer(messages: list[ChatMessage]) -> ChatMessage | None:
-    """What the agent said last; a sub-agent's word is not the agent's."""
+    """The agent's last message; those of sub-agents do not count."""
     answers = (each for each in reversed(messages) if each["role"] == "assistant")
     return next((each for each in answers if "sub_agent" not in each.get("metadata", {})), None)
 
@@ -65,7 +65,7 @@ def _tool_message(result: AtifResult, mark: str, functions: dict[str, str]) -> C
     if result.source_call_id is not None:
         message |= {"tool_call_id": result.source_call_id, "function": functions.get(result.source_call_id)}
     if (result.extra or {}).get("is_error") is True:
-        # What kind of error it was is not recorded, and the format has a word for that.
+        # The kind of error is not recorded; the format has a value for that.
         message["error"] = {"type": "unknown", "message": answer}
     return message
 
@@ -84,11 +84,11 @@ def _message_metadata(step: AtifStep) -> dict[str, Any]:
 ModelUsage = dict[str, Any]
 
 UNKNOWN_MODEL = "unknown"
-"""The format demands a model's name; agents do not always tell theirs."""
+"""The format requires a model's name, and agents do not always state it."""
 
 
 def model_usage(run: RunRecord, prices: PriceTables) -> dict[str, ModelUsage] | None:
-    """By model where the parts are known and add up to the whole; None where input or output is unknown."""
+    """Usage by model if the parts are known and add up; None if input or output is unknown."""
     whole = _counts(run.usage)
     if whole is None:
         return None
@@ -100,7 +100,7 @@ def model_usage(run: RunRecord, prices: PriceTables) -> dict[str, ModelUsage] | 
 
 
 def sum_model_usage(usages: list[dict[str, ModelUsage]]) -> dict[str, ModelUsage]:
-    """The usage of a whole log; a part that one of them does not know is left out of the sum."""
+    """The usage of a whole log; a count that any sample lacks is left out."""
     total: dict[str, ModelUsage] = {}
     for usage in usages:
         for name, counts in usage.items():
@@ -110,7 +110,7 @@ def sum_model_usage(usages: list[dict[str, ModelUsage]]) -> dict[str, ModelUsage
 
 
 def _metered_parts(run: RunRecord) -> Mapping[str, Usage]:
-    """What was metered of every model, unless something was used that the meter did not see."""
+    """The metered usage of each model; empty if it does not add up to the run's usage."""
     if run.metering is None:
         return {}
     parts = run.metering.models
@@ -122,7 +122,7 @@ def _metered_parts(run: RunRecord) -> Mapping[str, Usage]:
 
 
 def _split_cost(run: RunRecord, parts: Mapping[str, Usage], prices: PriceTables) -> dict[str, ModelUsage]:
-    """Dollars belong to models only where the price lists agree with what the run cost as a whole."""
+    """Cost by model, only if the price tables agree with the cost of the whole run."""
     priced = {name: prices.cost(name, part, run.started_at)[0] for name, part in parts.items()}
     dollars = {name: cost.usd for name, cost in priced.items() if cost is not None and cost.usd is not None}
     agree = (
@@ -173,7 +173,7 @@ _SUMMARISED = ("id", "epoch", "target", "scores", "started_at", "total_time", "w
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedRun:
-    """A run with what is known about it beside its record; `epoch` counts from 1."""
+    """A run with what is known beside its record; `epoch` counts from 1."""
 
     run: RunRecord
     epoch: int
@@ -207,7 +207,7 @@ def make_sample(attempted: ExportedRun, evaluation_id: str, prices: PriceTables)
 
 
 def make_summary(sample: InspectSample) -> InspectSample:
-    """What lists of samples show, without the conversation."""
+    """The summary of a sample, as shown in lists, without messages."""
     summary = {name: sample[name] for name in _SUMMARISED if name in sample}
     summary |= {
         "input": sample["input"][:SUMMARY_CHARACTERS],
@@ -223,14 +223,14 @@ def make_summary(sample: InspectSample) -> InspectSample:
 
 
 def sample_id(task_id: str) -> str:
-    """The task's name, unless it would lead out of the archive in which samples are files."""
+    """The task's id, changed if it would lead out of the archive, in which samples are files."""
     if _ESCAPING_PATH.search(task_id) is None:
         return task_id
     return f"{_ESCAPING_PATH.sub('-', task_id).strip('-')}-{sha256(task_id.encode()).hexdigest()[:8]}"
 
 
 def _scores(run: RunRecord, judge_score: float | None) -> dict[str, Any] | None:
-    """The outcome, then what it rests on. What could not be evaluated is no score."""
+    """The outcome, then the checks and the judge score. What could not be evaluated has no score."""
     scores: dict[str, Any] = {}
     outcome = passed(run).value
     if outcome is not None:
@@ -256,7 +256,7 @@ def _ending(run: RunRecord) -> str | None:
 
 
 def _error(run: RunRecord) -> dict[str, str] | None:
-    """Only what says nothing about the agent is an error there: such samples are left out of Inspect's figures, too."""
+    """The error of a run that says nothing about the agent; Inspect leaves such samples out of its figures, too."""
     if run.status not in EXCLUDED_STATUSES:
         return None
     return {"message": _ending(run) or "", "traceback": "", "traceback_ansi": ""}

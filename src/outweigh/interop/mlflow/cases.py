@@ -1,7 +1,6 @@
 """One evaluated input of MLflow, wherever it is stored: the input, the scorers' assessments, tokens, cost and time.
 
-Traces from files, databases and tables are brought into one form and become a case for each evaluation that scored
-them.
+Traces from files, databases and tables are normalised and become a case for each evaluation that scored them.
 """
 
 from collections import defaultdict
@@ -17,14 +16,14 @@ from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list,
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, Usage, reported_cost
 
 PASS_RATINGS = {"yes": True, "no": False}
-"""What MLflow's own scorers say instead of true and false."""
+"""What MLflow's own scorers write instead of true and false."""
 
 _FINISHED = "FINISHED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationRun:
-    """A run of MLflow: what it was called, with which parameters, and how it ended."""
+    """A run of MLflow: its name, its parameters, and how it ended."""
 
     run_id: str
     name: str
@@ -36,13 +35,13 @@ class EvaluationRun:
 
     @property
     def finished(self) -> bool:
-        """Whether it says that it came to its end."""
+        """Whether it is marked as finished."""
         return self.status == _FINISHED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """What one scorer said, or why it could not."""
+    """What one scorer found, or why it could not."""
 
     value: Any
     rationale: str | None = None
@@ -51,7 +50,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluatedCase:
-    """A row of a table or a trace, in the words of neither. `place` tells it from others of its run."""
+    """A row of a table or a trace, in one form. `place` identifies it within its run."""
 
     run_id: str
     place: str
@@ -69,19 +68,21 @@ class EvaluatedCase:
 
     @property
     def checksum(self) -> str:
-        """What makes a task the same one in another run: what was asked, and what was expected of it."""
+        """The hash of input and expectations, which identifies a task across runs."""
         return fingerprint({"inputs": self.inputs, "expectations": self.expectations})
 
 
 def stated_pass(value: Any) -> bool | None:
-    """Whether a score says by itself that it passed, as MLflow's own assertions take it; a number never does."""
+    """Whether a score is a pass by itself, as in MLflow's own assertions; None for a number."""
     if isinstance(value, bool):
         return value
     return PASS_RATINGS.get(value.strip().lower()) if isinstance(value, str) else None
 
 
 def pass_by_user(value: Any) -> bool | None:
-    """Likewise for a score that the user calls a success: 0, 1, `pass` and `fail` will do. None for all others."""
+    """Whether a score is a pass if the user calls it the success: 0, 1, `pass` and `fail` count, too. None for all
+    others.
+    """
     try:
         found: bool | None = unless_unknown(read_bool)(value)
     except ValueError:
@@ -96,9 +97,9 @@ _INPUTS = "mlflow.traceInputs"
 
 
 def trace_cases(trace: Mapping[str, Any], *, inputs: Any = None, failure: str | None = None) -> list[EvaluatedCase]:
-    """The cases of a trace, in the shape of `TraceInfo`. One that nobody scored is no evaluation and has none.
+    """The cases of a trace in the form of `TraceInfo`; none if no evaluation scored it.
 
-    A scorer says for which run it scored; what a person added later belongs to the run that made the trace.
+    A scorer states the run it scored for; what a person added later belongs to the run that made the trace.
     """
     metadata, trace_id = as_dict(trace.get("trace_metadata")), as_name(trace.get("trace_id"))
     said = [as_dict(each) for each in as_list(trace.get("assessments"))]
@@ -133,7 +134,7 @@ def trace_cases(trace: Mapping[str, Any], *, inputs: Any = None, failure: str | 
 
 
 def root_inputs(spans: list[Any]) -> tuple[Any, str | None]:
-    """What the outermost span was given, in full, and what it failed of; a trace itself keeps a short form only."""
+    """The full input of the outermost span, and its error; the trace itself keeps only a short form."""
     for span in map(as_dict, spans):
         if not span.get("parent_span_id"):
             status = as_dict(span.get("status"))
@@ -144,7 +145,7 @@ def root_inputs(spans: list[Any]) -> tuple[Any, str | None]:
 
 
 def _assessments(feedback: list[dict[str, Any]]) -> dict[str, Assessment]:
-    """By the scorers' names. One that said different things about the same trace has not said anything."""
+    """Assessments by scorer. A scorer that said different things about one trace counts as unknown."""
     found: dict[str, Assessment] = {}
     for each in feedback:
         said, scorer = as_dict(each.get("feedback")), as_name(each.get("assessment_name"))
@@ -175,7 +176,7 @@ def _failure(trace: Mapping[str, Any], told: str | None) -> str | None:
 
 
 def _usage(raw: Mapping[str, Any]) -> Usage:
-    """MLflow counts cached tokens as input, too; where it does not say how many, input without them is unknown."""
+    """The tokens. MLflow counts cached tokens as input, too; if it does not say how many, input is unknown."""
     read, written = as_count(raw.get("cache_read_input_tokens")), as_count(raw.get("cache_creation_input_tokens"))
     given = as_count(raw.get("input_tokens"))
     cached = (read or 0) + (written or 0)
@@ -189,7 +190,7 @@ def _usage(raw: Mapping[str, Any]) -> Usage:
 
 
 def _decode_metadata(value: Any) -> Any:
-    """Metadata are JSON in a text; what is none stays a text."""
+    """Metadata values are JSON texts; any other text is kept as it is."""
     if not isinstance(value, str):
         return value
     try:

@@ -31,13 +31,13 @@ _COMPUTED_TABLES_QUERY = f"""
 SELECT tables.name AS name FROM sqlite_master AS tables, pragma_table_xinfo(tables.name) AS columns
 WHERE tables.name IN ({", ".join("?" * len(_READ_TABLES))}) AND (tables.rootpage = 0 OR columns.hidden = 2) LIMIT 1
 """
-"""Tables that are virtual, or have a column that is; columns that are computed and stored are MLflow's own."""
+"""Finds virtual tables and tables with a virtual column; stored computed columns are MLflow's own."""
 
 _DatabaseRow = dict[str, Any]
 
 
 def is_mlflow_database(path: Path) -> bool:
-    """By its tables; a database of an older MLflow has no scores of single inputs."""
+    """Whether a database has MLflow 3's tables; older versions have no scores of single inputs."""
     if path.suffix not in DATABASE_SUFFIXES or not read_head(path, 16).startswith(_MAGIC):
         return False
     with suppress(EvidenceError), _open_database(path) as database:
@@ -46,7 +46,7 @@ def is_mlflow_database(path: Path) -> bool:
 
 
 def read_database_runs(path: Path) -> Iterator[EvaluationRun]:
-    """Every run, deleted ones as such."""
+    """Every run, including deleted ones, which are marked."""
     with _open_database(path) as database:
         metrics = "latest_metrics" in _tables(database)
         for run in _rows(database, "SELECT * FROM runs ORDER BY start_time, run_uuid"):
@@ -65,7 +65,7 @@ def read_database_runs(path: Path) -> Iterator[EvaluationRun]:
 
 
 def read_database_cases(path: Path) -> Iterator[list[EvaluatedCase]]:
-    """Trace by trace, in order of time."""
+    """The cases of each trace, in order of time."""
     with _open_database(path) as database:
         spans = "spans" in _tables(database)
         for info in _rows(database, "SELECT * FROM trace_info ORDER BY timestamp_ms, request_id"):
@@ -74,7 +74,7 @@ def read_database_cases(path: Path) -> Iterator[list[EvaluatedCase]]:
 
 
 def _trace(database: "sqlite3.Connection", info: _DatabaseRow) -> _DatabaseRow:
-    """A trace in the shape in which MLflow itself hands it out."""
+    """A trace in the form in which MLflow's API returns it."""
     key = (info["request_id"],)
     metadata = _pairs(database, "SELECT key, value FROM trace_request_metadata WHERE request_id = ?", key)
     said = _rows(
@@ -91,7 +91,7 @@ def _trace(database: "sqlite3.Connection", info: _DatabaseRow) -> _DatabaseRow:
 
 
 def _figures(info: _DatabaseRow) -> _DatabaseRow:
-    """Tokens and cost have columns of their own since they can be searched; before, they were metadata."""
+    """Tokens and cost, which have columns of their own in newer versions, and were metadata before."""
     tokens = {column: count for column, count in info.items() if column.endswith("_tokens") and count is not None}
     cost = {"total_cost": info["total_cost"]} if info.get("total_cost") is not None else {}
     return {TRACE_TOKENS: tokens, TRACE_COST: cost}
@@ -137,7 +137,7 @@ def _open_database(path: Path) -> Iterator["sqlite3.Connection"]:
 
 
 def _refuse_computed_tables(database: "sqlite3.Connection", path: Path) -> None:
-    """A few bytes of a column that is computed when it is read can stand for more than any memory holds."""
+    """Refuse tables that are computed as they are read: a few bytes could expand beyond any memory."""
     database.execute("PRAGMA trusted_schema = OFF")
     found = next(_rows(database, _COMPUTED_TABLES_QUERY, tuple(_READ_TABLES)), None)
     if found is not None:

@@ -30,7 +30,7 @@ from outweigh.model.usage import reported_cost
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 
 FIGURE_FIELDS = ("duration_seconds", "cost_usd", "input_tokens", "output_tokens")
-"""What a column of a table may be said to be; only its author knows which one is."""
+"""Figures that the user can map a column to; only the table's author knows which column is which."""
 
 _TITLE_CHARACTERS = 120
 _DETAIL_CHARACTERS = 500
@@ -38,30 +38,30 @@ _DETAIL_CHARACTERS = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuccessScore:
-    """The score that is the success; `by_user` where the user said so."""
+    """The score that decides about success; `by_user` if the user named it."""
 
     scorer: str | None
     by_user: bool
 
     def value(self, case: EvaluatedCase) -> Any:
-        """What it is in a case; a column of any name can be meant."""
+        """The score's value in a case; any column can be named."""
         if self.scorer is None:
             return None
         assessed = case.assessments.get(self.scorer)
         return assessed.value if assessed is not None else case.cells.get(self.scorer)
 
     def passed(self, case: EvaluatedCase) -> bool | None:
-        """Whether the case passed; None where nobody could tell."""
+        """Whether the case passed; None if that is unknown."""
         return (pass_by_user if self.by_user else stated_pass)(self.value(case))
 
     def unreadable_values(self, cases: Iterable[EvaluatedCase]) -> list[str]:
-        """Values that are no answer, to be shown: one of them makes it doubtful what the others mean."""
+        """Values that are neither pass nor failure, to show: one of them makes the meaning of the others doubtful."""
         unreadable = (self.value(case) for case in cases if self.passed(case) is None)
         return list(dict.fromkeys(repr(value)[:40] for value in unreadable if value is not None))
 
 
 def task_title(case: EvaluatedCase, columns: Mapping[str, str]) -> str:
-    """An input in short, or the column that the user calls the task."""
+    """The input in short, or the column that the user mapped to the task."""
     wanted = columns.get("task_id")
     if wanted is not None:
         return stable_id(_cell_name(case, wanted))
@@ -87,7 +87,7 @@ def make_case_run(
     success_score: SuccessScore,
     columns: Mapping[str, str],
 ) -> RunRecord:
-    """The run of a case. What ended in an error was never a full attempt; whose error it was, its words say."""
+    """The run of a case. A case that ended in an error was not a full attempt; its message says whose error it was."""
     failed = None if case.failure is None else failure_from_text(case.failure, FailureKind.CRASH)
     figures = {field: case.cells.get(columns[field]) for field in FIGURE_FIELDS if field in columns}
     duration, cost = as_amount(figures.get("duration_seconds")), as_amount(figures.get("cost_usd"))
@@ -152,10 +152,10 @@ _MAPPABLE_FIELDS = ("success", "task_id", *FIGURE_FIELDS)
 
 
 class MlflowImporter:
-    """An input is a task, a run of MLflow an arm, a scorer a check; equal inputs of a run are repeats.
+    """Reads an input as a task, a run of MLflow as an arm, a scorer as a check; equal inputs in a run are repeats.
 
-    A score is a pass where it is true, false, yes or no. Of several such scores the user says which one decides, and
-    of a number, too, that it is one: MLflow itself has no word for a case that passed.
+    A score is a pass or failure if it is true, false, yes or no. If there are several such scores, or only numbers, the
+    user says which one decides: MLflow itself has no notion of a case that passed.
     """
 
     name = "mlflow"
@@ -166,14 +166,14 @@ class MlflowImporter:
     )
 
     def recognises(self, path: Path) -> bool:
-        """By what an evaluation leaves: a table with scores, a database or a folder with scored traces."""
+        """Whether a path is a table with scores, or a database or folder with scored traces."""
         try:
             return is_mlflow(path)
         except (EvidenceError, OSError, ValueError):
             return False
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """The whole store, since names must be told apart; then run by run."""
+        """Read the whole store, because names must be unique; then run by run."""
         if strange := [each for each in request.columns if each not in _MAPPABLE_FIELDS]:
             raise EvidenceError(f"--map {strange[0]} means nothing to mlflow; it takes {', '.join(_MAPPABLE_FIELDS)}.")
         store = read_mlflow_store(request.path, notes)
@@ -216,7 +216,7 @@ def _not_deleted(store: MlflowStore, notes: ImportNotes) -> list[EvaluatedCase]:
 
 
 def _choose_success_score(cases: Sequence[EvaluatedCase], request: ImportRequest, notes: ImportNotes) -> SuccessScore:
-    """Which score is the success: the one that the user names, else the only one that says pass or fail."""
+    """The score that decides about success: the one that the user names, else the only one that states pass or fail."""
     wanted = request.columns.get("success")
     scorers = list(dict.fromkeys(scorer for case in cases for scorer in case.assessments))
     if wanted is not None:
@@ -253,7 +253,9 @@ def _says_pass(scorer: str, cases: Iterable[EvaluatedCase]) -> bool:
 def _arms(
     store: MlflowStore, cases: Sequence[EvaluatedCase], request: ImportRequest, notes: ImportNotes
 ) -> dict[str, str]:
-    """A name for every run; runs of one name and different parameters get a piece of these parameters' hash."""
+    """A name for every run; runs with the same name and different parameters also get a part of the
+    parameters' hash.
+    """
     runs = {case.run_id: _mlflow_run(store, case) for case in cases}
     if request.arm is not None:
         return dict.fromkeys(runs, request.arm)
@@ -270,7 +272,7 @@ def _arms(
 
 
 def _titles(cases: Sequence[EvaluatedCase], request: ImportRequest) -> dict[tuple[str, str], str]:
-    """Tasks that share a title and ask or expect different things get a piece of their hash."""
+    """A title for every task; tasks with the same title that differ also get a part of their hash."""
     sharing: dict[str, set[str]] = defaultdict(set)
     for case in cases:
         sharing[task_title(case, request.columns)].add(case.checksum)
@@ -299,6 +301,6 @@ def _report_source(
 
 
 def _facts(run: EvaluationRun, success_score: SuccessScore, arm: str) -> dict[str, Any]:
-    """What MLflow says of the deciding score itself."""
+    """What MLflow states about the deciding score."""
     said = {key: as_amount(value) for key, value in run.metrics.items() if key.startswith(f"{success_score.scorer}/")}
     return {f"{arm}: {key}": value for key, value in said.items() if value is not None}

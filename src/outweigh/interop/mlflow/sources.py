@@ -29,7 +29,7 @@ _TRACE_COLUMNS = {"trace_id", "trace_metadata", "assessments"}
 
 
 def is_evaluation_table(path: Path) -> bool:
-    """By a column with scores; a table that was logged for something else has none."""
+    """Whether a JSON table has a column with scores; tables logged for other purposes have none."""
     if path.suffix != ".json":
         return False
     start = read_head(path)
@@ -42,7 +42,7 @@ def is_evaluation_table(path: Path) -> bool:
 
 
 def read_table_cases(path: Path, run_id: str | None, called: str, notes: ImportNotes) -> Iterator[list[EvaluatedCase]]:
-    """Row by row; a table that lies in no run's folder is a run by what it is called and what it holds."""
+    """The cases row by row. A table outside of a run's folder is a run of its own, identified by name and content."""
     document = read_json(path, notes)
     own_run = run_id or f"table-{fingerprint([called, document])[:16]}"
     for number, row in enumerate(_rows(document), start=1):
@@ -65,7 +65,7 @@ def _rows(document: Any) -> Iterator[dict[str, Any] | None]:
 
 
 def _row_trace(row: Mapping[str, Any]) -> list[EvaluatedCase]:
-    """A row of `result_df` or `search_traces` holds the trace itself, under nearly the same names."""
+    """The cases of a row of `result_df` or `search_traces`, which is a trace under nearly the same names."""
     info = dict(row) | {"execution_duration_ms": row.get("execution_duration")}
     inputs, failure = root_inputs(as_list(row.get("spans")))
     return trace_cases(info, inputs=row.get("request") or inputs, failure=failure)
@@ -106,7 +106,7 @@ _STATUS = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"
 
 
 def read_mlruns_run(meta: Path, notes: ImportNotes) -> EvaluationRun | None:
-    """The run that a `meta.yaml` is of; experiments, datasets and models have such files, too."""
+    """The run of a `meta.yaml`; None for those of experiments, datasets and models."""
     said = _read_small_yaml(meta, notes)
     run_id = as_name(said.get("run_id"))
     if run_id is None:
@@ -124,7 +124,7 @@ def read_mlruns_run(meta: Path, notes: ImportNotes) -> EvaluationRun | None:
 
 
 def read_mlruns_cases(info: Path, notes: ImportNotes) -> list[EvaluatedCase]:
-    """The cases of a trace; what was asked in full is in its artifacts."""
+    """The cases of a trace; its full input is in its artifacts."""
     folder = info.parent
     spans = folder / MLFLOW_ARTIFACTS_FOLDER / "traces.json"
     inputs, failure = (
@@ -138,7 +138,7 @@ def read_mlruns_cases(info: Path, notes: ImportNotes) -> list[EvaluatedCase]:
 
 
 def _read_values(folder: Path, notes: ImportNotes) -> dict[str, str]:
-    """A file for each key, with its value; a slash in a key makes a folder."""
+    """The values in a folder with one file per key; a slash in a key makes a subfolder."""
     if not folder.is_dir():
         return {}
     files = [each for each in sorted(folder.rglob("*")) if each.is_file()]
@@ -146,7 +146,7 @@ def _read_values(folder: Path, notes: ImportNotes) -> dict[str, str]:
 
 
 def _read_metrics(folder: Path, notes: ImportNotes) -> dict[str, float]:
-    """The last value of each: a line has a time, a value and a step."""
+    """The last value of each metric; a line has a time, a value and a step."""
     found = {}
     for key, content in _read_values(folder, notes).items():
         last = (content.strip().splitlines() or [""])[-1].split()
@@ -167,7 +167,7 @@ _RUN_ID = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(slots=True)
 class MlflowStore:
-    """Runs by their ids, and their cases by run and place, so that a copy of either is seen."""
+    """Runs by id, and cases by run and place, so that copies are recognised."""
 
     runs: dict[str, EvaluationRun] = field(default_factory=dict)
     cases: dict[tuple[str, str], EvaluatedCase] = field(default_factory=dict)
@@ -177,7 +177,7 @@ class MlflowStore:
     named_runs: int = 0
 
     def add(self, cases: Iterable[EvaluatedCase], *, again: bool = False) -> None:
-        """Keep each case once; `again` is for tables of what was read as traces already, which say less."""
+        """Keep each case once. `again` is for tables that repeat traces with less detail."""
         for case in cases:
             known = self.cases.setdefault((case.run_id, case.place), case)
             if known is case:
@@ -188,25 +188,25 @@ class MlflowStore:
                 self.clashing.append(case)
 
     def add_traces(self, traces: Iterable[list[EvaluatedCase]]) -> None:
-        """Keep the cases of each trace; one that no evaluation scored has none."""
+        """Keep the cases of each trace; a trace that no evaluation scored has none."""
         for cases in traces:
             self.unscored += not cases
             self.add(cases)
 
     def name_run(self, run: EvaluationRun) -> None:
-        """Keep what MLflow itself says about a run."""
+        """Keep what MLflow states about a run."""
         self.runs[run.run_id] = run
         self.named_runs += 1
 
     def name_table(self, cases: list[EvaluatedCase], called: str) -> None:
-        """A table that lies in no run's folder names its run by its file, where it is of one."""
+        """Name the run of a table outside of a run's folder after its file, if the table has only one run."""
         runs = {case.run_id for case in cases}
         for run_id in runs:
             self.runs.setdefault(run_id, EvaluationRun(run_id=run_id, name=called if len(runs) == 1 else run_id))
 
 
 def is_mlflow(path: Path) -> bool:
-    """A table, a database, or a folder with one of them or with traces."""
+    """Whether a path is a table or database of MLflow, or a folder with one of them or with traces."""
     if path.is_dir():
         return any(
             file.name == TRACE_FILE or is_evaluation_table(file) or is_mlflow_database(file)
@@ -216,7 +216,7 @@ def is_mlflow(path: Path) -> bool:
 
 
 def read_mlflow_store(path: Path, notes: ImportNotes) -> MlflowStore:
-    """Databases and run folders first: they name the runs that tables belong to."""
+    """Read all files at a path; databases and run folders first, because they name the runs of tables."""
     store = MlflowStore()
     if not path.is_dir():
         _add_file(store, path, path, notes)
@@ -259,7 +259,7 @@ def _add_table(store: MlflowStore, file: Path, root: Path, notes: ImportNotes) -
 
 
 def _run_above(file: Path, notes: ImportNotes) -> EvaluationRun | None:
-    """The run in whose artifacts a table lies. Beside a database its folder says nothing more than the run's id."""
+    """The run whose artifacts contain a table. Without its `meta.yaml`, the folder's name is the run's id."""
     folder = next((parent for parent in file.absolute().parents if parent.name == MLFLOW_ARTIFACTS_FOLDER), None)
     if folder is None:
         return None

@@ -1,4 +1,4 @@
-"""Importer of ProjectScylla: the folders that its experiments fill, or the tables that its analysis makes of them.
+"""Importer of ProjectScylla: the folders that its experiments write, or the tables that its analysis makes from them.
 
 Runs are at `<experiment>/[completed/]<tier>/<subtest>/run_NN/run_result.json`, judgments below them at
 `judge/judge_NN/judgment.json`.
@@ -34,7 +34,7 @@ _EVIDENCE_CHARACTERS = 2000
 def read_judge_folders(
     folder: RunFolder, result: Mapping[str, Any], run_id: str, notes: ImportNotes
 ) -> Iterator[Judgment]:
-    """Every judge that was asked; the same model asked again about a run is its next pass."""
+    """The judgment of every judge of a run; the same model asked again is its next pass."""
     passes: Counter[str] = Counter()
     for place, number in _judge_folders(folder.path / "judge"):
         try:
@@ -70,7 +70,7 @@ def _judge_folders(folder: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _model(place: Path, number: int, folder: RunFolder, result: Mapping[str, Any], notes: ImportNotes) -> str:
-    """Its own word, else the result's, else what the experiment asked for; at last its number."""
+    """The judge's model: as its own page states, else the result, else the experiment's settings, else its number."""
     summaries = [as_dict(each) for each in as_list(result.get("judges"))]
     summary: dict[str, Any] = next((each for each in summaries if each.get("judge_number") == number), {})
     wanted = as_list(folder.experiment.config.get("judge_models"))[number - 1 : number] if number > 0 else []
@@ -89,7 +89,7 @@ def _criterion_points(said: Mapping[str, Any]) -> Iterator[CriterionPoints]:
 
 
 def _evidence(score: Mapping[str, Any]) -> str | None:
-    """The reasons of a criterion's items, each with its points."""
+    """The reasons for a criterion's items, each with its points."""
     reasons = [
         f"{item} {told.get('achieved')}/{told.get('max')}: {as_str(told.get('reason')) or ''}"
         for item, told in ((item, as_dict(value)) for item, value in as_dict(score.get("items")).items())
@@ -104,7 +104,7 @@ def _failure(timing: Mapping[str, Any]) -> str:
 RUN_RESULT_FILE = "run_result.json"
 _MARKS = frozenset({RUN_RESULT_FILE, "result.json", "timing.json"})
 _SKIPPED_FOLDERS = frozenset({"workspace", "repo", "repos", ".git"})
-"""What an agent worked on: it could hold anything, even something that looks like a result."""
+"""Workspaces of agents: they may contain anything, even something that looks like a result."""
 
 _PHASES = frozenset({"completed", "in_progress"})
 _PLACE = re.compile(r"(?P<tier>T\d+)/(?P<subtest>\d+[\w-]*)/run_(?P<number>\d+)")
@@ -114,7 +114,7 @@ _STATED_PLACE = re.compile(
 
 
 def has_run_folder(root: Path) -> bool:
-    """Whether a folder has the result of a run, where the project puts it."""
+    """Whether a folder has the result of a run at the place where the project writes it."""
     if not root.is_dir():
         return False
     results = walk_files(root, lambda name: name == RUN_RESULT_FILE, skipped_folders=_SKIPPED_FOLDERS)
@@ -122,7 +122,7 @@ def has_run_folder(root: Path) -> bool:
 
 
 def read_folders(root: Path, notes: ImportNotes) -> Iterator[RunRecord | Judgment]:
-    """Run by run, each with its judgments. What has no result yet, and what is there twice, is counted and said."""
+    """Run by run, each with its judgments. Unfinished runs and copies are counted and reported."""
     tally = _FolderCounts()
     for folder in _run_folders(root, notes):
         try:
@@ -141,7 +141,7 @@ def read_folders(root: Path, notes: ImportNotes) -> Iterator[RunRecord | Judgmen
 
 
 class _FolderCounts:
-    """What was seen of the folders beside their results."""
+    """Counts of copies and unfinished runs."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, ...], str] = {}
@@ -149,7 +149,9 @@ class _FolderCounts:
         self.unfinished: Counter[str] = Counter()
 
     def is_copy(self, folder: RunFolder, result: Mapping[str, Any]) -> bool:
-        """Whether this very result was seen before; another one under the same name is handed on, to be refused."""
+        """Whether this result was seen before; a different one under the same name is not a copy, and is
+        refused later.
+        """
         content = fingerprint(result)
         copied = self._seen.get(folder.key) == content
         self._seen[folder.key] = content
@@ -157,7 +159,7 @@ class _FolderCounts:
         return copied
 
     def tell(self, notes: ImportNotes) -> None:
-        """Say it once, at the end."""
+        """Report the counts once, at the end."""
         if self._doubled:
             notes.warn(f"{self._doubled:,} results are there twice, in copied folders; each counts once.")
         if self.unfinished:
@@ -177,7 +179,7 @@ class _RunLocation:
 
 
 def _run_folders(root: Path, notes: ImportNotes) -> Iterator[RunFolder]:
-    """Every folder of a run that something was written to, whether or not it has a result."""
+    """Every folder of a run, with or without a result."""
     experiments: dict[Path, ScyllaExperiment | None] = {}
     seen: dict[Path, None] = {}
     for file in walk_files(root, _MARKS.__contains__, skipped_folders=_SKIPPED_FOLDERS):
@@ -207,7 +209,7 @@ def _run_folders(root: Path, notes: ImportNotes) -> Iterator[RunFolder]:
 
 
 def _experiment(folder: Path, notes: ImportNotes) -> ScyllaExperiment | None:
-    """None where its settings cannot be read: they say which model its runs are of, so none of them has a name."""
+    """The experiment of a folder; None if its settings cannot be read, because they name the model of its runs."""
     try:
         return ScyllaExperiment.read(folder, notes)
     except EvidenceError as fault:
@@ -225,7 +227,7 @@ def _locate_run(folder: Path) -> _RunLocation | None:
 
 
 def _identify(folder: RunFolder, result: Mapping[str, Any]) -> RunFolder:
-    """Which run a result is of, by its own word: folders are renamed and copied, and the result stays what it was."""
+    """The run as its result states it: folders are renamed and copied, and results stay as they were."""
     told = _STATED_PLACE.search((as_name(result.get("logs_path")) or "").replace("\\", "/"))
     number = as_count(result.get("run_number")) or folder.number
     if told is None:
@@ -242,10 +244,10 @@ def _state(folder: RunFolder) -> str:
 
 
 class ScyllaImporter:
-    """An experiment is a task; an arm is a model with a tier and its subtest, since subtests are set up differently.
+    """Reads an experiment as a task; an arm is a model with a tier and sub-test, because sub-tests differ in set-up.
 
-    The project's duration includes its judges; a run's is the agent's alone. Whether a run passed is what its judges
-    agreed on, and their judgments come with it.
+    The project's duration includes its judges; a run's duration here is the agent's alone. Whether a run passed is what
+    its judges agreed on, and their judgments are imported, too.
     """
 
     name = "scylla"
@@ -256,14 +258,14 @@ class ScyllaImporter:
     )
 
     def recognises(self, path: Path) -> bool:
-        """By the columns of its tables, or by a result where its folders have one."""
+        """Whether a path has the project's tables, or a folder the result of a run."""
         try:
             return is_scylla_table(path) or has_run_folder(path)
         except (EvidenceError, OSError):
             return False
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord | Judgment]:
-        """The tables where there are some: an experiment's folder has none, an analysis has nothing else."""
+        """Read the tables if there are any; the folder of an experiment has none."""
         if not is_scylla_table(request.path) and has_run_folder(request.path):
             return read_folders(request.path, notes)
         return read_tables(request.path, notes)

@@ -23,12 +23,12 @@ _CLAUDE_MODEL = re.compile(r"claude-(opus|sonnet|haiku)-(\d+)-(\d{1,2})(?!\d)")
 
 
 def test_of_experiment(experiment: str) -> str:
-    """The test that an experiment was an execution of."""
+    """The test that an experiment executed."""
     return stable_id(_TIME_PREFIX.sub("", experiment))
 
 
 def display_model(model: str) -> str:
-    """A model as the project's own tables have it, so that their runs and those of folders are the same arms."""
+    """The model as the project's tables write it, so that folders and tables have the same arms."""
     found = _CLAUDE_MODEL.search(model)
     return model if found is None else f"{found[1].title()} {found[2]}.{found[3]}"
 
@@ -37,7 +37,7 @@ _BOLD_KEY = re.compile(r"^\*\*(?P<key>[^*]+)\*\*:\s*(?P<value>.+?)\s*$", re.MULT
 
 
 def read_model_page(path: Path, notes: ImportNotes) -> dict[str, str]:
-    """What a `MODEL.md` says, by its bold words: who answered, in which version, when."""
+    """The bold keys of a `MODEL.md` and their values: model, version, time."""
     if not path.is_file():
         return {}
     return {found["key"]: found["value"] for found in _BOLD_KEY.finditer(read_text(path, notes))}
@@ -55,7 +55,7 @@ def run_ending(
     *,
     timeout_seconds: float | None,
 ) -> tuple[Status, str | None]:
-    """A status, and why. The project writes -1 where its own call of the agent failed, and runs such a run again."""
+    """The status of a run, and why. The project writes -1 if its call of the agent failed, and repeats such runs."""
     code = result.get("exit_code")
     complaint = _error_output(told)
     if report is not None and report.failure is not None:
@@ -70,7 +70,7 @@ def run_ending(
 
 
 def _call_failed(complaint: str, result: Mapping[str, Any], timeout_seconds: float | None) -> tuple[Status, str | None]:
-    """Out of time is the agent's fault; whatever else kept it from running is not."""
+    """A timeout is the agent's failure; anything else that kept it from running is not."""
     took = as_amount(result.get("agent_duration_seconds"))
     at_limit = took is not None and timeout_seconds is not None and took >= timeout_seconds > 0
     if at_limit or _TIMED_OUT in complaint:
@@ -85,7 +85,7 @@ def _used_anything(result: Mapping[str, Any]) -> bool:
 
 
 def _error_output(told: Mapping[str, Any]) -> str:
-    """What the program wrote to its errors, without the commands that the project's script repeats there."""
+    """The program's error output, without the commands that the project's script prints there."""
     lines = (as_str(told.get("stderr")) or "").splitlines()
     return " ".join(line.strip() for line in lines if not line.startswith("+ ")).strip()
 
@@ -105,14 +105,14 @@ _EXTRA_FIELDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScyllaExperiment:
-    """What an experiment was told to do, and how far it has come; empty where it does not say."""
+    """The settings of an experiment and its progress; empty if they are not there."""
 
     config: Mapping[str, Any]
     checkpoint: Mapping[str, Any]
 
     @classmethod
     def read(cls, folder: Path, notes: ImportNotes) -> Self:
-        """From the folder that its tiers are in."""
+        """Read them from the folder that contains the tiers."""
         config = read_json_object(folder / "config" / "experiment.json", notes)
         try:
             checkpoint = read_json_object(folder / "checkpoint.json", notes)
@@ -123,13 +123,13 @@ class ScyllaExperiment:
 
     @property
     def model(self) -> str | None:
-        """The model of its agents; it has one."""
+        """The model of its agents."""
         return as_name(next(iter(as_list(self.config.get("models"))), None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFolder:
-    """Where a run lies, and which one it is."""
+    """Where a run is, and which run it is."""
 
     path: Path
     experiment: ScyllaExperiment
@@ -140,16 +140,18 @@ class RunFolder:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What tells it from every other run."""
+        """What identifies the run."""
         return (self.experiment_name, self.experiment.model or "", self.tier, self.subtest, str(self.number))
 
     def called(self, experiment: str, tier: str, subtest: str, number: int) -> "RunFolder":
-        """The same folder, of another run than its place says."""
+        """The same folder, but of the run that its result states."""
         return replace(self, experiment_name=experiment, tier=tier, subtest=subtest, number=number)
 
 
 def make_folder_run(folder: RunFolder, result: Mapping[str, Any], notes: ImportNotes) -> RunRecord:
-    """The run. Tokens are those of all models where the agent told them; the project adds up the main one's alone."""
+    """The run. Tokens are those of all models if the agent's output states them; the project counts only the main
+    model.
+    """
     if folder.number < 1 or not isinstance(result.get("exit_code"), int):
         raise EvidenceError("its result has no number of a run, or does not say how the agent ended")
     told = read_json_object(folder.path / "agent" / "result.json", notes)
@@ -185,7 +187,7 @@ def make_folder_run(folder: RunFolder, result: Mapping[str, Any], notes: ImportN
 
 
 def _passed(result: Mapping[str, Any]) -> CheckResult:
-    """What the judges agreed on. Where none of them gave an answer the project writes a score of 0; nobody knows."""
+    """What the judges agreed on. If no judge gave an answer, the project writes a score of 0; here it is unknown."""
     judges = [as_dict(each) for each in as_list(result.get("judges"))]
     silent = judges and all(each.get("is_valid") is False for each in judges)
     if silent or result.get("judge_reasoning") == _ALL_FAILED:
@@ -195,7 +197,7 @@ def _passed(result: Mapping[str, Any]) -> CheckResult:
 
 
 def _agent_report(told: Mapping[str, Any]) -> AgentReport | None:
-    """The agent's own word, where it is Claude Code's; other agents' output is not kept in a known form."""
+    """The agent's own report if it is Claude Code's; other agents' output has no known form."""
     from outweigh.agents.claude_code.stream import read_claude_code  # noqa: PLC0415 - only imports need it
 
     output = as_str(told.get("stdout")) or ""
@@ -205,7 +207,7 @@ def _agent_report(told: Mapping[str, Any]) -> AgentReport | None:
 
 
 def _usage(result: Mapping[str, Any]) -> Usage:
-    """Zeros of all kinds are what the project writes where it has none."""
+    """The tokens; all zeros mean that there are none."""
     stats = as_dict(result.get("token_stats"))
     found = Usage(
         input_tokens=as_count(stats.get("input_tokens")),
@@ -229,7 +231,7 @@ def _agent(about: Mapping[str, str], model: str | None) -> AgentIdentity:
 
 
 def _started(timing: Mapping[str, Any], duration: float | None) -> datetime | None:
-    """The end is written down when the time is taken; the start is as much earlier."""
+    """When the run started: its duration before the time at which the project measured it."""
     end = parse_time(timing.get("measured_at"))
     if end is None or duration is None or as_amount(timing.get("agent_duration_seconds")) != duration:
         return None

@@ -40,28 +40,28 @@ class BlockChoice(ForeignTable, frozen=True, kw_only=True):
 
 
 class SkillChoice(ForeignTable, frozen=True, kw_only=True):
-    """Skills, by the folder that they lie in or by name."""
+    """Skills, by category folder or by name."""
 
     categories: _Names = []  # noqa: RUF012
     names: _Names = []  # noqa: RUF012
 
 
 class AgentChoice(ForeignTable, frozen=True, kw_only=True):
-    """Sub-agents, by level or by the name of their file."""
+    """Sub-agents, by level or by file name."""
 
     levels: list[Annotated[int, Meta(ge=0, le=99)]] = []  # noqa: RUF012
     names: _Names = []  # noqa: RUF012
 
 
 class ToolChoice(ForeignTable, frozen=True, kw_only=True):
-    """Tools of the agent itself."""
+    """Built-in tools of the agent."""
 
     enabled: Literal["all"] | list[str] = []  # noqa: RUF012
     names: list[str] = []  # noqa: RUF012
 
 
 class ToolServer(ForeignTable, frozen=True, kw_only=True):
-    """A tool server by the name of its package."""
+    """A tool server, by the name of its package."""
 
     name: SafeName
     source: SafeName | None = None
@@ -69,7 +69,7 @@ class ToolServer(ForeignTable, frozen=True, kw_only=True):
 
 
 class ResourceTable(ForeignTable, frozen=True, kw_only=True):
-    """What is laid; the same keys may stand outside of it too."""
+    """What is put into a workspace; the same keys may also be outside of this table."""
 
     claude_md: BlockChoice = BlockChoice()
     skills: SkillChoice | _Names = SkillChoice()
@@ -79,7 +79,7 @@ class ResourceTable(ForeignTable, frozen=True, kw_only=True):
 
 
 class SubtestFile(ResourceTable, frozen=True, kw_only=True):
-    """The whole file. `extends_previous` and `inherit_best_from` take over what won on a lower tier."""
+    """A sub-test's file. `extends_previous` and `inherit_best_from` take over what won on a lower tier."""
 
     name: str = ""
     description: str = ""
@@ -94,7 +94,7 @@ class SubtestFile(ResourceTable, frozen=True, kw_only=True):
 
 
 class Subtest(NamedTuple):
-    """A sub-test, where it stands, and the folder of its own files where it has one."""
+    """A sub-test, its file, and the folder with its own files if it has one."""
 
     tier: int
     key: str
@@ -104,12 +104,12 @@ class Subtest(NamedTuple):
 
     @property
     def arm(self) -> str:
-        """What its arm is called."""
+        """The name of its arm."""
         return f"t{self.tier}-{slug(self.key, 'subtest')}"
 
 
 def read_shared_subtests(shared: Path) -> Iterator[Subtest]:
-    """Those that all tests have in common: `subtests/t0/03-full.yaml`."""
+    """The sub-tests that all tests share: `subtests/t0/03-full.yaml`."""
     for tier in _TIERS:
         for source in sorted((shared / "subtests" / f"t{tier}").glob("*.yaml")):
             if _NUMBERED.match(source.name):
@@ -117,7 +117,7 @@ def read_shared_subtests(shared: Path) -> Iterator[Subtest]:
 
 
 def read_own_subtests(test: Path) -> Iterator[Subtest]:
-    """Those of one test, as older versions have them: `t0/03-full/config.yaml`, and files beside it."""
+    """The sub-tests of one test, as in older versions: `t0/03-full/config.yaml`, with files beside it."""
     for tier in _TIERS:
         for source in sorted((test / f"t{tier}").glob(f"*/{_CONFIG_FILE}")):
             if _NUMBERED.match(source.parent.name):
@@ -137,7 +137,9 @@ _FileMap = Mapping[str, DraftFile]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubtestSetup:
-    """Files, skills by category and name, tool servers, variables; `missing` is what its file wants and nobody has."""
+    """Files, skills by category and name, tool servers and variables; `missing` is what the file names and
+    nobody has.
+    """
 
     files: _FileMap
     skills: Mapping[str, _FileMap]
@@ -147,17 +149,17 @@ class SubtestSetup:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is laid."""
+        """Whether nothing is put into the workspace."""
         return not (self.files or self.skills or self.servers or self.environment)
 
     def same_as(self, other: "SubtestSetup") -> bool:
-        """Whether an agent would find the same."""
+        """Whether an agent would find the same set-up."""
         mine, theirs = ((each.files, each.skills, each.servers, each.environment) for each in (self, other))
         return mine == theirs
 
 
 def collect_setup(subtest: Subtest, shared: Path, agent: str) -> SubtestSetup:
-    """Everything that is there. Names of things that are not become `missing`."""
+    """Everything that a sub-test names and that exists; names of what does not exist become `missing`."""
     resources = (subtest.content, subtest.content.resources)
     wanted = [skill for each in resources for skill in _skills(each.skills, shared)]
     agents = [file for each in resources for file in _agents(each.agents, shared)]
@@ -180,12 +182,12 @@ def collect_setup(subtest: Subtest, shared: Path, agent: str) -> SubtestSetup:
 
 
 def read_own_files(folder: Path | None) -> _FileMap:
-    """Files that lie beside a sub-test's own file and configure an agent."""
+    """Files beside a sub-test's own file that configure an agent."""
     return {} if folder is None else read_tree(folder, without=lambda path: path.parts[0] not in _OWN_FILES)
 
 
 def _external_names(subtest: Subtest) -> Iterator[str]:
-    """What a file only names, with or without an address: nothing is fetched."""
+    """What a file only names; nothing is downloaded."""
     content = subtest.content
     if content.agent is not None:
         yield f"agent {content.agent}"
@@ -197,7 +199,7 @@ def _external_names(subtest: Subtest) -> Iterator[str]:
 
 
 def _block_file(block: str, shared: Path) -> Path | None:
-    """The file whose name begins with the id: `B02-critical-rules.md`."""
+    """The file whose name begins with the block's id: `B02-critical-rules.md`."""
     files = (place for place in _entries(shared / "blocks") if place.suffix == ".md" and place.is_file())
     return next((_shared_path(shared, place) for place in files if place.name.startswith(f"{block}-")), None)
 
@@ -218,7 +220,7 @@ def _skills(choice: SkillChoice | list[str], shared: Path) -> Iterator[tuple[str
 
 
 def _first_of_each_name(skills: Iterable[Path]) -> dict[str, _FileMap]:
-    """Of two skills with one name the first is laid, as the harness has it."""
+    """The first of several skills with the same name, as in the harness."""
     by_name: dict[str, Path] = {}
     for place in skills:
         by_name.setdefault(place.name, place)
@@ -244,7 +246,7 @@ def _settings(tools: Iterable[str]) -> dict[str, DraftFile]:
 
 
 def _servers(servers: Iterable[ToolServer | str]) -> Iterator[tuple[str, McpServer]]:
-    """Started as the harness starts them: as a package of npm that is called like its source and its name."""
+    """Tool servers as the harness starts them: as the npm package with their source and name."""
     for server in servers:
         name, source = (server, None) if isinstance(server, str) else (server.name, server.source)
         yield name, McpServer(command=["npx", "-y", f"@{source or _SERVERS_SOURCE}/{name}"])
@@ -263,5 +265,5 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _shared_path(shared: Path, place: Path) -> Path:
-    """The same place, where no link leads out of the shared folder."""
+    """The resolved path; UsageError if a link leads out of the shared folder."""
     return resolve_within(shared, str(place.relative_to(shared)), str(shared))

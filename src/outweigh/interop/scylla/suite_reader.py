@@ -34,7 +34,7 @@ _SHARED_FOLDER = ("claude-code", "shared")
 
 @dataclass(slots=True)
 class _ArmSelection:
-    """Sub-tests that become arms, and why the others do not."""
+    """Sub-tests that become arms, and why others do not."""
 
     arms: dict[str, tuple[Subtest, SubtestSetup]] = field(default_factory=dict)
     bare: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class _ArmSelection:
 
 
 def draft_arms(tests: Sequence[ReadTest], agent: str, model: str | None) -> ArmsDraft:
-    """One arm per set-up whose files are there; without any, two that hold the place of the user's own."""
+    """One arm per set-up whose files exist; without any, two placeholders for the user's own."""
     found = _select_arms(tests, agent)
     if not found.arms:
         unnamed = placeholder_arms(agent, model)
@@ -77,7 +77,7 @@ def _select_arms(tests: Sequence[ReadTest], agent: str) -> _ArmSelection:
 
 
 def _merge_tests(tests: Sequence[ReadTest], sorting: _ArmSelection) -> list[Subtest]:
-    """A sub-test that several tests have is the first one's; all arms are for all tasks."""
+    """Merge the sub-tests of all tests; one that several tests have is the first test's."""
     found: dict[tuple[int, str], Subtest] = {}
     for read in tests:
         for subtest in read_own_subtests(read.source.parent):
@@ -152,17 +152,17 @@ _LEFT_OUT_NOTE = (
 
 
 class ScyllaSuiteReader:
-    """A test is a commit to start from, a prompt and a rubric. It has no checks: whether a run passed, judges say."""
+    """Reads a test as a commit to start from, a prompt and a rubric. It has no checks: judges decide."""
 
     name = "scylla"
     looks_for = f"a {TEST_FILE} with a source, a task and a validation, or a folder of such tests"
 
     def recognises(self, path: Path) -> bool:
-        """By the three tables that every test has."""
+        """Whether a file has the three tables that every test has."""
         return any(_looks_like_a_test(source) for source in _test_files(path))
 
     def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
-        """The tests of a folder, by their ids, and the sub-tests that lie with them."""
+        """Read the tests of a folder, in order of their ids, and the sub-tests beside them."""
         sources = _test_files(path)
         if not sources:
             raise UsageError(f"{path} has no {TEST_FILE}, nor has a folder in it; name {self.looks_for}.")
@@ -207,7 +207,7 @@ def _looks_like_a_test(source: Path) -> bool:
 
 
 def _limits(tests: Sequence[ReadTest]) -> tuple[LimitsSpec, tuple[str, ...]]:
-    """A suite has one purse for a run; tests with purses of their own share the largest."""
+    """The limits of a run. A suite has one budget per run, so tests with different budgets share the largest."""
     stated = {read.test.id: read.overrides.max_cost_usd for read in tests if read.overrides.max_cost_usd is not None}
     if not stated:
         return LimitsSpec(), ()

@@ -30,7 +30,7 @@ SCYLLA_JUDGE_COLUMNS = (*SCYLLA_RUN_COLUMNS, "judge_model", "judge_number")
 
 
 class CriterionPoints(NamedTuple):
-    """The points of one criterion; None where the judge gave none."""
+    """The points of one criterion; None if the judge gave none."""
 
     criterion: str
     achieved: float | None
@@ -39,15 +39,15 @@ class CriterionPoints(NamedTuple):
 
 
 def scylla_run_id(row: _CsvRow) -> str:
-    """What ties a row of any of the tables to its run."""
+    """The id that connects the rows of all tables with a run."""
     return "/".join(row[column] for column in SCYLLA_RUN_COLUMNS)
 
 
 def read_judgments(folder: Path) -> Iterator[Judgment]:
-    """Every judgment, with its parts. What the project marked as invalid, or left without parts, stays invalid.
+    """Every judgment with its criteria. What the project marked as invalid, or has no criteria, stays invalid.
 
-    A criterion weighs as many points as it has, and scores the share that was achieved; the rounded scores beside them
-    are not used. The same model asked again about a run is its next pass.
+    A criterion's weight is its number of points, and its score the share that was achieved; the rounded scores in the
+    tables are not used. The same model asked again about a run is its next pass.
     """
     parts: dict[tuple[str, ...], list[_CsvRow]] = defaultdict(list)
     for row in _csv_rows(
@@ -72,7 +72,7 @@ def make_judgment(
     trouble: str | None = None,
     judged_at: datetime | None = None,
 ) -> Judgment:
-    """What a judge said, from a table or a folder. `trouble` is what is known to have gone wrong with it."""
+    """A judgment from a table or a folder. `trouble` is a known reason why it is invalid."""
     found = trouble or _what_is_wrong(parts, valid=valid)
     return Judgment(
         run_id=run_id,
@@ -127,7 +127,7 @@ def _criterion(part: CriterionPoints) -> CriterionScore:
 
 
 def _number(text: str) -> float | None:
-    """A finite number; empty, `nan` and words are None."""
+    """A finite number; None for empty cells, `nan` and words."""
     try:
         value = float(text)
     except ValueError:
@@ -158,7 +158,7 @@ _EXTRA_COLUMNS = ("score", "impl_rate", "grade", "duration_seconds", "judge_dura
 
 
 def _exit_code(text: str) -> int:
-    """A whole number, below 0 where a signal ended the program."""
+    """A whole number; negative if a signal ended the program."""
     if re.fullmatch(r"\s*-?\d{1,10}(\.0)?\s*", text) is None:
         raise ValueError("which is no exit code")
     return int(float(text))
@@ -176,17 +176,17 @@ _CELL_READERS = {
 
 
 def is_scylla_table(path: Path) -> bool:
-    """By the columns that tie the tables together."""
+    """Whether a table has the columns that connect the project's tables."""
     start = read_head(_runs_table(path), 4096).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     try:
         columns = next(csv.reader(io.StringIO(start.partition("\n")[0])), [])
-    except csv.Error:  # not a table at all
+    except csv.Error:  # not a table
         return False
     return {*SCYLLA_RUN_COLUMNS, *_CELL_READERS} <= set(columns)
 
 
 def read_tables(path: Path, notes: ImportNotes) -> Iterator[RunRecord | Judgment]:
-    """Runs first, then what judges said of them; a judgment of no run among them is left out, with a note."""
+    """Runs first, then judgments; a judgment of an unknown run is left out, with a note."""
     table = _runs_table(path)
     if not table.is_file():
         raise EvidenceError(

@@ -1,6 +1,6 @@
 """One test of ProjectScylla as a task: a `test.yaml` with a commit to start from, a prompt, and a rubric.
 
-Rubrics are read as they are in its tests, which say more than its own schema allows.
+Rubrics are read as they occur in its tests, which have more than its own schema allows.
 """
 
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ _SKILL_KEYS = ("skill_validation", "skill_source")
 
 
 class ReadRubric(NamedTuple):
-    """A rubric, and what is not in it."""
+    """A rubric, and notes on what it leaves out."""
 
     rubric: Rubric
     notes: tuple[str, ...]
 
 
 def read_rubric(source: Path, criteria: Path | None) -> ReadRubric:
-    """A rubric file, with the page of criteria as notes for judges; UsageError where it is none."""
+    """Read a rubric file, with the page of criteria as notes for judges; UsageError if it is no rubric."""
     table = read_yaml(source)
     if not isinstance(table, dict):
         raise UsageError(f"{source} holds no table; a rubric has `requirements` or `categories`.")
@@ -42,12 +42,14 @@ def read_rubric(source: Path, criteria: Path | None) -> ReadRubric:
 
 
 def _as_list(value: object) -> list[Any]:
-    """What is no list is left for the rubric's own reader to refuse."""
+    """The value if it is a list; anything else is refused later by the rubric's own reader."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _flatten_criteria(requirement: Any) -> Any:
-    """Criteria below a requirement become lines of its description: a judge gives one score for them all."""
+    """Write the criteria of a requirement as lines of its description, because a judge gives one score for
+    all of them.
+    """
     if not isinstance(requirement, dict):
         return requirement
     kept = {key: value for key, value in requirement.items() if key not in (*_SKILL_KEYS, "criteria")}
@@ -60,7 +62,7 @@ def _flatten_criteria(requirement: Any) -> Any:
 
 
 def _without_unknown_grades(table: dict[str, Any], source: Path) -> tuple[Rubric, tuple[str, ...]]:
-    """Letters by an unknown scale are left out; they follow from the score and decide nothing."""
+    """Leave out grades of an unknown scale; they follow from the score and decide nothing."""
     try:
         return rubric_from_categories(table), ()
     except ValueError as fault:
@@ -100,7 +102,7 @@ TierName = Literal["T0", "T1", "T2", "T3", "T4", "T5", "T6"]
 
 
 class RepositoryTable(ForeignTable, frozen=True, kw_only=True):
-    """The repository that an agent starts from; `branch` is for the reader."""
+    """The repository that an agent starts from; `branch` is informative."""
 
     repo: Annotated[str, Meta(pattern=r"\A(https?|ssh|git|file)://[^\s\x00]+\Z", max_length=1000)]
     hash: Annotated[str, Meta(pattern=r"\A[0-9a-f]{7,64}\Z")]
@@ -108,14 +110,14 @@ class RepositoryTable(ForeignTable, frozen=True, kw_only=True):
 
 
 class TaskTable(ForeignTable, frozen=True, kw_only=True):
-    """What is asked, and how long it may take."""
+    """The prompt, and the timeout."""
 
     prompt_file: _Path
     timeout_seconds: Seconds = 3600.0
 
 
 class ValidationTable(ForeignTable, frozen=True, kw_only=True):
-    """What judges go by."""
+    """The criteria and rubric for judges."""
 
     rubric_file: _Path
     criteria_file: _Path | None = None
@@ -129,7 +131,7 @@ class TierModel(ForeignTable, frozen=True, kw_only=True):
 
 
 class ScyllaTest(ForeignTable, frozen=True, kw_only=True):
-    """The whole file."""
+    """A `test.yaml`."""
 
     id: NonBlankText
     source: RepositoryTable
@@ -144,14 +146,14 @@ class ScyllaTest(ForeignTable, frozen=True, kw_only=True):
 
 
 class TestOverrides(ForeignTable, frozen=True, kw_only=True, forbid_unknown_fields=False):
-    """A test's own `config.yaml`, of which a suite takes the purse of a run."""
+    """A test's own `config.yaml`, from which a suite takes the budget of a run."""
 
     max_cost_usd: Dollars | None = None
     timeout_seconds: Seconds | None = None
 
 
 class ReadTest(NamedTuple):
-    """A test, where it stands, its own settings."""
+    """A test, its file, and its own settings."""
 
     test: ScyllaTest
     source: Path
@@ -159,14 +161,14 @@ class ReadTest(NamedTuple):
 
 
 def read_test(source: Path) -> ReadTest:
-    """The file and the settings beside it, held to their form."""
+    """Read and validate a test's file and the settings beside it."""
     config = source.parent / _CONFIG_FILE
     overrides = convert_table(read_yaml(config) or {}, TestOverrides, config) if config.is_file() else TestOverrides()
     return ReadTest(convert_table(read_yaml(source), ScyllaTest, source), source, overrides)
 
 
 def draft_task(read: ReadTest, name: str) -> tuple[TaskDraft, tuple[str, ...]]:
-    """The task as it is written here, and what is not in it."""
+    """The task in our format, and notes on what it leaves out."""
     test, folder = read.test, read.source.parent
     rubric_file = resolve_within(folder, test.validation.rubric_file, f"{read.source}: rubric_file")
     criteria = test.validation.criteria_file
@@ -194,7 +196,7 @@ def _prompt(read: ReadTest) -> str:
 
 
 def _repository_family(repository: str) -> str | None:
-    """Tests on one repository belong together."""
+    """The family of a task: its repository."""
     return repository.rstrip("/").removesuffix(".git").rpartition("/")[2] or None
 
 

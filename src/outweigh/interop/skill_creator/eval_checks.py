@@ -1,6 +1,6 @@
 """The check that an assertion of an eval states, by its type and the keys that people use for it.
 
-None where the type is not one that a machine can check, or where what it needs is missing: then a judge is asked.
+None if the type cannot be checked by a program, or something that it needs is missing: then a judge is asked.
 """
 
 import re
@@ -40,13 +40,13 @@ _PATH_KEYS = ("path", "file", "target", "filename", "file_path")
 
 
 def first_text(raw: EvalTable, keys: tuple[str, ...]) -> str | None:
-    """The first of these keys that has words."""
+    """The first of these keys that has a text."""
     found = next((raw[key] for key in keys if isinstance(raw.get(key), str) and raw[key].strip()), None)
     return None if found is None else found.replace("\0", "")
 
 
 def shorten(value: Any) -> str:
-    """The beginning of whatever stands there, for a message."""
+    """The beginning of a value, for a message."""
     try:
         return str(value)[:100]
     except RecursionError:
@@ -54,12 +54,12 @@ def shorten(value: Any) -> str:
 
 
 def names_a_file(raw: EvalTable) -> bool:
-    """Whether it speaks of a file at all."""
+    """Whether an assertion names a file at all."""
     return any(key in raw for key in _PATH_KEYS)
 
 
 def read_path_pattern(raw: EvalTable) -> str | None:
-    """A path within the workspace, which may hold `*` and the like."""
+    """A path within the workspace, which may contain wildcards."""
     path = first_text(raw, _PATH_KEYS)
     if path is None:
         return None
@@ -69,13 +69,13 @@ def read_path_pattern(raw: EvalTable) -> str | None:
 
 
 def read_path(raw: EvalTable) -> str | None:
-    """A path within the workspace that means one file."""
+    """A path within the workspace without wildcards."""
     path = read_path_pattern(raw)
     return None if path is None or has_magic(path) else path
 
 
 def read_regex(raw: EvalTable, keys: tuple[str, ...] = PATTERN_KEYS) -> str | None:
-    """A regular expression that is one."""
+    """A valid regular expression."""
     pattern = first_text(raw, keys)
     try:
         re.compile(pattern or "")
@@ -89,7 +89,7 @@ _LACKS_SCRIPT = 'test -f "$2" && ! grep -q -F -e "$1" -- "$2"'
 
 
 def file_exists_check(raw: EvalTable, name: str) -> Check | None:
-    """A file, or any that a pattern fits."""
+    """A file exists, or any that matches a pattern."""
     path = read_path_pattern(raw)
     if path is None:
         return None
@@ -99,13 +99,13 @@ def file_exists_check(raw: EvalTable, name: str) -> Check | None:
 
 
 def file_absent_check(raw: EvalTable, name: str) -> Check | None:
-    """Nothing by that name."""
+    """No such file exists."""
     path = read_path(raw)
     return None if path is None else CommandCheck(name=name, run=["test", "!", "-e", path])
 
 
 def file_contains_check(raw: EvalTable, name: str) -> Check | None:
-    """A text, or a match where a pattern is stated."""
+    """A file contains a text, or matches a pattern if one is stated."""
     path, text, regex = read_path(raw), first_text(raw, VALUE_KEYS), read_regex(raw, ("pattern", "regex"))
     if path is None or (regex is None and text is None):
         return None
@@ -113,13 +113,13 @@ def file_contains_check(raw: EvalTable, name: str) -> Check | None:
 
 
 def file_matches_check(raw: EvalTable, name: str) -> Check | None:
-    """A match of a regular expression."""
+    """A file matches a regular expression."""
     path, regex = read_path(raw), read_regex(raw)
     return None if path is None or regex is None else FileContainsCheck(name=name, path=path, regex=regex)
 
 
 def file_lacks_check(raw: EvalTable, name: str) -> Check | None:
-    """A file that is there, without a text in any of its lines."""
+    """A file exists and contains a text in none of its lines."""
     path, text = read_path(raw), first_text(raw, VALUE_KEYS)
     if path is None or text is None or "\n" in text:
         return None
@@ -127,7 +127,7 @@ def file_lacks_check(raw: EvalTable, name: str) -> Check | None:
 
 
 def json_value_check(raw: EvalTable, name: str) -> Check | None:
-    """A value at a plain path of names and numbers."""
+    """A JSON file has a value at a plain path of names and numbers."""
     path, at = read_path(raw), first_text(raw, ("at", "key", "key_path", "selector", "json_path", "pointer"))
     stated = [raw[key] for key in ("equals", "expected", "value") if key in raw]
     if path is None or at is None or not stated or not _fits_toml(stated[0]):
@@ -138,7 +138,7 @@ def json_value_check(raw: EvalTable, name: str) -> Check | None:
 
 
 def _fits_toml(value: Any, depth: int = _DEEPEST_VALUE) -> bool:
-    """TOML has no null, and nobody expects a value that is nested without end."""
+    """Whether a value can be written as TOML, which has no null and here no endless nesting."""
     match value:
         case None:
             return False
@@ -158,7 +158,7 @@ _PLACEHOLDER = re.compile(r"\{\w+\}|evals/")
 
 
 def read_eval_check(raw: EvalTable, kind: str) -> Check | None:
-    """The check; None where the type is none for a machine, or what it needs is not said."""
+    """The check; None if its type cannot be checked by a program, or something that it needs is missing."""
     build = _CHECKS.get(kind)
     return None if build is None else build(raw, _check_name(raw, kind))
 
@@ -169,7 +169,7 @@ def _check_name(raw: EvalTable, kind: str) -> str:
 
 
 def _contains(raw: EvalTable, name: str) -> Check | None:
-    """Of a file where one is named; else of what the agent says. So are the next three."""
+    """About a file if one is named, else about the agent's answer; so are the next three."""
     return file_contains_check(raw, name) if names_a_file(raw) else _answer_contains(raw, name)
 
 
@@ -200,7 +200,7 @@ def _answer_matches(raw: EvalTable, name: str, *, absent: bool = False) -> Check
 
 
 def _command(raw: EvalTable, name: str) -> Check | None:
-    """A command that needs files of the evals, is to be filled in first, or must print something, is none for here."""
+    """A command with its exit code; None if it has placeholders, or if more than its exit code is to be checked."""
     command: Any = next((raw[key] for key in _COMMAND_KEYS if raw.get(key)), "")
     words = command if isinstance(command, list) else [command]
     if not all(isinstance(word, str) and "\0" not in word and not _PLACEHOLDER.search(word) for word in words):

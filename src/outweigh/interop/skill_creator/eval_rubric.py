@@ -1,6 +1,6 @@
 """What an eval expects of a run, as checks and as a rubric.
 
-An assertion becomes a check where it says what a machine can look at, else a criterion for a judge.
+An assertion becomes a check if a program can decide it, else a criterion for a judge.
 """
 
 import re
@@ -26,21 +26,21 @@ from outweigh.model.task import AnswerContainsCheck, Check
 _QUOTED = r"(?:'[^']+'|\"[^\"]+\")"
 _CONTAINS = re.compile(rf"contains {_QUOTED}(?: or (?:contains )?{_QUOTED})*", re.IGNORECASE)
 _JUDGE_TYPES = ("llm", "judge", "model_graded", "rubric")
-"""How types begin whose author has a model asked; what it is asked stands under one of `ASKED`."""
+"""Prefixes of types for which a model is asked; the question is under one of `JUDGE_KEYS`."""
 
 _LACKS = re.compile(rf"(?:does not contain|not contains) {_QUOTED}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedStatement:
-    """What a judge is to look for, and what its author calls it."""
+    """A statement for a judge, and the name that its author gave it."""
 
     name: str | None
     text: str
 
 
 def read_assertion(raw: Any) -> Check | JudgedStatement | None:
-    """A check, a statement, or None where nobody could say what is meant."""
+    """A check, a statement for a judge, or None if its meaning is unclear."""
     if isinstance(raw, str):
         said = raw.replace("\0", "").strip()
         return (_check_of_sentence(said) or JudgedStatement(name=None, text=said)) if said else None
@@ -56,7 +56,9 @@ def read_assertion(raw: Any) -> Check | JudgedStatement | None:
 
 
 def _check_of_sentence(said: str) -> Check | None:
-    """`contains 'x' or contains 'y'` and `does not contain 'x'` say it all; whoever speaks so means no letter case."""
+    """The check in sentences such as `contains 'x' or contains 'y'` and `does not contain 'x'`, without
+    regard to case.
+    """
     sentence = said.rstrip(".")
     lacks = _LACKS.fullmatch(sentence) is not None
     if not lacks and _CONTAINS.fullmatch(sentence) is None:
@@ -93,7 +95,7 @@ _ANCHORS = {"0": "nothing of it", "0.5": "about half of it, or all of it with se
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedResult:
-    """`unread` are assertions that nobody could make anything of."""
+    """What an eval expects. `unread` are assertions whose meaning is unclear."""
 
     checks: list[Check]
     rubric: Rubric | None
@@ -101,7 +103,7 @@ class ExpectedResult:
 
 
 def read_expected(case: dict[str, Any]) -> ExpectedResult:
-    """Everything that an eval expects; UsageError where that is nothing, or more than a judge can be asked."""
+    """Everything that an eval expects; UsageError if that is nothing, or more than a judge can be asked."""
     found = [(raw, read_assertion(raw)) for raw in _read_assertions(case) if not _says_nothing(raw)]
     checks = [reading for _, reading in found if reading is not None and not isinstance(reading, JudgedStatement)]
     statements = [reading for _, reading in found if isinstance(reading, JudgedStatement)]
@@ -127,7 +129,7 @@ def read_expected(case: dict[str, Any]) -> ExpectedResult:
 
 
 def _read_assertions(case: dict[str, Any]) -> Iterator[Any]:
-    """Of all lists that may hold them; a table holds them by name."""
+    """The assertions of all lists that may hold them; a table holds them by name."""
     for key in EXPECTATION_KEYS:
         match case.get(key):
             case list() as found:
@@ -139,12 +141,12 @@ def _read_assertions(case: dict[str, Any]) -> Iterator[Any]:
 
 
 def _says_nothing(raw: Any) -> bool:
-    """A place that was left blank is no assertion that nobody understands."""
+    """Whether an assertion was left blank, which is not the same as unclear."""
     return raw is None or (isinstance(raw, str) and not raw.strip())
 
 
 def _criteria(statements: Iterable[JudgedStatement], outcome: str | None) -> Iterator[Criterion]:
-    """One for each statement; the outcome as a whole only where nobody has taken it apart."""
+    """A criterion for each statement; the outcome as a whole only if there is no statement."""
     stated = list(statements)
     names = make_unique(slug(each.name or each.text, "expectation") for each in stated)
     for name, statement in zip(names, stated, strict=True):
@@ -155,7 +157,7 @@ def _criteria(statements: Iterable[JudgedStatement], outcome: str | None) -> Ite
 
 
 def _rubric(criteria: list[Criterion], outcome: str | None) -> Rubric | None:
-    """What success looks like is for judges to know, and no criterion beside those that its author named."""
+    """The rubric. The expected outcome is a note for judges, not a criterion beside those that the author named."""
     if not criteria:
         return None
     notes = None if outcome is None else f"What its author expects as a whole: {outcome.strip()}"

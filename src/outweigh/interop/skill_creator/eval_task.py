@@ -1,4 +1,4 @@
-"""One eval as a task, with the files that it hands to the agent, put where the prompt looks for them."""
+"""One eval as a task, with the input files that it gives to the agent at the paths where the prompt expects them."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -28,9 +28,9 @@ _INPUT_PATH_KEYS = ("path", "name", "file", "target")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalInputs:
-    """Files by their paths in the workspace, and those of them that the prompt does not name.
+    """Input files by their paths in the workspace, and those that the prompt does not name.
 
-    Parts of the skill are `shared` with the agent that lacks it where the prompt names them, and else `kept_back`.
+    Parts of the skill are `shared` with the agent without it if the prompt names them, and `kept_back` otherwise.
     """
 
     files: dict[str, DraftFile]
@@ -40,7 +40,7 @@ class EvalInputs:
 
 
 class _InputEntry(NamedTuple):
-    """What an entry says, where its file is to lie, the file, and whether the skill has that file anyway."""
+    """An entry as stated, its path in the workspace, the file, and whether the skill contains it anyway."""
 
     said: str
     target: str
@@ -49,7 +49,7 @@ class _InputEntry(NamedTuple):
 
 
 def read_inputs(raw: Any, prompt: str, place: SkillLocation) -> EvalInputs:
-    """Everything under `files`. UsageError where one is not there, leads out, or two want the same place."""
+    """Every input under `files`; UsageError if one is missing, leads outside, or two have the same path."""
     files: dict[str, DraftFile] = {}
     shared: dict[str, None] = {}
     kept_back: dict[str, None] = {}
@@ -67,7 +67,7 @@ def read_inputs(raw: Any, prompt: str, place: SkillLocation) -> EvalInputs:
 
 
 def _input_entries(raw: Any, prompt: str, place: SkillLocation) -> Iterator[_InputEntry]:
-    """Every file of every entry; one whose content stands in the evals is nobody else's."""
+    """Every file of every entry; one whose content is in the evals is no part of the skill."""
     if isinstance(raw, dict):
         raw = [{"path": name, "content": content} for name, content in raw.items()]
     entries = [] if raw is None else [raw] if isinstance(raw, str) else raw
@@ -107,7 +107,7 @@ def _locate_input(stated: str, prompt: str, place: SkillLocation) -> Iterator[_I
 
 
 def _source_file(stated: str, place: SkillLocation) -> Path:
-    """Paths are meant from the skill's folder; some people mean them from that of the evals."""
+    """The file that a path means: relative to the skill's folder or, as some people write it, to the evals' folder."""
     folders = dict.fromkeys((place.skill, place.home, place.evals.parent, place.evals.parent / "files"))
     for folder in folders:
         found = resolve_within(
@@ -121,7 +121,7 @@ def _source_file(stated: str, place: SkillLocation) -> Path:
 
 
 def _workspace_target(stated: str, prompt: str) -> str:
-    """Where the prompt has it: word for word, or by a path to a file of that name; else without what is the evals'."""
+    """The path in the workspace: as the prompt has it, literally or by file name; else without the evals' folder."""
     plain = PurePosixPath(stated.replace("\\", "/"))
     if str(plain) in prompt:
         return _within_workspace(str(plain))
@@ -143,7 +143,7 @@ def _within_workspace(path: str) -> str:
 
 
 def _is_part_of_the_skill(source: Path, place: SkillLocation) -> bool:
-    """Whether the agent with the skill has it anyway; the one without it would be handed a part of the skill."""
+    """Whether the agent with the skill has the file anyway; the other would be given a part of the skill."""
     skill = place.skill.resolve()
     return source.is_relative_to(skill) and not belongs_to_evals(PurePosixPath(source.relative_to(skill)))
 
@@ -154,12 +154,12 @@ _LONGEST_SECONDS = 100_000.0
 READ_KEYS = frozenset(
     (*_NAME_KEYS, *_TIMEOUT_KEYS, *PROMPT_KEYS, *EXPECTATION_KEYS, *EXPECTED_OUTPUT_KEYS, "id", "files")
 )
-"""Keys of an eval that are made use of; what else one has is noted."""
+"""Keys of an eval that are used; any other is noted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalTask:
-    """A task but for its final name: `wanted_name` may be wanted twice."""
+    """A task without its final name: two evals may have the same `wanted_name`."""
 
     wanted_name: str
     instruction: str
@@ -170,13 +170,13 @@ class EvalTask:
 
 
 def label_eval(case: Any, number: int) -> str:
-    """What messages call an eval."""
+    """How messages refer to an eval."""
     known = case.get("id", first_text(case, _NAME_KEYS)) if isinstance(case, dict) else None
     return f"eval {known!r}" if isinstance(known, str | int) else f"eval number {number}"
 
 
 def read_eval_task(case: Any, number: int, place: SkillLocation) -> EvalTask:
-    """UsageError says, as the end of a sentence, why it cannot be one."""
+    """Read an eval; a UsageError says, as the end of a sentence, why it cannot be a task."""
     if not isinstance(case, dict):
         raise UsageError("it is no table with a prompt")
     prompt = first_text(case, PROMPT_KEYS)
@@ -195,12 +195,12 @@ def read_eval_task(case: Any, number: int, place: SkillLocation) -> EvalTask:
 
 
 def workspace_files(inputs: EvalInputs) -> dict[str, Any]:
-    """The inputs by their places in the task's folder."""
+    """The inputs by their paths in the task's folder."""
     return {f"{WORKSPACE_FOLDER}/{path}": file for path, file in inputs.files.items()}
 
 
 def _name_files_in_prompt(unnamed: Iterable[str]) -> str:
-    """Whoever runs evals by hand names their files to the agent; a prompt need not."""
+    """A sentence that names the input files, which people who run evals by hand tell the agent."""
     names = ", ".join(f"`{path}`" for path in unnamed)
     return f"\n\nInput files, in the current folder: {names}" if names else ""
 

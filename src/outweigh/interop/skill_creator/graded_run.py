@@ -17,7 +17,7 @@ from outweigh.model.usage import NO_USAGE, Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradedRun:
-    """`assertions` are graded ones; where only their number is known, `passed` of `total` held."""
+    """A graded run. `assertions` are those with a grade; if only counts are known, `passed` of `total` held."""
 
     skill: str
     task: str
@@ -36,12 +36,12 @@ class GradedRun:
 
     @property
     def asserted(self) -> int | None:
-        """How many assertions there were."""
+        """The number of assertions; None if it is unknown."""
         return self.total if self.assertions is None else len(self.assertions)
 
 
 def read_task_name(raw: Mapping[str, Any], fallback: str) -> str:
-    """An evaluation by its name, else by its id, else as its place is called."""
+    """An evaluation's name, else its id, else `fallback`."""
     known = as_name(raw.get("eval_name")) or as_name(raw.get("name"))
     number = raw.get("eval_id", raw.get("id"))
     if known is None and isinstance(number, int) and not isinstance(number, bool):
@@ -50,20 +50,20 @@ def read_task_name(raw: Mapping[str, Any], fallback: str) -> str:
 
 
 def read_assertions(raw: object) -> list[dict[str, Any]] | None:
-    """Assertions that say whether they held; None where there are none."""
+    """The assertions that state whether they held; None if there are none."""
     found = [as_dict(each) for each in as_list(raw)]
     return found if found and all(isinstance(each.get("passed"), bool) for each in found) else None
 
 
 def read_counts(raw: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """How many held, of how many; both or neither, and only what is possible."""
+    """How many assertions held, of how many; both are None unless they are plausible."""
     passed = as_count(raw.get("passed", raw.get("assertions_passed")))
     total = as_count(raw.get("total", raw.get("assertions_total")))
     return (None, None) if passed is None or total is None or passed > total else (passed, total)
 
 
 def make_skill_run(run: GradedRun) -> RunRecord:
-    """The record of a run. Another number of assertions is another task, so it is part of the checksum."""
+    """The record of a run. The number of assertions is part of the checksum: another number is another task."""
     content = fingerprint([run.passed, run.total, run.seconds, list(run.assertions or ()), dict(run.extra)])
     return imported_run(
         run_id=stable_id("skill", run.skill, run.arm, run.task, run.repeat, content[:12]),
@@ -112,7 +112,7 @@ BENCHMARK_ARMS = (WITHOUT_SKILL_ARM, WITH_SKILL_ARM)
 
 
 def read_benchmark_runs(document: Mapping[str, Any]) -> Iterator[GradedRun | None]:
-    """The runs, in whatever layout; None for a row that is none."""
+    """The runs in any of the layouts; None for a row that cannot be read."""
     metadata = as_dict(document.get("metadata"))
     skill = as_name(metadata.get("skill_name")) or as_name(document.get("skill_name")) or "skill"
     model = as_name(metadata.get("executor_model"))
@@ -122,7 +122,7 @@ def read_benchmark_runs(document: Mapping[str, Any]) -> Iterator[GradedRun | Non
 
 
 def read_arm_summaries(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What a file says about each arm as a whole."""
+    """The summary of each arm that a file states."""
     found = {arm: as_dict(each) for arm, each in as_dict(document.get("run_summary")).items() if arm != "delta"}
     for each in map(as_dict, as_list(document.get("configs"))):
         if (arm := as_name(each.get("name"))) is not None:
@@ -137,7 +137,7 @@ def read_pass_rate(summary: Mapping[str, Any]) -> float | None:
 
 
 def _listed_layout(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """skill-creator's own: one entry for a run, `configuration` is its arm."""
+    """skill-creator's own layout: one entry per run, whose `configuration` is its arm."""
     for number, raw in enumerate(map(as_dict, as_list(document.get("runs"))), start=1):
         if WITH_SKILL_ARM in raw or WITHOUT_SKILL_ARM in raw:
             continue
@@ -160,7 +160,7 @@ def _listed_layout(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _paired_layout(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """One entry for a pair of runs, with the arms in it; indices start at 0."""
+    """One entry per pair of runs, by arm; indices start at 0."""
     for number, raw in enumerate(map(as_dict, as_list(document.get("runs"))), start=1):
         for arm in BENCHMARK_ARMS:
             side = as_dict(raw.get(arm))
@@ -182,7 +182,7 @@ def _paired_layout(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _configured_layout(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A list of evaluations for each arm, with counts instead of assertions."""
+    """A list of evaluations per arm, with counts instead of assertions."""
     for configuration in map(as_dict, as_list(document.get("configs"))):
         for number, raw in enumerate(map(as_dict, as_list(configuration.get("evals"))), start=1):
             passed, total = read_counts(raw)
@@ -202,7 +202,7 @@ def _configured_layout(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _scenario_layout(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Scenarios by name; the graded assertions, where there are some, stand apart."""
+    """Scenarios by name; graded assertions, if any, are in a place of their own."""
     grading = as_dict(document.get("grading"))
     for scenario, raw in as_dict(document.get("scenarios")).items():
         for arm in BENCHMARK_ARMS:
@@ -224,7 +224,7 @@ def _scenario_layout(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _usage(raw: Mapping[str, Any]) -> Usage:
-    """A cache that gave and took nothing was not looked at."""
+    """The tokens; a cache count of 0 means that the cache was not counted."""
     if not raw:
         return NO_USAGE
     return Usage(

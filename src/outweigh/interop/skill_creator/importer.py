@@ -31,13 +31,13 @@ _RUN_FILES = ("grading.json", "timing.json")
 
 
 def find_run_folders(root: Path) -> list[Path]:
-    """Every folder that holds one run, by what its place is called: eval-N, the configuration, perhaps run-K."""
+    """Every folder of a run, by the names of the folders above it: eval-N, the configuration, perhaps run-K."""
     found = dict.fromkeys(file.parent for file in walk_files(root, lambda file: file in _RUN_FILES))
     return [folder for folder in found if _evaluation_folder(folder) is not None]
 
 
 def read_run_folders(root: Path, skill: str, notes: ImportNotes) -> Iterator[GradedRun]:
-    """The runs; more than one iteration in a root means more than one skill under test, so they stay apart."""
+    """The runs. Several iterations below one root are different versions of a skill, so their arms stay apart."""
     evaluations = dict(_without_copies(root, notes))
     several = len({place.parent for place in evaluations.values()}) > 1
     for folder, place in evaluations.items():
@@ -50,7 +50,7 @@ def read_run_folders(root: Path, skill: str, notes: ImportNotes) -> Iterator[Gra
 
 
 def _without_copies(root: Path, notes: ImportNotes) -> Iterator[tuple[Path, Path]]:
-    """Each folder of a run with that of its evaluation, but for copies: within another run, or the same elsewhere."""
+    """Each folder of a run with that of its evaluation, except copies within another run or elsewhere."""
     seen: dict[str, Path] = {}
     for folder in sorted(find_run_folders(root), key=lambda each: (len(each.parts), each)):
         place = _evaluation_folder(folder)
@@ -68,7 +68,9 @@ def _without_copies(root: Path, notes: ImportNotes) -> Iterator[tuple[Path, Path
 
 
 def _copy_key(folder: Path, called: str) -> str:
-    """What a run left, under its name. Only times tell two runs from a copy: without any, each stays its own."""
+    """A key that copies of a run share: its name and files. Without times each folder has its own, because runs may be
+    equal.
+    """
     grading, timing = (read_bytes(file) if (file := folder / mark).is_file() else b"" for mark in _RUN_FILES)
     if not any(digit in timing for digit in b"123456789"):
         return str(folder)
@@ -113,13 +115,13 @@ def _seconds(timing: dict[str, Any]) -> float | None:
 
 BENCHMARK_FILE = "benchmark.json"
 _CANDIDATE_NAMES = ("with_skill", "new_skill")
-"""The arms under test; what they are compared with comes first."""
+"""The arms under test; the others come first."""
 
 _LAYOUT_MARKS = (b'"run_summary"', b'"scenarios"', b'"configs"', b'"runs"')
 
 
 class SkillCreatorImporter:
-    """An evaluation is a task, a configuration an arm, an assertion a check."""
+    """Reads an evaluation as a task, a configuration as an arm, an assertion as a check."""
 
     name = "skill-creator"
     reads_also = frozenset({"claude-code", "codex"})
@@ -128,7 +130,7 @@ class SkillCreatorImporter:
     )
 
     def recognises(self, path: Path) -> bool:
-        """A benchmark with and without a skill, or a folder with one, or with the runs themselves."""
+        """Whether a path is a benchmark with and without a skill, or a folder with one, or with the runs themselves."""
         try:
             if path.is_dir():
                 return _is_benchmark(path / BENCHMARK_FILE) or bool(find_run_folders(path))
@@ -137,7 +139,7 @@ class SkillCreatorImporter:
             return False
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """The runs' own files, where they are there; a benchmark was made of them."""
+        """Read the runs' own files if they are there, else the benchmark that was made from them."""
         path = request.path
         file = path / BENCHMARK_FILE if path.is_dir() else path
         document = read_json_object(file, notes)
@@ -178,7 +180,7 @@ def _state_facts(document: Mapping[str, Any], has_runs: bool, notes: ImportNotes
 
 
 def _warn_of_counts(runs: list[GradedRun], notes: ImportNotes) -> None:
-    """Shares of different numbers of assertions are not of the same thing."""
+    """Warn if the arms of a task were graded by different numbers of assertions, so that shares cannot be compared."""
     counts: dict[str, set[int]] = defaultdict(set)
     for run in runs:
         if run.asserted is not None:

@@ -31,7 +31,7 @@ _READ_DOCUMENT_KEYS = frozenset((*CASE_LIST_KEYS, "skill_name", "skill", "$schem
 
 
 def notes_on_tasks(tasks: Mapping[str, EvalTask], skill: str, baseline: str) -> Iterator[str]:
-    """On the evals that became tasks, by the names that they have now."""
+    """Notes on the evals that became tasks, by their new names."""
     for name, task in tasks.items():
         for raw in task.expected.unread:
             yield f"{name}: nobody here can tell what this assertion means, so it was left out: {raw}"
@@ -47,14 +47,14 @@ def notes_on_tasks(tasks: Mapping[str, EvalTask], skill: str, baseline: str) -> 
 
 
 def _calls_skill(skill: str, prompt: str) -> bool:
-    """As a command, or as a skill; the name alone may be an everyday word."""
+    """Whether a prompt calls the skill as a command or a skill; its name alone may be an everyday word."""
     name = re.escape(skill)
     called = rf"(?:^|\s)[/$]{name}(?![\w-])|(?<![\w-]){name}[`'\"]?\s+skill\b|\bskill\s+[`'\"]?{name}(?![\w-])"
     return re.search(called, prompt, re.IGNORECASE) is not None
 
 
 def notes_on_document(document: Any, place: SkillLocation, skill: str) -> Iterator[str]:
-    """On what stands around the evals."""
+    """Notes on the keys around the evals."""
     if not isinstance(document, dict):
         return
     stated = document.get("skill_name")
@@ -75,13 +75,13 @@ SHOWN_SKIPPED_EVALS = 3
 
 
 class SkillCreatorSuiteReader:
-    """`evals/evals.json` as skill-creator and agentskills.io describe it, and as people have bent it since."""
+    """Reads `evals/evals.json` as skill-creator and agentskills.io describe it, and in the variants in use."""
 
     name = "skill-creator"
     looks_for = "a skill's folder with evals/evals.json, or that file"
 
     def recognises(self, path: Path) -> bool:
-        """A list of prompts and what is expected of each."""
+        """Whether a path has a list of prompts with what is expected of each."""
         try:
             evals = find_evals(path)
         except (OSError, ValueError):
@@ -89,7 +89,7 @@ class SkillCreatorSuiteReader:
         return evals is not None and looks_like_evals(evals)
 
     def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
-        """Each eval is a task; what is expected of it becomes checks and a rubric."""
+        """Read each eval as a task; what is expected becomes checks and a rubric."""
         agent = overrides.agent or DEFAULT_AGENT
         _refuse_without_skills(agent)
         place = find_skill(path)
@@ -133,13 +133,13 @@ def _refuse_without_skills(agent: str) -> None:
 
 
 def _skill_name(place: SkillLocation) -> str:
-    """Agents know a skill by the name in its front matter, and expect its folder to be called so."""
+    """The name in the skill's front matter, by which agents know it, and after which its folder must be named."""
     stated = read_skill(read_bytes(place.skill / SKILL_FILE), place.skill.name).name
     return slug(stated, slug(place.skill.name, "skill"))
 
 
 def _tasks(document: Any, place: SkillLocation) -> tuple[list[EvalTask], list[str]]:
-    """The evals that can be run, and of each other one why it cannot."""
+    """The evals that can be run, and why each of the others cannot."""
     cases = eval_cases(document)
     if not cases:
         raise UsageError(

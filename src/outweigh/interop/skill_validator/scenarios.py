@@ -1,7 +1,6 @@
 """Scenarios of skill-validator's `eval.yaml` as tasks, and their assertions as checks.
 
-Checks are about files by pattern, a command, or what the agent said last; what no check does exactly is asked of a
-judge.
+Checks are about files by pattern, a command, or the agent's last answer; a judge is asked about anything else.
 """
 
 import re
@@ -39,9 +38,9 @@ from outweigh.ports.suites import WORKSPACE_FOLDER, DraftFile
 _ShortText = Annotated[str, Meta(pattern=NON_BLANK_PATTERN, max_length=10_000)]
 _ANY_DEPTH = re.compile(r"(?P<folder>(?:[^*]+/)?)\*\*/(?P<name>[^/]+)")
 _FLAGS = re.compile(r"\(\?(?P<flags>[ims]+)\)(?P<rest>.+)", re.DOTALL)
-"""At the beginning, which is the only place where they may stand here."""
+"""Inline flags at the start of a pattern, the only place where Python accepts them."""
 _UNSUPPORTED_GLOB = frozenset("?[]{}")
-"""Letters that patterns of `find` and of skill-validator do not read alike."""
+"""Characters that `find` and skill-validator interpret differently."""
 _ANSWER_TYPES = frozenset({"output_contains", "output_not_contains", "output_matches", "output_not_matches"})
 
 _EXISTS_SCRIPT = 'find "$@" 2>/dev/null | grep -q .'
@@ -63,7 +62,7 @@ _PRINTS_SCRIPT = (
 
 
 class ScenarioAssertion(ForeignTable, frozen=True, kw_only=True):
-    """One assertion; which keys it needs depends on its type."""
+    """One assertion; the keys that it needs depend on its type."""
 
     type: Literal[
         "file_exists",
@@ -90,7 +89,7 @@ class ScenarioAssertion(ForeignTable, frozen=True, kw_only=True):
     expected_std_error_matches: _ShortText | None = None
 
     def __post_init__(self) -> None:
-        """An assertion without what it is about would pass or fail for nothing."""
+        """Refuse an assertion that lacks a key it needs, because it would pass or fail for no reason."""
         for kind, key in _REQUIRED_KEYS:
             if self.type.startswith(kind) and getattr(self, key) is None:
                 raise ValueError(f"`{self.type}` needs `{key}`")
@@ -109,7 +108,7 @@ _REQUIRED_KEYS = (
 
 
 def make_check(assertion: ScenarioAssertion, name: str, timeout_seconds: float) -> Check | None:
-    """The same as a check, or None where there is none that does exactly this."""
+    """The assertion as a check; None if no check does exactly the same."""
     if assertion.type == "run_command_and_assert":
         return _command_check(assertion, name, timeout_seconds)
     if assertion.type in _ANSWER_TYPES:
@@ -118,7 +117,7 @@ def make_check(assertion: ScenarioAssertion, name: str, timeout_seconds: float) 
 
 
 def judge_question(assertion: ScenarioAssertion) -> str | None:
-    """What a judge is to look for in an answer where no check can; None for what is not about an answer."""
+    """The question for a judge about an answer that no check covers; None for assertions about anything else."""
     if assertion.type not in ("output_matches", "output_not_matches"):
         return None
     part = "a part" if assertion.type == "output_matches" else "no part"
@@ -144,7 +143,7 @@ def _file_check(assertion: ScenarioAssertion, name: str) -> Check | None:
 
 
 def _answer_check(assertion: ScenarioAssertion, name: str) -> Check | None:
-    """Capitals or not are all the same; a regular expression must be one here too."""
+    """A check of the answer, without regard to case; a regular expression must be valid in Python, too."""
     flags, pattern = "i", re.escape(assertion.value or "")
     if assertion.type.endswith("matches"):
         stated = _FLAGS.fullmatch(assertion.pattern or "")
@@ -158,7 +157,7 @@ def _answer_check(assertion: ScenarioAssertion, name: str) -> Check | None:
 
 
 def _find_arguments(pattern: str) -> list[str] | None:
-    """What `find` must be told. Its star takes slashes and theirs does not: at the same depth that is no difference."""
+    """Arguments for `find`. Its `*` matches slashes and theirs does not, which is no difference at a fixed depth."""
     if _UNSUPPORTED_GLOB & set(pattern):
         return None
     if "**" not in pattern:
@@ -171,7 +170,7 @@ def _find_arguments(pattern: str) -> list[str] | None:
 
 
 def _command_check(assertion: ScenarioAssertion, name: str, timeout_seconds: float) -> Check | None:
-    """Words that only need to be split at blanks, and at most one line that must be printed."""
+    """A check for a command that needs splitting at blanks only, with at most one line of expected output."""
     arguments, printed = assertion.command_arguments or "", assertion.expected_std_output_contains
     others = (
         assertion.expected_std_error_contains,
@@ -230,7 +229,7 @@ class Scenario(ForeignTable, frozen=True, kw_only=True):
 
 
 class EvalFile(ForeignTable, frozen=True, kw_only=True):
-    """The whole file; `config` says how much runs at once, the other keys are for people."""
+    """An `eval.yaml`; `config` says how much runs in parallel, other keys are informative."""
 
     scenarios: Annotated[list[Scenario], Meta(min_length=1)]
     config: dict[str, Any] | None = None
@@ -241,7 +240,7 @@ class EvalFile(ForeignTable, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadScenario:
-    """A scenario as it is written here; `notes` say what is not in it."""
+    """A scenario in our format, and notes on what it leaves out."""
 
     scenario: Scenario
     settings: TaskSettings
@@ -250,7 +249,9 @@ class ReadScenario:
 
 
 def read_scenario(scenario: Scenario, source: Path, skill: Path, further: Sequence[Check] = ()) -> ReadScenario:
-    """UsageError where files lead out, or where nothing says how a run of it went. `further` checks are added."""
+    """Read a scenario; UsageError if files lead outside, or nothing says how to judge a run. `further` checks are
+    added.
+    """
     checks = dict(_scenario_checks(scenario))
     known = [*(check for check in checks.values() if check is not None), *further]
     criteria = list(_rubric_criteria(scenario))
@@ -269,7 +270,7 @@ def read_scenario(scenario: Scenario, source: Path, skill: Path, further: Sequen
 
 
 def _scenario_checks(scenario: Scenario) -> Iterator[tuple[str, Check | None]]:
-    """By name; None for one that no check does exactly. Whether the agent ended well is looked at in any case."""
+    """Checks by name; None for an assertion that neither a check nor a judge covers."""
     for name, assertion in _named_assertions(scenario):
         check = make_check(assertion, name, scenario.timeout)
         if check is not None or judge_question(assertion) is None:
@@ -277,7 +278,7 @@ def _scenario_checks(scenario: Scenario) -> Iterator[tuple[str, Check | None]]:
 
 
 def _rubric_criteria(scenario: Scenario) -> Iterator[Criterion]:
-    """What no check can tell of an answer, and the rubric."""
+    """Criteria for assertions that no check covers, and those of the rubric."""
     for name, assertion in _named_assertions(scenario):
         words = judge_question(assertion)
         if words is not None and make_check(assertion, name, scenario.timeout) is None:
@@ -293,7 +294,7 @@ def _named_assertions(scenario: Scenario) -> Iterator[tuple[str, ScenarioAsserti
 
 
 def _workspace_files(scenario: Scenario, source: Path, skill: Path) -> Iterator[tuple[str, DraftFile]]:
-    """Files that are named win over files that lie beside the evals."""
+    """The workspace; files that are named take precedence over files beside the evals."""
     setup = scenario.setup or ScenarioSetup()
     if setup.copy_test_files:
         _refuse_the_skill(source.resolve().parent, skill, f"what lies beside {source.name}")
@@ -310,7 +311,7 @@ def _workspace_files(scenario: Scenario, source: Path, skill: Path) -> Iterator[
 
 
 def _refuse_the_skill(place: Path, skill: Path, what: str) -> None:
-    """Both arms start from the same files."""
+    """Refuse to copy the skill into the workspace: both arms start from the same files."""
     if (skill.resolve() / SKILL_FILE).is_relative_to(place):
         raise UsageError(f"{what} is the skill itself, which only one arm may have")
 
@@ -327,7 +328,7 @@ def _copy_files(file: ScenarioFile, place: Path) -> Iterator[tuple[str, DraftFil
 
 
 def _setup_source(stated: str, source: Path, skill: Path) -> Path:
-    """Beside the skill, as the first versions have it, or beside the evals."""
+    """The file that a path means: beside the skill, as in the first versions, or beside the evals."""
     places = [resolve_within(root, stated, f"{source}: {stated}") for root in (skill, source.parent)]
     return next((place for place in places if place.exists()), places[0])
 

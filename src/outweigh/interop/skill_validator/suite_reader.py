@@ -28,7 +28,9 @@ from outweigh.ports.suites import DEFAULT_AGENT, SuiteDraft, SuiteOverrides, Tas
 _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d{1,9})(ms|s|m|h)", re.IGNORECASE)
 _IMPLIED_GRADERS = frozenset({"exit-success", "completed", "prompt"})
-"""A run that ends in an error fails here anyway, and judges are asked wherever there is a rubric."""
+"""Graders without a counterpart: a run that ends in an error fails anyway, and judges are asked wherever there is a
+rubric.
+"""
 _ASSERTIONS = frozenset(
     f"{what}-{how}"
     for what, ways in (
@@ -46,7 +48,7 @@ _YamlTable = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VallyStimulus:
-    """A scenario, with checks that scenarios have no words for, and what is not carried over."""
+    """A scenario with further checks, and notes on what is not carried over."""
 
     scenario: Scenario
     checks: tuple[Check, ...]
@@ -54,7 +56,7 @@ class VallyStimulus:
 
 
 def read_stimuli(document: _YamlTable, source: Path) -> list[VallyStimulus]:
-    """All of a file; what stands at its top holds for each."""
+    """All stimuli of a file; settings at its top apply to each."""
     defaults = {**_table(document.get("config"), source), **_table(document.get("defaults"), source)}
     stimuli = _tables(document.get("stimuli"), source)
     if not stimuli:
@@ -63,7 +65,7 @@ def read_stimuli(document: _YamlTable, source: Path) -> list[VallyStimulus]:
 
 
 def notes_on_file(document: _YamlTable) -> Iterator[str]:
-    """What a file says of all its stimuli, and a suite has other words for."""
+    """Notes on settings of the whole file that a suite expresses differently."""
     settings = [table for key in ("config", "defaults") if isinstance(table := document.get(key), dict)]
     stated = sorted({str(key) for table in settings for key in table} - {"timeout"})
     if stated:
@@ -92,7 +94,7 @@ def _read_stimulus(stated: _YamlTable, document: _YamlTable, defaults: _YamlTabl
 
 
 def _setup(environments: list[_YamlTable], source: Path) -> dict[str, Any]:
-    """What all stimuli start from, and then what this one does."""
+    """The set-up that all stimuli share, followed by that of this stimulus."""
     files = [file for each in environments for file in _tables(each.get("files"), source)]
     return {
         "files": [{"path": file.get("dest"), "source": file.get("src")} for file in files],
@@ -110,7 +112,7 @@ def _assertion(grader: _YamlTable, source: Path) -> dict[str, Any]:
 
 
 def _grader_checks(graders: list[_YamlTable], source: Path) -> Iterator[tuple[str, Check | None]]:
-    """Of graders that scenarios have no word for, by name; None where no check does exactly the same."""
+    """Checks for graders that scenarios lack, by name; None if no check does exactly the same."""
     for number, grader in enumerate(graders, start=1):
         kind, config = _grader_type(grader), _table(grader.get("config"), source)
         name = f"grader-{number}-{slug(kind, 'unknown')}"
@@ -128,7 +130,7 @@ def _grader_type(grader: _YamlTable) -> str:
 
 
 def _grader_command(name: str, config: _YamlTable, source: Path) -> Check | None:
-    """A line for the shell and the code that it ends with; what it prints, and variables, are no part of a check."""
+    """The shell command of a grader and its expected exit code; None if it depends on output or variables."""
     command, code = config.get("command"), config.get("expected_exit_code", 0)
     whole = config.keys() <= {"command", "expected_exit_code", "timeout"}
     if not whole or not isinstance(command, str) or not command.strip() or "\0" in command or type(code) is not int:
@@ -187,13 +189,13 @@ _PLUGIN_FOLDERS = ("plugins", "src")
 
 
 class SkillValidatorSuiteReader:
-    """Assertions about files and commands become required checks; judges see to the rubric and to the answer."""
+    """Assertions about files and commands become required checks; judges see the rubric and the answer."""
 
     name = "skill-validator"
     looks_for = f"a skill's folder with {_TESTS_FOLDER}/{EVAL_FILE} that has scenarios or stimuli, or that file"
 
     def recognises(self, path: Path) -> bool:
-        """By the list that gives the format its shape."""
+        """Whether a file has the list of scenarios or stimuli."""
         try:
             source = _eval_file(path)
             document = None if source is None else read_yaml(source)
@@ -202,7 +204,7 @@ class SkillValidatorSuiteReader:
             return False
 
     def read(self, path: Path, overrides: SuiteOverrides) -> SuiteDraft:
-        """Each scenario is a task; the skill is laid without its tests."""
+        """Read each scenario as a task; the skill is copied without its tests."""
         agent = overrides.agent or DEFAULT_AGENT
         if not file_locations_of(agent).skills:
             raise UsageError(f"{agent} knows no skills, so with and without one it is the same. Name another by -a.")
@@ -242,7 +244,7 @@ def _eval_file(path: Path) -> Path | None:
 
 
 def _find_skill(source: Path) -> Path:
-    """Around its tests, or in the plugin: `tests/PLUGIN/SKILL` is for `plugins/PLUGIN/skills/SKILL`."""
+    """The skill that contains the tests, or the plugin's: `tests/PLUGIN/SKILL` is for `plugins/PLUGIN/skills/SKILL`."""
     folder = source.resolve().parent
     around = [folder.parent] if folder.name == _TESTS_FOLDER else [folder]
     plugin, top = folder.parent.name, folder.parent.parent.parent
@@ -258,7 +260,7 @@ def _find_skill(source: Path) -> Path:
 
 
 def _read_scenarios(source: Path) -> tuple[list[VallyStimulus], list[str]]:
-    """Scenarios, in either of the two ways to write them, and what stands around them in vain."""
+    """Scenarios in either format, and notes on keys that have no effect."""
     document = read_yaml(source)
     if has_keys(document, "stimuli"):
         return read_stimuli(document, source), list(notes_on_file(document))
@@ -267,7 +269,7 @@ def _read_scenarios(source: Path) -> tuple[list[VallyStimulus], list[str]]:
 
 
 def _runnable_scenarios(source: Path, skill: Path) -> tuple[list[ReadScenario], list[str]]:
-    """Scenarios that can be run, and of each other one why it cannot."""
+    """The scenarios that can be run, and why each of the others cannot."""
     read: list[ReadScenario] = []
     left_out: list[str] = []
     stimuli, notes = _read_scenarios(source)
@@ -284,7 +286,7 @@ def _runnable_scenarios(source: Path, skill: Path) -> tuple[list[ReadScenario], 
 
 
 def _read_skill_copy(skill: Path, source: Path) -> SkillCopy:
-    """Neither evals nor, where they are its own, the tests that this suite is made of."""
+    """A copy of the skill without evals and without the tests that this suite is made from."""
     copy = read_skill_files(skill)
     if skill not in source.resolve().parents:
         return copy

@@ -1,7 +1,7 @@
-"""Rows of JSON Lines decoded and made into runs many at a time, column by column.
+"""Rows of JSON Lines, decoded and converted to runs many at a time, column by column.
 
-Most tables were written by programs: such rows fit a structure made for their columns. Any other row is left to the
-reader of single rows. A step for a whole column costs little more than one for a row.
+Most tables were written by programs, so that rows fit a struct made for their columns; any other row is left to the
+reader of single rows. A step for a whole column costs little more than one for a single row.
 """
 
 import re
@@ -25,11 +25,11 @@ from outweigh.model.untrusted_json import NAME_LENGTH_LIMIT
 from outweigh.model.usage import Cost, CostProvenance, Usage, reported_cost
 
 BLOCK_BYTES = 2**17
-"""Large enough that what is done once per block counts for nothing, small enough for a processor's cache."""
+"""Large enough that the cost per block is negligible, small enough for a processor's cache."""
 
 
 def read_line_blocks(stream: BinaryIO) -> Iterator[list[bytes]]:
-    """All lines in order, with their ends; of an endless line only as much is kept as it takes to refuse it."""
+    """All lines in order, with their line feeds; an endless line is cut at the length at which it is refused."""
     while chunk := stream.read(BLOCK_BYTES):
         end = b"" if chunk.endswith(b"\n") else stream.readline(LINE_LIMIT)
         yield BytesIO(chunk + end).readlines()
@@ -38,7 +38,7 @@ def read_line_blocks(stream: BinaryIO) -> Iterator[list[bytes]]:
 
 
 _CellColumns = Mapping[str, Sequence[Any]]
-"""Cells by their fields, those of a row at the same place everywhere. What the table does not have is absent."""
+"""Columns of cells by field, all in the order of rows. Fields that the table lacks are absent."""
 
 _DIRECT_FIELDS = ("family", "duration_seconds", "step_count", "tool_call_count")
 _IDENTITY = ("agent", "agent_version", "model")
@@ -46,7 +46,7 @@ _CHECKS = {passed: (outcome_check("success", passed),) for passed in (True, Fals
 
 
 class BatchBuilder:
-    """Makes runs of rows that have been decoded. `fields` are what a row holds, the last of them its `others`."""
+    """Makes runs from decoded rows. `fields` are those of a row, of which the last are the `others`."""
 
     def __init__(self, fields: Sequence[str], others: Sequence[str], arm: str | None) -> None:
         self._fields = fields
@@ -55,9 +55,9 @@ class BatchBuilder:
         self._arm = arm
 
     def runs(self, rows: Iterable[msgspec.Struct], first: int) -> list[RunRecord]:
-        """A run for every row; a ValueError where one of them wants a closer look.
+        """A run for every row; ValueError if a row must be read by itself.
 
-        No row is held: the next one gets its memory, which the processor still has at hand.
+        Rows are not kept, so that each reuses the memory of the one before, which is still in the processor's cache.
         """
         flat: list[Any] = reduce(iconcat, map(msgspec.structs.astuple, rows), [])
         width = len(self._fields)
@@ -75,7 +75,7 @@ class BatchBuilder:
 
 
 def _field_columns(cells: _CellColumns) -> Iterator[tuple[str, Iterable[Any]]]:
-    """The fields of a run that a table may have."""
+    """The columns of a run's fields that the table has."""
     for name in _DIRECT_FIELDS:
         if name in cells:
             yield name, cells[name]
@@ -106,7 +106,7 @@ def _trials(cells: _CellColumns) -> list[Trial]:
 
 
 def _run_ids(cells: _CellColumns, first: int) -> Sequence[str]:
-    """The rows' own, or their places."""
+    """The rows' own ids, or their positions."""
     given = cells.get("run_id")
     if given is not None and None not in given:
         _require_trimmed(given)
@@ -138,7 +138,7 @@ def _cost_column(column: Sequence[float | None]) -> list[Cost]:
 
 
 class _UnmappedColumns:
-    """The columns that no field has taken."""
+    """The columns that are not mapped to a field."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
@@ -146,7 +146,7 @@ class _UnmappedColumns:
         self._kind = msgspec.defstruct("Others", names) if names and plain else None
 
     def extras(self, columns: Sequence[Sequence[Any]], size: int) -> list[Json]:
-        """What each of so many rows says in them, where it says anything."""
+        """The values of these columns in each row, without unknown ones."""
         if not columns:
             return [{} for _ in range(size)]
         if self._kind is not None and not any(None in column or "" in column for column in columns):
@@ -165,13 +165,13 @@ def _require_trimmed(labels: Iterable[str | None]) -> None:
 
 @lru_cache(maxsize=1000)
 def _agent_identity(name: str | None, version: str | None, model: str | None) -> AgentIdentity:
-    """Who ran; there are few, and each is looked at once."""
+    """The agent; cached, because a table has few."""
     _require_trimmed((name, version, model))
     return real_agent(name, version, model)
 
 
 LONGEST_LINE = 10_000
-"""All of a shorter row's other columns fit into `extra`."""
+"""In a shorter line, all unmapped columns fit into `extra`."""
 
 _COUNTS = ("repeat", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 _TYPES: dict[str, Any] = {
@@ -182,14 +182,14 @@ _TYPES: dict[str, Any] = {
     "started_at": Any,
 }
 SingleLineReader = Callable[[bytes, int], Sequence[RunRecord]]
-"""What reads a line, given with its number, cell by cell."""
+"""Reads one line, given with its number, cell by cell."""
 
 _DECODE_ERRORS = (ValueError, msgspec.MsgspecError, RecursionError)
 _ESCAPED_CHARACTERS = re.compile(r'["\\\x00-\x1f]')
 
 
 class BatchReader:
-    """Reads blocks of lines as runs; lines that want a closer look get it, one by one."""
+    """Reads blocks of lines as runs; lines that do not fit are read one by one."""
 
     def __init__(self, row_type: type[msgspec.Struct], blocks: BatchBuilder) -> None:
         self._decode = msgspec.json.Decoder(row_type).decode
@@ -203,7 +203,7 @@ class BatchReader:
             number += len(lines)
 
     def _runs(self, lines: Sequence[bytes], first: int, read_line: SingleLineReader) -> list[RunRecord]:
-        """All at once, else what lies between the lines that are to blame, and these by themselves."""
+        """The runs of all lines at once or, if some do not fit, of the parts between them and of each by itself."""
         try:
             return self._plain_runs(lines, first)
         except _DECODE_ERRORS:
@@ -215,7 +215,9 @@ class BatchReader:
         return found
 
     def _cuts(self, lines: Sequence[bytes]) -> Sequence[int]:
-        """Before and after each line that cannot be decoded; where all can, and their cells are odd, in the middle."""
+        """Positions before and after each line that cannot be decoded; in the middle if all can, but some cells are
+        unusual.
+        """
         odd = [place for place, line in enumerate(lines) if not self._is_decodable(line)]
         cuts = {cut for place in odd for cut in (place, place + 1)} - {0, len(lines)}
         return sorted(cuts) or [len(lines) // 2]
@@ -234,9 +236,9 @@ class BatchReader:
 
 
 def make_batch_reader(columns: Sequence[MappedColumn], names: Collection[str], arm: str | None) -> BatchReader | None:
-    """A reader of such rows; `names` are all columns that one may have, `arm` is for rows that name none.
+    """A reader for such rows. `names` are all columns that may occur, `arm` is for rows that name none.
 
-    There is none where a field takes more than one column, or is to be computed.
+    None if a field consists of several columns or must be computed.
     """
     mapped = {column.field: column.paths for column in columns}
     if not mapped.keys() <= _TYPES.keys() or any(len(paths) > 1 or len(paths[0]) > 1 for paths in mapped.values()):
@@ -250,9 +252,10 @@ def make_batch_reader(columns: Sequence[MappedColumn], names: Collection[str], a
 
 
 def _row_type(mapped: dict[str, str], others: Sequence[str], needed: Collection[str]) -> type[msgspec.Struct] | None:
-    """A row of these columns and no other, the others last; what is not needed may be missing or null.
+    """A struct with these columns and no others, unmapped ones last; columns that are not needed may be missing or
+    null.
 
-    There is none where one column is two fields, or has a name that cannot be looked for.
+    None if one column is two fields, or a name has characters that JSON may escape.
     """
     called = mapped | {f"other_{number}": name for number, name in enumerate(others)}
     if len(set(called.values())) < len(called) or any(_ESCAPED_CHARACTERS.search(name) for name in called.values()):

@@ -12,7 +12,7 @@ from outweigh.model.run_record import RunRecord, Status
 from outweigh.model.usage import Usage, reported_cost
 
 COLUMN_JOINER = "+"
-"""Between columns that make up one name together, such as `task_id=suite+case`."""
+"""Joins columns that form one name, such as `task_id=suite+case`."""
 
 LABEL_FIELDS = ("task_id", "arm", "run_id", "model", "agent", "agent_version", "family")
 
@@ -34,13 +34,13 @@ FIELD_READERS: Mapping[str, cell.CellReader] = {
     "step_count": cell.unless_unknown(cell.read_count),
     "tool_call_count": cell.unless_unknown(cell.read_count),
 }
-"""Every field that a column may be, and how its cells are read."""
+"""Every field that a column can be mapped to, and how its cells are read."""
 
 CellPaths = tuple[tuple[str, ...], ...]
 
 
 class MappedColumn(NamedTuple):
-    """A field, where a row has it, and how it is read there."""
+    """A field, its column or columns, and how they are read."""
 
     field: str
     shown: str
@@ -60,7 +60,7 @@ class MappedColumn(NamedTuple):
 
 
 def map_columns(asked: Mapping[str, str], sample: Mapping[str, Any]) -> list[MappedColumn]:
-    """What the user says; beside that, columns that bear a field's own name and are not used for another."""
+    """The user's mapping, and columns that have the name of a field and are not used for another."""
     for field in asked:
         if field not in FIELD_READERS:
             raise EvidenceError(f"--map {field}=…: there is no such field; there is {', '.join(FIELD_READERS)}.")
@@ -70,7 +70,7 @@ def map_columns(asked: Mapping[str, str], sample: Mapping[str, Any]) -> list[Map
 
 
 def looks_like_milliseconds(columns: Mapping[str, str], sample: Mapping[str, Any]) -> bool:
-    """Whether what is called seconds is a thousand times what lies between both ends of a run."""
+    """Whether a duration in seconds is a thousand times the time between start and end."""
     took, start, end = (
         sample.get(columns.get(field, "")) for field in ("duration_seconds", "started_at", "finished_at")
     )
@@ -105,7 +105,7 @@ def _cell_at(cells: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def make_row_run(row: TableRow, columns: Sequence[MappedColumn], arm: str | None) -> RunRecord:
-    """What the row says; a ValueError where it says something that cannot be meant. A missing repeat is 0 for now."""
+    """The run of a row; ValueError for a value that cannot be right. A missing repeat is 0 until it is numbered."""
     said = {column.field: column.read(row.cells) for column in columns}
     task_id, arm = said.get("task_id"), said.get("arm") or arm
     if task_id is None or arm is None:
@@ -152,7 +152,7 @@ def _row_usage(said: Mapping[str, Any]) -> Usage:
 
 
 def _uncached_input(said: Mapping[str, Any]) -> int | None:
-    """What was not in the cache; unknown where nobody says how much was read from it."""
+    """Input tokens without the cache; None if no column says how much was read from it."""
     whole, read = said["input_tokens_with_cache"], said.get("cache_read_tokens")
     if whole is None or read is None:
         return None
@@ -165,6 +165,6 @@ def _uncached_input(said: Mapping[str, Any]) -> int | None:
 
 
 def _unmapped_cells(cells: Mapping[str, Any], columns: Sequence[MappedColumn]) -> dict[str, Any]:
-    """What no field has taken, as far as there is room."""
+    """The cells that no field uses, up to the size limit."""
     taken = {path[0] for column in columns for path in column.paths} | {column.shown for column in columns}
     return extra_fields({name: value for name, value in cells.items() if name not in taken and value != ""})

@@ -1,7 +1,6 @@
 """Importer of any table with one row per run: the user says which column is which field.
 
-A table whose columns nobody has mapped is answered with its columns and a command that proposes a mapping by their
-names.
+If the columns are not mapped, the error shows them and a command with a proposed mapping by their names.
 """
 
 import re
@@ -30,7 +29,7 @@ from outweigh.model.run_record import RunRecord, Trial
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 
 MOST_EXAMPLES = 60
-"""Columns that are shown with a value; a table that was flattened can have hundreds."""
+"""Columns that are shown with a value; a flattened table can have hundreds."""
 
 _LIKELY_NAMES = {
     "task_id": "task taskname tasknumber instanceid problemid problem caseid case testid test testcase "
@@ -57,13 +56,13 @@ _LIKELY_NAMES = {
 }
 
 _ANY_ID_NAME = "id"
-"""As the last name of a field it says nothing about whose id it is."""
+"""As the last part of a dotted name it does not say whose id it is."""
 
 
 def mapping_help(path: str, sample: Mapping[str, Any], arm: str | None, asked: Mapping[str, str]) -> str:
-    """The columns with an example each, and the command that would read them as it seems they are meant.
+    """The columns with an example each, and the command with the mapping that their names suggest.
 
-    What the user said already, `arm` and what was `asked` for, is part of it.
+    The options that the user gave already, `arm` and `asked`, are part of it.
     """
     likely = {
         field: column for field, column in propose_mapping(sample).items() if column not in asked.values()
@@ -90,7 +89,7 @@ def mapping_help(path: str, sample: Mapping[str, Any], arm: str | None, asked: M
 
 
 def propose_mapping(sample: Mapping[str, Any]) -> dict[str, str]:
-    """The likely column of each field, by its name alone; nothing that is proposed is used before a user says so."""
+    """The likely column of each field, by its name alone; a proposal is never applied without the user."""
     columns = _unique_last_names(sample) | {_normalized(name): name for name in reversed(list(sample))}
     found: dict[str, str] = {}
     for field in FIELD_READERS:
@@ -122,7 +121,7 @@ def _normalized(name: str) -> str:
 
 
 def _unique_last_names(sample: Mapping[str, Any]) -> dict[str, str]:
-    """Fields of objects by what they are called there, where only one is."""
+    """Fields of objects by the last part of their dotted name, if it is unique."""
     names = [(_normalized(name.rpartition(".")[2]), name) for name in sample if "." in name]
     times = Counter(last for last, _ in names)
     return {last: name for last, name in names if times[last] == 1 and last != _ANY_ID_NAME}
@@ -135,7 +134,7 @@ _ARRAY = re.compile(rb"^(\xef\xbb\xbf)?\s*\[\s*\{")
 
 
 class TableImporter:
-    """A row is a run. What is not mapped and bears no field's own name is kept in `extra`."""
+    """Reads a row as a run. Columns that are neither mapped nor named like a field are kept in `extra`."""
 
     name = "table"
     takes = frozenset({"columns"})
@@ -145,7 +144,7 @@ class TableImporter:
     )
 
     def recognises(self, path: Path) -> bool:
-        """By columns that are called task_id, arm and success; all others want a word from the user."""
+        """Whether there are columns task_id, arm and success; for any other table the user must map them."""
         suffix = path.suffix.lower()
         start = read_head(path)
         if suffix == ".json":
@@ -156,11 +155,11 @@ class TableImporter:
             names = sampled_columns(path).keys()
         except EvidenceError:
             return False
-        # JSON Lines that also count their repeats are a format of its own.
+        # JSON Lines with a column for repeats are the format `collected`.
         return names >= _REQUIRED_NAMES and not (suffix == ".jsonl" and "repeat" in names)
 
     def read(self, request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
-        """Row by row. Where repeats have no number the table is read twice, to number them in order of time."""
+        """Read row by row. If repeats have no number, the table is read twice, to number them in order of time."""
         first_rows = ImportNotes()
         sample = sampled_columns(request.path, first_rows)
         if first_rows.unreadable and not sample:
@@ -190,10 +189,10 @@ class TableImporter:
 
 
 class _TableSource(NamedTuple):
-    """A table, and the columns that are fields. `batch_reader` reads it where there is a quick way.
+    """A table and its mapped columns. `batch_reader` is None if rows must be read one by one.
 
-    There is none where one of the first rows cannot be read: whoever states a key twice in a row does so in most, and
-    only a closer look finds out.
+    That is so if one of the first rows cannot be read: a program that writes a key twice does so in most rows, and only
+    the reader of single rows notices.
     """
 
     request: ImportRequest
@@ -201,7 +200,7 @@ class _TableSource(NamedTuple):
     batch_reader: BatchReader | None
 
     def blocks(self, notes: ImportNotes) -> Iterator[Sequence[RunRecord]]:
-        """The quick way where there is one, and cell by cell for every row that wants a closer look."""
+        """The runs in blocks; rows that the batch reader cannot read are read cell by cell."""
         path = self.request.path
         if self.batch_reader is None:
             yield from (self._read_row(row, notes) for row in table_rows(path, notes))
