@@ -170,7 +170,7 @@ def write_overlay_task(folder: Path, arm: Arm, task: HarborTask, contents: Mappi
     _add_lines(folder / "environment" / DOCKERFILE, _dockerfile_lines(task.workdir))
     for name in _IGNORE_FILES:
         if (folder / "environment" / name).is_file():
-            # The last matching line of .dockerignore decides: a pattern such as **/*.md would silently drop an arm's files.
+            # The last matching line decides: a pattern such as **/*.md would silently drop an arm's files.
             _add_lines(folder / "environment" / name, f"!{OVERLAY_FOLDER}\n!{OVERLAY_FOLDER}/**\n")
 
 
