@@ -22,8 +22,8 @@ def passed(run_id: str, verdict: bool) -> HumanLabel:
     return HumanLabel(run_id=run_id, criterion=None, score=None, passed=verdict)
 
 
-def one(judgments: list[Judgment], labels: list[HumanLabel], jury: JudgeRules | None = None) -> Calibration:
-    (calibration,) = calibrate(judgments, labels, HASH, seed=0, jury=jury or JudgeRules())
+def one(judgments: list[Judgment], labels: list[HumanLabel], judge_rules: JudgeRules | None = None) -> Calibration:
+    (calibration,) = calibrate(judgments, labels, HASH, seed=0, judge_rules=judge_rules or JudgeRules())
     return calibration
 
 

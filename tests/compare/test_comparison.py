@@ -152,7 +152,7 @@ def test_passes_lost_on_both_sides_leave_the_judge_out_too(rule: JudgeRule) -> N
     before, after = a_run(), a_run(arm="candidate")
     judged = [a_judgment(before, 0.2, confidence=0.1), a_judgment(after, 0.9, confidence=0.1)]
 
-    comparison = between(evidence_of(before, after, judged, jury=JudgeRules(rules={"judge": rule})))
+    comparison = between(evidence_of(before, after, judged, judge_rules=JudgeRules(rules={"judge": rule})))
 
     assert comparison.unequally_judged == ("task-1",)
     assert comparison.deltas["composite_delta"].mean == 0.0

@@ -120,12 +120,12 @@ def test_a_judge_that_fails_by_a_new_rubric_does_not_pass_the_old_answers_off_as
 
 def test_a_judge_that_must_be_calibrated_is_shown_but_decides_only_with_enough_agreement() -> None:
     judged = [a_judgment(BEFORE, 0.2), a_judgment(AFTER, 0.9)]
-    voice = judge_version_of(judged[0].judge).sha256
+    judge_version = judge_version_of(judged[0].judge).sha256
     rules = {"judge": JudgeRule(minimum_alpha=0.6)}
 
     def composites(*alphas: float | None) -> tuple[float | None, ...]:
-        agreements = {voice: [LabelAgreement(alpha=alpha) for alpha in alphas]}
-        evidence = evidence_of(BEFORE, AFTER, judged, jury=JudgeRules(rules=rules, agreements=agreements))
+        agreements = {judge_version: [LabelAgreement(alpha=alpha) for alpha in alphas]}
+        evidence = evidence_of(BEFORE, AFTER, judged, judge_rules=JudgeRules(rules=rules, agreements=agreements))
         comparison = compare_arms(evidence, "old", "new")
         said = any("is shown but decides nothing" in warning for warning in comparison.composite_warnings)
         assert said == (alphas != (0.6,))
@@ -146,9 +146,9 @@ def test_agreement_about_one_rubric_lets_a_judge_decide_nothing_about_another() 
         for run in runs
     ]
     shown = {judge_version_of(judged[0].judge).sha256: [LabelAgreement(alpha=0.9, rubrics=frozenset({"task-1"}))]}
-    jury = JudgeRules(rules={"judge": JudgeRule(minimum_alpha=0.6)}, agreements=shown)
+    judge_rules = JudgeRules(rules={"judge": JudgeRule(minimum_alpha=0.6)}, agreements=shown)
 
-    comparison = compare_arms(evidence_of(runs, judged, jury=jury), "old", "new")
+    comparison = compare_arms(evidence_of(runs, judged, judge_rules=judge_rules), "old", "new")
     told, silent = comparison.tasks
 
     assert told.candidate.composite.value != told.baseline.composite.value

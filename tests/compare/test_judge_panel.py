@@ -58,7 +58,7 @@ def test_a_judge_that_did_not_answer_is_not_another_judge() -> None:
     assert panel is not None
     assert unclear is not None
     (judge,) = panel.judges
-    assert (judge.voice.version, judge.answers["old"], judge.invalid["old"]) == ("v1", 5, 2)
+    assert (judge.judge_version.version, judge.answers["old"], judge.invalid["old"]) == ("v1", 5, 2)
     assert len(unclear.judges) == 3  # whose failures they are, nobody can say
 
 

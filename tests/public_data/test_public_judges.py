@@ -59,7 +59,7 @@ def test_a_third_of_the_printed_totals_are_not_the_sum_of_their_items(scylla: Pa
     panel = summarise_judges({"all": [judge_call_fact(judgment) for judgment in read_judgments(scylla)]}, 0)
 
     assert panel is not None
-    gaps = {judge.voice.name: (judge.notable_gaps, judge.stated_totals) for judge in panel.judges}
+    gaps = {judge.judge_version.name: (judge.notable_gaps, judge.stated_totals) for judge in panel.judges}
     assert gaps == {
         "claude-haiku-4-5": (0, 7),
         "claude-opus-4-5-20251101": (4, 7),

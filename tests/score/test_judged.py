@@ -32,7 +32,7 @@ def test_an_invalid_judgment_is_absent_not_zero() -> None:
     good, bad = a_judgment(RUN, 0.9), a_judgment(RUN, 0.0, judge="other", invalid_reason="refused")
 
     assert panel_score([good, bad]).score.value == pytest.approx(0.9)
-    assert {seat.judge.name for seat in panel_score([good, bad]).seats} == {"judge"}
+    assert {judge_count.judge.name for judge_count in panel_score([good, bad]).judge_counts} == {"judge"}
     assert panel_score([bad]).score.value is None
 
 

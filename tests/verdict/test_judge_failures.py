@@ -43,7 +43,7 @@ def passes_of(run: RunRecord, judge: str, rule: JudgeRule, centre: float, rng: G
     return answers
 
 
-def an_experiment(rng: Generator, jury: JudgeRules) -> tuple[list[RunRecord], list[Judgment]]:
+def an_experiment(rng: Generator, judge_rules: JudgeRules) -> tuple[list[RunRecord], list[Judgment]]:
     lift, check = rng.normal(0, 0.15), a_check("style", passed=False, required=False)
     runs, judgments = list[RunRecord](), list[Judgment]()
     for task in range(1, 7):
@@ -52,36 +52,36 @@ def an_experiment(rng: Generator, jury: JudgeRules) -> tuple[list[RunRecord], li
                 extra: dict[str, Any] = {"checks": (a_check(), check)} if rng.uniform() < 0.3 else {}
                 run = a_run(f"task-{task}", arm, repeat, duration_seconds=float(rng.uniform(50, 70)), **extra)
                 runs.append(run)
-                for judge, rule in jury.rules.items():
+                for judge, rule in judge_rules.rules.items():
                     judgments += passes_of(run, judge, rule, 0.6 + shift, rng)
     return runs, judgments
 
 
 def compared(
-    runs: Sequence[RunRecord], judgments: Sequence[Judgment], jury: JudgeRules, profile: Profile
+    runs: Sequence[RunRecord], judgments: Sequence[Judgment], judge_rules: JudgeRules, profile: Profile
 ) -> Comparison:
-    return compare_arms(evidence_of(runs, judgments, jury=jury), "old", "new", profile)
+    return compare_arms(evidence_of(runs, judgments, judge_rules=judge_rules), "old", "new", profile)
 
 
 @pytest.mark.parametrize("profile", [OBJECTIVE_FIRST, EVEN], ids=lambda profile: profile.name)
-@pytest.mark.parametrize("jury", [FIXED, ADAPTIVE], ids=["fixed passes", "adaptive passes"])
+@pytest.mark.parametrize("judge_rules", [FIXED, ADAPTIVE], ids=["fixed passes", "adaptive passes"])
 @pytest.mark.parametrize("side", ["old", "new"])
 @pytest.mark.parametrize("failing", [lost, refused])
 def test_a_failure_on_one_side_never_helps_the_candidate(
-    failing: Failing, side: str, jury: JudgeRules, profile: Profile
+    failing: Failing, side: str, judge_rules: JudgeRules, profile: Profile
 ) -> None:
     changed = 0
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        runs, judgments = an_experiment(rng, jury)
+        runs, judgments = an_experiment(rng, judge_rules)
         share = rng.choice([0.02, 0.3, 1.0])
         mine = {run.run_id for run in runs if run.trial.arm == side}
         kept = [
             failing(judgment) if judgment.run_id in mine and rng.uniform() < share else judgment
             for judgment in judgments
         ]
-        whole = compared(runs, judgments, jury, profile)
-        broken = compared(runs, [judgment for judgment in kept if judgment is not None], jury, profile)
+        whole = compared(runs, judgments, judge_rules, profile)
+        broken = compared(runs, [judgment for judgment in kept if judgment is not None], judge_rules, profile)
         for policy in ("gates", "composite", "evidence"):
             (before,), (after,) = decide([whole], policy, {}), decide([broken], policy, {})
             assert HOPE[after.decision] <= HOPE[before.decision], (policy, seed)

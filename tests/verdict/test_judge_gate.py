@@ -40,9 +40,11 @@ def decide(
     runs: list[RunRecord],
     answers: list[Judgment],
     gates: tuple[str, ...] | None = ALONE,
-    jury: JudgeRules | None = None,
+    judge_rules: JudgeRules | None = None,
 ) -> Verdict:
-    evidence = evidence_of(runs, answers) if jury is None else evidence_of(runs, answers, jury=jury)
+    evidence = (
+        evidence_of(runs, answers) if judge_rules is None else evidence_of(runs, answers, judge_rules=judge_rules)
+    )
     return decide_by_evidence([compare_arms(evidence, "old", "new")], evidence_settings(gates=gates))[0]
 
 
@@ -88,7 +90,7 @@ def test_a_judge_that_may_not_decide_does_not() -> None:
     runs, answers = judged(0.3)
     strict = JudgeRules(rules={"judge": JudgeRule(passes=1, minimum_alpha=0.667)})
 
-    verdict = decide(runs, answers, jury=strict)
+    verdict = decide(runs, answers, judge_rules=strict)
 
     assert verdict.decision is Decision.INCONCLUSIVE
     assert verdict.gates[0].state is GateState.UNKNOWN

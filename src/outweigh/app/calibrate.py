@@ -147,7 +147,7 @@ def calibrate_store(request: CalibrateRequest) -> Calibrated:
         for record in records
         if isinstance(record, Judgment) and (not request.judges or record.judge.name in request.judges)
     ]
-    calibrations = calibrate(judgments, labels.labels, labels.sha256, seed=CALIBRATION_SEED, jury=judge_rules)
+    calibrations = calibrate(judgments, labels.labels, labels.sha256, seed=CALIBRATION_SEED, judge_rules=judge_rules)
     if not calibrations:
         raise EvidenceError(
             f"no label of {request.labels} is about a run that has a usable judgment in {request.runs}. Labels name "

@@ -50,7 +50,7 @@ def read_evidence(request: EvidenceRequest) -> Evidence:
         prices=price_tables(request.prices),
         changes=() if request.changes is None else read_changes(request.changes),
         skipped=stream.skipped,
-        jury=request.stores.judge_rules(),
+        judge_rules=request.stores.judge_rules(),
     )
     stream.check_rules()
     return replace(evidence, warnings=(*evidence.warnings, *request.stores.warnings()))

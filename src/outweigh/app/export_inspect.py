@@ -87,7 +87,7 @@ def _gather_evidence(request: ExportRequest, facts: dict[str, ArmFacts]) -> Evid
                 facts[located.record.trial.arm].see(located.record)
             yield located
 
-    return gather(seen(), prices=price_tables(request.evidence.prices), jury=stores.judge_rules())
+    return gather(seen(), prices=price_tables(request.evidence.prices), judge_rules=stores.judge_rules())
 
 
 def _evaluation(arm: str, evidence: Evidence, facts: ArmFacts, suite: str) -> ExportedLog:

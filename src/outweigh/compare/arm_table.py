@@ -128,8 +128,8 @@ class CompositeScorer:
         self._metrics = metrics
         self._profile = profile
         self._references = _references(arms[reference_arm])
-        self._judged, self._dropped = _judged_tasks(arms.values(), lambda score: score.deciding_seats)
-        self._shown, self._hidden = _judged_tasks(arms.values(), lambda score: score.seats)
+        self._judged, self._dropped = _judged_tasks(arms.values(), lambda score: score.deciding_judge_counts)
+        self._shown, self._hidden = _judged_tasks(arms.values(), lambda score: score.judge_counts)
         self._left_out: Counter[str] = Counter()
         self._unadjusted = 0
 
@@ -203,17 +203,17 @@ def _references(scores: Iterable[Score]) -> dict[str, CostReference]:
     }
 
 
-def _judged_tasks(arms: Iterable[Sequence[Score]], seats_of: JudgesOf) -> tuple[set[str], list[str]]:
+def _judged_tasks(arms: Iterable[Sequence[Score]], counts_of: JudgesOf) -> tuple[set[str], list[str]]:
     """Tasks whose every counted run has the same judges, all answers of them, and tasks where some are missing."""
     panels: dict[str, set[frozenset[JudgeCount]]] = defaultdict(set)
     for scores in arms:
         for score in scores:
             if score.counted:
-                panels[score.task_id].add(seats_of(score))
+                panels[score.task_id].add(counts_of(score))
     judged = {task for task, seen in panels.items() if len(seen) == 1 and all(map(_is_complete, seen))}
     dropped = [task for task, seen in panels.items() if task not in judged and any(seen)]
     return judged, dropped
 
 
-def _is_complete(seats: frozenset[JudgeCount]) -> bool:
-    return bool(seats) and all(seat.complete for seat in seats)
+def _is_complete(judge_counts: frozenset[JudgeCount]) -> bool:
+    return bool(judge_counts) and all(judge_count.complete for judge_count in judge_counts)

@@ -73,29 +73,29 @@ def calibrate(
     labels_sha256: str,
     *,
     seed: int,
-    jury: JudgeRules = NO_JUDGE_RULES,
+    judge_rules: JudgeRules = NO_JUDGE_RULES,
 ) -> tuple[Calibration, ...]:
-    """Compare every voice among the judgments with the labels; voices that judged no labelled run are left out."""
+    """Compare every version of a judge with the labels; versions that judged no labelled run are left out."""
     people = _by_run(labels)
-    voices: dict[JudgeVersion, dict[str, list[Judgment]]] = defaultdict(lambda: defaultdict(list))
+    judge_versions: dict[JudgeVersion, dict[str, list[Judgment]]] = defaultdict(lambda: defaultdict(list))
     for judgment in judgments:
         if judgment.invalid_reason is None:
-            voices[judge_version_of(judgment.judge)][judgment.run_id].append(judgment)
-    ordered = sorted(voices.items(), key=lambda item: (item[0].name, item[0].sha256))
+            judge_versions[judge_version_of(judgment.judge)][judgment.run_id].append(judgment)
+    ordered = sorted(judge_versions.items(), key=lambda item: (item[0].name, item[0].sha256))
     return tuple(
-        _calibration(voice, runs, people, labels_sha256, seed, jury)
-        for voice, runs in ordered
+        _calibration(judge_version, runs, people, labels_sha256, seed, judge_rules)
+        for judge_version, runs in ordered
         if runs.keys() & people.keys()
     )
 
 
 def _calibration(
-    voice: JudgeVersion,
+    judge_version: JudgeVersion,
     judged: Mapping[str, Sequence[Judgment]],
     people: Mapping[str, Mapping[str | None, HumanLabel]],
     labels_sha256: str,
     seed: int,
-    jury: JudgeRules,
+    judge_rules: JudgeRules,
 ) -> Calibration:
     runs = {run_id: _by_latest_rubric(passes) for run_id, passes in judged.items()}
     unlabelled = [passes for run_id, passes in runs.items() if run_id not in people]
@@ -103,7 +103,7 @@ def _calibration(
     units: dict[str | None, list[_Unit]] = {None: []}
     used = 0
     for run_id in sorted(runs):
-        for criterion, unit, counted in _units(runs[run_id], people[run_id], jury):
+        for criterion, unit, counted in _units(runs[run_id], people[run_id], judge_rules):
             units.setdefault(criterion, []).append(unit)
             used += counted
     answers = [judgment for passes in runs.values() for judgment in passes]
@@ -113,8 +113,8 @@ def _calibration(
     mixed = sum(len(judged[run_id]) > len(passes) for run_id, passes in runs.items())
     overall = _agreement(None, units.pop(None), seed)
     return Calibration(
-        judge=voice,
-        judge_sha256=voice.sha256,
+        judge=judge_version,
+        judge_sha256=judge_version.sha256,
         labels_sha256=labels_sha256,
         judgments_sha256=evidence_sha256(map(record_digest, answers)),
         seed=seed,
@@ -134,10 +134,10 @@ def _by_latest_rubric(passes: Sequence[Judgment]) -> Sequence[Judgment]:
 
 
 def _units(
-    passes: Sequence[Judgment], labels: Mapping[str | None, HumanLabel], jury: JudgeRules
+    passes: Sequence[Judgment], labels: Mapping[str | None, HumanLabel], judge_rules: JudgeRules
 ) -> Iterator[tuple[str | None, _Unit, int]]:
     """Everything about one run that can be compared, with the number of labels that it took."""
-    rule, threshold = jury.rule(passes[0].judge), _threshold(passes)
+    rule, threshold = judge_rules.rule(passes[0].judge), _threshold(passes)
     scores = {
         criterion: score
         for criterion in dict.fromkeys(item.criterion for judgment in passes for item in judgment.criteria)

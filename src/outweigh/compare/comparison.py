@@ -97,7 +97,7 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
             *unusable_judge_warnings(evidence.asked(arms)),
         ),
         composite_warnings=(
-            *judge_drift_warnings(arms.values(), evidence.asked(arms), evidence.jury),
+            *judge_drift_warnings(arms.values(), evidence.asked(arms), evidence.judge_rules),
             *composer.warnings(),
         ),
         sightings=sightings,

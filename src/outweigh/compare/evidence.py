@@ -38,7 +38,7 @@ class Evidence:
     changes: Mapping[str, Sequence[Change]]
     components: Mapping[str, Sequence[ComponentShare]]
     judging: Mapping[str, Sequence[JudgeCallFact]]
-    jury: JudgeRules
+    judge_rules: JudgeRules
     skipped: Sequence[InvalidLine]
     warnings: tuple[str, ...]
     sightings: Mapping[str, SetupSummary] = field(default_factory=dict)
@@ -68,7 +68,7 @@ def gather(
     prices: PriceTables,
     changes: Iterable[Change] = (),
     skipped: Sequence[InvalidLine] = (),
-    jury: JudgeRules = NO_JUDGE_RULES,
+    judge_rules: JudgeRules = NO_JUDGE_RULES,
     metrics: tuple[Metric, ...] = METRICS,
 ) -> Evidence:
     """Score every run as it is read, keep the last attempt of each trial, and join the judgments.
@@ -84,7 +84,7 @@ def gather(
             judgments[located.record.run_id].append(LocatedJudgment(located.record, located.source, located.line))
     if not trials.scores:
         raise EvidenceError("the records hold no run; there is nothing to compare.")
-    joined = join_judgments(trials.scores, trials.digest_of, judgments, jury)
+    joined = join_judgments(trials.scores, trials.digest_of, judgments, judge_rules)
     trials.take(joined)
     arms, changed = trials.by_arm(), _by_arm(changes)
     return Evidence(
@@ -93,7 +93,7 @@ def gather(
         changes=changed,
         components=trials.breakdowns(prices),
         judging=joined.facts,
-        jury=jury,
+        judge_rules=judge_rules,
         # `skipped` fills while the records are read, so it is copied only now.
         skipped=tuple(skipped),
         warnings=(

@@ -20,7 +20,7 @@ _PARTS = {"model": "model", "version": "version", "prompt_sha256": "prompt"}
 
 
 def judge_drift_warnings(
-    arms: Iterable[Sequence[Score]], asked: Iterable[JudgeCallFact], jury: JudgeRules
+    arms: Iterable[Sequence[Score]], asked: Iterable[JudgeCallFact], judge_rules: JudgeRules
 ) -> tuple[str, ...]:
     """Judges that changed while they judged, and judges that are shown but may not decide.
 
@@ -29,7 +29,7 @@ def judge_drift_warnings(
     runs = [score for scores in arms for score in scores if score.counted]
     tasks = {run.run_id: run.task_id for run in runs}
     facts = [fact for fact in asked if fact.run_id in tasks]
-    return (*_drifted(facts), *_rubrics(facts, tasks), *_objections(runs, jury))
+    return (*_drifted(facts), *_rubrics(facts, tasks), *_objections(runs, judge_rules))
 
 
 def unusable_judge_warnings(asked: Iterable[JudgeCallFact]) -> Iterator[str]:
@@ -78,12 +78,12 @@ def _rubrics(facts: Sequence[JudgeCallFact], tasks: Mapping[str, str]) -> Iterat
         )
 
 
-def _objections(runs: Sequence[Score], jury: JudgeRules) -> Iterator[str]:
+def _objections(runs: Sequence[Score], judge_rules: JudgeRules) -> Iterator[str]:
     tasks: dict[str, set[str]] = defaultdict(set)
     silenced: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for task, judge in {(run.task_id, seat.judge) for run in runs for seat in run.seats}:
+    for task, judge in {(run.task_id, judge_count.judge) for run in runs for judge_count in run.judge_counts}:
         tasks[judge.name].add(task)
-        if (why := jury.objection(judge)) is not None:
+        if (why := judge_rules.objection(judge)) is not None:
             silenced[judge.name, why].add(task)
     for (name, why), where in sorted(silenced.items()):
         about = "" if where == tasks[name] else f" about {quote_names(sorted(where))}"
@@ -98,14 +98,14 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSummary:
-    """One voice: how many answers it gave for each arm, how many could not be used, and how it adds up.
+    """One version of a judge: how many answers it gave for each arm, how many could not be used, and how it adds up.
 
     Tries that another one replaced are in its cost and in nothing else.
     `notable_gaps` of `stated_totals` are further than .02 from the sum of their parts. `retest` is the agreement
     between its own passes over the same runs.
     """
 
-    voice: JudgeVersion
+    judge_version: JudgeVersion
     answers: Mapping[str, int]
     invalid: Mapping[str, int]
     flagged: int
@@ -118,7 +118,7 @@ class JudgeSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelAgreement:
-    """All voices, and the agreement between them over the runs that they share."""
+    """All judges by version, and the agreement between them over the runs that they share."""
 
     judges: tuple[JudgeSummary, ...]
     agreement: Estimate
@@ -127,30 +127,33 @@ class PanelAgreement:
 
 def summarise_judges(arms: Mapping[str, Sequence[JudgeCallFact]], seed: int) -> PanelAgreement | None:
     """Look at the judges of some arms; None where nobody judged."""
-    voices: dict[JudgeVersion, dict[str, list[JudgeCallFact]]] = defaultdict(lambda: {arm: [] for arm in arms})
+    judge_versions: dict[JudgeVersion, dict[str, list[JudgeCallFact]]] = defaultdict(lambda: {arm: [] for arm in arms})
     for arm, facts in arms.items():
         for fact in facts:
-            voices[judge_version_of(fact.judge)][arm].append(fact)
-    if not voices:
+            judge_versions[judge_version_of(fact.judge)][arm].append(fact)
+    if not judge_versions:
         return None
-    has_answered = {voice: any(not fact.invalid for fact in _flat(by_arm)) for voice, by_arm in voices.items()}
-    for silent, voice in match_anonymous_failures(has_answered).items():
-        for arm, facts in voices.pop(silent).items():
-            voices[voice][arm].extend(facts)
-    ordered = sorted(voices.items(), key=lambda item: (item[0].name, item[0].sha256))
+    has_answered = {
+        judge_version: any(not fact.invalid for fact in _flat(by_arm))
+        for judge_version, by_arm in judge_versions.items()
+    }
+    for silent, judge_version in match_anonymous_failures(has_answered).items():
+        for arm, facts in judge_versions.pop(silent).items():
+            judge_versions[judge_version][arm].extend(facts)
+    ordered = sorted(judge_versions.items(), key=lambda item: (item[0].name, item[0].sha256))
     return PanelAgreement(
-        judges=tuple(_summary(voice, by_arm, seed) for voice, by_arm in ordered),
+        judges=tuple(_summary(judge_version, by_arm, seed) for judge_version, by_arm in ordered),
         agreement=_agreement([_flat(by_arm) for _, by_arm in ordered], seed),
         cost_usd={arm: _cost(facts) for arm, facts in arms.items()},
     )
 
 
-def _summary(voice: JudgeVersion, by_arm: Mapping[str, Sequence[JudgeCallFact]], seed: int) -> JudgeSummary:
+def _summary(judge_version: JudgeVersion, by_arm: Mapping[str, Sequence[JudgeCallFact]], seed: int) -> JudgeSummary:
     standing = {arm: [fact for fact in of_arm if not fact.replaced] for arm, of_arm in by_arm.items()}
     facts = _flat(standing)
     gaps = [abs(fact.gap) for fact in facts if fact.gap is not None]
     return JudgeSummary(
-        voice=voice,
+        judge_version=judge_version,
         answers={arm: len(of_arm) for arm, of_arm in standing.items()},
         invalid={arm: sum(fact.invalid for fact in of_arm) for arm, of_arm in standing.items()},
         flagged=sum(fact.flagged for fact in facts),
@@ -171,10 +174,10 @@ def retest(facts: Iterable[JudgeCallFact], seed: int) -> Estimate:
     return _alpha([_means(rated) for _, rated in sorted(passes.items())], seed)
 
 
-def _agreement(voices: Iterable[Iterable[JudgeCallFact]], seed: int) -> Estimate:
-    """Voices as raters of the same runs, each with the mean of its passes."""
+def _agreement(judge_versions: Iterable[Iterable[JudgeCallFact]], seed: int) -> Estimate:
+    """Judges as raters of the same runs, each with the mean of its passes."""
     raters = []
-    for facts in voices:
+    for facts in judge_versions:
         rated: dict[str, list[float]] = defaultdict(list)
         for fact in facts:
             if fact.score is not None:

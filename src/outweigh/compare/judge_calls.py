@@ -49,17 +49,21 @@ def judge_call_fact(judgment: Judgment, *, replaced: bool = False) -> JudgeCallF
 
 
 def match_anonymous_failures(has_answered: Mapping[JudgeVersion, bool]) -> dict[JudgeVersion, JudgeVersion]:
-    """For every voice that never gave a usable answer, the only voice whose silence it can be, if there is just one."""
+    """Assign failures without a version to the one version of that judge that answered, if there is just one."""
     found = {}
-    for silent in (voice for voice, answered in has_answered.items() if not answered):
-        kin = [voice for voice, answered in has_answered.items() if answered and could_be_same_judge(silent, voice)]
+    for silent in (judge_version for judge_version, answered in has_answered.items() if not answered):
+        kin = [
+            judge_version
+            for judge_version, answered in has_answered.items()
+            if answered and could_be_same_judge(silent, judge_version)
+        ]
         if len(kin) == 1:
             found[silent] = kin[0]
     return found
 
 
 def could_be_same_judge(silent: JudgeVersion, other: JudgeVersion) -> bool:
-    """Whether two voices differ in nothing but what the silent one did not say."""
+    """Whether two versions differ only in what the one without answers did not report."""
     same = silent.name == other.name and silent.prompt_sha256 == other.prompt_sha256
     return same and silent.model in (None, other.model) and silent.version in (None, other.version)
 
@@ -99,7 +103,7 @@ def join_judgments(
     scores: Mapping[TrialKey, Score],
     digest_of: Mapping[TrialKey, bytes],
     judgments: Mapping[str, Sequence[LocatedJudgment]],
-    jury: JudgeRules,
+    judge_rules: JudgeRules,
 ) -> JoinedJudgments:
     """Attach judgments to their runs, and count those that found none."""
     joined = JoinedJudgments()
@@ -115,7 +119,7 @@ def join_judgments(
         joined.stale += len(located) - len(fresh)
         answers = _distinct(fresh)
         if answers:
-            joined.scores[key] = with_judgments(scores[key], answers, jury)
+            joined.scores[key] = with_judgments(scores[key], answers, judge_rules)
             joined.digests[key[1]].extend(map(record_digest, answers))
             joined.facts[key[1]].extend(_facts([one.judgment for one in fresh]))
     return joined

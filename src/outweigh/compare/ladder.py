@@ -95,7 +95,7 @@ def compare_tiers(
         warnings=(
             *evidence.warnings,
             *guessed,
-            *judge_drift_warnings(arms.values(), evidence.asked(arms), evidence.jury),
+            *judge_drift_warnings(arms.values(), evidence.asked(arms), evidence.judge_rules),
             *composer.warnings(),
         ),
     )

@@ -50,7 +50,7 @@ class WinCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairwiseSummary:
-    """What one voice prefers. A win is the candidate's.
+    """What one version of a judge prefers. A win is the candidate's.
 
     `tally` goes by the mean of both orders, in which the place cancels out. `agreed` counts a winner only where both
     orders name it. `first_share` is the share of answers that prefer what was shown first, ties counting half: .5
@@ -71,7 +71,7 @@ class PairwiseSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairwise:
-    """All voices about two arms."""
+    """All judges, by version, about two arms."""
 
     baseline: str
     candidate: str
@@ -82,7 +82,7 @@ class Pairwise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pair:
-    """One pair by one voice: how far each order leans to the candidate, and to the first place."""
+    """One pair by one judge: how far each order leans to the candidate, and to the first place."""
 
     task_id: str
     to_candidate: tuple[float, ...]
@@ -101,31 +101,36 @@ class _Pair:
 
 def compare_pairwise(preferences: Iterable[Preference], baseline: str, candidate: str) -> Pairwise:
     """Everything that judges said about these two arms side by side."""
-    voices: dict[JudgeVersion, list[Preference]] = defaultdict(list)
+    judge_versions: dict[JudgeVersion, list[Preference]] = defaultdict(list)
     for preference in preferences:
         if {preference.first.arm, preference.second.arm} == {baseline, candidate}:
-            voices[judge_version_of(preference.judge)].append(preference)
-    has_answered = {voice: any(one.invalid_reason is None for one in answers) for voice, answers in voices.items()}
-    for silent, voice in match_anonymous_failures(has_answered).items():
-        voices[voice].extend(voices.pop(silent))
-    ordered = sorted(voices.items(), key=lambda item: (item[0].name, item[0].sha256))
+            judge_versions[judge_version_of(preference.judge)].append(preference)
+    has_answered = {
+        judge_version: any(one.invalid_reason is None for one in answers)
+        for judge_version, answers in judge_versions.items()
+    }
+    for silent, judge_version in match_anonymous_failures(has_answered).items():
+        judge_versions[judge_version].extend(judge_versions.pop(silent))
+    ordered = sorted(judge_versions.items(), key=lambda item: (item[0].name, item[0].sha256))
     return Pairwise(
         baseline=baseline,
         candidate=candidate,
-        judges=tuple(_summary(voice, answers, candidate) for voice, answers in ordered),
-        evidence_sha256=evidence_sha256(record_digest(answer) for answers in voices.values() for answer in answers),
-        warnings=tuple(_warnings(voices)),
+        judges=tuple(_summary(judge_version, answers, candidate) for judge_version, answers in ordered),
+        evidence_sha256=evidence_sha256(
+            record_digest(answer) for answers in judge_versions.values() for answer in answers
+        ),
+        warnings=tuple(_warnings(judge_versions)),
     )
 
 
-def _summary(voice: JudgeVersion, answers: Sequence[Preference], candidate: str) -> PairwiseSummary:
+def _summary(judge_version: JudgeVersion, answers: Sequence[Preference], candidate: str) -> PairwiseSummary:
     groups = _by_pair(answers)
     pairs = [pair for group in groups.values() if (pair := _pair(group, candidate)) is not None]
     by_task: dict[str, list[_Pair]] = defaultdict(list)
     for pair in pairs:
         by_task[pair.task_id].append(pair)
     return PairwiseSummary(
-        judge=voice,
+        judge=judge_version,
         tasks=len(by_task),
         pairs=len(pairs),
         tally=_count_wins([pair.advantage for pair in pairs]),
@@ -211,11 +216,13 @@ def _within_share(estimate: Estimate) -> Estimate:
     return replace(estimate, interval=ends)
 
 
-def _warnings(voices: Mapping[JudgeVersion, Sequence[Preference]]) -> Iterator[str]:
-    names = [voice.name for voice in voices]
+def _warnings(judge_versions: Mapping[JudgeVersion, Sequence[Preference]]) -> Iterator[str]:
+    names = [judge_version.name for judge_version in judge_versions]
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"judge {name!r} answered with different models, versions or prompts; each is counted by itself."
-    reasons = Counter(answer.invalid_reason or "" for answers in voices.values() for answer in _unusable(answers))
+    reasons = Counter(
+        answer.invalid_reason or "" for answers in judge_versions.values() for answer in _unusable(answers)
+    )
     if reasons:
         shown = "; ".join(f"{why.rstrip('.')} ({times})" for why, times in reasons.most_common(SHOWN_REASONS))
         yield f"{reasons.total()} answers could not be used; --retry-invalid asks again: {shown}"

@@ -162,7 +162,7 @@ class Preference(Stored, frozen=True, tag_field="schema", tag="outweigh.preferen
 
 
 class JudgeVersion(Stored, frozen=True):
-    """A judge under one name, model, version and prompt. If one of them changes, it is another voice."""
+    """A judge under one name, model, version and prompt. If one of them changes, it counts as another judge."""
 
     name: Name
     model: str | None
@@ -176,7 +176,7 @@ class JudgeVersion(Stored, frozen=True):
 
 
 def judge_version_of(judge: JudgeIdentity) -> JudgeVersion:
-    """The voice that gave a judgment."""
+    """The version of the judge that gave a judgment."""
     return JudgeVersion(name=judge.name, model=judge.model, version=judge.version, prompt_sha256=judge.prompt_sha256)
 
 
@@ -217,10 +217,10 @@ class JudgeAgreement(Stored, frozen=True):
 
 
 class Calibration(Stored, frozen=True, tag_field="schema", tag="outweigh.calibration/1"):
-    """One voice against one file of labels. It says nothing about any other voice.
+    """One version of a judge against one file of labels. It says nothing about any other version.
 
     `overall` decides whether the judge may drive anything; `retest` is its agreement with itself, pass by pass.
-    `rubrics` are those whose runs were labelled. `unused_labels` name runs or criteria that this voice did not judge.
+    `rubrics` are those whose runs were labelled. `unused_labels` name runs or criteria that it did not judge.
     """
 
     judge: JudgeVersion

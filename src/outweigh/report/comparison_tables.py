@@ -174,9 +174,9 @@ def _judge_row(judge: JudgeSummary) -> tuple[str, ...]:
     known = [cost for cost in costs if cost is not None]
     sums = f"{judge.notable_gaps} of {judge.stated_totals}" if judge.stated_totals else "none stated"
     return (
-        judge.voice.name
-        if judge.voice.model in (None, judge.voice.name)
-        else f"{judge.voice.name}, {judge.voice.model}",
+        judge.judge_version.name
+        if judge.judge_version.model in (None, judge.judge_version.name)
+        else f"{judge.judge_version.name}, {judge.judge_version.model}",
         *(str(number) for number in judge.answers.values()),
         str(sum(judge.invalid.values())),
         sums,

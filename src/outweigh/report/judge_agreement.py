@@ -64,7 +64,7 @@ def estimate_payload(estimate: Estimate) -> Payload:
 
 def _judge_payload(judge: JudgeSummary) -> Payload:
     return {
-        **_judge_version_payload(judge.voice),
+        **_judge_version_payload(judge.judge_version),
         "answers": dict(judge.answers),
         "invalid": dict(judge.invalid),
         "flagged": judge.flagged,
@@ -91,8 +91,8 @@ def _pairwise_judge_payload(judge: PairwiseSummary) -> Payload:
     }
 
 
-def _judge_version_payload(voice: JudgeVersion) -> Payload:
-    return {**msgspec.to_builtins(voice), "judge_sha256": voice.sha256}
+def _judge_version_payload(judge_version: JudgeVersion) -> Payload:
+    return {**msgspec.to_builtins(judge_version), "judge_sha256": judge_version.sha256}
 
 
 def _quantity_values(quantities: Mapping[str, Quantity]) -> Payload:
@@ -122,8 +122,8 @@ def calibration_report(calibrations: Sequence[Calibration], demands: Sequence[fl
 
 
 def _calibration_title(calibration: Calibration, demand: float | None) -> str:
-    voice, alpha = calibration.judge, calibration.overall.alpha.value
-    words = f"{voice.name}{'' if voice.model is None else f' ({voice.model})'}: alpha {format_score(alpha)}"
+    judge, alpha = calibration.judge, calibration.overall.alpha.value
+    words = f"{judge.name}{'' if judge.model is None else f' ({judge.model})'}: alpha {format_score(alpha)}"
     if demand is None:
         return f"{words}; the suite demands none"
     return f"{words}, {demand:g} demanded: it {'may' if alpha is not None and alpha >= demand else 'may not'} decide"

@@ -152,7 +152,7 @@ DEFAULT_JUDGE_RULE = JudgeRule()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelAgreement:
-    """How far a voice agreed with people about runs that were judged by these rubrics. None: it could not be shown."""
+    """How far a judge agreed with people about runs judged by these rubrics; None where that is unknown."""
 
     alpha: float | None
     rubrics: frozenset[str] = frozenset()
@@ -164,7 +164,7 @@ class LabelAgreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRules:
-    """Rules by judge, and the agreement with human labels that voices have shown, by their hash."""
+    """Rules by judge, and the agreement with human labels by the hash of the judge's version."""
 
     rules: Mapping[str, JudgeRule] = field(default_factory=dict)
     agreements: Mapping[str, Sequence[LabelAgreement]] = field(default_factory=dict)
@@ -202,11 +202,11 @@ AS_OFTEN_AS_NEEDED = 0
 
 
 class JudgeCount(NamedTuple):
-    """A judge and how many of its passes count. Two runs are comparable where the same seats are taken.
+    """A judge and how many of its passes count. Two runs are comparable where these are the same for all judges.
 
-    A lost pass may be just the one that would have said something else, so it must not go unseen: where a rule says how
-    often the judge is to answer, a seat that has fewer answers is not `complete`, and comparable with nothing. Where a
-    judge is asked again until its answers settle, all runs that settled have the same seat.
+    The missing pass may be just the one that disagreed. So where a rule says how often a judge answers, a count with
+    fewer answers is not `complete` and comparable with nothing. Where a judge is asked until its answers agree, all
+    runs whose answers agree have the same count.
     """
 
     judge: JudgeIdentity
@@ -218,13 +218,13 @@ class PanelScore(NamedTuple):
     """The mean over judges of each judge's consensus, and who gave a valid answer how often."""
 
     score: Quantity
-    seats: frozenset[JudgeCount]
+    judge_counts: frozenset[JudgeCount]
 
 
 NOT_JUDGED = PanelScore(unknown("no valid judgment"), frozenset())
 
 
-def panel_score(judgments: Iterable[Judgment], jury: JudgeRules = NO_JUDGE_RULES) -> PanelScore:
+def panel_score(judgments: Iterable[Judgment], judge_rules: JudgeRules = NO_JUDGE_RULES) -> PanelScore:
     """Bring a judge's passes together first, then the judges, so that an extra pass does not outvote a colleague."""
     passes: dict[JudgeIdentity, list[Judgment]] = defaultdict(list)
     for judgment in judgments:
@@ -232,12 +232,14 @@ def panel_score(judgments: Iterable[Judgment], jury: JudgeRules = NO_JUDGE_RULES
     opinions = {
         judge: opinion
         for judge, answers in passes.items()
-        if (opinion := consensus(answers, jury.rule(judge).consensus).value) is not None
+        if (opinion := consensus(answers, judge_rules.rule(judge).consensus).value) is not None
     }
     if not opinions:
         return NOT_JUDGED
-    seats = frozenset(_judge_count(judge, passes[judge], jury.rules.get(judge.name)) for judge in opinions)
-    return PanelScore(known(sum(opinions.values()) / len(opinions)), seats)
+    judge_counts = frozenset(
+        _judge_count(judge, passes[judge], judge_rules.rules.get(judge.name)) for judge in opinions
+    )
+    return PanelScore(known(sum(opinions.values()) / len(opinions)), judge_counts)
 
 
 def _judge_count(judge: JudgeIdentity, answers: Sequence[Judgment], rule: JudgeRule | None) -> JudgeCount:

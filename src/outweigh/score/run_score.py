@@ -42,8 +42,8 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     position: int | None
     started_at: datetime | None
     vacuous: bool
-    seats: frozenset[JudgeCount]
-    deciding_seats: frozenset[JudgeCount]
+    judge_counts: frozenset[JudgeCount]
+    deciding_judge_counts: frozenset[JudgeCount]
     deciding_judge_score: float | None
     cost_provenance: CostProvenance
     paid_usd: float | None
@@ -112,8 +112,8 @@ class RunScorer:
             position=run.position,
             started_at=run.started_at,
             vacuous=checks.vacuous,
-            seats=NOT_JUDGED.seats,
-            deciding_seats=NOT_JUDGED.seats,
+            judge_counts=NOT_JUDGED.judge_counts,
+            deciding_judge_counts=NOT_JUDGED.judge_counts,
             deciding_judge_score=None,
             cost_provenance=cost.provenance,
             paid_usd=cost.usd if was_paid_here(run) else 0.0,
@@ -130,20 +130,20 @@ def _score_class(names: tuple[str, ...]) -> Callable[..., Score]:
     return cast(Callable[..., Score], made)
 
 
-def with_judgments(score: Score, judgments: Iterable[Judgment], jury: JudgeRules = NO_JUDGE_RULES) -> Score:
+def with_judgments(score: Score, judgments: Iterable[Judgment], judge_rules: JudgeRules = NO_JUDGE_RULES) -> Score:
     """Add the judges' part, which is stored apart from the run. All judges are shown; those that may, decide."""
     answers = list(judgments)
-    panel = panel_score(answers, jury)
-    deciding = panel_score((answer for answer in answers if jury.objection(answer.judge) is None), jury)
+    panel = panel_score(answers, judge_rules)
+    deciding = panel_score((answer for answer in answers if judge_rules.objection(answer.judge) is None), judge_rules)
     reasons = {name: why for name, why in score.reasons.items() if name != "judge_score"}
     if panel.score.reason is not None:
         reasons["judge_score"] = panel.score.reason
     return msgspec.structs.replace(
         score,
         judge_score=panel.score.value,
-        seats=panel.seats,
+        judge_counts=panel.judge_counts,
         deciding_judge_score=deciding.score.value,
-        deciding_seats=deciding.seats,
+        deciding_judge_counts=deciding.judge_counts,
         reasons=reasons,
     )
 

@@ -86,7 +86,7 @@ CALIBRATION_PATTERN = "calibration-*.json"
 
 
 def write_calibration(folder: Path, calibration: Calibration) -> Path:
-    """Write it whole, in place of an earlier one of the same voice."""
+    """Write it whole, in place of an earlier one of the same version of the judge."""
     target = folder / CALIBRATION_PATTERN.replace("*", calibration.judge_sha256)
     write_atomic(target, [msgspec.json.format(msgspec.json.encode(calibration), indent=2), b"\n"])
     return target

@@ -119,11 +119,11 @@ def runs_of_arm(arm: str, outcomes: Sequence[Sequence[bool]], **fields: Any) -> 
 
 
 def evidence_of(
-    *records: Record | Iterable[Record], jury: JudgeRules = NO_JUDGE_RULES, metrics: tuple[Metric, ...] = METRICS
+    *records: Record | Iterable[Record], judge_rules: JudgeRules = NO_JUDGE_RULES, metrics: tuple[Metric, ...] = METRICS
 ) -> Evidence:
     """Gather records, or lists of them, as if they had been read from a file."""
     flat: list[Record] = []
     for item in records:
         flat.extend([item] if isinstance(item, RunRecord | Judgment | Preference) else item)
     located = (LocatedRecord(record, "records", number) for number, record in enumerate(flat, start=1))
-    return gather(located, prices=PriceTables(), jury=jury, metrics=metrics)
+    return gather(located, prices=PriceTables(), judge_rules=judge_rules, metrics=metrics)

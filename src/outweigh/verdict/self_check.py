@@ -152,7 +152,7 @@ def split_in_halves(repeats: RunsByTask, rng: Generator) -> Evidence:
         changes={},
         components={},
         judging={},
-        jury=NO_JUDGE_RULES,
+        judge_rules=NO_JUDGE_RULES,
         skipped=(),
         warnings=(),
     )

@@ -145,10 +145,10 @@ def test_passes_that_are_retried_count_as_if_nothing_had_failed(tmp_path: Path) 
 
         valid = [judgment.pass_index for judgment in up.judgments() if judgment.invalid_reason is None]
         rules = JudgeRules(rules={"judge": JudgeRule(passes=2, most_passes=5)})
-        (score,) = evidence_of([*_runs(store), *up.judgments()], jury=rules).arms["baseline"]
+        (score,) = evidence_of([*_runs(store), *up.judgments()], judge_rules=rules).arms["baseline"]
 
     assert sorted(valid) == [1, 2]
-    assert {seat.passes for seat in score.seats} == {AS_OFTEN_AS_NEEDED}
+    assert {judge_count.passes for judge_count in score.judge_counts} == {AS_OFTEN_AS_NEEDED}
 
 
 class TestBudget:

@@ -19,7 +19,7 @@ def judge_agreement_figures(panel: PanelAgreement | None) -> list[Block]:
     """One row per judge that judged twice, and one for all of them; nothing where nothing is known."""
     if panel is None:
         return []
-    rows = [_agreement_row(f"{judge.voice.name} with itself", judge.retest) for judge in panel.judges]
+    rows = [_agreement_row(f"{judge.judge_version.name} with itself", judge.retest) for judge in panel.judges]
     if len(panel.judges) > 1:
         rows.append(_agreement_row("judges with each other", panel.agreement))
     known = [row for row in rows if row.alpha is not None]
