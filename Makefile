@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium
+PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium gcc libc6-dev
 
 .PHONY: setup parts agents demo check test lint bench calibrate docs site clean
 

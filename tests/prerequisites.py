@@ -6,6 +6,7 @@ selects by markers, leaves out what it should and nothing else. A fixture passes
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -19,8 +20,34 @@ NEEDS = {
     "privileges": "mounts a file system: root, or user namespaces",
     "python": "starts the system's python3",
 }
-FOLDERS = {"browser": "needs_browser", "public_data": "needs_data"}
-"""Folders below `tests` whose tests all need the same."""
+PLACES = {
+    "browser": "needs_browser",
+    "public_data": "needs_data",
+    # Five seconds of processor time or more for the file: whole experiments, fuzzing, simulations, clean environments.
+    "calibration/test_calibration.py": "slow",
+    "architecture/test_layers.py": "slow",
+    "cli/promote": "slow",
+    "cli/test_baseline.py": "slow",
+    "cli/test_ci.py": "slow",
+    "cli/test_demo.py": "slow",
+    "cli/test_doctor.py": "slow",
+    "cli/test_doctor_agents.py": "slow",
+    "cli/test_import_bad_input.py": "slow",
+    "cli/test_import_crashes.py": "slow",
+    "cli/test_import_fuzz.py": "slow",
+    "cli/test_judge.py": "slow",
+    "cli/test_process.py": "slow",
+    "cli/test_report_parts.py": "slow",
+    "cli/test_run.py": "slow",
+    "cli/test_run_watched.py": "slow",
+    "ci/test_own_suite.py": "slow",
+    "examples/test_demo.py": "slow",
+    "interop/test_fuzz.py": "slow",
+    "packaging": "slow",
+    "test_process.py": "slow",
+}
+"""Folders and files below `tests` whose tests all have the same marker."""
+TESTS = Path(__file__).resolve().parent
 
 F = TypeVar("F", bound=Callable[..., object])
 _running: list[pytest.Item] = []
@@ -50,7 +77,7 @@ def require(need: str, part_missing: str | None) -> None:
 def mark_by_needs(items: Sequence[pytest.Item]) -> None:
     """Give every test the markers of its folder and of the fixtures that it uses."""
     for item in items:
-        found = [marker for folder, marker in FOLDERS.items() if folder in item.path.parts]
+        found = [marker for place, marker in PLACES.items() if item.path.is_relative_to(TESTS / place)]
         fixtures = getattr(item, "_fixtureinfo", None)
         for definitions in fixtures.name2fixturedefs.values() if fixtures else ():
             found += getattr(definitions[-1].func, "needs", ())
