@@ -209,7 +209,7 @@ class CopilotImporter(_SessionImporter):
 
         The session files that Copilot CLI keeps begin with `session.start` and have no result, so they are not read.
         """
-        kinds = {event.get("type") for event in events if isinstance(event.get("data"), dict)}
+        kinds = {str(event.get("type")) for event in events if isinstance(event.get("data"), dict)}
         listed = kinds & {"session.skills_loaded", "session.mcp_servers_loaded", "session.tools_updated"}
         return "output" if listed and "session.start" not in kinds else None
 
