@@ -17,7 +17,7 @@ NEEDS = {
     "bubblewrap": "runs programs in bubblewrap; `make parts` installs it",
     "compiler": "builds a small library in C; `make parts` installs a compiler",
     "container": "runs programs in podman or Docker; `make parts` installs podman",
-    "privileges": "mounts a file system: root, or user namespaces",
+    "privileges": "mounts a file system or limits memory: root, or user namespaces and cgroups",
     "python": "starts the system's python3",
 }
 PLACES = {

@@ -66,8 +66,9 @@ class TestEitherKind:
         ):
             pass
 
+    @pytest.mark.needs_privileges
     def test_limits_of_memory_and_processes_are_enforced(self, provider: SandboxProvider, tmp_path: Path) -> None:
-        require("bubblewrap", BubblewrapSandboxProvider().limits_missing(64, 20))
+        require("privileges", BubblewrapSandboxProvider().limits_missing(64, 20))
         request = replace(a_sandbox_request(tmp_path), memory_mb=64, processes=20)
 
         with provider.open(request) as sandbox:
