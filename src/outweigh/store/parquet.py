@@ -39,15 +39,15 @@ def parquet_chunks(records: Iterable[Record]) -> Iterator[bytes]:
 
 
 def arrow_stream(records: Iterable[Record], requested_schema: object) -> object:
-    """Records as an Arrow stream with the columns of a Parquet file, for data frames of any library."""
+    """Records as an Arrow stream with the columns of a Parquet file, for data frames of any library.
+
+    All are read before it begins: whoever takes the stream would hide what is wrong with a record.
+    """
     pyarrow, _ = _pyarrow()
-    schema, rest = _schema(pyarrow), iter(records)
-
-    def batches() -> Iterator[Any]:
-        while batch := list(islice(rest, BATCH_ROWS)):
-            yield pyarrow.RecordBatch.from_pylist([_row(record) for record in batch], schema=schema)
-
-    reader: Any = pyarrow.RecordBatchReader.from_batches(schema, batches())
+    schema, rest, batches = _schema(pyarrow), iter(records), []
+    while batch := list(islice(rest, BATCH_ROWS)):
+        batches.append(pyarrow.RecordBatch.from_pylist([_row(record) for record in batch], schema=schema))
+    reader: Any = pyarrow.RecordBatchReader.from_batches(schema, batches)
     stream: object = reader.__arrow_c_stream__(requested_schema)
     return stream
 
