@@ -10,6 +10,7 @@ import pytest
 from tests.engine.engine_fixtures import loaded, open_engine, plan_of, shell
 from tests.engine.fake_sandboxes import BrokenSandboxes
 
+from outweigh.app.until_decided import sequential_decision
 from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.batch import EndReason
 from outweigh.engine.budget import Budget
@@ -19,7 +20,6 @@ from outweigh.engine.experiment import (
     close_abandoned_attempts,
     experiment_progress,
     run_experiment,
-    sequential_decision,
 )
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.trial_plan import PlannedRun

@@ -1,21 +1,23 @@
-"""A round of judging: the judges and rubrics of a store, which judges are available, what they may cost."""
+"""A round of judging: which judges are available, what they are told and may cost, and what they have said by now.
+
+As the last part of a run it starts when all trials have ended, so that no trial waits for a judge.
+"""
 
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
 from outweigh.app.observer import Notify, RunObserver, StopSignals
-from outweigh.app.suite_selection import read_suite
+from outweigh.engine.batch import EndReason
 from outweigh.engine.events import EventListener
 from outweigh.engine.judging.ask import JudgingContext
-from outweigh.engine.judging.pool import JudgeBudget
+from outweigh.engine.judging.pointwise import AnswerHistory, JudgmentsByRun, PendingCalls, judge_runs, judging_costs
+from outweigh.engine.judging.pool import JudgeBudget, PoolResult
 from outweigh.engine.load_suite import LoadedSuite, identifying_names, solution_text, tasks_with_rubric
-from outweigh.errors import UsageError, quote_names
 from outweigh.judging.material import TaskMaterial
 from outweigh.model.judgment import Judgment, Preference
 from outweigh.model.pricing import PriceTables
@@ -25,28 +27,13 @@ from outweigh.plugins import load_adapter
 from outweigh.ports.judges import Judge
 from outweigh.prices import price_tables
 from outweigh.report.formatting import escape_controls
-from outweigh.store.experiment_file import read_experiment
-from outweigh.store.judging_file import JudgedTask, JudgingFile, lowered_requirements, read_judging, write_judging
+from outweigh.report.judge_page import JudgeTotals, JudgingTotals
+from outweigh.score.judge_scores import wants_another_pass
+from outweigh.store.judging_file import JudgedTask, JudgingFile, lowered_requirements, write_judging
 from outweigh.store.preflight_file import read_preflight
 from outweigh.store.run_store import FolderRunStore, read_preferences
 
 PROMPT_CODE_BYTES = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeRequest:
-    """A store to judge, by whom, and within which limits.
-
-    Without `suite` the judges and rubrics are those that the store remembers; without `judges` all of them are asked.
-    """
-
-    store: Path
-    suite: str | None = None
-    judges: tuple[str, ...] = ()
-    jobs: int = 4
-    budget_usd: float | None = None
-    retry_invalid: bool = False
-    prices: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,68 +108,6 @@ class JudgingRound:
         return JudgeBudget(self.options.budget_usd, limits, earlier)
 
 
-@contextmanager
-def open_round(request: JudgeRequest, observer: RunObserver) -> Iterator[JudgingRound]:
-    """Hold the store, and have the round watched, as long as the context lasts."""
-    if not request.store.is_dir():
-        raise UsageError(
-            f"{request.store} is no store; judgments are kept beside the runs, so name the folder of a run."
-        )
-    signals = StopSignals()
-    with FolderRunStore.open(request.store) as store:
-        for repair in store.repairs:
-            observer.notify(str(repair))
-        judging = _load_judging(store.folder, request.suite, observer.notify)
-        judges = _choose_judges(judging, request.judges)
-        available = find_judges(judges)
-        if not available.backends:
-            raise UsageError(f"no judge can be asked from here: {' '.join(available.missing.values())}")
-        with observer.watch_judging(signals) as listen:
-            options = RoundOptions(
-                jobs=request.jobs,
-                budget_usd=request.budget_usd,
-                retry_invalid=request.retry_invalid,
-                prices=price_tables(request.prices),
-                signals=signals,
-                listen=listen,
-            )
-            yield JudgingRound(store=store, judging=judging, judges=judges, available=available, options=options)
-
-
-def _load_judging(folder: Path, suite: str | None, notify: Notify) -> JudgingFile:
-    """What the suite says now, or what the store remembers of it."""
-    if suite is not None:
-        loaded = read_suite(suite)
-        _refuse_other_tasks(folder, judging_file_of(loaded))
-        return store_judging(folder, loaded, notify)
-    known = read_judging(folder)
-    if known is None:
-        raise UsageError(f"{folder} knows no rubric; name the suite that has [[judges]] and rubrics by -c.")
-    return known
-
-
-def _refuse_other_tasks(folder: Path, judging: JudgingFile) -> None:
-    """A judge must be told what the agent was told. The rubric may be another; the task may not."""
-    experiment = read_experiment(folder)
-    ran = {} if experiment is None else experiment.tasks
-    changed = [name for name, task in judging.tasks.items() if ran.get(name, task.checksum) != task.checksum]
-    if changed:
-        raise UsageError(
-            f"{quote_names(changed)}: the task is not what it was when it was run in {folder}. Change it back; only "
-            "its rubric may be another."
-        )
-
-
-def _choose_judges(judging: JudgingFile, names: Sequence[str]) -> Sequence[JudgeSpec]:
-    known = {judge.name: judge for judge in judging.judges}
-    if not known:
-        raise UsageError("the suite names no judge; write a [[judges]] table into its suite.toml.")
-    for name in names:
-        if name not in known:
-            raise UsageError(f"there is no judge {name!r}; the suite has {quote_names(known, 10)}.")
-    return [known[name] for name in dict.fromkeys(names or known)]
-
-
 def judging_file_of(suite: LoadedSuite) -> JudgingFile:
     """What a suite tells judges."""
     return JudgingFile(
@@ -228,3 +153,108 @@ def _checks_before(folder: Path) -> dict[tuple[str, str], tuple[CheckResult, ...
     if kept is None:
         return {}
     return {(result.task_id, result.task_checksum): result.untouched for result in kept.tasks}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """How a round ended, and what every judge has said by now."""
+
+    stop: EndReason
+    totals: JudgingTotals
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every judge has a usable answer about every run."""
+        accounts = self.totals.accounts
+        invalid = any(judgment.invalid_reason for account in accounts for judgment in account.judgments)
+        return not (invalid or self.totals.open or any(account.set_aside for account in accounts))
+
+
+def judge_round(judging_round: JudgingRound) -> Judged:
+    """Request every missing judgment, store every answer, and sum up what there is now."""
+    store, options = judging_round.store, judging_round.options
+    pending = PendingCalls(
+        judges=judging_round.askable,
+        tasks=judging_round.task_material(),
+        wants_another=wants_another_pass,
+        retry_invalid=options.retry_invalid,
+    )
+    before = store.judgments()
+    result = judge_runs(
+        pending,
+        store=store,
+        context=judging_round.context(),
+        budget=judging_round.budget(),
+        jobs=options.jobs,
+        listen=options.listen,
+    )
+    return Judged(stop=result.stop, totals=_sum_up(result, pending, judging_round, before))
+
+
+def _sum_up(
+    result: PoolResult, pending: PendingCalls, judging_round: JudgingRound, before: JudgmentsByRun
+) -> JudgingTotals:
+    after = judging_round.store.judgments()
+    answers = pending.answers(judging_round.store.finished(), after)
+    set_aside = {**judging_round.available.missing, **result.set_aside}
+    return JudgingTotals(
+        accounts=[
+            JudgeTotals(
+                judge=judge,
+                judgments=said.current,
+                replaced=said.replaced,
+                set_aside=set_aside.get(judge.name),
+            )
+            for judge in judging_round.judges
+            for said in [answers.get(judge.name, AnswerHistory([], []))]
+        ],
+        stop=result.stop.value,
+        asked=sum(map(len, after.values())) - sum(map(len, before.values())),
+        open=result.left_open,
+    )
+
+
+STOPS_BEFORE_JUDGING = (EndReason.DONE, EndReason.DECIDED, EndReason.INCOMPLETE)
+"""Ends of a run after which judges are asked; a run that was interrupted or is out of money asks nobody."""
+
+
+def prepare_judges(folder: Path, suite: LoadedSuite, notify: Notify) -> None:
+    """Keep what judges will be told, and say before the first run who cannot be asked."""
+    if not suite.spec.judges:
+        return
+    store_judging(folder, suite, notify)
+    for complaint in find_judges(suite.spec.judges).missing.values():
+        notify(f"{complaint} Until then its scores are left out, on all sides.")
+
+
+def judge_spending(store: FolderRunStore) -> float:
+    """Dollars of all judgments whose cost is known."""
+    judgments = (judgment for given in store.judgments().values() for judgment in given)
+    return sum(cost or 0.0 for costs in judging_costs(judgments).values() for cost in costs)
+
+
+def judge_after_run(
+    suite: LoadedSuite, store: FolderRunStore, *, jobs: int, budget_usd: float | None, observer: RunObserver
+) -> EndReason:
+    """Judge what has no judgment yet, within what the runs have left of the budget. A run stands without it."""
+    judges, signals = suite.spec.judges, StopSignals()
+    with observer.watch_judging(signals) as listen:
+        options = RoundOptions(
+            jobs=jobs,
+            budget_usd=budget_usd,
+            retry_invalid=False,
+            prices=price_tables(None),
+            signals=signals,
+            listen=listen,
+        )
+        judged = judge_round(
+            JudgingRound(
+                store=store,
+                judging=judging_file_of(suite),
+                judges=judges,
+                available=find_judges(judges),
+                options=options,
+            )
+        )
+    observer.judging_ended(judged.totals)
+    return judged.stop

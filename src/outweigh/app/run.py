@@ -14,12 +14,13 @@ from outweigh.app.build_engine import (
     scratch_folder,
     sweep_scratch,
 )
-from outweigh.app.judge import STOPS_BEFORE_JUDGING, judge_after_run, judge_spending, prepare_judges
+from outweigh.app.judging_round import STOPS_BEFORE_JUDGING, judge_after_run, judge_spending, prepare_judges
 from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals
 from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import ReuseRequest, begin_store, note_drift
 from outweigh.app.suite_sandbox import open_allowed_hosts
 from outweigh.app.suite_selection import RUNS_FOLDER, SuiteRequest, choose_suite, nothing_to_compare
+from outweigh.app.until_decided import sequential_decision
 from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.batch import EndReason
 from outweigh.engine.budget import Budget
@@ -27,7 +28,6 @@ from outweigh.engine.experiment import (
     close_abandoned_attempts,
     experiment_progress,
     run_experiment,
-    sequential_decision,
 )
 from outweigh.engine.load_suite import LoadedSuite, effective_repeats
 from outweigh.engine.trial_plan import PlannedRun, plan_runs

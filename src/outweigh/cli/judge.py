@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from outweigh.app.calibrate import CalibrateRequest, calibrate_store
-from outweigh.app.judge import judge_store, judge_store_pairs
-from outweigh.app.judging_round import JudgeRequest
+from outweigh.app.judge import JudgeRequest, judge_store, judge_store_pairs
 from outweigh.cli.arguments import Parser, add_format_option, parse_dollars, parse_jobs, print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import ConsoleObserver

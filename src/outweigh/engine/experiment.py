@@ -4,26 +4,20 @@ What is done, what is left, and running it until it is complete, out of budget, 
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event as Signal
 
-from outweigh.compare.comparison import compare_arms
-from outweigh.compare.evidence import Evidence, gather
 from outweigh.engine.attempt import EngineDeps, close_abandoned_attempt, run_attempt
 from outweigh.engine.batch import Batch, BatchSettings, EndReason, IsDecided
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventListener, note_event
 from outweigh.engine.trial_plan import PlannedRun
-from outweigh.model.codec import Attempt, LocatedRecord
-from outweigh.model.pricing import PriceTables
+from outweigh.model.codec import Attempt
 from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord, amount_paid
 from outweigh.model.suite import SuiteSpec
 from outweigh.ports.stores import RunStore
 from outweigh.score.objective import passed
-from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_policy import weigh_evidence
-from outweigh.verdict.evidence_settings import MINIMUM_TASKS, evidence_settings
 
 FIRST_BACKOFF_SECONDS = 1.0
 LONGEST_BACKOFF_SECONDS = 300.0
@@ -110,28 +104,3 @@ def run_experiment(
         decided=decided,
     )
     return batch.run(progress.left)
-
-
-def sequential_decision(spec: SuiteSpec, store: RunStore, tasks: Collection[str], prices: PriceTables) -> IsDecided:
-    """Whether every candidate is decided at the sequential boundary. Only tasks with all trials count."""
-    settings = evidence_settings(gates=spec.policy.gates, margins=spec.policy.margins, planned_tasks=max(2, len(tasks)))
-    candidates = [name for name in spec.arms if name != spec.baseline]
-
-    def decided(still_open: Collection[str]) -> bool:
-        whole = set(tasks) - set(still_open)
-        if len(whole) < MINIMUM_TASKS:
-            return False
-        evidence = evidence_of_tasks(store, whole, prices)
-        if not evidence.arms.keys() >= spec.arms.keys():
-            return False
-        comparisons = [compare_arms(evidence, spec.baseline, name) for name in candidates]
-        return all(weighed.decision is not Decision.INCONCLUSIVE for weighed in weigh_evidence(comparisons, settings))
-
-    return decided
-
-
-def evidence_of_tasks(store: RunStore, tasks: Collection[str], prices: PriceTables) -> Evidence:
-    """The store's records of these tasks as evidence, as `outweigh verdict` would read them."""
-    records = (record for (task, _, _), attempts in store.finished().items() if task in tasks for record in attempts)
-    located = (LocatedRecord(record, "store", number) for number, record in enumerate(records, start=1))
-    return gather(located, prices=prices)

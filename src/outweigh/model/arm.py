@@ -1,6 +1,7 @@
 """An arm: one configuration under test (agent, model, files laid over the workspace), and how two arms differ."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import Annotated, Any
@@ -171,3 +172,20 @@ def differing_settings(before: ArmIdentity, after: ArmIdentity) -> tuple[str, ..
     """The keys of a suite in which the arms differ, but for the files that they lay."""
     old, new = msgspec.to_builtins(before), msgspec.to_builtins(after)
     return tuple(key for key in old if key not in _FILE_KEYS and old[key] != new[key])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmSetups:
+    """What the store says about its arms: their files, where those come from, and notes for every reader."""
+
+    baseline: str
+    candidates: tuple[str, ...]
+    overlays: Mapping[str, Sequence[OverlayFile]]
+    origins: Mapping[str, ArmOrigin]
+    notes: tuple[str, ...]
+
+    def changes(self, candidate: str) -> tuple[OverlayChange, ...] | None:
+        """The files that differ from the baseline's; None where the store does not know both."""
+        if not {self.baseline, candidate} <= self.overlays.keys():
+            return None
+        return overlay_changes(self.overlays[self.baseline], self.overlays[candidate])

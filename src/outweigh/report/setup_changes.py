@@ -1,33 +1,16 @@
 """What each candidate changes in its agent's configuration, added to the page and the JSON of a verdict."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 import msgspec
 
-from outweigh.model.arm import ArmOrigin, OverlayChange, OverlayFile, overlay_changes
+from outweigh.model.arm import ArmSetups, OverlayChange
 from outweigh.report.document import Block, BulletList, Report, Table, Tone
 from outweigh.report.json_output import Payload
 
 MOST_SETUP_FILES = 50
 SETUP_HASH_LENGTH = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArmSetups:
-    """What the store says about its arms: their files, where those come from, and notes for every reader."""
-
-    baseline: str
-    candidates: tuple[str, ...]
-    overlays: Mapping[str, Sequence[OverlayFile]]
-    origins: Mapping[str, ArmOrigin]
-    notes: tuple[str, ...]
-
-    def changes(self, candidate: str) -> tuple[OverlayChange, ...] | None:
-        """The files that differ from the baseline's; None where the store does not know both."""
-        if not {self.baseline, candidate} <= self.overlays.keys():
-            return None
-        return overlay_changes(self.overlays[self.baseline], self.overlays[candidate])
 
 
 def add_setup_changes(report: Report, setup: ArmSetups | None) -> Report:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from outweigh.errors import EvidenceError, UsageError, quote_names
+from outweigh.model.arm import ArmSetups
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid, refuse_invalid
 from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord
 from outweigh.model.suite import JudgeSpec, PolicySpec
 from outweigh.ports.stores import RecordSource
-from outweigh.report.setup_changes import ArmSetups
 from outweigh.score.composite import OBJECTIVE_FIRST
 from outweigh.score.judge_scores import DEFAULT_JUDGE_RULE, Consensus, JudgeRule, JudgeRules, LabelAgreement
 from outweigh.store.artifact_folder import ArtifactFolder
