@@ -17,7 +17,7 @@ GROUPS = {
 
 
 def load_adapter(kind: str, name: str) -> Any:
-    """The adapter of that name, ready to use; a missing or doubled name is refused with what there is."""
+    """Load and create the adapter of that name; raise UsageError where it is missing or offered twice."""
     found = list(entry_points(group=GROUPS[kind], name=name))
     if not found:
         raise UsageError(_unknown(kind, name))
@@ -33,7 +33,7 @@ def load_adapters(kind: str) -> list[Any]:
 
 
 def adapter_names(kind: str) -> list[str]:
-    """Every name that is installed."""
+    """The names of all installed adapters of a kind."""
     return sorted({point.name for point in entry_points(group=GROUPS[kind])})
 
 

@@ -23,7 +23,7 @@ def price_tables(path: str | None) -> PriceTables:
 
 
 def read_prices(path: str) -> UserPriceTable:
-    """Read a price file; it wins over the bundled prices for the models it lists."""
+    """Read a price file; it overrides the bundled prices for the models that it lists."""
     try:
         content = msgspec.toml.decode(Path(path).read_bytes(), type=PriceFile)
     except OSError as fault:
@@ -36,11 +36,11 @@ def read_prices(path: str) -> UserPriceTable:
     return UserPriceTable(content.name, content.models)
 
 
-# The package would ask the clock for an undated run; a fixed moment keeps the answer the same tomorrow. Noon, because
-# some providers give a discount at night.
+# For undated runs, instead of the current time, so that results do not change from day to day. At noon, because some
+# providers give a discount at night.
 _NEWEST = datetime(9999, 1, 1, 12, tzinfo=UTC)
 
-# Small, because some models cost more per token in one very long request, and a run is many shorter ones.
+# Small, because some models cost more per token in very long requests, and a run consists of many shorter ones.
 _SAMPLE = 1000
 
 
@@ -55,7 +55,7 @@ class GenaiPrices:
 
     @property
     def name(self) -> str:
-        """Package and version, which dates the prices."""
+        """The package and its version, which identifies the prices."""
         from genai_prices import __version__  # noqa: PLC0415 - heavy, and rarely needed
 
         return f"genai-prices-{__version__}"
@@ -68,7 +68,7 @@ class GenaiPrices:
         return f"{PRICES_NOT_INSTALLED}: {install_command('prices')}"
 
     def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
-        """The price of every kind of token, found by pricing a few; a prefix like `anthropic/` is understood."""
+        """The prices of each kind of token, found by pricing a sample; `anthropic/` before a name is the provider."""
         key = (model, at or _NEWEST)
         if key not in self._found:
             self._found[key] = None if self.unavailable else _look_up(*key)
@@ -88,7 +88,7 @@ def _look_up(model: str, at: datetime) -> ModelPrices | None:
         return ModelPrices(
             input_usd_per_million=per_million(input_tokens=_SAMPLE),
             output_usd_per_million=per_million(output_tokens=_SAMPLE),
-            # This package counts cached tokens inside the input, as the providers' bills do.
+            # This package counts cached tokens as part of the input, as providers' invoices do.
             cache_read_usd_per_million=per_million(input_tokens=_SAMPLE, cache_read_tokens=_SAMPLE),
             cache_write_usd_per_million=per_million(input_tokens=_SAMPLE, cache_write_tokens=_SAMPLE),
         )

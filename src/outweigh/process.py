@@ -3,7 +3,7 @@
 A new process stays in our process group until it has started its own session. A signal to the group in between
 kills it before it has executed its program; nothing has happened yet, and it is started again.
 
-Until then it also holds copies of our open files, and Linux refuses to execute a file that anybody has open for
+Until then it also holds copies of our open files, and Linux refuses to execute a file that any process has open for
 writing. `spawn_lock` therefore keeps processes from being started while such a file is written.
 """
 
@@ -15,14 +15,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 
-# Each needs a signal of its own at just the wrong moment.
+# Each retry needs another signal at exactly the wrong moment.
 _MAX_TRIES = 100
 _spawning = Lock()
 
 
 @contextmanager
 def spawn_lock() -> Iterator[None]:
-    """Nothing is started apart meanwhile: for writing a file that a program of ours may run as soon as it is closed."""
+    """Start no process while this is held: for writing a file that may be executed as soon as it is closed."""
     with _spawning:
         yield
 
@@ -35,7 +35,7 @@ def spawn(
     takes_input: bool = False,
     descriptors: Sequence[int] = (),
 ) -> "subprocess.Popen[bytes]":
-    """Start a program that no signal for us can reach; its outputs are pipes, and so is its input if it takes any."""
+    """Start a program that signals to our process group do not reach; its outputs are pipes, and its input if taken."""
     for _ in range(_MAX_TRIES):
         with spawn_lock():
             process = subprocess.Popen(
@@ -64,7 +64,7 @@ def run_process(
     stdin: bytes = b"",
     timeout_seconds: float | None = None,
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run a program to its end and keep what it says; when the time is up, it and its children are killed."""
+    """Run a program to its end and capture its output; on a timeout it is killed with its children."""
     with spawn(command, environment=environment, folder=folder, takes_input=bool(stdin)) as process:
         try:
             out, err = process.communicate(stdin or None, timeout=timeout_seconds)
@@ -75,7 +75,7 @@ def run_process(
 
 
 def _leads_session(process: int) -> bool:
-    """Asked of a child that has begun its program or is dead; until it is reaped the answer stays what it was."""
+    """Whether a child leads its own session. It has started its program or is dead, so the answer no longer changes."""
     return os.getsid(process) == process
 
 

@@ -18,6 +18,7 @@ from outweigh.model.codec import encode
 from outweigh.model.run_record import AgentKind, Status, Trial
 from outweigh.model.task import ExpectedStep, Task
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Usage
+from outweigh.plugins import load_adapter
 from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
 from outweigh.ports.sandboxes import Sandbox, SandboxProvider, SandboxRequest
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
@@ -470,7 +471,7 @@ def test_noop_touches_nothing_and_can_never_promote(room: Sandbox) -> None:
     "agent", [NoopAgent(), OracleAgent(), ReplayAgent(), ScriptedAgent(), ShellAgent()], ids=lambda agent: agent.name
 )
 def test_every_agent_carries_the_name_a_suite_uses(agent: Agent) -> None:
-    assert agent.name == type(agent).__name__.lower()
+    assert type(load_adapter("agent", agent.name)) is type(agent)
 
 
 # --- replay -----------------------------------------------------------------------------------------------------------

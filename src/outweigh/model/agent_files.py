@@ -11,7 +11,7 @@ SKILL_FILE = "SKILL.md"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFileLocations:
-    """Folders of skills and names of instruction files in a workspace; nothing where an agent knows no such thing."""
+    """Folders of skills and names of instruction files in a workspace; empty where an agent supports none."""
 
     skills: tuple[str, ...]
     instructions: tuple[str, ...]
@@ -30,11 +30,11 @@ _LOCATIONS = {
 _DEFAULT_LOCATIONS = AgentFileLocations(
     skills=(".claude/skills", ".agents/skills"), instructions=("CLAUDE.md", "AGENTS.md")
 )
-"""For agents that nobody told us about: the two places that most of them know."""
+"""For unknown agents: the two locations that most agents read."""
 
 
 def file_locations_of(agent: str) -> AgentFileLocations:
-    """The places of one agent."""
+    """The locations of one agent."""
     return _LOCATIONS.get(agent, _DEFAULT_LOCATIONS)
 
 
@@ -57,7 +57,7 @@ _KindByPath = Mapping[str, ConfigurationKind]
 
 
 def _usual_folders(folder: str) -> dict[str, ConfigurationKind]:
-    """What the folders of most agents hold, and under which names."""
+    """The usual content of an agent's folder."""
     return {
         folder: ConfigurationKind.OTHER,
         f"{folder}/skills": ConfigurationKind.SKILL,
@@ -97,25 +97,25 @@ _KINDS_BY_AGENT: Mapping[str, _KindByPath] = {
     "qwen-code": {"QWEN.md": ConfigurationKind.INSTRUCTIONS, **_usual_folders(".qwen")},
 }
 _ANY_AGENT: _KindByPath = {"prompts": ConfigurationKind.PROMPT}
-_ALL_AGENTS: _KindByPath = {place: kind for places in _KINDS_BY_AGENT.values() for place, kind in places.items()}
-"""For agents that nobody told us about: whatever any agent reads."""
-# As agents understand it: a path after an @ that begins a word, and no address of a person.
+_ALL_AGENTS: _KindByPath = {location: kind for kinds in _KINDS_BY_AGENT.values() for location, kind in kinds.items()}
+"""For unknown agents: whatever any agent reads."""
+# A path after an @ at the start of a word, not an e-mail address.
 _IMPORT = re.compile(r"(?<![^\s(\[])@((?:\./)?[\w.-]+(?:/[\w.-]+)*)")
 
 
 def configuration_kind(path: str, agent: str | None = None) -> ConfigurationKind | None:
-    """What a file, by its path below the configuration's folder, is to an agent; None where it is nothing to it.
+    """What a file of the configuration folder is for, by its path; None where the agent does not read it.
 
-    Without an agent, what it is to any. Files in deeper folders that happen to have such names are not meant: they
-    belong to examples and tests as often as not.
+    Without an agent, what it is for any of them. Files of such names in deeper folders do not count, because they
+    often belong to examples and tests.
     """
-    places = {**_ANY_AGENT, **(_ALL_AGENTS if agent is None else _KINDS_BY_AGENT.get(agent, _ALL_AGENTS))}
-    fitting = [place for place in places if path == place or path.startswith(f"{place}/")]
-    return places[max(fitting, key=len)] if fitting else None
+    kinds = {**_ANY_AGENT, **(_ALL_AGENTS if agent is None else _KINDS_BY_AGENT.get(agent, _ALL_AGENTS))}
+    matching = [location for location in kinds if path == location or path.startswith(f"{location}/")]
+    return kinds[max(matching, key=len)] if matching else None
 
 
 def imported_paths(text: str) -> Iterator[str]:
-    """The files that instructions bring in by `@path`, as paths from the file that says so."""
+    """The files that instructions include by `@path`, as paths relative to the including file."""
     for found in _IMPORT.finditer(text):
         yield found[1].removeprefix("./").rstrip(".")
 
@@ -133,7 +133,7 @@ class SkillText(NamedTuple):
 
 
 def read_skill(content: bytes, folder: str) -> SkillText:
-    """Read the two keys of the front matter that agents show; the folder's name stands in for a missing name."""
+    """Read the name and description from the front matter; the folder's name replaces a missing one."""
     lines = content.decode(errors="replace").lstrip("\ufeff").splitlines()
     if not lines or lines[0].strip() != "---":
         return SkillText(folder, "", "\n".join(lines))
@@ -152,7 +152,7 @@ def _entries(lines: list[str]) -> list[tuple[str, str]]:
         elif line[:1].isspace() and entries:
             entries[-1][1].append(line.strip())
         elif line.strip():
-            entries.append(("", []))  # some other key: its lines are not ours
+            entries.append(("", []))  # another key, whose lines are skipped
     return [(key, _unquoted(" ".join(part for part in parts if part))) for key, parts in entries if key]
 
 

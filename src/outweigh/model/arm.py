@@ -89,11 +89,11 @@ class Arm(ArmIdentity, frozen=True, kw_only=True):
 
     @property
     def manifest(self) -> bytes:
-        """Its identity as it is written down: an `ArmIdentity` without the paths of files that options name."""
+        """Its identity as JSON: an `ArmIdentity` without the paths of files that options name."""
         identity = msgspec.to_builtins(self)
         for name in ("name", "tier"):
             del identity[name]
-        # A file that an option names counts by its content, wherever it lies.
+        # A file that an option names counts by its content, not by its path.
         identity["options"] = {key: value for key, value in self.options.items() if key not in self.option_files}
         return msgspec.json.encode(identity, order="sorted")
 
@@ -104,7 +104,7 @@ class Arm(ArmIdentity, frozen=True, kw_only=True):
 
 
 def bare_arm(name: str, agent: str, model: str | None = None) -> Arm:
-    """An arm with nothing to it but its agent."""
+    """An arm with an agent and nothing else."""
     return Arm(
         name=name,
         agent=agent,
@@ -141,7 +141,7 @@ class OverlayChange(Spec, frozen=True, kw_only=True):
 
 
 def overlay_changes(before: Iterable[OverlayFile], after: Iterable[OverlayFile]) -> tuple[OverlayChange, ...]:
-    """Every file that differs, by path; one that only became a program, or ceased to be one, is modified."""
+    """Every file that differs, by path; a change of the executable bit alone counts as modified."""
     old, new = ({file.path: file for file in files} for files in (before, after))
     return tuple(
         _change(path, old.get(path), new.get(path)) for path in sorted({*old, *new}) if old.get(path) != new.get(path)
@@ -165,11 +165,11 @@ def _change_kind(old: OverlayFile | None, new: OverlayFile | None) -> ChangeKind
 
 
 _FILE_KEYS = ("overlay", "skills")
-"""Files, and the names that follow from them."""
+"""Files, and names derived from them."""
 
 
 def differing_settings(before: ArmIdentity, after: ArmIdentity) -> tuple[str, ...]:
-    """The keys of a suite in which the arms differ, but for the files that they lay."""
+    """The keys of a suite in which the arms differ, apart from their files."""
     old, new = msgspec.to_builtins(before), msgspec.to_builtins(after)
     return tuple(key for key in old if key not in _FILE_KEYS and old[key] != new[key])
 

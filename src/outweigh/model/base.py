@@ -22,7 +22,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 Name = Annotated[str, Meta(min_length=1, max_length=500)]
 RunId = Annotated[str, Meta(min_length=1, max_length=1100)]
-# Far beyond anything real, and small enough that no sum of a million of them overflows or loses whole tokens.
+# Far above real values, and small enough that a sum of a million of them neither overflows nor loses precision.
 Count = Annotated[int, Meta(ge=0, le=10**15)]
 Ordinal = Annotated[int, Meta(ge=1, le=10**15)]
 Amount = Annotated[float, Meta(ge=0, le=1e12)]
@@ -35,7 +35,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def require_finite(owner: str, **amounts: float | None) -> None:
-    """Refuse NaN and infinity when a structure is built: JSON has no word for them and would store null."""
+    """Reject NaN and infinity when a structure is built: JSON cannot represent them and would store null."""
     for name, amount in amounts.items():
         if amount is not None and not isfinite(amount):
             raise ValueError(f"{owner}.{name} must be finite, not {amount}; store None where it is unknown")

@@ -72,14 +72,14 @@ def encode_attempt(attempt: Attempt) -> bytes:
 
 
 def decode_attempt(line: bytes) -> Attempt:
-    """The inverse, for a line whose checksum has been taken off."""
+    """The inverse, for a line without its checksum."""
     return _attempt_decoder.decode(line)
 
 
 Record = RunRecord | Judgment | Preference
 
 RECORD_LINE_LIMIT = 1_000_000
-"""A record's line is shorter than this many bytes; transcripts and diffs are artifacts, not fields."""
+"""A record's line must be shorter than this many bytes; transcripts and diffs are artifacts, not fields."""
 
 _CHECKSUM = b"\t#crc32:"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -96,7 +96,7 @@ class LocatedRecord(NamedTuple):
 
 
 class InvalidLine(NamedTuple):
-    """A line that holds no readable record, and why; line 0 is the source as a whole."""
+    """A line without a readable record, and why; line 0 means the whole source."""
 
     source: str
     line: int
@@ -110,7 +110,7 @@ OnInvalid = Callable[[InvalidLine], None]
 
 
 def refuse_invalid(invalid: InvalidLine) -> None:
-    """Stop at the first unreadable line; the strict answer for `on_invalid`. A first line may be no record of ours."""
+    """Raise on the first unreadable line: the strict `on_invalid`. An unreadable first line suggests another format."""
     foreign = invalid.line == 1 and not invalid.source.startswith("<")
     hint = (
         f" If another harness wrote it, `outweigh import {quote(invalid.source)} -o RUNS` reads it." if foreign else ""
@@ -122,7 +122,7 @@ def refuse_invalid(invalid: InvalidLine) -> None:
 
 
 def decode_lines(lines: Iterable[bytes], source: str, on_invalid: OnInvalid) -> Iterator[LocatedRecord]:
-    """Decode line after line. What cannot be read goes to `on_invalid`, which raises or takes note."""
+    """Decode line by line. Unreadable lines go to `on_invalid`, which raises or records them."""
     for number, line in enumerate(lines, start=1):
         text = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
         if text.isspace() or not text:
@@ -170,12 +170,12 @@ def _explain(fault: Exception, line: bytes) -> str:
 
 
 def seal(line: bytes) -> bytes:
-    """A record's line with its checksum and line feed, so that a torn or damaged one is known for what it is."""
+    """A record's line with its checksum and newline, so that a torn or damaged line is recognised."""
     return b"%b%b%08x\n" % (line, _CHECKSUM, crc32(line))
 
 
 def _without_checksum(line: bytes) -> bytes:
-    """The record without its checksum, where it has one; JSON never holds a raw tab, so the mark is unmistakable."""
+    """The record without its checksum, where it has one. JSON has no raw tabs, so the mark is unambiguous."""
     content, mark, checksum = line.rstrip(b"\r\n").rpartition(_CHECKSUM)
     if not mark:
         return line

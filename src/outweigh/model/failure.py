@@ -19,7 +19,7 @@ class Remedy(StrEnum):
 
 
 class FailureKind(StrEnum):
-    """Everything that is known to go wrong between an agent and its model."""
+    """The known ways in which an agent or its requests to a model fail."""
 
     CONNECTION_REFUSED = "connection_refused"
     UNAUTHORIZED = "unauthorized"
@@ -40,7 +40,7 @@ class FailureKind(StrEnum):
 
     @property
     def status(self) -> Status:
-        """What a run that ended this way is recorded as."""
+        """The status of a run that ended this way."""
         return _MEANING[self][0]
 
     @property
@@ -50,16 +50,16 @@ class FailureKind(StrEnum):
 
 
 _MEANING = {
-    # The model could not be reached or did not answer: that says nothing about the arm.
+    # The model could not be reached or did not respond: that says nothing about the arm.
     FailureKind.CONNECTION_REFUSED: (Status.INFRA_ERROR, Remedy.RETRY),
     FailureKind.SERVER_ERROR: (Status.INFRA_ERROR, Remedy.RETRY),
     FailureKind.CUT_STREAM: (Status.INFRA_ERROR, Remedy.RETRY),
     FailureKind.RATE_LIMITED: (Status.INFRA_ERROR, Remedy.PAUSE),
     FailureKind.OVERLOADED: (Status.INFRA_ERROR, Remedy.PAUSE),
-    # Somebody must mend the key or the name of the model first; the same answer would come every time.
+    # The key or the model's name must be corrected first; retrying would fail the same way.
     FailureKind.UNAUTHORIZED: (Status.INFRA_ERROR, Remedy.FAIL),
     FailureKind.UNKNOWN_MODEL: (Status.INFRA_ERROR, Remedy.FAIL),
-    # The rest is what the arm made of its chance.
+    # The others count against the arm.
     FailureKind.BUDGET_REACHED: (Status.BUDGET_EXCEEDED, Remedy.FAIL),
     FailureKind.TIMEOUT: (Status.TIMEOUT, Remedy.FAIL),
     FailureKind.BAD_REQUEST: (Status.AGENT_ERROR, Remedy.FAIL),
@@ -74,7 +74,7 @@ _MEANING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """One failure as somebody told it; `retry_after_seconds` is known only where the model said when."""
+    """One failure; `retry_after_seconds` is known only where the provider sent it."""
 
     kind: FailureKind
     detail: str
@@ -82,7 +82,7 @@ class Failure:
 
 
 def make_failure(kind: FailureKind, detail: str, retry_after_seconds: float | None = None) -> Failure:
-    """A failure in short."""
+    """Build a failure."""
     return Failure(kind=kind, detail=detail, retry_after_seconds=retry_after_seconds)
 
 
@@ -99,7 +99,7 @@ _UNKNOWN_MODEL_WORDS = ("model_not_found", "unknown model", "does not exist", "n
 
 
 def failure_from_http(status: int, message: str, retry_after_seconds: float | None = None) -> Failure:
-    """What an answer of a model's API means; `message` is what it said, whatever the shape."""
+    """The failure that an HTTP error of a model's API means; `message` is its text."""
     return make_failure(_kind_of_http(status, message.lower()), f"HTTP {status}: {message}", retry_after_seconds)
 
 
@@ -118,11 +118,11 @@ def _kind_of_http(status: int, message: str) -> FailureKind:
         return by_status[status]
     if status >= 500 or status == 408:
         return FailureKind.SERVER_ERROR
-    if any(words in message for words in _OVERFLOW_WORDS):
+    if any(phrase in message for phrase in _OVERFLOW_WORDS):
         return FailureKind.CONTEXT_OVERFLOW
-    if any(words in message for words in _REFUSED_KEY_WORDS):
+    if any(phrase in message for phrase in _REFUSED_KEY_WORDS):
         return FailureKind.UNAUTHORIZED
-    if any(words in message for words in _UNKNOWN_MODEL_WORDS):
+    if any(phrase in message for phrase in _UNKNOWN_MODEL_WORDS):
         return FailureKind.UNKNOWN_MODEL
     return FailureKind.BAD_REQUEST
 
@@ -139,7 +139,7 @@ _STATUS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
-# In this order, in lower case: the more telling words come first.
+# Searched in this order, in lower case: more specific patterns come first.
 _WORDS = (
     (FailureKind.CONTEXT_OVERFLOW, r"context.?window|context.?length|maximum context|prompt is too long"),
     (FailureKind.UNAUTHORIZED, r"authentication|unauthorized|permissiondenied|api key|not logged in"),
@@ -175,18 +175,18 @@ _TIME_PART = re.compile(r"(\d+(?:\.\d+)?) ?([a-z]*)", re.IGNORECASE)
 
 
 def failure_from_text(message: str, otherwise: FailureKind) -> Failure:
-    """The failure a message tells; `otherwise` where it names nothing that is known."""
+    """The failure that a message describes; `otherwise` where nothing in it is known."""
     short = message[:FAILURE_DETAIL_LIMIT]
     retry_after_seconds = parse_retry_after(short)
     if (found := _STATUS.search(short)) is not None:
         return failure_from_http(int(found[1] or found[2]), short, retry_after_seconds)
-    words = short.lower()
-    kind = next((kind for kind, pattern in _WORDS if re.search(pattern, words)), otherwise)
+    lowered = short.lower()
+    kind = next((kind for kind, pattern in _WORDS if re.search(pattern, lowered)), otherwise)
     return make_failure(kind, short, retry_after_seconds)
 
 
 def parse_retry_after(message: str) -> float | None:
-    """The seconds after which to try again, where a message says so; a time of day says nothing without a clock."""
+    """The seconds to wait, where a message states them; a time of day cannot be used without a clock."""
     found = _RETRY.search(message)
     if found is None:
         return None
@@ -194,7 +194,7 @@ def parse_retry_after(message: str) -> float | None:
 
 
 def parse_exit_code(output: str) -> int | None:
-    """The exit code that a shell tool wrote into a command's output, where it did."""
+    """The exit code that a shell tool wrote into a command's output; None without one."""
     found = _EXIT_CODE.search(output)
     return None if found is None else int(found["code"])
 

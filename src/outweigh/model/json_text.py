@@ -8,23 +8,23 @@ from typing import Any
 import msgspec
 
 JSON_LINE_LIMIT = 64 * 2**20
-"""A longer line is skipped, so that a program gone wild cannot fill the memory."""
+"""A longer line is skipped, so that a faulty program cannot exhaust the memory."""
 
 JsonObject = dict[str, Any]
 
 _OPENING, _CLOSING = (b"{", b"["), (b"}", b"]")
 _MANY_DIGITS = b"0" * 19
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isascii() and chr(byte).isdigit() else ord(" ") for byte in range(256))
-"""To look for digits in a row this way takes a fifth of what a pattern takes, and is done to nearly every text."""
+"""Finding long digit sequences this way takes a fifth of the time of a regular expression."""
 
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
 
 
 class JsonLineDecoder:
-    """Takes bytes and gives the JSON objects of complete lines; what is no JSON object is counted, not raised.
+    """Turns bytes into the JSON objects of complete lines; other lines are counted, not raised.
 
-    A line that holds an array gives the objects in it, since some programs print all their events at once at the end.
-    A value that is spread over lines, from a bracket alone on its line to its counterpart, counts as one line.
+    A line with an array gives the objects in it, because some programs print all events at the end. A value that is
+    spread over several lines, from an opening bracket alone on its line to the closing one, counts as one line.
     """
 
     def __init__(self, line_limit: int = JSON_LINE_LIMIT) -> None:
@@ -46,9 +46,9 @@ class JsonLineDecoder:
         return events
 
     def finish(self) -> list[JsonObject]:
-        """The objects of a last line that is whole but for its line break; nothing where it is torn.
+        """The objects of a last line that is complete except for its newline; nothing where it is torn.
 
-        To be called when no more is expected; should more come nevertheless, nothing is lost.
+        Call it when no more input is expected; nothing is lost if more arrives nevertheless.
         """
         events = _objects(bytes(self._unfinished))
         if events is None:
@@ -58,11 +58,11 @@ class JsonLineDecoder:
 
     @property
     def torn(self) -> bool:
-        """Whether the output so far breaks off within a line."""
+        """Whether the output so far ends within a line."""
         return self._skipping or bool(self._unfinished.strip())
 
     def warnings(self) -> tuple[str, ...]:
-        """What was not understood, in sentences; call it after `finish`."""
+        """Sentences about lines that could not be read; call it after `finish`."""
         found = []
         if self.invalid_count:
             found.append(
@@ -102,10 +102,10 @@ class JsonLineDecoder:
         return events
 
     def _goes_on(self) -> bool:
-        """Whether the line that just ended is part of a value that is spread over lines, and not its end."""
+        """Whether the line that just ended is part of a value that continues on the next line."""
         line = bytes(self._unfinished[self._line_start :]).rstrip()
         if self._line_start and line not in _CLOSING and line[:1].strip():
-            # Within such a value all is indented: the bracket that seemed to open it was noise.
+            # Within such a value every line is indented, so the opening bracket was noise.
             self.invalid_count += 1
             del self._unfinished[: self._line_start]
             self._line_start = 0
@@ -117,11 +117,10 @@ class JsonLineDecoder:
 
 
 def decode_json(content: bytes) -> Any:
-    """The value in a JSON text, or ValueError; what it gives can be encoded again.
+    """The value in a JSON text, or ValueError; the value can be encoded again.
 
-    Programs in JavaScript cut strings in half and Python ones write NaN and numbers without end: half a character
-    becomes a question mark, NaN and what is beyond all numbers null, and a whole number that fits no 64 bits a rounded
-    one.
+    JavaScript programs cut strings within a character, and Python programs write NaN and huge numbers. Half a character
+    becomes a question mark, NaN and infinite numbers become null, and integers beyond 64 bits are rounded.
     """
     if _MANY_DIGITS not in content.translate(_DIGITS_AS_ZEROS):
         try:
@@ -159,7 +158,7 @@ def _parse_float(digits: str) -> float | None:
 
 
 def _objects(line: bytes) -> list[JsonObject] | None:
-    """The objects of a line, none for an empty one, and None for one that holds no object."""
+    """The objects of a line, an empty list for an empty line, and None for a line without an object."""
     if not line.strip():
         return []
     try:
@@ -184,11 +183,11 @@ _LOOSE_KEY_END = re.compile(rb'"\s*:')
 
 
 class RepeatedKeyError(ValueError):
-    """A text that says two things about one."""
+    """A JSON object has two values for one key."""
 
 
 def decode_unique_keys(content: bytes) -> Any:
-    """The value of a JSON text, or ValueError; one that states two values of a key is a RepeatedKeyError."""
+    """The value of a JSON text, or ValueError; RepeatedKeyError where a key has two values."""
     value = decode_json(content)
     if (key := find_repeated_key(content, value)) is not None:
         raise RepeatedKeyError(f"{key[:60]!r} stands for two values, so it is not clear which is meant")
@@ -196,10 +195,10 @@ def decode_unique_keys(content: bytes) -> Any:
 
 
 def find_repeated_key(content: bytes, value: Any) -> str | None:
-    """A key that an object of a JSON text has two values for; `value` is what the text was decoded to.
+    """A key with two values in an object of a JSON text; `value` is the decoded text.
 
-    What was dropped is missing when the value is written again, so most texts are cleared by counting where keys end,
-    at a fraction of what it takes to decode them. Only one with more ends of keys than it should have is gone through.
+    A dropped value is missing when the value is encoded again, so for most texts it is enough to count the keys, which
+    is much faster than decoding. Only a text with more keys than its value is searched.
     """
     written = msgspec.json.encode(value)
     if content.count(_KEY_END) == written.count(_KEY_END) and b'" :' not in content:
@@ -209,9 +208,9 @@ def find_repeated_key(content: bytes, value: Any) -> str | None:
     found: list[str] = []
 
     def look(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        said: dict[str, Any] = {}
-        found.extend(key for key, each in pairs if said.setdefault(key, each) != each)
-        return said
+        first: dict[str, Any] = {}
+        found.extend(key for key, each in pairs if first.setdefault(key, each) != each)
+        return first
 
     try:
         json.loads(content.decode("utf-8-sig", "replace"), object_pairs_hook=look, parse_constant=str)

@@ -171,7 +171,7 @@ class JudgeVersion(Stored, frozen=True):
 
     @property
     def sha256(self) -> str:
-        """What it is filed under."""
+        """The hash under which its calibration is stored."""
         return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
 
 

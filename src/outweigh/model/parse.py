@@ -23,7 +23,7 @@ _ADDED_TABLES = ("mcp_servers", "environment", "options")
 
 
 def inherit(name: str, arms: Mapping[str, ArmSpec]) -> ArmSpec:
-    """The arm with everything it extends folded in; a circle is refused with its names."""
+    """The arm merged with everything that it extends; raise UsageError on a cycle."""
     return _fold(name, arms, ())
 
 
@@ -60,7 +60,7 @@ _UNKNOWN_FIELD = re.compile(r"unknown field `(?P<field>[^`]*)`(?: - at `\$(?P<at
 
 
 def parse_suite(content: bytes, source: str, *, fewest_arms: int = 2) -> SuiteSpec:
-    """Read a `suite.toml`; arms are checked against each other, files are not looked at yet."""
+    """Read a `suite.toml` and check its arms against each other; files are not read yet."""
     suite = _convert(_toml(content, source), SuiteSpec, source)
     if suite.baseline not in suite.arms:
         raise UsageError(
@@ -148,12 +148,12 @@ def _nearest_key(message: str, kind: type[Spec]) -> str:
     found = _UNKNOWN_FIELD.search(message)
     if found is None:
         return ""
-    # A key that another table has is no better a guess than the mistake itself.
+    # The unknown key itself may be valid in another table; it is no suggestion.
     known = {field for spec in _all_specs(kind) for field in spec.__struct_fields__} - {found["field"]}
     near = get_close_matches(found["field"], known, n=1)
     return f" Did you mean `{near[0]}`?" if near else ""
 
 
 def _all_specs(kind: type[Spec]) -> list[type[Spec]]:
-    """All structures that may stand in such a file."""
+    """All structures that may occur in such a file."""
     return [*Spec.__subclasses__(), kind]

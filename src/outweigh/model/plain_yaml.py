@@ -1,6 +1,6 @@
 """YAML that other people wrote, limited to plain values: no aliases, limited depth, no key with two values.
 
-A file of its own because PyYAML is slow to load and needed by few.
+A separate file because PyYAML is slow to load and rarely needed.
 """
 
 from importlib import import_module
@@ -12,14 +12,14 @@ YAML_DEPTH_LIMIT = 64
 
 
 class PlainYaml(NamedTuple):
-    """What a text says, and the keys that stand for two values in one place: each of them is None in `value`."""
+    """The value of a text, and the keys with two values in one place, which are None in `value`."""
 
     value: Any
     doubtful: tuple[str, ...]
 
 
 def decode_yaml(content: bytes | str) -> PlainYaml:
-    """The value of a YAML text; ValueError says, as the end of a sentence, why there is none."""
+    """The value of a YAML text; the message of a ValueError can end a sentence."""
     with requires_extra("reading YAML", "yaml"):
         yaml = import_module("yaml")  # slow to load, and few need it
     quick = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -33,7 +33,7 @@ def decode_yaml(content: bytes | str) -> PlainYaml:
 
 
 def _refuse_aliases_and_depth(events: Any, yaml: Any) -> None:
-    """References can double a text at every line; they are seen, as is nesting, before anything is built."""
+    """Reject aliases, which can grow a text exponentially, and deep nesting, before anything is built."""
     depth = 0
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -42,13 +42,13 @@ def _refuse_aliases_and_depth(events: Any, yaml: Any) -> None:
 
 
 def _strict_loader(loader: Any, doubtful: list[str]) -> Any:
-    """A loader that gives nothing for a key with two values, where others give the last; such keys go to `doubtful`."""
+    """A loader that gives None for a key with two values, instead of the last one, and adds it to `doubtful`."""
 
     class Strict(loader):  # type: ignore[misc]  # which one it is depends on how PyYAML was built
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            said: dict[str, Any] = {}
+            first: dict[str, Any] = {}
             pairs = [(key.value, value.value) for key, value in node.value if isinstance(key.value, str)]
-            both = [key for key, value in pairs if said.setdefault(key, value) != value]
+            both = [key for key, value in pairs if first.setdefault(key, value) != value]
             doubtful.extend(both)
             return super().construct_mapping(node, deep) | dict.fromkeys(both)
 

@@ -81,14 +81,14 @@ class Preflight(Stored, frozen=True, tag_field="schema", tag="outweigh.preflight
 
 
 def make_finding(kind: FindingKind, message: str) -> PreflightFinding:
-    """A finding; how serious it is depends on its kind alone."""
+    """A finding; whether it is blocking depends on its kind alone."""
     return PreflightFinding(kind=kind, blocking=kind not in _NON_BLOCKING, message=message)
 
 
 def findings_before_work(
     task: Task, untouched: CheckResults, noop: CheckResults, *, judged: bool
 ) -> Iterator[PreflightFinding]:
-    """What the checks said although nobody had done anything, twice; `judged` says that the suite has judges."""
+    """Findings from two runs of the checks before any work; `judged` is whether the suite has judges."""
     if not any(check.required for check in task.checks):
         yield _without_check(task, judged=judged)
         return
@@ -106,7 +106,7 @@ def findings_before_work(
 
 
 def findings_after_solution(checks: CheckResults | None, trouble: str | None) -> Iterator[PreflightFinding]:
-    """What the checks said about the task's own solution; `trouble` is how its script failed."""
+    """Findings from the checks after the task's own solution; `trouble` is how its script failed."""
     if checks is None:
         yield make_finding(
             FindingKind.NO_SOLUTION, "There is no solution/solve.sh, so nobody has shown that it can be done."
@@ -151,7 +151,7 @@ def _without_check(task: Task, *, judged: bool) -> PreflightFinding:
 
 
 def _early_passes(task: Task, passing: Sequence[str]) -> Iterator[PreflightFinding]:
-    """Files that must not change are unchanged before anybody came; that is no news."""
+    """Checks that already pass, except those for unchanged files, which always pass before any work."""
     guards = {check.name for check in task.checks if isinstance(check, UnchangedCheck)}
     early = [name for name in passing if name not in guards]
     if early:

@@ -1,4 +1,4 @@
-"""Tokens times prices, for runs whose cost nobody metered or reported."""
+"""Tokens times prices, for runs whose cost was neither metered nor reported."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -56,7 +56,7 @@ class PriceFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class UserPriceTable:
-    """A price table that a user wrote down."""
+    """A price table from the user's own file."""
 
     unavailable = None
 
@@ -65,7 +65,7 @@ class UserPriceTable:
         self._models = models
 
     def prices(self, model: str, at: datetime | None) -> ModelPrices | None:  # noqa: ARG002 - a file has one date
-        """The listed figures."""
+        """The prices as listed."""
         return self._models.get(model)
 
 
@@ -76,7 +76,7 @@ class PriceTables:
         self._tables = tables
 
     def cost(self, model: str | None, usage: Usage, at: datetime | None) -> tuple[Cost | None, str]:
-        """The priced cost, or None with the reason why no table could say."""
+        """The computed cost, or None with the reason why there is none."""
         if model is None:
             return None, "no cost was reported and the model is not recorded, so it cannot be priced"
         for table in self._tables:

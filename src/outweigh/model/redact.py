@@ -1,19 +1,19 @@
 """Removes secrets and passwords from text before it is stored or shown.
 
-A file of its own because agents, gateway, engine and command line all need it, and nothing else.
+A separate file because agents, gateway, engine and command line all need it.
 """
 
 import re
 from collections.abc import Collection, Iterable
 
 SHORTEST_SECRET = 4
-"""Shorter values are no secrets, and would be found everywhere."""
+"""Shorter values are not secrets, and would match everywhere."""
 STORED_TEXT_LIMIT = 2000
 _URL_USER = re.compile(r"(?<=://)[^/\s]+@")
 
 
 def redact_secrets(content: bytes, secrets: Iterable[str]) -> bytes:
-    """The content with every secret's value blacked out, longest first, so that none is left in part."""
+    """The content with every secret replaced, longest first, so that no part of one remains."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST_SECRET:
             content = content.replace(secret.encode(errors="surrogateescape"), b"[secret]")
@@ -21,7 +21,7 @@ def redact_secrets(content: bytes, secrets: Iterable[str]) -> bytes:
 
 
 def redact_passwords(text: str) -> str:
-    """The text with what stands before the host of every address left out: it may be a password."""
+    """The text without the part before the host of every address, which may be a password."""
     return _URL_USER.sub("", text)
 
 

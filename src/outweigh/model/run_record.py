@@ -33,7 +33,7 @@ EXCLUDED_STATUSES = frozenset({Status.INFRA_ERROR, Status.NOT_RUN, Status.ARM_NO
 
 REPEAT_LABEL = "repeat_label"
 ARBITRARY_REPEAT = "arbitrary"
-"""What `extra` says of a run whose repeat was numbered by whoever read it: the number alone makes no pair."""
+"""The label in `extra` of a run whose repeat was numbered by an importer; such numbers do not make pairs."""
 
 
 TrialKey = tuple[str, str, int]
@@ -180,14 +180,14 @@ class AgentIdentity(Stored, frozen=True):
 
 
 class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
-    """Everything one attempt left behind. What nobody measured is None, never 0.
+    """The stored result of one attempt. What was not measured is None, never 0.
 
     `duration_seconds` is the agent's own time; set-up and checks have fields of their own, judging is in the Judgment.
     `checks` is None when they were not evaluated and empty when the task has none.
     `artifacts` are the hashes of what is kept beside the record: transcript, final diff, output of checks.
     `family` names a cluster above the task (a repository, a suite family).
     `usage` and `cost` are the best known; where they were measured between the agent and its model, `metering` says
-    how, and `reported` keeps what the agent says. `loaded` is the proof of what the arm had at hand.
+    how, and `reported` keeps what the agent says. `loaded` is the set-up that was observed.
     """
 
     run_id: RunId
@@ -223,7 +223,7 @@ class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
 
     def __post_init__(self) -> None:
         """Only finite durations are stored."""
-        # Asked inline first: this runs for every record that is read, and a call with names is slow.
+        # Checked inline first: this runs for every record that is read, and the call is slow.
         if not (
             isfinite(self.duration_seconds or 0.0)
             and isfinite(self.setup_seconds or 0.0)
@@ -238,13 +238,13 @@ class RunRecord(Stored, frozen=True, tag_field="schema", tag="outweigh.run/1"):
 
 
 REUSED_LABEL = "reused"
-"""Where a record says that it is a copy of one from an earlier experiment."""
+"""The label of a record that is a copy of one from an earlier experiment."""
 
 
 def was_paid_here(run: RunRecord) -> bool:
-    """Whether anybody was paid: not if it broke before the agent was asked, or was taken over from elsewhere.
+    """Whether the run could have cost anything: not if it failed before the agent started, or was reused.
 
-    Only the engine, whose runs have a place in its plan, is known to write down a set-up before it asks anybody.
+    Only the engine, whose runs have a position in its plan, is known to record the set-up before it starts the agent.
     """
     set_up = run.position is None or run.started_at is None or run.setup_seconds is not None
     unmade = run.status is Status.INFRA_ERROR and not set_up
@@ -253,7 +253,7 @@ def was_paid_here(run: RunRecord) -> bool:
 
 
 def amount_paid(run: RunRecord) -> float | None:
-    """What an attempt came to: nothing where nobody was paid, unknown when nobody says."""
+    """The cost of an attempt: 0 where nothing could be charged, None where it is unknown."""
     return run.cost.usd if was_paid_here(run) else 0.0
 
 
@@ -267,12 +267,12 @@ ArtifactReader = Callable[[str], bytes]
 
 
 def changed_nothing(run: RunRecord) -> bool:
-    """Whether a missing diff means that nothing changed: the engine keeps no empty artifacts of runs that it made.
+    """Whether a missing diff means that nothing changed: the engine stores no empty artifacts.
 
-    Only the engine counts the commands of checks. What another harness ran may have changed anything.
+    That holds only for the engine's own runs, which alone count the commands of checks.
     """
     return DIFF_ARTIFACT not in run.artifacts and run.check_command_count is not None and run.setup_seconds is not None
 
 
 RULES_LABEL = "rules_sha256"
-"""Where a record that an engine made names the hash of the rules that its store was begun under."""
+"""The label under which the engine stores the hash of its store's rules."""

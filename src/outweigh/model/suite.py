@@ -14,7 +14,7 @@ Passes = Annotated[int, Meta(ge=1, le=5)]
 Tokens = Annotated[int, Meta(ge=100, le=1_000_000)]
 
 LOCATION_OPTIONS = ("base_url", "key", "program")
-"""Options that say where a judge is found. It is the same judge wherever that is."""
+"""Options that say where a judge is reached; they do not change which judge it is."""
 
 
 class JudgeSpec(Spec, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class JudgeSpec(Spec, frozen=True, kw_only=True):
 
     @property
     def setting_sha256(self) -> str:
-        """A hash of what makes its answers what they are, beside model, rubric and the words of the question."""
+        """A hash of the settings that affect its answers, besides model, rubric and prompt."""
         options = {key: value for key, value in self.options.items() if key not in LOCATION_OPTIONS}
         setting = [self.backend, self.diff_tokens, self.transcript_tokens, options]
         return sha256(msgspec.json.encode(setting, order="sorted")).hexdigest()
@@ -68,7 +68,7 @@ RESERVED_JOB_KEYS = frozenset(
         "tasks",
     }
 )
-"""Keys of a job file that follow from the suite and the command line; nobody else may set them."""
+"""Keys of a job file that are set from the suite and the command line."""
 
 
 class HarborSpec(Spec, frozen=True, kw_only=True):
@@ -168,9 +168,9 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
 
 
 def settings_fingerprint(spec: SuiteSpec) -> str:
-    """A hash of what makes a run what it is, beside its arm and its task: the sandbox, the caps, the way to models.
+    """A hash of the settings that affect a run, besides its arm and task: sandbox, limits and gateway addresses.
 
-    How often infrastructure is tried again, and which variable holds a key, make no difference to a run.
+    Retries after infrastructure failures and the variables that hold keys do not affect a run.
     """
     limits, gateway = spec.limits, spec.gateway
     identity: dict[str, object] = {

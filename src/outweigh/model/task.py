@@ -9,8 +9,7 @@ from outweigh.model.base import SafeName, Seconds, Spec, Weight
 from outweigh.model.rubric import Rubric
 
 Glob = Annotated[str, Meta(min_length=1, max_length=500)]
-"""A pattern with `*`, `?` and `[…]`. Not a regular expression: it is held against what an agent wrote, and some of
-those could be made to run for ever."""
+"""A pattern with `*`, `?` and `[…]`. Not a regular expression, because an agent's text could make one run for ever."""
 
 Globs = Glob | Annotated[list[Glob], Meta(min_length=1)]
 
@@ -189,8 +188,8 @@ class TaskSettings(Spec, frozen=True, kw_only=True):
         names = [step.name for step in self.expected_steps]
         if len(set(names)) < len(names):
             raise ValueError("two of the `expected_steps` have the same name")
-        told = sum(bool(step.reached_by) for step in self.expected_steps)
-        if 0 < told < len(names):
+        stated = sum(bool(step.reached_by) for step in self.expected_steps)
+        if 0 < stated < len(names):
             raise ValueError("either all `expected_steps` say what they are `reached_by`, or none does")
         if self.rubric is not None and self.rubric_file is not None:
             raise ValueError("a task has either a `rubric` or a `rubric_file`")

@@ -17,12 +17,12 @@ _INLINE_DEPTH = 3
 
 
 def write_toml(table: TomlTable, comments: Mapping[str, str] | None = None) -> str:
-    """A whole file. `comments` stand above the keys and tables that they name by their dotted path; "" is the top.
+    """A whole file. `comments` go above the keys and tables that they name by their dotted path; "" is the top.
 
-    UsageError for what TOML cannot say: it has no null.
+    Raises UsageError for null, which TOML cannot represent.
     """
-    said = comments or {}
-    lines = [*_comment(said.get("", "")), *_table(table, (), said)]
+    known = comments or {}
+    lines = [*_comment(known.get("", "")), *_table(table, (), known)]
     return "\n".join(lines).strip("\n") + "\n"
 
 
@@ -58,7 +58,7 @@ def _headed(table: TomlTable, place: tuple[str, ...], comments: Mapping[str, str
 
 
 def _has_header(value: object, place: tuple[str, ...]) -> bool:
-    """Tables and lists of them have one; small tables deep inside stand in one line with their key."""
+    """Whether a value is written as a table with a header; small, deeply nested tables are written inline."""
     if isinstance(value, Mapping):
         return len(place) < _INLINE_DEPTH or not _fits_a_line(value)
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(item, Mapping) for item in value)
@@ -100,14 +100,14 @@ def _inline(table: TomlTable, place: tuple[str, ...]) -> str:
 
 
 def _line(value: object, place: tuple[str, ...]) -> str:
-    """A value within a line: an inline table may not be broken."""
+    """A value within one line: an inline table must not contain line breaks."""
     return _quoted(value) if isinstance(value, str) else _value(value, place)
 
 
 def _text(text: str) -> str:
     if "\n" not in text.strip("\n"):
         return _quoted(text)
-    # A quotation mark at the very end would be taken for one of the three.
+    # A quotation mark at the very end would be read as one of the closing three.
     inner = text.rstrip('"')
     body = "".join(
         character if character in "\n\t" or character.isprintable() else _quoted(character)[1:-1]
@@ -118,7 +118,7 @@ def _text(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As JSON writes it, whose ways are TOML's but for DEL; half a character is nothing that a file can hold."""
+    """The text as in JSON, which TOML shares except for DEL; half a surrogate pair is replaced."""
     whole = text.encode("utf-8", "replace").decode()
     return json.dumps(whole, ensure_ascii=False).replace("\x7f", "\\u007f")
 

@@ -36,7 +36,7 @@ def as_name(value: object) -> str | None:
 
 
 def as_names(value: object) -> tuple[str, ...] | None:
-    """An array of names; None where there is no array. What is no name is left out."""
+    """An array of names; None where there is no array. Other values are left out."""
     if not isinstance(value, list):
         return None
     return tuple(each for each in map(as_name, value) if each is not None)
@@ -59,7 +59,7 @@ def as_amount(value: object) -> float | None:
 
 
 def value_at(value: Any, *keys: str) -> Any:
-    """What stands under a path of keys."""
+    """The value at a path of keys."""
     for key in keys:
         value = as_dict(value).get(key)
     return value
@@ -71,7 +71,7 @@ def str_at(value: Any, *keys: str) -> str | None:
 
 
 def name_at(value: Any, *keys: str) -> str | None:
-    """A string that says something."""
+    """A string that is not empty."""
     return as_name(value_at(value, *keys))
 
 
@@ -136,7 +136,7 @@ def strings_in(value: object) -> Iterator[str]:
 
 
 def timestamp_at(value: Any, *keys: str, units_per_second: int = 1) -> str | None:
-    """A moment, counted from the epoch, as ISO 8601 in UTC; no agent ran before it."""
+    """A positive time since the epoch, as ISO 8601 in UTC."""
     found = value_at(value, *keys)
     if isinstance(found, bool) or not isinstance(found, int | float) or found <= 0:
         return None
@@ -160,7 +160,7 @@ def to_text(value: Any) -> str:
 
 
 def parse_arguments(value: Any) -> dict[str, Any]:
-    """What a tool was asked, which some write as an object and some as JSON within a string."""
+    """The arguments of a tool call, given as an object or as JSON in a string."""
     if isinstance(value, str):
         try:
             value = msgspec.json.decode(value)

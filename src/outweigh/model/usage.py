@@ -1,7 +1,6 @@
-"""Tokens and dollars of a run: what was used, what it cost and who says so, by component, and as the gateway metered.
+"""Tokens and dollars of a run: usage, cost and its source, by component, and as metered by the gateway.
 
-`unmetered_use` tells when an agent reports more than the gateway saw, so that nobody takes part of a run for the
-whole.
+`unmetered_use` says when an agent reports more than the gateway saw, so that part of a run is not taken for the whole.
 """
 
 from collections.abc import Iterator
@@ -53,7 +52,7 @@ class CostProvenance(StrEnum):
     UNKNOWN = "unknown"
 
 
-# Every cost that is read asks for these, and to find a member of an enumeration by its name is slow.
+# Looked up once: reading a cost checks these, and enum members are slow to look up by name.
 _METERED, _PRICED, _UNKNOWN = CostProvenance.METERED, CostProvenance.PRICED, CostProvenance.UNKNOWN
 
 
@@ -77,11 +76,11 @@ class Cost(Stored, frozen=True):
 
 
 UNKNOWN_COST = Cost(usd=None, provenance=CostProvenance.UNKNOWN, price_table=None)
-"""Nobody reported a cost; it may still be priced from the tokens."""
+"""No cost was reported; it may still be computed from the tokens."""
 
 
 def reported_cost(usd: float | None) -> Cost:
-    """Take the figure an agent or harness reported, or none."""
+    """The cost that an agent or harness reported, unknown where it is None."""
     return UNKNOWN_COST if usd is None else Cost(usd=usd, provenance=CostProvenance.REPORTED, price_table=None)
 
 
@@ -101,7 +100,7 @@ class Component(StrEnum):
 
 
 class ComponentTokens(Stored, frozen=True):
-    """One line of the ledger: what a component sent to the model and got from it."""
+    """The tokens that a component sent to the model and received from it."""
 
     component: Component
     input_tokens: Count
@@ -140,19 +139,19 @@ class ReportedUsage(Stored, frozen=True):
 
 
 PROMPT_TOKEN_KINDS = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
-"""Agents tell cached and fresh tokens apart in their own ways, so only the sum shows whether one knows of more."""
+"""Agents split cached and fresh tokens differently, so only the sum can be compared."""
 
 
 def unmetered_use(metering: Metering | None, reported: ReportedUsage | None) -> str | None:
-    """What the agent knows of beyond what was metered, in words; None where it knows of no more.
+    """What the agent reports beyond what was metered, as text; None where it reports no more.
 
-    That it knows of less is usual: most agents leave requests on the side out of their counts.
+    Reporting less is normal: most agents do not count side requests, such as those for titles.
     """
     if metering is None or reported is None:
         return None
     if not metering.requests:
-        spoken = reported.cost_usd or reported.usage.output_tokens or _known_prompt_tokens(reported.usage)
-        return "use of a model, and no request came through the gateway" if spoken else None
+        used = reported.cost_usd or reported.usage.output_tokens or _known_prompt_tokens(reported.usage)
+        return "use of a model, and no request came through the gateway" if used else None
     return " and ".join(_excesses(metering, reported)) or None
 
 
@@ -167,13 +166,13 @@ def _excesses(metering: Metering, reported: ReportedUsage) -> Iterator[str]:
         ("output tokens", reported.usage.output_tokens, [usage.output_tokens for usage in metered]),
         ("requests", reported.requests, [metering.requests]),
     )
-    for name, told, came in pairs:
+    for name, reported_count, came in pairs:
         known = [amount for amount in came if amount is not None]
-        # What an answer left unknown could be all that is missing.
-        if told is not None and len(known) == len(came) and told > sum(known):
-            yield f"{told:,} {name} where {sum(known):,} came through the gateway"
+        # An unknown count could account for the difference.
+        if reported_count is not None and len(known) == len(came) and reported_count > sum(known):
+            yield f"{reported_count:,} {name} where {sum(known):,} came through the gateway"
 
 
 def _known_prompt_tokens(usage: Usage) -> int:
-    """The least that the prompts took, by a word that may leave out some kinds of tokens."""
+    """The prompt tokens of a usage that may leave out some kinds: a lower bound."""
     return sum(getattr(usage, part) or 0 for part in PROMPT_TOKEN_KINDS)

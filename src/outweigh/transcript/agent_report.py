@@ -16,11 +16,11 @@ from outweigh.transcript.token_counts import storable_usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReport:
-    """One agent's word, in our units: input tokens without cache, seconds, dollars. What it does not say is None.
+    """What one agent reports, in our units: input tokens without cache, seconds, dollars. Unknown values are None.
 
-    `cost_usd` is what the agent believes; it is no fact when the model was reached under another address.
-    `finished` is whether the output ends as a finished run's does: what breaks off has failed, whatever came before.
-    `request_count` is how many requests to a model the figures cover, where that can be told.
+    `cost_usd` is the agent's own figure, which may be wrong where the model was reached through another address.
+    `finished` is whether the output ends as that of a finished run; an incomplete output is a failure.
+    `request_count` is how many requests to a model the figures cover, where that is known.
     `warnings` are sentences about what cannot be trusted.
     """
 
@@ -43,32 +43,32 @@ class AgentReport:
 
 
 UNFINISHED = make_failure(FailureKind.NO_RESULT, "the agent's output ends without its closing event")
-"""What it means when a stream breaks off: nobody knows how the run would have ended."""
+"""The failure of a run whose output is incomplete."""
 
 
 class TranscriptReader(Protocol):
-    """Anything that is fed an agent's output and reports on it."""
+    """Reads an agent's output and reports on it."""
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next piece of the output."""
+        """Read the next chunk of the output."""
 
     def report(self) -> AgentReport:
-        """What the output says so far."""
+        """The report on the output so far."""
 
 
 class EventReader(ABC):
-    """Reads lines of JSON as they come. `report` may be asked for at any time and tells what is known by then."""
+    """Reads lines of JSON as they arrive. `report` may be called at any time and covers what has arrived so far."""
 
     def __init__(self) -> None:
         self._lines = JsonLineDecoder()
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next piece of the output."""
+        """Read the next chunk of the output."""
         for event in self._lines.feed(chunk):
             self._take(event)
 
     def report(self) -> AgentReport:
-        """What the output says so far."""
+        """The report on the output so far."""
         for event in self._lines.finish():
             self._take(event)
         summary = self._summary(self._lines.warnings())
@@ -83,13 +83,13 @@ class EventReader(ABC):
 
     @abstractmethod
     def _take(self, event: JsonObject) -> None:
-        """Learn from one event."""
+        """Read one event."""
 
     @abstractmethod
     def _summary(self, warnings: tuple[str, ...]) -> AgentReport:
-        """The report; `warnings` are about the lines."""
+        """The report; `warnings` are about unreadable lines."""
 
 
 def failure_or_unfinished(finished: bool, known: Failure | None) -> Failure | None:
-    """The failure of a run: what is known, else that it did not end."""
+    """The known failure of a run, else that it is unfinished where it is."""
     return known if known is not None or finished else UNFINISHED

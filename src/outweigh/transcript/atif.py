@@ -14,11 +14,11 @@ ATIF_VERSION = "ATIF-v1.8"
 
 
 class AtifObject(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Base of the format's objects: what is not known is left out of the file."""
+    """Base of the format's objects; unknown values are left out of the file."""
 
 
 class AtifToolCall(AtifObject, frozen=True, kw_only=True):
-    """A tool that the agent asked for."""
+    """A tool call of the agent."""
 
     tool_call_id: str
     function_name: str
@@ -27,7 +27,7 @@ class AtifToolCall(AtifObject, frozen=True, kw_only=True):
 
 
 class AtifResult(AtifObject, frozen=True, kw_only=True):
-    """What came of a tool call; `extra.is_error` where the agent says whether it failed."""
+    """The result of a tool call; `extra.is_error` where the agent reports whether it failed."""
 
     source_call_id: str | None = None
     content: str | list[dict[str, Any]] | None = None
@@ -42,7 +42,7 @@ class AtifObservation(AtifObject, frozen=True, kw_only=True):
 
 
 class AtifMetrics(AtifObject, frozen=True, kw_only=True):
-    """Tokens and dollars of one step. `prompt_tokens` includes cached ones, as the format demands."""
+    """Tokens and dollars of one step. `prompt_tokens` includes cached ones, as the format requires."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -78,7 +78,7 @@ class AtifStep(AtifObject, frozen=True, kw_only=True):
 
 
 class AtifAgent(AtifObject, frozen=True, kw_only=True):
-    """Who acted."""
+    """The agent of a trajectory."""
 
     name: str
     version: str
@@ -114,11 +114,11 @@ class AtifTrajectory(AtifObject, frozen=True, kw_only=True):
 
 
 CACHE_WRITE_KEY = "cache_creation_input_tokens"
-"""Where a step's metrics keep the tokens written to the cache: the format has no field of its own for them."""
+"""The key for tokens written to the cache; the format has no field for them."""
 
 
 def metrics_from_usage(usage: Usage) -> AtifMetrics:
-    """A step's metrics; its prompt is unknown with any part of it."""
+    """The metrics of a step; its prompt tokens are unknown where any part of them is."""
     return AtifMetrics(
         prompt_tokens=prompt_tokens(usage),
         completion_tokens=usage.output_tokens,
@@ -138,7 +138,7 @@ def step_metrics(usage: Usage, cost_usd: float | None) -> AtifMetrics:
 
 
 def usage_from_metrics(metrics: AtifMetrics) -> Usage:
-    """The inverse. Where nobody speaks of writing to a cache, all that was not read from it is input."""
+    """The inverse. Where cache writes are not reported, all tokens that were not read from the cache are input."""
     written = as_count(as_dict(metrics.extra).get(CACHE_WRITE_KEY))
     return Usage(
         input_tokens=_rest(as_count(metrics.prompt_tokens), as_count(metrics.cached_tokens), written),
@@ -149,7 +149,7 @@ def usage_from_metrics(metrics: AtifMetrics) -> Usage:
 
 
 def prompt_tokens(usage: Usage) -> int | None:
-    """Everything a model was given to read."""
+    """All tokens that a model was given to read."""
     parts = (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
@@ -162,7 +162,7 @@ def _rest(prompt: int | None, cached: int | None, written: int | None) -> int | 
 
 
 def content_text(content: object) -> str:
-    """Texts joined by line breaks; what is no text is named in brackets, such as [image]."""
+    """Texts joined by line breaks; other blocks are named in brackets, such as [image]."""
     if isinstance(content, str):
         return content
     return "\n".join(_block_text(as_dict(block)) for block in as_list(content))

@@ -1,7 +1,6 @@
-"""How far a trajectory went along the steps that its task expects, and how much of it served the goal.
+"""Which expected steps of a task a trajectory reached, and how much of it served the goal.
 
-Nothing here guesses: where a task does not say what to look for, or an agent does not show its actions, the answer
-is None, which is neither 0 nor 1.
+Where a task does not say what to look for, or an agent does not show its actions, the answer is None, not 0 or 1.
 """
 
 import re
@@ -17,13 +16,13 @@ from outweigh.transcript.atif import AtifStep
 from outweigh.transcript.tool_calls import NormalizedCall, normalized_calls
 
 _TEXT_LIMIT = 10_000
-"""Of what an agent wrote, so much is looked at."""
+"""How many characters of a command or path are matched."""
 
 _SEPARATORS = re.compile(r"&&|\|\||[;|\n]")
 
 
 def _matches_pattern(call: NormalizedCall, pattern: ActionPattern) -> bool:
-    """Whether all that the pattern states is true of the call."""
+    """Whether a call matches everything that the pattern states."""
     return (
         (pattern.action is None or call.action is pattern.action)
         and _matches_glob(pattern.tool, (call.tool,))
@@ -47,7 +46,7 @@ def _command_parts(command: str) -> Iterator[str]:
 
 
 def _path_ends(path: str) -> Iterator[str]:
-    """The path, and all its ends: agents name the same file from different folders."""
+    """The path and all its tails, because agents name the same file from different folders."""
     text = path[:_TEXT_LIMIT].removeprefix("./")
     yield text
     names = text.split("/")
@@ -55,14 +54,14 @@ def _path_ends(path: str) -> Iterator[str]:
 
 
 def shown_steps(report: AgentReport) -> tuple[AtifStep, ...] | None:
-    """The trajectory of an agent that shows its tool calls; None where it keeps them to itself."""
+    """The trajectory of an agent that shows its tool calls; None where it does not."""
     return None if report.tool_call_count is None else report.steps
 
 
 def reached_steps(expected: Sequence[ExpectedStep], steps: Sequence[AtifStep] | None) -> frozenset[str] | None:
-    """The names of the expected steps that the actions show; None where nobody can tell.
+    """The names of the expected steps that the actions reached; None where that cannot be known.
 
-    A call that failed reaches nothing, except where it ran a command: a test that fails has been run all the same.
+    A failed call reaches nothing, except one that ran a command: a failing test has been run nevertheless.
     """
     if steps is None or not any(step.reached_by for step in expected):
         return None
@@ -76,7 +75,7 @@ def aligned_actions(
     """The actions with their alignment, which is 1 for those that serve the goal or reach a step, and 0 for others.
 
     Equal actions are one entry whose weight is their number, so that the weighted mean is the share of all actions.
-    None where the task does not describe what serves its goal, and where no action was seen.
+    None where the task does not describe actions that serve its goal, and where no action was seen.
     """
     if steps is None or not goal_actions:
         return None

@@ -1,4 +1,4 @@
-"""From the steps of a trajectory to those of a run record: short, whatever the agent did. Long texts are artifacts."""
+"""Converts the steps of a trajectory to the bounded steps of a run record; long texts are kept as artifacts."""
 
 from collections.abc import Sequence
 
@@ -11,22 +11,22 @@ STEP_LIMIT = 300
 """Of a longer run the first and the last half of this many steps are kept; the indices show the gap."""
 
 CALL_LIMIT = 1000
-"""So many tool calls are kept at most, the earliest; how many there were is a number of its own in a record."""
+"""At most this many tool calls are kept, the earliest; a record has their total number, too."""
 
 EXCERPT_LENGTH = 160
 NAME_LENGTH = 100
 
 
 def record_steps(steps: Sequence[AtifStep]) -> tuple[Step, ...]:
-    """What a record keeps of a trajectory: small whatever the agent did, so that the record's line stays readable."""
+    """The steps that a record keeps of a trajectory, bounded so that the record's line stays small."""
     own = steps_without_copies(steps)
     half = STEP_LIMIT // 2
     kept = own if len(own) <= STEP_LIMIT else (*own[:half], *own[-half:])
-    room = CALL_LIMIT
+    remaining_calls = CALL_LIMIT
     found = []
     for step in kept:
-        calls = _calls(step)[:room]
-        room -= len(calls)
+        calls = _calls(step)[:remaining_calls]
+        remaining_calls -= len(calls)
         found.append(_step(step, calls))
     return tuple(found)
 
@@ -53,13 +53,13 @@ def _calls(step: AtifStep) -> tuple[ToolCall, ...]:
 
 
 def _excerpt(message: str) -> str | None:
-    """The beginning on one line; nothing where nothing was said."""
-    words = " ".join(_printable(message[: 10 * EXCERPT_LENGTH]).split())
-    if not words:
+    """The beginning of a message on one line; None where it is empty."""
+    text = " ".join(_printable(message[: 10 * EXCERPT_LENGTH]).split())
+    if not text:
         return None
-    return words if len(words) <= EXCERPT_LENGTH else words[: EXCERPT_LENGTH - 1] + "…"
+    return text if len(text) <= EXCERPT_LENGTH else text[: EXCERPT_LENGTH - 1] + "…"
 
 
-def _printable(words: str) -> str:
-    """Without what could steer a terminal; such characters also take six bytes each in a record."""
-    return "".join(character if character.isprintable() else " " for character in words)
+def _printable(text: str) -> str:
+    """The text without control characters, which could affect a terminal and take six bytes each in a record."""
+    return "".join(character if character.isprintable() else " " for character in text)

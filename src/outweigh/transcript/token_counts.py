@@ -8,7 +8,7 @@ from outweigh.model.usage import NO_USAGE, Usage
 
 
 def subtract_counts(total: int | None, *parts: int | None) -> int | None:
-    """What is left of a total when its parts are taken out; unknown with any of them, and where they do not fit."""
+    """A total minus its parts; unknown where any of them is, or where the parts exceed the total."""
     known = [part for part in parts if part is not None]
     if total is None or len(known) < len(parts) or sum(known) > total:
         return None
@@ -16,7 +16,7 @@ def subtract_counts(total: int | None, *parts: int | None) -> int | None:
 
 
 def add_counts(*parts: int | None) -> int | None:
-    """The sum; unknown with any of its parts."""
+    """The sum; unknown where any part is."""
     known = [part for part in parts if part is not None]
     return sum(known) if len(known) == len(parts) else None
 
@@ -28,17 +28,17 @@ def sum_costs(costs_usd: Sequence[float | None]) -> float | None:
 
 
 def is_empty_usage(usage: Usage) -> bool:
-    """Whether nothing was counted: no request has an empty prompt, so zeros alone say no more than no figures."""
+    """Whether no tokens were counted. No request has an empty prompt, so all zeros mean that figures are missing."""
     return not any((usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens))
 
 
 def usage_unless_empty(usage: Usage) -> Usage:
-    """A usage in which something was counted, or an unknown one."""
+    """The usage, or an unknown one where nothing was counted."""
     return NO_USAGE if is_empty_usage(usage) else usage
 
 
 def storable_usage(usage: Usage) -> Usage:
-    """A usage that a record can hold: each count may have fitted, and their sum not."""
+    """The usage with counts that are too large for a record made unknown, as sums may be."""
     return Usage(
         input_tokens=as_count(usage.input_tokens),
         output_tokens=as_count(usage.output_tokens),
@@ -48,10 +48,10 @@ def storable_usage(usage: Usage) -> Usage:
 
 
 def read_provider_usage(counts: JsonObject) -> Usage:
-    """Tokens of one answer; unknown where it has no usage.
+    """The tokens of one response of OpenAI's APIs; unknown where it has no usage.
 
-    Both APIs count cached tokens within the input and leave out details that are nought, so what they do not mention
-    is 0 here, and not unknown; what they mention and is no count is unknown, and the rest of the input with it.
+    Both APIs include cached tokens in the input and leave out details that are zero, so a missing detail is 0 and not
+    unknown. A detail that is not a valid count is unknown, and so is the input.
     """
     total = count_at(counts, "prompt_tokens")
     details = "prompt_tokens_details"
@@ -76,14 +76,14 @@ def read_provider_usage(counts: JsonObject) -> Usage:
 
 
 def _cache_writes(counts: JsonObject, details: str) -> int | None:
-    """What was written to the cache; providers that charge for it have several names for it."""
+    """The tokens written to the cache; providers have several names for them."""
     names = (("cache_creation_input_tokens",), (details, "cache_creation_tokens"), (details, "cache_write_tokens"))
-    told = [_detail(counts, *name) for name in names]
-    known = [figure for figure in told if figure is not None]
-    return max(known) if len(known) == len(told) else None
+    details_found = [_detail(counts, *name) for name in names]
+    known = [figure for figure in details_found if figure is not None]
+    return max(known) if len(known) == len(details_found) else None
 
 
 def _detail(counts: JsonObject, *keys: str) -> int | None:
-    """A figure that is left out where it is nought."""
+    """A count that is left out where it is zero."""
     found = value_at(counts, *keys)
     return 0 if found is None else as_count(found)

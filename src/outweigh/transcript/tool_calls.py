@@ -23,7 +23,7 @@ _TOOLS = {
     Action.DELEGATE: "Task Agent task agent delegate subagent collab_tool_call",
 }
 _ACTION_OF_TOOL = {tool: action for action, tools in _TOOLS.items() for tool in tools.split()}
-# An editor that can also show a file says in an argument what it is asked to do.
+# Editors that can also show a file have the operation as an argument.
 _VIEW_COMMANDS = frozenset({"view", "read"})
 _PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", "filename", "file", "target_file")
 _COMMAND_KEYS = ("command", "cmd")
@@ -35,13 +35,13 @@ _EDITORS_THAT_SHOW = frozenset({"str_replace_editor", "text_editor", "developer_
 
 
 def only_edits(tool: str) -> bool:
-    """Whether a tool of this name changes files and does nothing else."""
+    """Whether a tool of this name only changes files."""
     return _ACTION_OF_TOOL.get(tool) is Action.EDIT and tool not in _EDITORS_THAT_SHOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalizedCall:
-    """A tool call as far as agents tell alike. `succeeded` is None where its result does not say, or never came."""
+    """A tool call in a form common to all agents. `succeeded` is None where its result is missing or does not say."""
 
     tool: str
     action: Action | None
@@ -66,12 +66,12 @@ def normalized_calls(steps: Sequence[AtifStep]) -> Iterator[NormalizedCall]:
 
 
 def steps_without_copies(steps: Sequence[AtifStep]) -> tuple[AtifStep, ...]:
-    """The steps without those that were copied from an earlier trajectory for context, which would count twice."""
+    """The steps without those copied from an earlier trajectory as context, which would count twice."""
     return tuple(step for step in steps if not step.is_copied_context)
 
 
 def call_outcomes(step: AtifStep) -> Mapping[str, bool | None]:
-    """Whether each call of a step succeeded, by its id; None where its result does not say, or never came."""
+    """Whether each call of a step succeeded, by its id; None where its result is missing or does not say."""
     outcomes: dict[str, bool | None] = {call.tool_call_id: None for call in step.tool_calls or ()}
     for result in step.observation.results if step.observation else ():
         is_error = as_dict(result.extra).get("is_error")
@@ -82,12 +82,12 @@ def call_outcomes(step: AtifStep) -> Mapping[str, bool | None]:
 
 def _action(call: AtifToolCall) -> Action | None:
     action = _ACTION_OF_TOOL.get(call.function_name)
-    looks = action is Action.EDIT and call.arguments.get("command") in _VIEW_COMMANDS
-    return Action.READ if looks else action
+    is_view = action is Action.EDIT and call.arguments.get("command") in _VIEW_COMMANDS
+    return Action.READ if is_view else action
 
 
 def _commands(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """What was run; of a list of words also the last, which holds the script where a shell was called."""
+    """The commands that were run; of a list of arguments also the last one, which is the script of a shell."""
     for key in _COMMAND_KEYS:
         stated = arguments.get(key)
         if isinstance(stated, str):

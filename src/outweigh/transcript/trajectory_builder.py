@@ -6,7 +6,7 @@ from typing import Any, Literal
 from outweigh.transcript.atif import AtifMetrics, AtifObservation, AtifResult, AtifStep, AtifToolCall
 
 TRAJECTORY_TEXT_LIMIT = 64 * 2**20
-"""Characters of all steps together; what is said beyond is dropped, so that no agent can fill the memory."""
+"""Characters of all steps together; later texts are dropped, so that no agent can exhaust the memory."""
 
 Speaker = Literal["system", "user", "agent"]
 
@@ -25,10 +25,10 @@ class _StepDraft:
 
 
 class TrajectoryBuilder:
-    """Takes what is said, called and answered, in order.
+    """Collects messages, tool calls and results, in order.
 
-    What an agent says and calls belongs to one step until `close` or somebody else's words end it. A result belongs to
-    the step that made the call, whenever it comes.
+    What an agent says and calls belongs to one step until `close` or another speaker's message ends it. A result
+    belongs to the step that made the call, whenever it arrives.
     """
 
     def __init__(self, text_limit: int = TRAJECTORY_TEXT_LIMIT) -> None:
@@ -40,26 +40,26 @@ class TrajectoryBuilder:
         self.text_was_dropped = False
 
     def add(self, source: Speaker, message: str, timestamp: str | None = None) -> None:
-        """A whole step."""
+        """Add a whole step."""
         self._drafts.append(_StepDraft(source=source, message=[self._kept(message)], timestamp=timestamp))
         self._open = False
 
     def say(self, piece: str, timestamp: str | None = None) -> None:
-        """A piece of what the agent says."""
+        """Add a piece of the agent's message."""
         self._agent(timestamp).message.append(self._kept(piece))
 
     def think(self, piece: str, timestamp: str | None = None) -> None:
-        """A piece of what the agent thinks."""
+        """Add a piece of the agent's reasoning."""
         self._agent(timestamp).reasoning.append(self._kept(piece))
 
     def call(self, call_id: str, name: str, arguments: dict[str, Any], timestamp: str | None = None) -> None:
-        """A tool call, or what is now known about one that was told before."""
+        """Add a tool call, or update one that was added before."""
         draft = self._step_of_call.get(call_id) or self._agent(timestamp)
         self._step_of_call[call_id] = draft
         draft.calls[call_id] = AtifToolCall(tool_call_id=call_id, function_name=name, arguments=arguments)
 
     def result(self, call_id: str, content: str, is_error: bool | None) -> None:
-        """What came of a call; only the first answer counts. One to a call nobody made is a step of its own."""
+        """Add the result of a call; only the first counts. A result without a call becomes a separate step."""
         if call_id in self._answered:
             return
         self._answered.add(call_id)
@@ -74,7 +74,7 @@ class TrajectoryBuilder:
     def note(
         self, *, model: str | None = None, metrics: AtifMetrics | None = None, sub_agent: str | None = None
     ) -> None:
-        """What is known about the agent's last step; `sub_agent` is the call that started who took it."""
+        """Add details to the agent's last step; `sub_agent` is the call that started the sub-agent that took it."""
         last = next((draft for draft in reversed(self._drafts) if draft.source == "agent"), None)
         if last is not None:
             last.model = model or last.model
@@ -82,27 +82,27 @@ class TrajectoryBuilder:
             last.sub_agent = sub_agent or last.sub_agent
 
     def close(self) -> None:
-        """What the agent does next is another step."""
+        """End the current step."""
         self._open = False
 
     @property
     def agent_step_count(self) -> int:
-        """How many steps the agent took."""
+        """The number of the agent's steps."""
         return sum(draft.source == "agent" for draft in self._drafts)
 
     @property
     def tool_call_count(self) -> int:
-        """How many tools were called."""
+        """The number of tool calls."""
         return len(self._step_of_call)
 
     @property
     def final_text(self) -> str | None:
-        """What the agent said last."""
-        said = ("".join(draft.message) for draft in reversed(self._drafts) if draft.source == "agent")
-        return next((words for words in said if words), None)
+        """The agent's last message."""
+        messages = ("".join(draft.message) for draft in reversed(self._drafts) if draft.source == "agent")
+        return next((message for message in messages if message), None)
 
     def steps(self) -> tuple[AtifStep, ...]:
-        """All of them, numbered from 1."""
+        """All steps, numbered from 1."""
         return tuple(_step(number, draft) for number, draft in enumerate(self._drafts, start=1))
 
     def warnings(self) -> tuple[str, ...]:
@@ -117,12 +117,12 @@ class TrajectoryBuilder:
             self._open = True
         return self._drafts[-1]
 
-    def _kept(self, words: str) -> str:
-        if len(words) > self._text_left:
+    def _kept(self, text: str) -> str:
+        if len(text) > self._text_left:
             self.text_was_dropped = True
             return ""
-        self._text_left -= len(words)
-        return words
+        self._text_left -= len(text)
+        return text
 
 
 def _step(number: int, draft: _StepDraft) -> AtifStep:

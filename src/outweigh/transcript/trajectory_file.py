@@ -1,4 +1,4 @@
-"""ATIF trajectory files: written from an agent's report, read from anybody, and checked against the format's rules."""
+"""ATIF trajectory files: written from an agent's report, read, and checked against the format's rules."""
 
 import re
 from datetime import datetime
@@ -13,7 +13,7 @@ _ONLY_OF_AGENTS = ("model_name", "reasoning_effort", "reasoning_content", "tool_
 
 
 def _find_broken_rule(trajectory: AtifTrajectory) -> str | None:
-    """The first rule that a trajectory breaks, with its place; None where it keeps them all."""
+    """The first rule that a trajectory breaks, with its place; None where it breaks none."""
     if not trajectory.steps:
         return "there is no step"
     for number, step in enumerate(trajectory.steps, start=1):
@@ -27,9 +27,9 @@ def _find_broken_rule(trajectory: AtifTrajectory) -> str | None:
 
 def _fault_of_step(step: AtifStep) -> str | None:
     if step.source != "agent":
-        told = [field for field in _ONLY_OF_AGENTS if getattr(step, field) is not None]
-        if told:
-            return f"is a {step.source}'s and has {', '.join(told)}, which only an agent's can have"
+        stated = [field for field in _ONLY_OF_AGENTS if getattr(step, field) is not None]
+        if stated:
+            return f"is a {step.source}'s and has {', '.join(stated)}, which only an agent's can have"
     called = {call.tool_call_id for call in step.tool_calls or ()}
     for result in step.observation.results if step.observation else ():
         if result.source_call_id is not None and result.source_call_id not in called:
@@ -40,7 +40,7 @@ def _fault_of_step(step: AtifStep) -> str | None:
 
 
 def _is_timestamp(timestamp: str) -> bool:
-    """Whether a text is a moment as the format writes them."""
+    """Whether a text is an ISO 8601 timestamp."""
     try:
         datetime.fromisoformat(timestamp)
     except ValueError:
@@ -49,7 +49,7 @@ def _is_timestamp(timestamp: str) -> bool:
 
 
 UNKNOWN_VERSION = "unknown"
-"""The format demands a version; agents do not always tell theirs."""
+"""The format requires a version, which not every agent reports."""
 
 _VERSION = re.compile(r"ATIF-v1\.(?P<minor>\d{1,3})")
 _NEWEST_MINOR = 8
@@ -58,7 +58,7 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 def build_trajectory(report: AgentReport, agent_name: str) -> AtifTrajectory:
-    """A complete trajectory. One without any step would be invalid, so what little is known becomes its only one."""
+    """A complete trajectory. It must have a step, so the final text or the failure becomes one where there is none."""
     steps = report.steps or (_only_step(report),)
     return AtifTrajectory(
         schema_version=ATIF_VERSION,
@@ -81,7 +81,7 @@ def encode_trajectory(trajectory: AtifTrajectory) -> bytes:
 
 
 def read_trajectory(content: bytes, source: str = "the trajectory") -> AtifTrajectory:
-    """A trajectory of any version so far; what breaks the format's rules is refused with its place."""
+    """Read a trajectory of any known version; raise EvidenceError with the place where it breaks a rule."""
     try:
         trajectory = _decoder.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
@@ -99,7 +99,7 @@ def read_trajectory(content: bytes, source: str = "the trajectory") -> AtifTraje
 
 
 def _within_rules(step: AtifStep, number: int) -> AtifStep:
-    """A step under its number. An agent's clock may write anything; what is no moment is left out."""
+    """The step with its number, without a timestamp that is not valid."""
     known = step.timestamp is not None and _is_timestamp(step.timestamp)
     return msgspec.structs.replace(step, step_id=number, timestamp=step.timestamp if known else None)
 
@@ -107,8 +107,8 @@ def _within_rules(step: AtifStep, number: int) -> AtifStep:
 def _only_step(report: AgentReport) -> AtifStep:
     if report.final_text:
         return AtifStep(step_id=1, source="agent", message=report.final_text, model_name=report.model)
-    words = report.failure.detail if report.failure is not None else "The agent did not show any step."
-    return AtifStep(step_id=1, source="system", message=words)
+    message = report.failure.detail if report.failure is not None else "The agent did not show any step."
+    return AtifStep(step_id=1, source="system", message=message)
 
 
 def _final_metrics(report: AgentReport, step_count: int) -> AtifFinalMetrics:
