@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 
 PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium gcc libc6-dev
 
-.PHONY: setup parts agents demo check test lint bench calibrate docs site clean
+.PHONY: setup parts agents demo check test lint bench calibrate mutants docs site clean
 
 setup: $(READY)
 
@@ -51,6 +51,10 @@ bench: setup
 # A quarter of an hour on two cores: measures the error rates again and writes docs/calibration.md.
 calibrate: setup
 	$(BIN)/python -m calibration
+
+# About an hour on two cores: puts a seeded sample of faults into the code, one at a time, and lists those no test notices.
+mutants: setup
+	$(BIN)/python -m scripts.mutants
 
 # Writes again what is generated: JSON Schemas, and the output shown under every `$$ outweigh …` in the docs.
 docs: setup

@@ -8,9 +8,9 @@ import numpy as np
 
 from calibration.rates import decide
 from calibration.worlds import Draw, World, draw
-from outweigh.stats.estimate import Alternative, Unit
+from outweigh.stats.estimate import Alternative, Unit, excludes
 from outweigh.stats.hypothesis_tests import mcnemar_exact
-from outweigh.stats.means import excludes, mean_interval
+from outweigh.stats.means import mean_interval
 from outweigh.verdict.decision import Decision
 
 Rule = Callable[[Draw], Decision]

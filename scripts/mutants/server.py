@@ -8,6 +8,7 @@ import importlib
 import inspect
 import os
 import sys
+import time
 from collections.abc import Sequence
 from functools import cached_property
 from io import BufferedRWPair
@@ -16,7 +17,7 @@ from types import CodeType, FunctionType
 import msgspec
 import pytest
 
-from scripts.mutants.trial import wait
+from scripts.mutants.trial import PATIENCE, limit_cpu, wait
 
 NOT_SWAPPED = 71
 
@@ -47,7 +48,7 @@ class Server:
             child = os.fork()
             if not child:
                 run_and_exit(session, request, [items[name] for name in request.tests])
-            self._answer(wait(child, request.seconds))
+            self._answer(wait(child, PATIENCE * request.seconds))
         return True
 
     def _answer(self, code: int | None) -> None:
@@ -60,6 +61,7 @@ def run_and_exit(session: pytest.Session, request: Request, items: list[pytest.I
     code = 1
     try:
         os.setpgid(0, 0)
+        limit_cpu(time.process_time() + request.seconds)
         if not swap_code(request.file, request.function, request.source):
             code = NOT_SWAPPED
             return

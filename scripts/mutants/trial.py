@@ -7,6 +7,7 @@ started by a test see it as well, unless the test gives them a clean environment
 import ast
 import builtins
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -14,6 +15,7 @@ import time
 import traceback
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import ceil
 from pathlib import Path
 
 import msgspec
@@ -129,7 +131,9 @@ class Slot:
             path.write_bytes(original)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    def start(self, tests: Sequence[str], plugins: Sequence[object] = (), *, every: bool = False) -> int:
+    def start(
+        self, tests: Sequence[str], plugins: Sequence[object] = (), *, every: bool = False, seconds: float = 0.0
+    ) -> int:
         """Fork a process that runs tests and ends with pytest's code; returns its id, which is also its group's."""
         child = os.fork()
         if child:
@@ -137,6 +141,7 @@ class Slot:
         code = 70
         try:
             os.setpgid(0, 0)
+            limit_cpu(seconds)
             output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(output, 1)
             os.dup2(output, 2)
@@ -160,6 +165,16 @@ class Slot:
         options += ["--basetemp", str(self._folder / "t")]
         chosen = [] if every else [Select(tests)]
         return int(pytest.main([*options, *([] if every else ["-x"]), *files], plugins=[*chosen, *plugins]))
+
+
+PATIENCE = 10.0
+"""A mutant may take so many times its seconds of CPU, for waiting and on a busy machine."""
+
+
+def limit_cpu(seconds: float) -> None:
+    """End this process after so many seconds of work, so that an endless loop ends; 0 is never."""
+    if seconds:
+        resource.setrlimit(resource.RLIMIT_CPU, (ceil(seconds), ceil(seconds) + 1))
 
 
 def wait(child: int, seconds: float) -> int | None:

@@ -7,8 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from outweigh.stats.agreement import MeasurementScale, Ratings, krippendorff_alpha
-from outweigh.stats.estimate import Estimate
-from outweigh.stats.means import excludes
+from outweigh.stats.estimate import Estimate, excludes
 
 # Krippendorff's textbook reliability data: four observers, twelve units, some ratings missing.
 TEXTBOOK: list[list[float | None]] = [

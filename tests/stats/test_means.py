@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from scipy.stats import binom, quantile_test, ttest_1samp
 from statsmodels.stats.weightstats import ttost_paired
 
-from outweigh.stats.estimate import Alternative, Estimate, Interval, Unit
+from outweigh.stats.estimate import Alternative, Estimate, Interval, Unit, excludes
 from outweigh.stats.means import (
     achieved_level,
     all_zero_bound,
-    excludes,
     fixed_suite_interval,
     lower_rank,
     mean_interval,

@@ -7,8 +7,8 @@ import numpy as np
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import align_tasks, task_deltas
-from outweigh.stats.estimate import Unit
-from outweigh.stats.means import excludes, mean_interval
+from outweigh.stats.estimate import Unit, excludes
+from outweigh.stats.means import mean_interval
 from outweigh.stats.sample import has_no_spread
 
 DRIFT_LEVEL = 0.99

@@ -14,8 +14,7 @@ from outweigh.report.document import Block, BulletList, Report, Table, Tone, opt
 from outweigh.report.formatting import SAME, UNIT_FORMATS, UNKNOWN, describe_direction
 from outweigh.report.json_output import Payload, finite_or_none, never_passes, observed_setup_payload
 from outweigh.report.judge_agreement import panel_payload
-from outweigh.stats.estimate import Estimate, Interval, Quantity
-from outweigh.stats.means import excludes
+from outweigh.stats.estimate import Estimate, Interval, Quantity, excludes
 
 
 def comparison_payload(comparison: Comparison, inference: Inference, panel: PanelAgreement | None) -> Payload:

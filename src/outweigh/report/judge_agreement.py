@@ -14,8 +14,7 @@ from outweigh.model.judgment import AgreementMeasure, Calibration, JudgeAgreemen
 from outweigh.report.document import Block, Heading, Report, Table, Tone, optional_bullets
 from outweigh.report.formatting import UNKNOWN, format_dollars, format_percent, format_score
 from outweigh.report.json_output import Payload, finite_or_none
-from outweigh.stats.estimate import Estimate, Quantity
-from outweigh.stats.means import excludes
+from outweigh.stats.estimate import Estimate, Quantity, excludes
 
 
 def panel_payload(panel: PanelAgreement | None) -> Payload | None:

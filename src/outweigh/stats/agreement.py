@@ -14,7 +14,7 @@ from outweigh.stats.estimate import Estimate, Interval, Unit, unknown_estimate
 from outweigh.stats.sample import Sample, has_no_spread
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # numpy loads its dice only when somebody names them
+    from numpy.random import Generator  # loaded only where random numbers are drawn
 
 RESAMPLES = 2_000
 Ratings = Sequence[Sequence[float | None]] | NDArray[np.float64]

@@ -16,7 +16,7 @@ from outweigh.stats.distributions import normal_cdf, t_quantile
 from outweigh.stats.estimate import Estimate, Interval, Unit
 
 if TYPE_CHECKING:
-    from numpy.random import Generator  # numpy loads its dice only when somebody names them
+    from numpy.random import Generator  # loaded only where random numbers are drawn
 
 Floats = NDArray[np.float64]
 Weights = NDArray[np.int64]
@@ -34,7 +34,7 @@ def bootstrap(statistic: Callable[[Weights], Floats], tasks: int, draws: int, se
         block, size = place
         return statistic(_weight_block(tasks, seed, block)[:size])
 
-    # Every block has its own generator, so neither the number of threads nor who comes first changes a draw.
+    # Every block has its own generator, so neither the number of threads nor their order changes a draw.
     with ThreadPoolExecutor(_THREADS) as threads:
         return np.concatenate(list(threads.map(of_block, enumerate(_block_sizes(tasks, draws)))))
 
@@ -72,7 +72,7 @@ def _draw_weights(generator: "Generator", rows: int, tasks: int) -> Weights:
 
 def _mean_exactly(weights: Weights, rounded: Floats) -> Floats:
     doubles = weights.astype(np.float64)
-    # Products this small stay on one core, so that nothing waits for a busy second one; eight rows fill a BLAS kernel.
+    # BLAS computes products this small on one core, so a busy second core delays nothing; eight rows fill a kernel.
     rows = 8 * max(1, _CELLS_PER_PRODUCT // max(1, 8 * rounded.size))
     sums: Floats = np.concatenate([doubles[row : row + rows] @ rounded for row in range(0, len(doubles), rows)])
     return sums / len(rounded)

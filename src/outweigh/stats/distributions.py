@@ -42,7 +42,7 @@ def beta_quantile_logit(p: float, a: float, b: float) -> float:
         log_cdf = log_beta_cdf(x, y, a, b)
         step = (target - log_cdf) * math.exp(log_cdf - log_beta_kernel(x, y, a, b))
         logit = max(logit + step, -700.0)
-        # Near the root steps shrink until only rounding is left, which may go on for ever.
+        # Near the root the steps are rounding errors, which may never become zero: stop there.
         if abs(step) <= 1e-15 * max(1.0, abs(logit)) or last <= abs(step) < 1e-9:
             break
         last = abs(step)

@@ -44,6 +44,11 @@ class Interval:
     method: str
 
 
+def excludes(interval: Interval | None, value: float) -> bool:
+    """Whether the interval lies wholly on one side of the value; an unknown interval or a NaN excludes nothing."""
+    return interval is not None and (interval.low > value or interval.high < value)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """A point with its interval. `None` means it cannot be known, and `warnings` says why."""

@@ -176,11 +176,6 @@ def one_sided_p(mean: float, se: float, df: float, null: float, direction: Alter
     return t_sf(statistic, df) if direction is Alternative.GREATER else t_cdf(statistic, df)
 
 
-def excludes(interval: Interval | None, value: float) -> bool:
-    """Whether the interval lies wholly on one side of the value; an unknown interval or a NaN excludes nothing."""
-    return interval is not None and (interval.low > value or interval.high < value)
-
-
 def _t_statistic(mean: float, se: float, null: float) -> float | None:
     if not (math.isfinite(mean) and math.isfinite(null) and math.isfinite(se) and se > 0):
         return None

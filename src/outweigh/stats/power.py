@@ -1,8 +1,9 @@
 """Sample sizes for planning: the effect a number of tasks can show, the tasks an effect needs, and the cheapest
 design.
 
-Both arms get the same repeats. More tasks reduce every part of the variance, more repeats only the noise between
-runs.
+`variance` is the variance of one task's delta. `alpha` is two-sided: a one-sided test at α plans with 2α. Both arms
+get the same repeats. More tasks reduce every part of the variance, more repeats only the noise between runs. For
+planning only: power computed after the fact says nothing that the p-value does not.
 """
 
 import math

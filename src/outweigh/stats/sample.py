@@ -14,7 +14,7 @@ from outweigh.stats.estimate import Quantity, known, unknown
 Sample = NDArray[np.float64]
 Values = Sequence[float] | NDArray[np.float64]
 
-# Differences of equal decimals leave dust of this relative size; it is not variation.
+# Differences of equal decimals leave rounding errors of this relative size, which are not variation.
 ROUNDING_ERROR = 1e-12
 _SMALLEST_SCALE = 1e-300
 
@@ -47,7 +47,7 @@ def has_no_spread(sample: Sample, scale: float | None = None) -> bool:
 
 
 def zero_rounding_errors(sample: Sample) -> Sample:
-    """The sample with zeros where a difference of equal numbers left rounding dust, so that signs can be counted."""
+    """The sample with zeros where a difference of equal numbers left a rounding error, so that signs can be counted."""
     return np.where(np.abs(sample) <= ROUNDING_ERROR * np.abs(sample).max(), 0.0, sample)
 
 
@@ -66,8 +66,6 @@ def sample_deviation(sample: Sample) -> float:
 def _magnitude(sample: Sample) -> float:
     return max(float(np.abs(sample).max()), _SMALLEST_SCALE)
 
-
-SampleValues = Sequence[float] | NDArray[np.float64]
 
 MODE_DECIMALS = 6
 
@@ -117,17 +115,17 @@ def describe(values: Sequence[float | None] | NDArray[np.float64]) -> Descriptio
     )
 
 
-def median(values: SampleValues) -> Quantity:
+def median(values: Values) -> Quantity:
     """Middle value, or the mean of the middle two."""
     return known(_middle(np.asarray(values, dtype=np.float64))) if len(values) else unknown("no values")
 
 
-def mean(values: SampleValues) -> Quantity:
+def mean(values: Values) -> Quantity:
     """Arithmetic mean."""
     return known(float(np.mean(values))) if len(values) else unknown("no values")
 
 
-def population_variance(values: SampleValues) -> Quantity:
+def population_variance(values: Values) -> Quantity:
     """Mean squared deviation, dividing by n as the ladder's source does."""
     return known(float(np.var(values))) if len(values) else unknown("no values")
 

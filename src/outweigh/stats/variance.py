@@ -41,13 +41,11 @@ class ClusterSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterErrors:
-    """Standard errors of one mean: ignoring clusters, and from CR0 (no correction) to CR3 (the most careful)."""
+    """Clustered standard errors of one mean: CR0 (no correction), CR1 and CR2 (unbiased with uneven clusters)."""
 
-    naive: float
     cr0: float
     cr1: float
     cr2: float
-    cr3: float
     cr2_df: float
     clusters: int
 
@@ -69,13 +67,11 @@ def cluster_errors(values: ArrayLike, clusters: ArrayLike) -> ClusterErrors:
     if count < 2:
         raise ValueError(f"a clustered standard error needs at least 2 clusters, not {count}")
     leverages = 1 - totals.sizes / total
-    cr0, cr2, cr3 = (math.sqrt(float(np.sum(totals.residuals**2 / leverages**power))) / total for power in (0, 1, 2))
+    cr0, cr2 = (math.sqrt(float(np.sum(totals.residuals**2 / leverages**power))) / total for power in (0, 1))
     return ClusterErrors(
-        naive=float(observations.std(ddof=1)) / math.sqrt(total),
         cr0=cr0,
         cr1=cr0 * math.sqrt(count / (count - 1)),
         cr2=cr2,
-        cr3=cr3,
         cr2_df=_satterthwaite_df(totals.sizes, leverages),
         clusters=count,
     )

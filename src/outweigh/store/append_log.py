@@ -1,4 +1,4 @@
-"""A file that only grows. Threads that append at the same time share one write and one flush."""
+"""A file that only grows. Threads that append at the same time share one write and one sync."""
 
 import errno
 import os
@@ -12,18 +12,18 @@ WriteOutcome = OSError | None
 
 
 class _Group:
-    """Lines that reach the disk together; the thread that brought the first one writes for all."""
+    """Lines that are written together, by the thread that added the first one."""
 
     __slots__ = ("_unsettled", "lines", "outcomes")
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
         self.outcomes: list[WriteOutcome] = []
-        # Held until the group is settled. Twice as fast as an Event, which makes one more lock for every waiter.
+        # Held until the outcomes are known. Twice as fast as an Event, which makes one more lock for every waiter.
         self._unsettled = Lock()
         self._unsettled.acquire()
 
-    def join(self, line: bytes) -> int:
+    def add(self, line: bytes) -> int:
         self.lines.append(line)
         return len(self.lines) - 1
 
@@ -35,7 +35,7 @@ class _Group:
             return
 
     def outcome(self, place: int) -> WriteOutcome:
-        """What became of a line; a writer that was interrupted leaves no word, and then nothing counts as kept."""
+        """None where a line is durable, else why it is not; a writer that was interrupted leaves no outcome."""
         if place < len(self.outcomes):
             return self.outcomes[place]
         return InterruptedError(errno.EINTR, "interrupted before it was durable")
@@ -44,33 +44,34 @@ class _Group:
 class AppendLog:
     """Appends whole lines to one file, which is made when the first one comes.
 
-    While one group is being flushed, the next one gathers; nobody waits for company, so a lone thread pays one flush.
+    While one group is being synced, the next one gathers. No thread waits for others to join it: a single thread pays
+    for one sync per line.
     """
 
     def __init__(self, path: Path) -> None:
         self.flushes = 0
-        """How often the disk was asked; the more threads append at once, the fewer per line."""
+        """How often the file was synced; the more threads append at once, the fewer per line."""
         self._path = path
         self._file: int | None = None
         self._closed = False
         self._durable_bytes = 0
-        # True while the file may hold more than what is durable.
+        # True while the file may hold more than what is durable: half a line, or lines that were not synced.
         self._has_rest = False
         self._gathering = _Group()
-        self._door = Lock()  # for a moment, by whoever looks at the gathering group
-        self._turn = Lock()  # during a flush, by the leader of the group that is written
+        self._gathering_lock = Lock()  # held briefly, to add to the gathering group or to replace it
+        self._write_lock = Lock()  # held by the thread that writes a group
 
     @property
     def durable_bytes(self) -> int:
-        """So much of the file is acknowledged or was there before; what follows may be half a line."""
-        with self._turn:
+        """How much of the file is acknowledged or was there before; what follows may be half a line."""
+        with self._write_lock:
             return self._durable_bytes if self._file is not None else self._bytes_on_disk()
 
     def append(self, line: bytes) -> None:
-        """Return when the line is durable. An OSError means that it is not in the file, and the next may be tried."""
-        with self._door:
+        """Return when the line is durable. After an OSError it is not in the file, and the next one may be tried."""
+        with self._gathering_lock:
             group = self._gathering
-            place = group.join(line)
+            place = group.add(line)
         if place == 0:
             self._lead(group)
         else:
@@ -79,8 +80,8 @@ class AppendLog:
             raise fault
 
     def close(self) -> None:
-        """Wait for the flush under way, then let go of the file. A file without a line is not left behind."""
-        with self._turn:
+        """Wait for the write in progress, then close the file, and remove it where it holds no line."""
+        with self._write_lock:
             self._closed = True
             if self._file is None:
                 return
@@ -92,21 +93,21 @@ class AppendLog:
 
     def _lead(self, group: _Group) -> None:
         try:
-            with self._turn:
+            with self._write_lock:
                 self._end_gathering(group)
                 group.outcomes = self._commit(group.lines)
         finally:
-            # Also after an interrupt: the others of this group must not wait for ever.
+            # Also after an interrupt, or the other threads of this group would wait for ever.
             self._end_gathering(group)
             group.settle()
 
     def _end_gathering(self, group: _Group) -> None:
-        with self._door:
+        with self._gathering_lock:
             if self._gathering is group:
                 self._gathering = _Group()
 
     def _commit(self, lines: list[bytes]) -> list[WriteOutcome]:
-        """Write a group; where it does not go through as a whole, each line gets its own chance and its own fault."""
+        """Write a group. Where that fails, try each line alone, so that one that fails does not fail the others."""
         try:
             self._write(b"".join(lines))
         except OSError as fault:
@@ -126,7 +127,7 @@ class AppendLog:
             self._has_rest = False
         finally:
             if self._has_rest:
-                # Where even this fails, the next append tries it again before it writes.
+                # Where this fails as well, the next append tries it again before it writes.
                 with suppress(OSError):
                     self._cut_back(file)
 

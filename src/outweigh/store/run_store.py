@@ -1,10 +1,10 @@
-"""The engine's records in one folder: what was acknowledged survives a crash, and nothing is written twice or
-rewritten.
+"""The engine's records in one folder: what was acknowledged survives a crash, and records never change.
 
-lock                        which process writes here runs-<writer>.jsonl         finished runs, one sealed line
-each judgments-<writer>.jsonl    judgments of them, likewise preferences-<writer>.jsonl  answers of pairwise
-judging, likewise attempts-<writer>.log       attempts that were begun, one sealed line each; not evidence, hence
-not `.jsonl` artifacts/ab/ab12…          transcripts, diffs and outputs by their SHA-256
+- `lock`: which process writes here
+- `runs-<writer>.jsonl`: finished runs, one sealed line each
+- `judgments-<writer>.jsonl`, `preferences-<writer>.jsonl`: what judges answered about one run and about two, likewise
+- `attempts-<writer>.log`: attempts that were begun, one sealed line each; not evidence, hence not `.jsonl`
+- `artifacts/ab/ab12…`: transcripts, diffs and outputs by their SHA-256
 """
 
 import os
@@ -62,7 +62,7 @@ class FolderRunStore:
 
     @classmethod
     def open(cls, folder: Path, *, writer: str = "engine") -> Self:
-        """Take the folder for this process, make it where it is missing, and mend what a killed process left."""
+        """Lock the folder for this process, make it where it is missing, and repair what a killed process left."""
         if not _WRITER.fullmatch(writer):
             raise UsageError(f"{writer!r} cannot name a writer; use letters, digits, dots, dashes and underscores.")
         store = cls(folder, writer)
@@ -79,7 +79,7 @@ class FolderRunStore:
         return store
 
     def close(self) -> None:
-        """Wait for flushes under way and let the next process in."""
+        """Wait for writes in progress and release the lock."""
         self._held.close()
 
     def __enter__(self) -> Self:
@@ -91,7 +91,7 @@ class FolderRunStore:
         self.close()
 
     def begin(self, run_id: str, trial: Trial, attempt: int) -> None:
-        """Write down, durably, that an attempt is about to start."""
+        """Record durably that an attempt is about to start."""
         note = Attempt(run_id=run_id, trial=trial, attempt=attempt, begun_at=datetime.now(UTC), pid=os.getpid())
         line = seal_attempt(note)
         try:
@@ -113,7 +113,7 @@ class FolderRunStore:
         self._abandoned.pop(key, None)
 
     def append_judgment(self, judgment: Judgment) -> None:
-        """Keep what a judge said; when this returns, it survives a power cut."""
+        """Keep a judgment; when this returns, it survives a power cut."""
         line = seal_judgment(judgment)
         try:
             self._judgments.append(line)
@@ -153,13 +153,13 @@ class FolderRunStore:
 
     @property
     def begun(self) -> bool:
-        """Whether anything was ever run here, as far as can be told: what cannot be read may have been a run."""
+        """Whether anything was ever run here; a line that cannot be read counts, as it may have been a run."""
         return bool(self._recorded or self._abandoned or self.repairs)
 
     def abandoned(self) -> Sequence[Attempt]:
-        """Attempts that an earlier process began and nobody has recorded yet, oldest first.
+        """Attempts that an earlier process began and that have no record yet, oldest first.
 
-        What this process begins is not among them; an attempt leaves the list when its record is appended.
+        Those that this process begins are not among them; an attempt leaves the list when its record is appended.
         """
         return sorted(self._abandoned.values(), key=lambda attempt: attempt.begun_at)
 
@@ -170,15 +170,15 @@ class FolderRunStore:
         self._held.callback(self._runs.close)
         self._held.callback(self._judgments.close)
         self._artifacts.sweep()
-        self._mend(_RUNS, self._note_record)
-        self._mend(_JUDGMENTS, decode)
-        self._mend(ATTEMPT_LOGS, self._note_attempt)
+        self._repair(_RUNS, self._note_record)
+        self._repair(_JUDGMENTS, decode)
+        self._repair(ATTEMPT_LOGS, self._note_attempt)
 
-    def _mend(self, pattern: str, take: Callable[[bytes], object]) -> None:
+    def _repair(self, pattern: str, take: Callable[[bytes], object]) -> None:
         for path in sorted(self.folder.glob(pattern)):
             repair_log(path, take, self.repairs.append)
             if not path.stat().st_size:
-                # Readers of the folder take a file without a record for a mistake.
+                # Readers of the folder report a file without a record as a mistake.
                 path.unlink()
                 sync_folder(self.folder)
 
@@ -202,7 +202,7 @@ class FolderRunStore:
     def _read(self, pattern: str) -> Iterator[Record]:
         try:
             for path in sorted(self.folder.glob(pattern)):
-                for located in decode_lines(self._durable_lines(path), str(path), self._take_note):
+                for located in decode_lines(self._durable_lines(path), str(path), self._note_invalid):
                     yield located.record
         except OSError as fault:
             raise EvidenceError(f"{fault.filename or self.folder} cannot be read: {fault.strerror}.") from fault
@@ -216,7 +216,7 @@ class FolderRunStore:
                 rest -= len(line)
                 yield line
 
-    def _take_note(self, invalid: InvalidLine) -> None:
+    def _note_invalid(self, invalid: InvalidLine) -> None:
         known = {(item.source, item.line) for item in self.repairs}
         if (invalid.source, invalid.line) not in known:
             self.repairs.append(invalid)
@@ -232,7 +232,7 @@ _PREFERENCES = "preferences-*.jsonl"
 
 
 class PreferenceLog:
-    """Appends to the folder of a store that this process holds; the store's lock is whoever opened it."""
+    """Appends preferences to the folder of a store; whoever opened that store holds its lock."""
 
     def __init__(self, folder: Path, writer: str = "engine") -> None:
         self.repairs: list[InvalidLine] = []
@@ -259,7 +259,7 @@ class PreferenceLog:
             ) from fault
 
     def close(self) -> None:
-        """Wait for flushes under way and let go of the file."""
+        """Wait for the write in progress and close the file."""
         self._log.close()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from outweigh.errors import UsageError
 
 if TYPE_CHECKING:
-    # Loads numpy, which what reads only a decision does without.
+    # Loads numpy, which code that only reads a decision does not need.
     from outweigh.compare.comparison import Comparison
 
 

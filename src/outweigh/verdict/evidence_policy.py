@@ -31,36 +31,36 @@ from outweigh.verdict.sensitivity import sensitivity
 from outweigh.verdict.unusable import dropped_tasks, sample_gates, unusable_reasons, watched_pass_rate
 
 WIDE_MARGIN = 2.0
-"""A margin beyond so many times its default lets a good deal of harm pass, and is remarked on."""
+"""A margin beyond so many times its default lets a good deal of harm pass, so a notice says so."""
 
-RivalTests = Sequence[GateTest]
+CandidateTests = Sequence[GateTest]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WeighedEvidence:
     """The decision about one candidate and what it rests on, before anything is explained.
 
-    `watched` is the pass rate when it is not among the gates; `rivals` are the other candidates' tests.
+    `watched` is the pass rate when it is not among the gates; `others` are the other candidates' tests.
     """
 
     decision: Decision
     gates: tuple[GateSample, ...]
     finding: RuleFinding
     watched: GateTest | None
-    rivals: tuple[RivalTests, ...]
-    obstacles: tuple[str, ...]
+    others: tuple[CandidateTests, ...]
+    unusable: tuple[str, ...]
     drops: TaskDrops
     hard_drops: tuple[Regression, ...]
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """Everything that got worse, gated or only watched."""
+        """Everything that got worse, whether it is a gate or only watched."""
         watched = () if self.watched is None else alarmed_gates([self.watched])
         return (*self.finding.alarms, *watched)
 
 
 def decide_by_evidence(comparisons: Sequence[Comparison], settings: EvidenceSettings) -> tuple[Verdict, ...]:
-    """Decide about one candidate, or about many against one baseline with their luck corrected together."""
+    """Decide about one candidate, or about many against one baseline, corrected for multiple comparisons."""
     return tuple(
         _verdict(comparison, weighed, settings)
         for comparison, weighed in zip(comparisons, weigh_evidence(comparisons, settings), strict=True)
@@ -68,7 +68,7 @@ def decide_by_evidence(comparisons: Sequence[Comparison], settings: EvidenceSett
 
 
 def weigh_evidence(comparisons: Sequence[Comparison], settings: EvidenceSettings) -> tuple[WeighedEvidence, ...]:
-    """The decisions alone, without the sensitivity and the needs, which take far longer."""
+    """The decisions alone, without the sensitivity and the required sample, which take far longer."""
     gates = [sample_gates(comparison, settings) for comparison in comparisons]
     tests = [[_examine(gate, settings) for gate in samples] for samples in gates]
     return tuple(
@@ -85,49 +85,49 @@ def _weigh_candidate(
     comparison: Comparison,
     gates: tuple[GateSample, ...],
     finding: RuleFinding,
-    rivals: tuple[RivalTests, ...],
+    others: tuple[CandidateTests, ...],
     settings: EvidenceSettings,
 ) -> WeighedEvidence:
-    obstacles = tuple(unusable_reasons(comparison, gates, settings))
+    unusable = tuple(unusable_reasons(comparison, gates, settings))
     drops = task_drops(comparison.baseline_table, comparison.candidate_table, ERROR_RATES.task_alarm)
-    # Looking again and again at single tasks would spend their error rate many times over.
+    # Their error rate holds for one look, and a sequential verdict looks many times.
     hard_drops = () if settings.planned_tasks is not None else drops.supported
     gated = any(gate.gated.name == PASS_RATE for gate in gates)
     watched = None if gated else _examine(watched_pass_rate(comparison, settings), settings)
     return WeighedEvidence(
-        decision=_decision(finding, watched, hard_drops, obstacles),
+        decision=_decision(finding, watched, hard_drops, unusable),
         gates=gates,
         finding=finding,
         watched=watched,
-        rivals=rivals,
-        obstacles=obstacles,
+        others=others,
+        unusable=unusable,
         drops=drops,
         hard_drops=hard_drops,
     )
 
 
 def _decision(
-    finding: RuleFinding, watched: GateTest | None, drops: Sequence[Regression], obstacles: Sequence[str]
+    finding: RuleFinding, watched: GateTest | None, drops: Sequence[Regression], unusable: Sequence[str]
 ) -> Decision:
-    if obstacles:
+    if unusable:
         return Decision.INCONCLUSIVE
     worse = drops or (watched is not None and alarmed_gates([watched]))
     return Decision.REGRESSED if worse else finding.decision
 
 
 def _verdict(comparison: Comparison, weighed: WeighedEvidence, settings: EvidenceSettings) -> Verdict:
-    decision, gates, obstacles = weighed.decision, weighed.gates, weighed.obstacles
+    decision, gates, unusable = weighed.decision, weighed.gates, weighed.unusable
     return Verdict(
         policy="evidence",
         decision=decision,
         seed_wording=decision.value,
-        reasons=(*obstacles, *(item.detail for item in weighed.hard_drops), *_reasons(weighed), _scope(settings)),
+        reasons=(*unusable, *(item.detail for item in weighed.hard_drops), *_reasons(weighed), _scope(settings)),
         warnings=(*comparison.warnings, *_notices(comparison, weighed, settings)),
         gates=tuple(gate_result(test, comparison) for test in weighed.finding.tests),
         regressions=(*_missing_tasks(comparison), *weighed.hard_drops),
-        blockers=(*obstacles, *_blind_spots(comparison, weighed), *blockers(comparison)),
+        blockers=(*unusable, *_blind_spots(comparison, weighed), *blockers(comparison)),
         needs=required_sample(gates, comparison) if decision is Decision.INCONCLUSIVE else None,
-        sensitivity=None if obstacles else _sensitivity(comparison, weighed, settings),
+        sensitivity=None if unusable else _sensitivity(comparison, weighed, settings),
         settings=_stored(gates, settings),
         evidence_sha256=comparison.evidence_sha256,
     )
@@ -137,7 +137,7 @@ def _sensitivity(comparison: Comparison, weighed: WeighedEvidence, settings: Evi
     def decide(samples: Sequence[GateSample], left_out: str | None) -> Decision:
         if min(len(gate.benefits) for gate in samples) < MINIMUM_TASKS:
             return Decision.INCONCLUSIVE
-        finding = apply_rule([[_examine(gate, settings) for gate in samples], *weighed.rivals])[0]
+        finding = apply_rule([[_examine(gate, settings) for gate in samples], *weighed.others])[0]
         drops = [drop for drop in weighed.hard_drops if drop.task_id != left_out]
         return _decision(finding, weighed.watched, drops, ())
 
@@ -159,7 +159,7 @@ def _reasons(weighed: WeighedEvidence) -> tuple[str, ...]:
 
 
 def _scope(settings: EvidenceSettings) -> str:
-    """What the decision speaks of, which every verdict has to say."""
+    """What the decision is about: which tasks, and how many looks at the data."""
     population = "this very suite" if settings.fixed_suite else "tasks like these"
     looks = "however often it is looked at" if settings.planned_tasks is not None else "looked at once"
     return f"it speaks of {population}, {looks}"
@@ -181,7 +181,7 @@ def _notices(comparison: Comparison, weighed: WeighedEvidence, settings: Evidenc
 
 
 def _blind_spots(comparison: Comparison, weighed: WeighedEvidence) -> Iterator[str]:
-    """What the gates did not look at, which is no ground for a promotion."""
+    """What the gates leave out, which forbids a promotion."""
     if weighed.watched is not None:
         judged = any(gate.gated.name == JUDGE_SCORE for gate in weighed.gates)
         alone = " What judges say decides, and never ships, by itself." if judged else ""

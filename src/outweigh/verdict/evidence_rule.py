@@ -18,10 +18,10 @@ from outweigh.verdict.gate_sample import GateSample, PValues, confidence_bound, 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GateTest:
-    """The four questions about one gate, as one-sided p-values; None means that the data cannot say."""
+    """One-sided p-values of the four claims about a gate; None means that the data cannot answer."""
 
     sample: GateSample
-    tails: PValues
+    p_values: PValues
     non_inferior: float | None
     superior: float | None
     equivalent: float | None
@@ -44,25 +44,26 @@ class RuleFinding:
 
 
 def examine_gate(sample: GateSample, *, fixed_suite: bool = False, planned_tasks: int | None = None) -> GateTest:
-    """Ask all four questions about one gate."""
-    tails = p_values_of(sample, fixed_suite=fixed_suite, planned_tasks=planned_tasks)
-    not_worse, not_better = tails.above(-sample.limit), tails.below(sample.limit)
-    # Any loss of passes is a loss; a resource is only overspent beyond its margin.
+    """Test one gate: not worse, better, the same, and worse."""
+    p_values = p_values_of(sample, fixed_suite=fixed_suite, planned_tasks=planned_tasks)
+    not_worse, not_better = p_values.above(-sample.limit), p_values.below(sample.limit)
+    # Any loss of passes raises the alarm, more use of a resource only beyond its margin.
     harm = 0.0 if sample.gated.scale is EffectScale.POINTS else -sample.limit
     return GateTest(
         sample=sample,
-        tails=tails,
+        p_values=p_values,
         non_inferior=not_worse,
-        superior=tails.above(0.0),
+        superior=p_values.above(0.0),
         equivalent=None if not_worse is None or not_better is None else max(not_worse, not_better),
-        alarm=tails.below(harm),
+        alarm=p_values.below(harm),
     )
 
 
 def apply_rule(candidates: Sequence[Sequence[GateTest]], rates: ErrorRates = ERROR_RATES) -> tuple[RuleFinding, ...]:
-    """Decide about all candidates of one baseline together, so that many tries do not make a lucky one.
+    """Decide about all candidates of one baseline together.
 
-    What speaks for a candidate is corrected over all of them. What speaks against one is not: company is no excuse.
+    Gains are corrected over all candidates, so that one of many does not win by luck. Alarms are corrected within
+    each candidate only: testing others beside it must not hide a loss.
     """
     superior = _superior(candidates, rates.superiority)
     not_worse = adjust_holm([_weakest([test.non_inferior for test in tests]) for tests in candidates])
@@ -117,7 +118,7 @@ def _rejected(tests: Sequence[GateTest], scale: EffectScale, alpha: float) -> tu
 
 
 def _weakest(p_values: Sequence[float | None]) -> float | None:
-    """All must be shown, so the largest p-value speaks for all; one that is unknown silences them."""
+    """The largest p-value, because all must be shown; None where one is unknown."""
     known = [p_value for p_value in p_values if p_value is not None]
     return max(known) if known and len(known) == len(p_values) else None
 
@@ -172,7 +173,7 @@ def _bounds(test: GateTest) -> tuple[float | None, float | None]:
     """The ends of the 90 % interval that belongs to the one-sided tests at 5 %, as points or as a ratio."""
     sample, widest = test.sample, _WIDEST[test.sample.gated.scale]
     ends = [
-        confidence_bound(test.tails, ERROR_RATES.non_inferiority, -widest, widest, lower=lower)
+        confidence_bound(test.p_values, ERROR_RATES.non_inferiority, -widest, widest, lower=lower)
         for lower in (True, False)
     ]
     shown = sorted(_as_shown(end, sample) for end in ends if end is not None and abs(end) != inf)

@@ -1,7 +1,7 @@
 """One gate's task-level deltas, oriented so that more is better, and their one-sided p-values by the test that suits
 the data.
 
-A missing p-value means that the data cannot say.
+A missing p-value means that the data cannot answer.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from outweigh.stats.variance import TaskMoments, cluster_errors, sum_clusters
 from outweigh.verdict.evidence_settings import EffectScale, GatedMetric
 
 SPARSE_BELOW_TASKS = 5
-"""With fewer tasks that differ at all, a t test has nothing to stand on, and exact bounds take over."""
+"""With fewer tasks that differ at all, a t test is not reliable, and exact bounds are used."""
 
 
 class PValues(Protocol):
@@ -54,7 +54,7 @@ class StudentPValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantPValues:
-    """Every task has the same delta of a rate, so only their number speaks.
+    """Every task has the same delta of a rate, so that only the number of tasks is evidence.
 
     With confidence 1 − p at least p^(1/tasks) of all tasks are like these; the rest may be as bad as −1. For deltas
     that are all 0 this gives the bound −(1 − p^(1/tasks)).
@@ -74,7 +74,7 @@ class ConstantPValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparsePValues:
-    """Few tasks differ at all: the usual test may only speak where exact counting agrees."""
+    """Few tasks differ at all: a claim must be shown by the usual test and by exact counting."""
 
     usual: PValues
     gains: int
@@ -91,7 +91,7 @@ class SparsePValues:
 
 
 def _weaker(one: float, other: float | None) -> float | None:
-    """The larger p-value; where one test cannot speak, neither does the pair."""
+    """The larger p-value; None where one of the tests has none."""
     return None if other is None else max(one, other)
 
 
@@ -110,14 +110,14 @@ class AnytimePValues:
     planned_tasks: int
 
     def above(self, null: float) -> float | None:
-        """1 / the stake that a bet against the null has won by now; never less than a single look would give."""
+        """1 / the mixture likelihood ratio against the null, and never less than the p-value of a single look."""
         if not self.mean > null:
             return 1.0
         total = self.tasks * (self.mean - null) / self.deviation
         # Tuned for the error rate of the alarm; any other choice would be valid too, only wider.
         rho = tune_normal_mixture(self.planned_tasks, 0.05)
         mixture = exp(-min(log_normal_mixture(total, self.tasks, rho), 700.0))
-        # The mixture trusts the estimated deviation; with few tasks Student's law knows better.
+        # The mixture takes the estimated deviation as known; with few tasks Student's t accounts for its error.
         single = StudentPValues(mean=self.mean, error=self.deviation / self.tasks**0.5, df=self.tasks - 1).above(null)
         return _weaker(min(1.0, mixture), single)
 
@@ -131,7 +131,7 @@ class AnytimePValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownPValues:
-    """The data cannot say anything."""
+    """The data cannot answer."""
 
     def above(self, null: float) -> float | None:  # noqa: ARG002 - nothing is known about any null
         """Unknown."""
@@ -142,9 +142,9 @@ class UnknownPValues:
         return None
 
 
-def confidence_bound(tails: PValues, alpha: float, low: float, high: float, *, lower: bool) -> float | None:
+def confidence_bound(p_values: PValues, alpha: float, low: float, high: float, *, lower: bool) -> float | None:
     """The one-sided confidence bound that belongs to the tests, by bisection; infinite where they never reject."""
-    test = tails.above if lower else tails.below
+    test = p_values.above if lower else p_values.below
     farthest = test(low if lower else high)
     if farthest is None:
         return None
@@ -161,7 +161,7 @@ def confidence_bound(tails: PValues, alpha: float, low: float, high: float, *, l
     return rejected
 
 
-# Means of equal runs leave dust of this size, which is no difference.
+# Means of equal runs differ by rounding errors of this size.
 BENEFIT_ROUNDING = 1e-12
 
 
@@ -240,7 +240,7 @@ def p_values_of(sample: GateSample, *, fixed_suite: bool, planned_tasks: int | N
 
 
 def _units(sample: GateSample) -> Column:
-    """What counting counts: tasks, or families where the tasks have any, since their tasks are not independent."""
+    """The independent units: tasks, or families where the tasks have any, since tasks of a family are alike."""
     if sample.families is None:
         return sample.benefits
     sums = sum_clusters(sample.benefits, sample.families)

@@ -93,7 +93,7 @@ def _too_unknown(arm: ArmSummary, metric: str) -> bool:
 
 
 def candidate_only(comparison: Comparison) -> tuple[str, ...]:
-    """Tasks that make the arms' averages speak of different things."""
+    """A warning about tasks that only the candidate ran, because the averages are then over different tasks."""
     extra = [task.task_id for task in comparison.tasks if not task.baseline.present]
     return (
         (f"only the candidate ran {quote_names(extra)}: the arms' averages are over different tasks.",) if extra else ()

@@ -40,7 +40,7 @@ def _evidence_opinion(comparison: Comparison, settings: EvidenceSettings) -> Pol
     from outweigh.verdict.evidence_policy import weigh_evidence  # noqa: PLC0415
 
     (weighed,) = weigh_evidence([comparison], settings)
-    return PolicyOpinion(decision=weighed.decision, obstacle=next(iter(weighed.obstacles), None))
+    return PolicyOpinion(decision=weighed.decision, obstacle=next(iter(weighed.unusable), None))
 
 
 EVIDENCE = Policy(name="evidence", infers=True, configure=_configure_evidence)

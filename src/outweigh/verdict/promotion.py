@@ -11,7 +11,7 @@ from outweigh.verdict.decision import Decision, Verdict
 
 
 def may_promote(verdict: Verdict, evidence_sha256: str) -> bool:
-    """Fail closed: improved, nothing regressed, nothing in the way, and the evidence is still the same."""
+    """Only where the candidate improved, nothing regressed or blocks it, and the evidence is unchanged."""
     improved = verdict.decision is Decision.IMPROVED
     unblocked = not verdict.regressions and not verdict.blockers
     return improved and unblocked and verdict.evidence_sha256 == evidence_sha256
@@ -63,16 +63,16 @@ def verdict_refusals(verdict: Verdict, evidence_sha256: str) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def promotion_refusals(standing: PromotionState) -> tuple[str, ...]:
-    """Every reason not to promote, each with its way out. A promotion is what is left when there is none."""
-    verdict = verdict_refusals(standing.verdict, standing.evidence_sha256)
-    return (*verdict, *_evidence(standing), *_files(standing))
+def promotion_refusals(state: PromotionState) -> tuple[str, ...]:
+    """Every reason not to promote, each with its remedy; empty where the candidate may be promoted."""
+    verdict = verdict_refusals(state.verdict, state.evidence_sha256)
+    return (*verdict, *_evidence(state), *_files(state))
 
 
-def _evidence(standing: PromotionState) -> Iterator[str]:
-    if standing.shown_sha256 not in (None, standing.evidence_sha256):
+def _evidence(state: PromotionState) -> Iterator[str]:
+    if state.shown_sha256 not in (None, state.evidence_sha256):
         yield "the records are not those of the verdict that was looked at (--evidence). Look again."
-    for arm in standing.arms:
+    for arm in state.arms:
         if arm.run_fingerprints != {arm.fingerprint}:
             yield f"runs of {arm.name} were made by another configuration than the store names. Run it again."
         if unreal := sorted(kind.value for kind in arm.agent_kinds - {AgentKind.REAL}):
@@ -81,25 +81,25 @@ def _evidence(standing: PromotionState) -> Iterator[str]:
             yield f"{arm.name} has no runs."
         if arm.lost:
             yield f"what runs of {arm.name} left behind is gone or damaged ({quote_names(arm.lost, SHOWN)})."
-    if standing.never_run:
-        yield f"task {quote_names(standing.never_run, SHOWN)} has not been run by both arms. Run the suite to its end."
+    if state.never_run:
+        yield f"task {quote_names(state.never_run, SHOWN)} has not been run by both arms. Run the suite to its end."
 
 
-def _files(standing: PromotionState) -> Iterator[str]:
-    if standing.besides_files:
+def _files(state: PromotionState) -> Iterator[str]:
+    if state.besides_files:
         yield (
-            f"the arms differ in more than files: {quote_names(standing.besides_files, SHOWN)}. A pull request would "
+            f"the arms differ in more than files: {quote_names(state.besides_files, SHOWN)}. A pull request would "
             "carry only a part of what was tested."
         )
-    if not standing.changed_files:
+    if not state.changed_files:
         yield "the candidate changes no file, so there is nothing that a pull request could carry."
-    if standing.moved_candidate:
+    if state.moved_candidate:
         yield (
-            f"the candidate is no longer what was tested: {quote_names(standing.moved_candidate, SHOWN)}. "
+            f"the candidate is no longer what was tested: {quote_names(state.moved_candidate, SHOWN)}. "
             "Test it again, or go back to the tested commit."
         )
-    if standing.moved_base:
+    if state.moved_base:
         yield (
-            f"the base is no longer what was tested against: {quote_names(standing.moved_base, SHOWN)}. Bring the "
+            f"the base is no longer what was tested against: {quote_names(state.moved_base, SHOWN)}. Bring the "
             "candidate up to date and test it again."
         )

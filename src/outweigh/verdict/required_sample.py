@@ -16,7 +16,7 @@ from outweigh.verdict.gate_sample import SPARSE_BELOW_TASKS, GateSample
 
 POWER = 0.8
 MOST_TASKS = 2_000
-# A two-sided alpha, because that is how the planning functions count.
+# The planning functions take a two-sided alpha.
 ALPHA = 2 * ERROR_RATES.non_inferiority
 
 

@@ -128,7 +128,7 @@ def self_check(
         tallies=tallies,
         natural_pairs=pairs,
         evidence_sha256=evidence.sha256(*arms),
-        warnings=(*evidence.warnings, *_left_out(evidence, arms, shares), *_silences(tallies)),
+        warnings=(*evidence.warnings, *_left_out(evidence, arms, shares), *_unjudged_splits(tallies)),
     )
 
 
@@ -230,8 +230,8 @@ def _left_out(evidence: Evidence, arms: Sequence[str], shares: Mapping[str, int]
             yield f"{name}: tasks with one counted run are in no split ({len(single)}): {quote_names(single)}."
 
 
-def _silences(tallies: Mapping[str, SplitCounts]) -> Iterator[str]:
-    """A policy that could not judge raised no false alarm, which is no merit."""
+def _unjudged_splits(tallies: Mapping[str, SplitCounts]) -> Iterator[str]:
+    """Name policies that could not judge: that they raised no false alarm then means nothing."""
     for policy, tally in tallies.items():
         if tally.obstructed:
             yield f"policy {policy} could not judge {tally.obstructed} of {tally.splits} splits: {tally.obstacle}."

@@ -13,13 +13,13 @@ from outweigh.verdict.evidence_settings import EffectScale
 from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, GateSample
 
 Decide = Callable[[Sequence[GateSample], str | None], Decision]
-"""The whole rule again, on bent gates and without one task."""
+"""Applies the whole rule again, to changed gates and without one task."""
 
 FACTORS = np.logspace(-1, 1, 41)
 """Margins from a tenth to ten times their value are tried."""
 
 EXTREMES = 25
-"""Only a task at the edge can turn a decision alone, so only so many per gate and side are left out in turn."""
+"""Only an extreme task can change a decision alone, so only so many per gate and side are left out in turn."""
 
 
 def sensitivity(
@@ -30,7 +30,7 @@ def sensitivity(
     baseline: ArmTable,
     candidate: ArmTable,
 ) -> Sensitivity:
-    """Ask the whole rule again with the evidence bent in every direction; `suspects` are left out in any case."""
+    """Decide again with missing runs filled in, with other margins and without single tasks, `suspects` among them."""
     rates = [gate.gated.metric for gate in gates if gate.gated.scale is EffectScale.POINTS] or ["passed"]
     missing = max(_missing(baseline, candidate, rate) + _missing(candidate, baseline, rate) for rate in rates)
     hurt, helped = (

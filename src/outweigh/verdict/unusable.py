@@ -11,8 +11,8 @@ from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import align_tasks, task_families
 from outweigh.model.pricing import PRICES_NOT_INSTALLED
-from outweigh.stats.estimate import Unit
-from outweigh.stats.means import excludes, mean_interval
+from outweigh.stats.estimate import Unit, excludes
+from outweigh.stats.means import mean_interval
 from outweigh.stats.proportions import cliff_delta
 from outweigh.stats.sample import has_no_spread
 from outweigh.verdict.evidence_settings import (
@@ -116,7 +116,7 @@ def sample_gates(comparison: Comparison, settings: EvidenceSettings) -> tuple[Ga
         )
         for name in _gate_names(comparison, settings)
     ]
-    return tuple(_with_way_out(gate, gates, comparison) for gate in gates)
+    return tuple(_with_remedy(gate, gates, comparison) for gate in gates)
 
 
 def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settings: EvidenceSettings) -> Iterator[str]:
@@ -140,7 +140,7 @@ def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settin
 
 
 def watched_pass_rate(comparison: Comparison, settings: EvidenceSettings) -> GateSample:
-    """The pass rate as a gate, whether or not it was asked for: a loss of passes is never out of sight."""
+    """The pass rate as a gate, whether or not it was asked for: a loss of passes is always looked for."""
     families = None if settings.fixed_suite else task_families(comparison.baseline_table, comparison.candidate_table)
     sample = sample_gate(
         GATED_METRICS[PASS_RATE],
@@ -161,10 +161,10 @@ def dropped_tasks(gate: GateSample, comparison: Comparison) -> tuple[str, ...]:
 
 
 def _gate_names(comparison: Comparison, settings: EvidenceSettings) -> tuple[str, ...]:
-    """Without a wish: all gates but those for wishes, and cost only where an arm knows any, or could know it.
+    """The gates that were named, or all that need not be; cost only where an arm knows it, or could know it.
 
-    A candidate that hides its cost from a baseline that states its own must not escape the gate by it. Nor must a
-    verdict escape it by an installation without the price list: less software must not make a verdict more lenient.
+    Where only one arm states its cost, the gate stays, so that hiding a cost does not avoid it. It also stays where
+    the price list is not installed: an incomplete installation must not make a verdict more lenient.
     """
     if settings.gates is not None:
         return settings.gates
@@ -176,8 +176,8 @@ def _gate_names(comparison: Comparison, settings: EvidenceSettings) -> tuple[str
 
 
 def _why_not_priced(comparison: Comparison) -> str | None:
-    """The way to the price list, where it is not installed and a run's cost is unknown for that alone."""
-    # Runs that lack the same things share one mapping, so there are few to look at.
+    """How to install the price list, where a run's cost is unknown only because it is missing."""
+    # Runs without the same metrics share one mapping, so there are few different ones.
     lacking = {id(run.reasons): run.reasons for arm in _tables(comparison) for run in arm.runs}
     reasons = (mapping.get("cost_usd", "") for mapping in lacking.values())
     return next((reason for reason in reasons if PRICES_NOT_INSTALLED in reason), None)
@@ -193,7 +193,7 @@ def _checked(gate: GateSample, comparison: Comparison, settings: EvidenceSetting
 
 def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSettings) -> str | None:
     baseline, candidate = comparison.baseline_table, comparison.candidate_table
-    lacking = _what_is_lacking(gate, comparison)
+    lacking = _why_missing(gate, comparison)
     if lacking is not None:
         return lacking
     if settings.fixed_suite:
@@ -203,11 +203,12 @@ def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSet
     return cost_confounded(baseline, candidate) if gate.gated.name == "cost" else None
 
 
-def _what_is_lacking(gate: GateSample, comparison: Comparison) -> str | None:
-    """Runs, or whole tasks, that do not know the metric; too many to look away from."""
-    ignorant = [arm.name for arm in _tables(comparison) if _too_unknown(arm, gate.gated.metric)]
-    if ignorant:
-        return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(ignorant)} {_unheard(gate, comparison)}"
+def _why_missing(gate: GateSample, comparison: Comparison) -> str | None:
+    """Why the metric is unknown for too many runs, or for too many tasks; None where it is not."""
+    unknowing = [arm.name for arm in _tables(comparison) if _too_unknown(arm, gate.gated.metric)]
+    if unknowing:
+        arms = " and ".join(unknowing)
+        return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {arms} {_unknown_metric(gate, comparison)}"
     shared = len(align_tasks(*_tables(comparison)))
     if shared - len(gate.benefits) > UNPAIRED_TOLERANCE * shared:
         metric = JUDGE_SCORE if gate.gated.name == JUDGE_SCORE else gate.gated.metric
@@ -215,8 +216,8 @@ def _what_is_lacking(gate: GateSample, comparison: Comparison) -> str | None:
     return None
 
 
-def _unheard(gate: GateSample, comparison: Comparison) -> str:
-    """What the runs do not know; of passes and judges, who could tell."""
+def _unknown_metric(gate: GateSample, comparison: Comparison) -> str:
+    """What the runs do not know, and how to find out where there is a way."""
     if gate.gated.name == JUDGE_SCORE:
         return (
             "have no score of judges that may decide and have scored every run of the task; ask them with "
@@ -232,19 +233,15 @@ def _unheard(gate: GateSample, comparison: Comparison) -> str:
     return f"{lacking}; give their tasks checks{by_judges if judged else ''}"
 
 
-def _with_way_out(gate: GateSample, gates: Sequence[GateSample], comparison: Comparison) -> GateSample:
-    """Of a resource that nobody knows: the gates that can decide without it, a weaker question that is called so."""
+def _with_remedy(gate: GateSample, gates: Sequence[GateSample], comparison: Comparison) -> GateSample:
+    """For a resource that is unknown, name the gates that can decide without it, and what they then leave out."""
     known = [other.gated.name for other in gates if other.unknown is None]
-    if (
-        gate.gated.scale is not EffectScale.RATIO
-        or PASS_RATE not in known
-        or _what_is_lacking(gate, comparison) is None
-    ):
+    if gate.gated.scale is not EffectScale.RATIO or PASS_RATE not in known or _why_missing(gate, comparison) is None:
         return gate
     *first, last = [other.gated.name for other in gates if other.unknown is not None]
-    silent = f"{', '.join(first)} and {last}" if first else last
-    way_out = f"--gates {','.join(known)} decides without it, and says nothing about {silent}"
-    return replace(gate, unknown=f"{gate.unknown}; {way_out}")
+    left_out = f"{', '.join(first)} and {last}" if first else last
+    remedy = f"--gates {','.join(known)} decides without it, and says nothing about {left_out}"
+    return replace(gate, unknown=f"{gate.unknown}; {remedy}")
 
 
 def _why_no_run_noise(gate: GateSample) -> str | None:

@@ -19,8 +19,7 @@ from outweigh.report.interval_rows import ChangeMarker, IntervalRow
 from outweigh.report.svg.intervals import draw_intervals
 from outweigh.report.svg.lines import Slope, draw_slopes, sample_evenly
 from outweigh.score.metrics import METRICS_BY_NAME, Metric
-from outweigh.stats.estimate import Interval, Unit
-from outweigh.stats.means import excludes
+from outweigh.stats.estimate import Interval, Unit, excludes
 from outweigh.stats.proportions import proportion_difference_interval
 
 METRICS_CAPTION = (

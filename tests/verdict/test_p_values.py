@@ -27,10 +27,10 @@ def student(deltas: np.ndarray) -> StudentPValues:
 
 @pytest.mark.parametrize("null", [-0.05, 0.0, 0.3])
 def test_the_ordinary_case_is_a_one_sided_t_test(null: float) -> None:
-    tails = student(DELTAS)
+    p_values = student(DELTAS)
 
-    assert tails.above(null) == pytest.approx(stats.ttest_1samp(DELTAS, null, alternative="greater").pvalue)
-    assert tails.below(null) == pytest.approx(stats.ttest_1samp(DELTAS, null, alternative="less").pvalue)
+    assert p_values.above(null) == pytest.approx(stats.ttest_1samp(DELTAS, null, alternative="greater").pvalue)
+    assert p_values.below(null) == pytest.approx(stats.ttest_1samp(DELTAS, null, alternative="less").pvalue)
 
 
 @pytest.mark.parametrize(("tasks", "shown"), [(58, False), (59, True)])
@@ -49,9 +49,9 @@ def test_the_bound_of_all_zeros_is_the_published_one() -> None:
 
 
 def test_zeros_are_never_evidence_of_a_difference() -> None:
-    tails = ConstantPValues(delta=0.0, tasks=10_000)
+    p_values = ConstantPValues(delta=0.0, tasks=10_000)
 
-    assert tails.above(0.0) == tails.below(0.0) == 1.0
+    assert p_values.above(0.0) == p_values.below(0.0) == 1.0
 
 
 def test_a_total_win_on_every_task_is_evidence() -> None:
@@ -114,8 +114,8 @@ def test_a_bound_that_lies_outside_the_range_is_infinite() -> None:
 
 
 def test_the_bound_of_the_ordinary_case_is_the_t_interval() -> None:
-    tails = student(DELTAS)
-    low, high = stats.t.interval(0.90, len(DELTAS) - 1, tails.mean, tails.error)
+    p_values = student(DELTAS)
+    low, high = stats.t.interval(0.90, len(DELTAS) - 1, p_values.mean, p_values.error)
 
-    assert confidence_bound(tails, 0.05, -1.0, 1.0, lower=True) == pytest.approx(low, abs=1e-9)
-    assert confidence_bound(tails, 0.05, -1.0, 1.0, lower=False) == pytest.approx(high, abs=1e-9)
+    assert confidence_bound(p_values, 0.05, -1.0, 1.0, lower=True) == pytest.approx(low, abs=1e-9)
+    assert confidence_bound(p_values, 0.05, -1.0, 1.0, lower=False) == pytest.approx(high, abs=1e-9)
