@@ -178,18 +178,30 @@ def limit_cpu(seconds: float) -> None:
 
 
 def wait(child: int, seconds: float) -> int | None:
-    """The code a child ends with, or None where it was stopped because it took too long."""
-    end = time.monotonic() + seconds
-    pause = 0.01
-    while time.monotonic() < end:
+    """The code a child ends with, or None where it was stopped: it took too long, or did nothing for a while."""
+    begun = moved = time.monotonic()
+    worked, pause = 0.0, 0.01
+    while time.monotonic() < begun + seconds and time.monotonic() < moved + LONGEST_IDLE:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             return os.waitstatus_to_exitcode(status)
+        if (now := _cpu_seconds(child)) > worked + 0.05:
+            worked, moved = now, time.monotonic()
         time.sleep(pause)
         pause = min(0.1, pause * 1.5)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return None
+
+
+LONGEST_IDLE = 40.0
+"""A fork that has not worked for so many seconds waits for a lock that a mutant does not release."""
+
+
+def _cpu_seconds(child: int) -> float:
+    """Of a process and of those of its children that have ended."""
+    fields = Path(f"/proc/{child}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def calls_by_function(tests: Mapping[str, TestTime]) -> Covered:

@@ -186,6 +186,15 @@ def test_signals_nobody_reports_are_named() -> None:
     assert "1 runs have no cost adjustment" in comparison.composite_warnings[-1]
 
 
+def test_a_signal_that_one_arm_does_not_report_is_named_with_its_runs() -> None:
+    before = [a_run(), a_run(repeat=2)]
+    after = [a_run(arm="candidate", repeat=repeat, step_count=None) for repeat in (1, 2)]
+
+    warnings = between(evidence_of(before, after)).composite_warnings
+
+    assert warnings == ("steps is left out of the cost adjustment of 2 runs: not reported on both sides.",)
+
+
 def test_an_arm_is_not_compared_with_itself() -> None:
     with pytest.raises(UsageError, match="both 'baseline'"):
         compare_arms(evidence_of(a_run()), "baseline", "baseline")

@@ -65,6 +65,12 @@ def test_a_run_id_that_names_two_judged_runs_is_refused() -> None:
         evidence_of(one, two, a_judgment(one))
 
 
+def test_a_run_id_that_names_two_runs_is_no_matter_where_neither_is_judged() -> None:
+    evidence = evidence_of(a_run(run_id="same"), a_run(repeat=2, run_id="same"))
+
+    assert len(evidence.arms["baseline"]) == 2
+
+
 def test_the_fingerprint_covers_judgments_and_only_the_arms_asked_for() -> None:
     run, other = a_run(), a_run(arm="other")
 

@@ -83,3 +83,21 @@ def test_the_frontier_holds_whoever_nobody_beats_on_both_counts() -> None:
     ]
 
     assert pareto_frontier(offers) == ("cheap", "twin", "good")
+
+
+def test_of_equal_quality_only_the_cheapest_is_on_the_frontier() -> None:
+    offers = [CostQuality(arm=f"at {cost}", cost=cost, quality=0.8) for cost in (0.1, 0.2)]
+
+    assert pareto_frontier(offers) == ("at 0.1",)
+
+
+def test_of_equal_cost_only_the_best_is_on_the_frontier() -> None:
+    offers = [CostQuality(arm=f"with {quality}", cost=0.1, quality=quality) for quality in (0.8, 0.9)]
+
+    assert pareto_frontier(offers) == ("with 0.9",)
+
+
+def test_two_offers_that_are_the_same_are_both_on_the_frontier() -> None:
+    offers = [CostQuality(arm=name, cost=0.1, quality=0.8) for name in ("one", "other")]
+
+    assert pareto_frontier(offers) == ("one", "other")

@@ -318,3 +318,9 @@ def test_an_arm_without_costs_makes_dollars_unknown() -> None:
 
     assert prices is None
     assert "no run of new knows its cost; --run-cost USD" in doubts[0]
+
+
+def test_the_share_of_variance_that_repeats_cannot_reduce_is_told_where_there_is_any() -> None:
+    assert stated(0.0, 0.0).step.share_between_tasks is None
+    mixed = stated(0.3, 0.15).step
+    assert mixed.share_between_tasks == pytest.approx(0.3 / (0.3 + 2 * 0.15 / mixed.start.repeats))

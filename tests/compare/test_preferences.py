@@ -121,3 +121,11 @@ def test_preferences_about_other_arms_are_left_alone() -> None:
 def test_a_preference_is_between_two_arms() -> None:
     with pytest.raises(ValueError, match="two arms"):
         a_preference(a_run("a", "old", 1), a_run("a", "old", 2))
+
+
+def test_a_pass_that_was_asked_in_one_order_only_counts_in_no_pair() -> None:
+    old, new = a_run("a", "old"), a_run("a", "new")
+    for first, second in ((old, new), (new, old)):
+        lone = a_preference(first, second, first_score=9, second_score=1, pass_index=2)
+
+        assert summary([*pair("a", (5, 5), (5, 5)), lone]).tally == WinCounts(wins=0, ties=1, losses=0)

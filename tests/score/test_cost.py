@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from outweigh.model.pricing import ModelPrices, PriceTables, UserPriceTable
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, CostProvenance, Metering, ReportedUsage, Usage
-from outweigh.score.resource_usage import cache_normalised_cost, cost_of_pass, run_cost
+from outweigh.score.resource_usage import cache_normalised_cost, cache_read_share, cost_of_pass, run_cost
 from outweigh.testing.builders import a_run
 
 LIST = UserPriceTable(
@@ -70,3 +70,12 @@ def test_what_came_through_the_gateway_is_not_priced_as_the_whole_when_the_agent
         assert cost.usd is None
         assert "11 output tokens where 10 came through the gateway" in reason
         assert cache_normalised_cost(recorded, PriceTables(LIST)).value is None
+
+
+def test_the_share_read_from_the_cache_is_of_everything_that_was_sent() -> None:
+    usage = Usage(input_tokens=1000, output_tokens=7, cache_read_tokens=8000, cache_write_tokens=1000)
+
+    assert cache_read_share(usage).value == pytest.approx(0.8)
+    assert cache_read_share(replace(usage, cache_read_tokens=0)).value == 0
+    nothing = Usage(input_tokens=0, output_tokens=7, cache_read_tokens=0, cache_write_tokens=0)
+    assert cache_read_share(nothing).reason == "nothing was sent"

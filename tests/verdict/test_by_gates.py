@@ -115,3 +115,7 @@ def test_an_arm_without_counted_runs_leaves_every_gate_unknown() -> None:
     result = decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 
     assert {gate.detail for gate in result.gates} == {"one of the arms has no counted run"}
+
+
+def test_five_repeats_need_no_warning() -> None:
+    assert not any("at least 5" in warning for warning in verdict(4, 90.0, 900, repeats=5).warnings)

@@ -252,3 +252,9 @@ def test_equivalence_of_a_resource_is_tested_on_its_log_ratio(margin: float) -> 
     assert cheaper.equivalent == pytest.approx(expected, rel=1e-9)
     assert cheaper.non_inferior == pytest.approx(below[1], rel=1e-9)
     assert cheaper.alarm == pytest.approx(1 - below[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("tasks", [0, 1])
+def test_fewer_than_two_tasks_show_nothing(tasks: int) -> None:
+    assert examine_gate(gate("pass_rate", [0.5] * tasks)).unknown
+    assert not examine_gate(gate("pass_rate", [0.5, 0.5])).unknown

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from outweigh.stats.means import all_zero_bound
+from outweigh.stats.sequential import tune_normal_mixture
 from outweigh.verdict.gate_sample import (
     AnytimePValues,
     ConstantPValues,
@@ -119,3 +120,24 @@ def test_the_bound_of_the_ordinary_case_is_the_t_interval() -> None:
 
     assert confidence_bound(p_values, 0.05, -1.0, 1.0, lower=True) == pytest.approx(low, abs=1e-9)
     assert confidence_bound(p_values, 0.05, -1.0, 1.0, lower=False) == pytest.approx(high, abs=1e-9)
+
+
+@given(st.floats(0.01, 0.5), st.floats(0.05, 2.0), st.integers(2, 200), st.floats(0.1, 50))
+def test_an_anytime_p_value_does_not_depend_on_the_unit_of_measurement(
+    mean: float, deviation: float, tasks: int, unit: float
+) -> None:
+    plain = AnytimePValues(mean=mean, deviation=deviation, tasks=tasks, planned_tasks=100)
+    scaled = AnytimePValues(mean=mean * unit, deviation=deviation * unit, tasks=tasks, planned_tasks=100)
+
+    assert scaled.above(-0.05 * unit) == pytest.approx(plain.above(-0.05))
+
+
+def test_an_anytime_p_value_is_one_over_the_normal_mixture() -> None:
+    mean, deviation, tasks, null = 0.2, 0.5, 80, -0.05
+    total = tasks * (mean - null) / deviation
+    rho = tune_normal_mixture(100, 0.05)
+    ratio = np.sqrt(rho / (tasks + rho)) * np.exp(total**2 / (2 * (tasks + rho)))
+
+    anytime = AnytimePValues(mean=mean, deviation=deviation, tasks=tasks, planned_tasks=100)
+
+    assert anytime.above(null) == pytest.approx(1 / ratio)

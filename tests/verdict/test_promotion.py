@@ -1,9 +1,11 @@
+import dataclasses
 from itertools import product
 
 import pytest
 from msgspec.structs import replace
 
 from outweigh.compare.comparison import compare_arms
+from outweigh.model.codec import InvalidLine
 from outweigh.model.run_record import AgentIdentity, AgentKind, Status
 from outweigh.model.usage import NO_USAGE, Metering, ReportedUsage
 from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
@@ -128,3 +130,48 @@ def test_a_task_the_candidate_never_ran_does_not_promote() -> None:
     before = runs_of_arm("old", [[True] * 20, [False] * 20])
 
     assert "never run by the candidate" in blocked(*runs_of_arm("new", [[True] * 20]), baseline=list(before))
+
+
+@pytest.mark.parametrize("without_checks", ["old", "new"])
+def test_a_task_that_has_no_checks_in_one_arm_does_not_promote(without_checks: str) -> None:
+    old, new = (
+        runs_of_arm(arm, [[True] * 20], **({"checks": ()} if arm == without_checks else {})) for arm in ("old", "new")
+    )
+
+    assert "asserts nothing" in blocked(*new, baseline=list(old))
+
+
+def test_a_second_name_for_the_same_task_does_not_promote() -> None:
+    old, new = (
+        [
+            replace(run, task_checksum="same" if run.trial.task_id in ("task-1", "task-3") else run.trial.task_id)
+            for run in runs_of_arm(arm, [[True] * 20] * 3)
+        ]
+        for arm in ("old", "new")
+    )
+
+    assert blocked(*new, baseline=list(old)) == (
+        "task 'task-3' is another task under a second name (equal checksums). Count it once."
+    )
+
+
+def test_five_repeats_are_enough_and_four_are_not() -> None:
+    for repeats, enough in ((4, False), (5, True)):
+        old, new = (runs_of_arm(arm, [[True] * repeats]) for arm in ("old", "new"))
+        assert ("at least 5 counted repeats" not in blocked(*new, baseline=list(old))) is enough
+
+
+def test_records_that_the_other_arm_lacks_do_not_promote() -> None:
+    assert "that the other arm has a record of (0% and 10%)" in blocked(*runs_of_arm("new", [[True] * 18]))
+
+
+def test_lines_that_could_not_be_read_do_not_promote() -> None:
+    evidence = evidence_of(runs_of_arm("old", [[True] * 20]), runs_of_arm("new", [[True] * 20]))
+    line = InvalidLine("runs.jsonl", 7, "not JSON")
+
+    whole, damaged = (
+        blockers(compare_arms(dataclasses.replace(evidence, skipped=lines), "old", "new")) for lines in ((), (line,))
+    )
+
+    assert whole == ()
+    assert damaged == ("1 lines of the records could not be read. Mend them and decide again.",)
