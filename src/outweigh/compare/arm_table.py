@@ -115,7 +115,7 @@ JudgesOf = Callable[[Score], frozenset[JudgeCount]]
 
 
 class CompositeScorer:
-    """Knows the reference arm and the judges that all arms share, and so can give every run its composite."""
+    """Gives every run its composite: it holds the reference arm and the judges that all arms share."""
 
     def __init__(
         self,
@@ -128,33 +128,37 @@ class CompositeScorer:
         self._metrics = metrics
         self._profile = profile
         self._references = _references(arms[reference_arm])
-        self._judged, self._dropped = _judged_tasks(arms.values(), lambda score: score.deciding_judge_counts)
-        self._shown, self._hidden = _judged_tasks(arms.values(), lambda score: score.judge_counts)
+        self._decided_tasks, self._undecided_tasks = _judged_tasks(
+            arms.values(), lambda score: score.deciding_judge_counts
+        )
+        self._shown_tasks, self._hidden_tasks = _judged_tasks(arms.values(), lambda score: score.judge_counts)
         self._left_out: Counter[str] = Counter()
         self._unadjusted = 0
 
-    def tabulate(self, name: str, scores: Sequence[Score]) -> ArmTable:
+    def tabulate_with_composites(self, name: str, scores: Sequence[Score]) -> ArmTable:
         """Lay one arm out with its composites, and with judge scores only where all arms have the same judges.
 
         `deciding_judge_score` is a column, and no metric: it is `judge_score` without judges who may not decide.
         """
-        table = tabulate_arm(name, scores, composite=self._composite, composite_even=self._even, metrics=self._metrics)
+        table = tabulate_arm(
+            name, scores, composite=self._composite, composite_even=self._composite_even, metrics=self._metrics
+        )
         decisive = _column(run.deciding_judge_score for run in table.runs)
         scores_of_judges = {
-            "judge_score": _where_judged(table, table.columns["judge_score"], self._shown),
-            "deciding_judge_score": _where_judged(table, decisive, self._judged),
+            "judge_score": _where_judged(table, table.columns["judge_score"], self._shown_tasks),
+            "deciding_judge_score": _where_judged(table, decisive, self._decided_tasks),
         }
         return replace(table, columns={**table.columns, **scores_of_judges})
 
     @property
     def unequally_judged(self) -> tuple[str, ...]:
         """Tasks whose judge scores are left out, because some of their runs lack a judge or a pass that others have."""
-        return tuple(self._dropped)
+        return tuple(self._undecided_tasks)
 
     def warnings(self) -> tuple[str, ...]:
         """What had to be left out of the composites laid out so far."""
         notes = []
-        if left_out := list(dict.fromkeys((*self._hidden, *self._dropped))):
+        if left_out := list(dict.fromkeys((*self._hidden_tasks, *self._undecided_tasks))):
             notes.append(
                 f"judge scores are left out of {quote_names(left_out)} on both sides: not every run has the same "
                 "judges, models, prompts, rubrics and passes. Judge the missing runs to bring them back."
@@ -167,11 +171,11 @@ class CompositeScorer:
 
     def _composite(self, run: Score) -> float | None:
         return composite(
-            run.dimensions(judged=run.task_id in self._judged), self._profile, self._adjustment(run).value
+            run.dimensions(judged=run.task_id in self._decided_tasks), self._profile, self._adjustment(run).value
         ).value
 
-    def _even(self, run: Score) -> float | None:
-        return composite(run.dimensions(judged=run.task_id in self._judged), EVEN, 0.0).value
+    def _composite_even(self, run: Score) -> float | None:
+        return composite(run.dimensions(judged=run.task_id in self._decided_tasks), EVEN, 0.0).value
 
     def _adjustment(self, run: Score) -> CostAdjustment:
         reference = self._references.get(run.task_id)

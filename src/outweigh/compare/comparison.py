@@ -51,7 +51,7 @@ class Comparison:
     evidence_sha256: str
     warnings: tuple[str, ...]
     composite_warnings: tuple[str, ...]
-    sightings: Mapping[str, SetupSummary] = field(default_factory=dict)
+    setups: Mapping[str, SetupSummary] = field(default_factory=dict)
 
     @property
     def fewest_repeats(self) -> int:
@@ -67,11 +67,11 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
         raise UsageError(f"baseline and candidate are both {baseline!r}; name two different arms.")
     composer = CompositeScorer(baseline, arms, profile, evidence.metrics)
     before, after = (
-        replace(composer.tabulate(name, scores), superseded=evidence.superseded.get(name, ()))
+        replace(composer.tabulate_with_composites(name, scores), superseded=evidence.superseded.get(name, ()))
         for name, scores in arms.items()
     )
     pairing = pair_runs(before, after)
-    sightings = {name: evidence.sightings[name] for name in arms if name in evidence.sightings}
+    setups = {name: evidence.setups[name] for name in arms if name in evidence.setups}
     return Comparison(
         baseline=summarise(before, evidence.changes.get(baseline, ()), evidence.components.get(baseline, ())),
         candidate=summarise(after, evidence.changes.get(candidate, ()), evidence.components.get(candidate, ())),
@@ -92,15 +92,15 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
         warnings=(
             *evidence.warnings,
             *_warnings(before, after),
-            *_excluded_attempts(sightings),
-            *_warned(sightings),
-            *unusable_judge_warnings(evidence.asked(arms)),
+            *_excluded_attempts(setups),
+            *_warned(setups),
+            *unusable_judge_warnings(evidence.judge_calls(arms)),
         ),
         composite_warnings=(
-            *judge_drift_warnings(arms.values(), evidence.asked(arms), evidence.judge_rules),
+            *judge_drift_warnings(arms.values(), evidence.judge_calls(arms), evidence.judge_rules),
             *composer.warnings(),
         ),
-        sightings=sightings,
+        setups=setups,
     )
 
 
@@ -144,20 +144,20 @@ def _warnings(baseline: ArmTable, candidate: ArmTable) -> Iterator[str]:
         yield "the arms' costs come from different sources (metered, reported, priced); compare them with care."
 
 
-def _excluded_attempts(sightings: Mapping[str, SetupSummary]) -> Iterator[str]:
-    """Which arm lost attempts, by what, with the commonest reason: a bare count of excluded runs mends nothing."""
-    for arm, sighting in sightings.items():
-        for status, number in Counter(setback.status for setback in sighting.setbacks).most_common():
-            detail = sighting.commonest_detail(status)
+def _excluded_attempts(setups: Mapping[str, SetupSummary]) -> Iterator[str]:
+    """Which arm lost attempts, by what, with the most common reason, because a count alone does not say what to fix."""
+    for arm, setup in setups.items():
+        for status, number in Counter(attempt.status for attempt in setup.excluded_attempts).most_common():
+            detail = setup.commonest_detail(status)
             why = "" if detail is None else f", such as: {detail}"
-            most = " or more" if len(sighting.setbacks) == MOST_EXCLUDED_LISTED else ""
+            most = " or more" if len(setup.excluded_attempts) == MOST_EXCLUDED_LISTED else ""
             yield f"attempts of {arm} that do not count: {number}{most} ({status.value}){why}"
 
 
-def _warned(sightings: Mapping[str, SetupSummary]) -> Iterator[str]:
-    """Which arm's runs carry warnings of their own, with the commonest: a verdict must not look cleaner than they."""
-    for arm, sighting in sightings.items():
-        if sighting.warned:
-            words, _ = min(sighting.warnings.items(), key=lambda item: (-item[1], item[0]))
-            runs = sum(sighting.agents.values())
-            yield f"{sighting.warned} of {runs} runs of {arm} have warnings, which `outweigh report` lists: {words}"
+def _warned(setups: Mapping[str, SetupSummary]) -> Iterator[str]:
+    """Which arm's runs have warnings, with the most common one: a verdict must not look cleaner than its runs."""
+    for arm, setup in setups.items():
+        if setup.warned:
+            words, _ = min(setup.warnings.items(), key=lambda item: (-item[1], item[0]))
+            runs = sum(setup.agents.values())
+            yield f"{setup.warned} of {runs} runs of {arm} have warnings, which `outweigh report` lists: {words}"

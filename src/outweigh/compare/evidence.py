@@ -41,7 +41,7 @@ class Evidence:
     judge_rules: JudgeRules
     skipped: Sequence[InvalidLine]
     warnings: tuple[str, ...]
-    sightings: Mapping[str, SetupSummary] = field(default_factory=dict)
+    setups: Mapping[str, SetupSummary] = field(default_factory=dict)
     superseded: Mapping[str, Sequence[Score]] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = METRICS
 
@@ -53,8 +53,8 @@ class Evidence:
             raise UsageError(f"there is no arm {name!r}; the records hold {quote_names(self.arms, 10)}.{hint}")
         return self.arms[name]
 
-    def asked(self, names: Iterable[str]) -> Iterator[JudgeCallFact]:
-        """Everything that judges were asked about these arms."""
+    def judge_calls(self, names: Iterable[str]) -> Iterator[JudgeCallFact]:
+        """Every judge call about these arms."""
         return (fact for name in names for fact in self.judging.get(name, ()))
 
     def sha256(self, *names: str) -> str:
@@ -101,7 +101,7 @@ def gather(
             *((ARBITRARY_REPEATS,) if trials.arbitrary_repeats else ()),
             *joined.warnings(),
         ),
-        sightings=trials.sightings(),
+        setups=trials.setups(),
         superseded=trials.superseded,
         metrics=metrics,
     )
@@ -117,7 +117,7 @@ class _Trials:
         self.digest_of: dict[tuple[str, str, int], bytes] = {}
         self.superseded: dict[str, list[Score]] = defaultdict(list)
         self.arbitrary_repeats = False
-        self._watchers: dict[str, SetupObserver] = defaultdict(SetupObserver)
+        self._observers: dict[str, SetupObserver] = defaultdict(SetupObserver)
         self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
         self._models: dict[str, set[str | None]] = defaultdict(set)
 
@@ -126,7 +126,7 @@ class _Trials:
         arm, key = score.arm, (score.task_id, score.arm, score.repeat)
         digest = record_digest(run)
         self.digests[arm].append(digest)
-        self._watchers[arm].see(run)
+        self._observers[arm].add(run)
         self.arbitrary_repeats |= run.extra.get(REPEAT_LABEL) == ARBITRARY_REPEAT
         if (earlier := self.scores.get(key)) is None or self._last_attempt(earlier, score) is score:
             self.scores[key] = score
@@ -137,9 +137,9 @@ class _Trials:
                 self._ledgers[arm][line.component, "input"] += line.input_tokens
                 self._ledgers[arm][line.component, "output"] += line.output_tokens
 
-    def sightings(self) -> dict[str, SetupSummary]:
-        """What was seen of every arm beside its figures."""
-        return {arm: watcher.sighting() for arm, watcher in self._watchers.items()}
+    def setups(self) -> dict[str, SetupSummary]:
+        """What was observed of every arm's set-up."""
+        return {arm: observer.summary() for arm, observer in self._observers.items()}
 
     def breakdowns(self, prices: PriceTables) -> dict[str, Sequence[ComponentShare]]:
         """Where each arm's tokens went, priced when all its runs used one model whose prices are known."""
@@ -169,13 +169,13 @@ class _Trials:
         return last
 
     def take(self, joined: JoinedJudgments) -> None:
-        """Put the scores with their judges' part in place of those without."""
+        """Replace the scores of judged runs by those with judge scores."""
         self.scores.update(joined.scores)
         for arm, digests in joined.digests.items():
             self.digests[arm].extend(digests)
 
     def by_arm(self) -> dict[str, list[Score]]:
-        """Arms as they appear, each in the order of its trials: figures must not depend on who finished first."""
+        """Arms as they appear, each in the order of its trials: no number may depend on which run finished first."""
         arms: dict[str, list[Score]] = defaultdict(list)
         for (_, arm, _), score in self.scores.items():
             arms[arm].append(score)
@@ -191,13 +191,13 @@ def _by_arm(changes: Iterable[Change]) -> dict[str, list[Change]]:
     return dict(arms)
 
 
-def _warnings(retried: int, skipped: Sequence[InvalidLine], strangers: Collection[str]) -> tuple[str, ...]:
+def _warnings(retried: int, skipped: Sequence[InvalidLine], unknown_arms: Collection[str]) -> tuple[str, ...]:
     notes = []
     if retried:
         notes.append(f"{retried} attempts were superseded by a later attempt at the same trial.")
     if skipped:
         places = "; ".join(map(str, skipped[:SHOWN_LINES])) + ("; …" if len(skipped) > SHOWN_LINES else "")
         notes.append(f"{len(skipped)} lines could not be read and were skipped, so nothing is promoted: {places}.")
-    if strangers:
-        notes.append(f"the changes file speaks of {quote_names(sorted(strangers))}, which the records do not hold.")
+    if unknown_arms:
+        notes.append(f"the changes file speaks of {quote_names(sorted(unknown_arms))}, which the records do not hold.")
     return tuple(notes)

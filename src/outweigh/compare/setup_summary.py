@@ -32,44 +32,46 @@ class ExcludedAttempt(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupSummary:
-    """Of counted runs: how many each agent made, how many have a proof of what was loaded, and what that names.
+    """Of counted runs: how many each agent made, in how many the set-up was observed (`with_setup`), and its items.
 
     `warnings` are those of the runs themselves; `warned` runs have some. `past_gateway` runs used a model where nobody
-    measured it. `setbacks` are attempts that do not count, the first of many.
+    measured it. `excluded_attempts` do not count; of many, the first are listed.
     """
 
     agents: Mapping[AgentIdentity, int]
-    proven: int
-    pieces: Mapping[SetupItem, int]
+    with_setup: int
+    items: Mapping[SetupItem, int]
     warnings: Mapping[str, int]
     warned: int
     past_gateway: int
-    setbacks: tuple[ExcludedAttempt, ...]
+    excluded_attempts: tuple[ExcludedAttempt, ...]
 
     def commonest_detail(self, status: Status) -> str | None:
-        """Why most attempts that ended so say nothing; None where nobody said why."""
-        details = Counter(setback.detail for setback in self.setbacks if setback.status is status and setback.detail)
+        """The most common reason of attempts with this status; None where none has a reason."""
+        details = Counter(
+            attempt.detail for attempt in self.excluded_attempts if attempt.status is status and attempt.detail
+        )
         return min(details, key=lambda detail: (-details[detail], detail), default=None)
 
 
 class SetupObserver:
-    """Looks at the runs of one arm as they are read."""
+    """Counts the set-up of one arm's runs as they are read."""
 
     def __init__(self) -> None:
         self._agents: Counter[AgentIdentity] = Counter()
-        self._pieces: Counter[SetupItem] = Counter()
+        self._items: Counter[SetupItem] = Counter()
         self._warnings: Counter[str] = Counter()
-        self._setbacks: list[ExcludedAttempt] = []
+        self._excluded_attempts: list[ExcludedAttempt] = []
         self._warned = 0
         self._past_gateway = 0
-        self._proven = 0
+        self._with_setup = 0
 
-    def see(self, run: RunRecord) -> None:
-        """Note one attempt."""
+    def add(self, run: RunRecord) -> None:
+        """Count one attempt."""
         if run.status in EXCLUDED_STATUSES:
-            if len(self._setbacks) < MOST_EXCLUDED_LISTED:
+            if len(self._excluded_attempts) < MOST_EXCLUDED_LISTED:
                 trial = run.trial
-                self._setbacks.append(
+                self._excluded_attempts.append(
                     ExcludedAttempt(trial.task_id, trial.repeat, run.attempt, run.status, run.status_detail)
                 )
             return
@@ -78,19 +80,19 @@ class SetupObserver:
         self._warned += bool(run.warnings)
         self._past_gateway += unmetered_use(run.metering, run.reported) is not None
         if run.loaded is not None:
-            self._proven += 1
-            self._pieces.update(_items(run.loaded))
+            self._with_setup += 1
+            self._items.update(_items(run.loaded))
 
-    def sighting(self) -> SetupSummary:
-        """All that was seen."""
+    def summary(self) -> SetupSummary:
+        """What was observed so far."""
         return SetupSummary(
             agents=self._agents,
-            proven=self._proven,
-            pieces=self._pieces,
+            with_setup=self._with_setup,
+            items=self._items,
             warnings=self._warnings,
             warned=self._warned,
             past_gateway=self._past_gateway,
-            setbacks=tuple(self._setbacks),
+            excluded_attempts=tuple(self._excluded_attempts),
         )
 
 

@@ -28,18 +28,18 @@ def never_passes(arm: ArmSummary) -> bool:
 
 def observed_setup_payload(comparison: Comparison) -> Payload:
     """`sightings` of `compare` and `verdict --format json`, by arm."""
-    return {arm: _observed_setup(sighting) for arm, sighting in comparison.sightings.items()}
+    return {arm: _observed_setup(setup) for arm, setup in comparison.setups.items()}
 
 
-def _observed_setup(sighting: SetupSummary) -> Payload:
+def _observed_setup(setup: SetupSummary) -> Payload:
     return {
-        "agents": [{**msgspec.to_builtins(agent), "runs": runs} for agent, runs in sighting.agents.items()],
-        "proven": sighting.proven,
-        "pieces": [{**piece._asdict(), "runs": runs} for piece, runs in sorted(sighting.pieces.items())],
-        "warned": sighting.warned,
-        "warnings": [{"words": words, "runs": runs} for words, runs in sorted(sighting.warnings.items())],
-        "past_gateway": sighting.past_gateway,
-        "setbacks": [{**setback._asdict(), "status": setback.status.value} for setback in sighting.setbacks],
+        "agents": [{**msgspec.to_builtins(agent), "runs": runs} for agent, runs in setup.agents.items()],
+        "proven": setup.with_setup,
+        "pieces": [{**item._asdict(), "runs": runs} for item, runs in sorted(setup.items.items())],
+        "warned": setup.warned,
+        "warnings": [{"words": words, "runs": runs} for words, runs in sorted(setup.warnings.items())],
+        "past_gateway": setup.past_gateway,
+        "setbacks": [{**attempt._asdict(), "status": attempt.status.value} for attempt in setup.excluded_attempts],
     }
 
 

@@ -110,7 +110,7 @@ class ReportedCandidate:
         return self.comparison.candidate.name
 
     @property
-    def promotes(self) -> bool:
+    def may_promote(self) -> bool:
         """Whether it may be promoted."""
         return may_promote(self.verdict, self.comparison.evidence_sha256)
 
@@ -120,7 +120,7 @@ def report_payload(candidates: Sequence[ReportedCandidate], provenance: Provenan
     return {
         "schema": "outweigh.report/1",
         "verdicts": [
-            verdict_payload(one.verdict, one.comparison, provenance.policy_from, may_promote=one.promotes)
+            verdict_payload(one.verdict, one.comparison, provenance.policy_from, may_promote=one.may_promote)
             for one in candidates
         ],
         "comparisons": [comparison_payload(one.comparison, one.inference, one.panel) for one in candidates],
@@ -141,7 +141,7 @@ def candidates_report(
     blocks = _candidate_blocks(first, len(candidates))
     if others:
         title, tone = verdicts_headline([one.verdict for one in candidates], provenance.baseline)
-        promoted = [one.name for one in candidates if one.promotes]
+        promoted = [one.name for one in candidates if one.may_promote]
         lead = verdicts_sentence([(one.name, one.verdict.decision) for one in candidates], promoted)
         parts = [blocks, *(_candidate_blocks(one, len(candidates)) for one in others)]
         blocks = [
@@ -166,7 +166,7 @@ def _candidate_tone(one: ReportedCandidate) -> Tone:
 
 
 def _candidate_sentence(one: ReportedCandidate) -> str:
-    return verdict_sentence(one.verdict, one.comparison, allowed=one.promotes)
+    return verdict_sentence(one.verdict, one.comparison, allowed=one.may_promote)
 
 
 def _candidate_blocks(one: ReportedCandidate, candidates: int) -> list[Block]:
@@ -179,7 +179,7 @@ def _candidate_blocks(one: ReportedCandidate, candidates: int) -> list[Block]:
         *dial_figures(verdict),
         *gate_figures(verdict.gates),
         *gate_blocks(verdict.gates, comparison),
-        *sensitivity_blocks(verdict, allowed=one.promotes),
+        *sensitivity_blocks(verdict, allowed=one.may_promote),
         *optional_bullets("Warnings", warnings),
         *metric_figures(comparison, one.inference),
         *task_change_figures(comparison),
@@ -226,7 +226,7 @@ def _candidates_table(candidates: Sequence[ReportedCandidate]) -> Table:
                 one.name,
                 one.verdict.decision.value,
                 *_gate_changes(one.verdict, gates),
-                "allowed" if one.promotes else "refused",
+                "allowed" if one.may_promote else "refused",
             )
             for one in candidates
         ),

@@ -65,7 +65,7 @@ def _cost_remarks(comparison: Comparison) -> Iterator[str]:
     yield "metered: measured between agent and model; reported: the agent's own word; priced: tokens times list prices."
 
 
-MOST_LOADED_PIECES = 40
+MOST_LOADED_ITEMS = 40
 MOST_FAILED_ATTEMPTS = 20
 MOST_RUN_WARNINGS = 12
 
@@ -73,11 +73,11 @@ MOST_RUN_WARNINGS = 12
 def setup_check_blocks(comparison: Comparison) -> list[Block]:
     """Agents, proof of what was loaded, attempts that do not count, and the runs' own warnings."""
     arms = [
-        (arm, comparison.sightings[arm.name])
+        (arm, comparison.setups[arm.name])
         for arm in (comparison.baseline, comparison.candidate)
-        if arm.name in comparison.sightings
+        if arm.name in comparison.setups
     ]
-    seen = {arm.name: sighting for arm, sighting in arms}
+    seen = {arm.name: setup for arm, setup in arms}
     return [
         BulletList(title="Who ran, and with what", items=tuple(_agent_lines(arms)), tone=Tone.PLAIN),
         *_loaded_table(seen),
@@ -93,46 +93,46 @@ def describe_agent(agent: AgentIdentity) -> str:
 
 
 def _agent_lines(arms: list[tuple[ArmSummary, SetupSummary]]) -> Iterator[str]:
-    for arm, sighting in arms:
-        agents = "; ".join(f"{describe_agent(agent)}, {runs} runs" for agent, runs in sighting.agents.items())
+    for arm, setup in arms:
+        agents = "; ".join(f"{describe_agent(agent)}, {runs} runs" for agent, runs in setup.agents.items())
         yield f"{arm.name}: {agents or 'no counted run'}"
-    for arm, sighting in arms:
+    for arm, setup in arms:
         misapplied = arm.excluded.get(Status.ARM_NOT_APPLIED, 0)
         wrong = f"; {misapplied} runs did not have what the arm declares and do not count" if misapplied else ""
-        yield f"{arm.name}: what was loaded was seen in {sighting.proven} of {arm.runs} runs{wrong}"
+        yield f"{arm.name}: what was loaded was seen in {setup.with_setup} of {arm.runs} runs{wrong}"
 
 
 def _loaded_table(seen: Mapping[str, SetupSummary]) -> list[Block]:
-    pieces = sorted({piece for sighting in seen.values() for piece in sighting.pieces})
-    if not pieces:
+    items = sorted({item for setup in seen.values() for item in setup.items})
+    if not items:
         return []
-    rows = [_loaded_row(piece, seen) for piece in pieces[:MOST_LOADED_PIECES]]
-    if len(pieces) > MOST_LOADED_PIECES:
-        rows.append((f"and {len(pieces) - MOST_LOADED_PIECES} more", *[""] * (len(seen) + 1)))
+    rows = [_loaded_row(item, seen) for item in items[:MOST_LOADED_ITEMS]]
+    if len(items) > MOST_LOADED_ITEMS:
+        rows.append((f"and {len(items) - MOST_LOADED_ITEMS} more", *[""] * (len(seen) + 1)))
     columns = ("", "kind", *(f"runs, {arm}" for arm in seen))
     return [Table(title="What the agents were seen to have at hand", columns=columns, rows=tuple(rows))]
 
 
-def _loaded_row(piece: SetupItem, seen: Mapping[str, SetupSummary]) -> tuple[str, ...]:
-    return piece.name, piece.kind, *(str(sighting.pieces.get(piece, 0)) for sighting in seen.values())
+def _loaded_row(item: SetupItem, seen: Mapping[str, SetupSummary]) -> tuple[str, ...]:
+    return item.name, item.kind, *(str(setup.items.get(item, 0)) for setup in seen.values())
 
 
 def _failed_attempts(seen: Mapping[str, SetupSummary]) -> Iterator[str]:
-    found = [(arm, setback) for arm, sighting in seen.items() for setback in sighting.setbacks]
-    for arm, setback in found[:MOST_FAILED_ATTEMPTS]:
-        yield _failed_attempt(arm, setback)
+    found = [(arm, attempt) for arm, setup in seen.items() for attempt in setup.excluded_attempts]
+    for arm, attempt in found[:MOST_FAILED_ATTEMPTS]:
+        yield _failed_attempt(arm, attempt)
     if len(found) > MOST_FAILED_ATTEMPTS:
         yield f"and {len(found) - MOST_FAILED_ATTEMPTS} more"
 
 
-def _failed_attempt(arm: str, setback: ExcludedAttempt) -> str:
-    why = setback.status.value if setback.detail is None else f"{setback.status.value}, {setback.detail}"
-    return f"{setback.task_id}, {arm}, repeat {setback.repeat}, attempt {setback.attempt}: {why}"
+def _failed_attempt(arm: str, attempt: ExcludedAttempt) -> str:
+    why = attempt.status.value if attempt.detail is None else f"{attempt.status.value}, {attempt.detail}"
+    return f"{attempt.task_id}, {arm}, repeat {attempt.repeat}, attempt {attempt.attempt}: {why}"
 
 
 def _run_warnings(seen: Mapping[str, SetupSummary]) -> Iterator[str]:
     found = sorted(
-        ((number, arm, words) for arm, sighting in seen.items() for words, number in sighting.warnings.items()),
+        ((number, arm, words) for arm, setup in seen.items() for words, number in setup.warnings.items()),
         key=lambda item: (-item[0], item[1], item[2]),
     )
     for number, arm, words in found[:MOST_RUN_WARNINGS]:

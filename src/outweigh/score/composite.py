@@ -49,14 +49,14 @@ COST_SIGNALS = ("total_tokens", "tool_calls", "steps", "duration_seconds")
 
 
 class CostAdjustment(NamedTuple):
-    """The nudge, and the signals that one side or the other does not report."""
+    """The adjustment, and the signals that one of the two sides does not report."""
 
     value: float
     left_out: tuple[str, ...]
 
 
 NO_ADJUSTMENT = CostAdjustment(0.0, ())
-"""The baseline is the reference of everybody and has none itself."""
+"""Of the reference arm itself."""
 
 
 def composite(dimensions: Mapping[Dimension, float | None], profile: Profile, adjustment: float) -> Quantity:
@@ -117,6 +117,6 @@ def grade(score: float | None, scale: GradeScale = SEED_GRADES) -> str | None:
     """The letter of a composite; no score, no letter."""
     if score is None or isnan(score):
         return None
-    # A composite of exactly .85 may come out as .8499999999999999; that dust must not cost a letter.
+    # A composite of exactly .85 may come out as .8499999999999999; a rounding error must not cost a letter.
     rounded = round(score, 9)
     return next((letter for letter, threshold in scale.thresholds if rounded >= threshold), scale.lowest)

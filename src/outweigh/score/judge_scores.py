@@ -54,7 +54,7 @@ def judged_outcome(judgment: Judgment) -> JudgedOutcome:
     score, grading = judgment_score(judgment), judgment.grading
     if score.value is None or grading is None:
         return JudgedOutcome(score, None, None)
-    # .6 of a hundred items may come out as .5999999999999999; that dust must not cost a pass.
+    # .6 of a hundred items may come out as .5999999999999999; a rounding error must not cost a pass.
     passed = round(score.value - grading.pass_threshold, 9) >= 0
     scale = GRADE_SCALES.get(grading.grade_scale)
     return JudgedOutcome(score, passed, None if scale is None else grade(score.value, scale))
@@ -92,7 +92,7 @@ def consensus(judgments: Sequence[Judgment], kind: Consensus = Consensus.MEAN) -
 def wants_another_pass(judgments: Sequence[Judgment]) -> bool:
     """Whether one judge's passes over one run disagree or doubt so much that it should be asked again.
 
-    After five passes, however they ended, it has had its say; and where none could be used, more of them are no help.
+    It is not asked a sixth time, and not again where no pass could be used.
     """
     passes = _valid(judgments)
     if not passes or len(judgments) >= MOST_PASSES:
@@ -111,7 +111,7 @@ def _valid(judgments: Sequence[Judgment]) -> list[tuple[float, float | None]]:
 
 
 def _exceeds(value: float, limit: float) -> bool:
-    """Strictly, and not by the dust of floating point: .8 - .5 is not more than .3."""
+    """Strictly, and by more than a rounding error: .8 - .5 is not more than .3."""
     return round(value - limit, 9) > 0
 
 
@@ -129,7 +129,7 @@ def latest_answers(answers: Iterable[Judgment]) -> dict[int, Judgment]:
 
 
 class HumanLabel(NamedTuple):
-    """One person's word on a run, or on one criterion of it: a score from 0 to 1, or only whether it passes."""
+    """One person's label of a run, or of one criterion of it: a score from 0 to 1, or only whether it passes."""
 
     run_id: str
     criterion: str | None
@@ -170,7 +170,7 @@ class JudgeRules:
     agreements: Mapping[str, Sequence[LabelAgreement]] = field(default_factory=dict)
 
     def rule(self, judge: JudgeIdentity) -> JudgeRule:
-        """The suite's rule for a judge, or that of a judge nobody said anything about."""
+        """The suite's rule for a judge, or the default."""
         return self.rules.get(judge.name, DEFAULT_JUDGE_RULE)
 
     def objection(self, judge: JudgeIdentity) -> str | None:
@@ -225,7 +225,7 @@ NOT_JUDGED = PanelScore(unknown("no valid judgment"), frozenset())
 
 
 def panel_score(judgments: Iterable[Judgment], judge_rules: JudgeRules = NO_JUDGE_RULES) -> PanelScore:
-    """Bring a judge's passes together first, then the judges, so that an extra pass does not outvote a colleague."""
+    """Bring a judge's passes together first, then the judges, so that an extra pass does not outvote another judge."""
     passes: dict[JudgeIdentity, list[Judgment]] = defaultdict(list)
     for judgment in judgments:
         passes[judgment.judge].append(judgment)

@@ -1,4 +1,4 @@
-"""What can be observed without anybody's opinion: checks passed, progress, drift and failed edits of a run; failed
+"""What is measured without a judge: checks passed, progress, drift and failed edits of a run; failed
 and reverted changes of an arm.
 """
 
@@ -34,7 +34,7 @@ class Objective:
 
 
 def passed(run: RunRecord) -> Quantity:
-    """1 when the run completed and every required check passed, 0 when not, unknown when nobody can tell."""
+    """1 when the run completed and every required check passed, 0 when not, unknown when it cannot be told."""
     if run.status in EXCLUDED_STATUSES:
         return unknown(f"{run.status.value} says nothing about the agent")
     if run.checks is not None and not any(check.required for check in run.checks):
@@ -81,12 +81,12 @@ def r_prog(milestones: Sequence[Milestone] | None) -> Quantity:
 
 
 def progress(achieved: float, expected: float) -> Quantity:
-    """achieved / expected, capped at 1; without anything expected there is no progress to speak of."""
+    """achieved / expected, capped at 1; unknown where nothing is expected."""
     return known(min(1.0, achieved / expected)) if expected > 0 else unknown("the task declares no expected steps")
 
 
 def skill_used(loaded: ObservedSetup | None) -> Quantity:
-    """1 when the agent took up a skill in this run, 0 when it had some and took none up."""
+    """1 when the agent used a skill in this run, 0 when it had some and used none."""
     if loaded is None or loaded.skills_used is None:
         return unknown("nobody could see whether a skill was used")
     return known(1.0 if loaded.skills_used else 0.0)

@@ -48,8 +48,8 @@ def task_drops(baseline: ArmTable, candidate: ArmTable, alpha: float) -> TaskDro
         for task in dropped
         if adjusted.get(task, 1.0) <= alpha
     )
-    proven = {item.task_id for item in supported}
-    return TaskDrops(supported=supported, unsupported=tuple(task for task in dropped if task not in proven))
+    supported_tasks = {item.task_id for item in supported}
+    return TaskDrops(supported=supported, unsupported=tuple(task for task in dropped if task not in supported_tasks))
 
 
 def drop_p_value(before: Sequence[float], after: Sequence[float]) -> float:
@@ -119,7 +119,7 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
             "(arm_not_applied). Mend the set-up and run them again in a new store."
         )
     if unmeasured := [
-        f"{arm} ({sight.past_gateway})" for arm, sight in comparison.sightings.items() if sight.past_gateway
+        f"{arm} ({setup.past_gateway})" for arm, setup in comparison.setups.items() if setup.past_gateway
     ]:
         yield (
             f"runs of {' and '.join(unmeasured)} used a model past the gateway, so nobody measured what they took, or "
@@ -140,8 +140,8 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
 
 def _why(comparison: Comparison, arm: str) -> str:
     """What was wrong with most runs that were not their arm's: the blocker must say what there is to mend."""
-    sighting = comparison.sightings.get(arm)
-    detail = None if sighting is None else sighting.commonest_detail(Status.ARM_NOT_APPLIED)
+    setup = comparison.setups.get(arm)
+    detail = None if setup is None else setup.commonest_detail(Status.ARM_NOT_APPLIED)
     return "" if detail is None else f", such as: {detail}"
 
 
