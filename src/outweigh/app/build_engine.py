@@ -46,7 +46,7 @@ _SCRATCH_NAME = re.compile(r"outweigh-[0-9a-f]{16}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scratch:
-    """Where an engine works, and how it gets rid of what it no longer needs there."""
+    """The folder that an engine works in, and how it deletes what it no longer needs there."""
 
     folder: Path
     remove: Callable[[Path], None] = remove_tree
@@ -109,7 +109,7 @@ def load_suite_adapters(suite: LoadedSuite) -> SuiteAdapters:
 
 
 def engine_label(store: Path) -> str:
-    """The mark on all that an engine of this store starts; other stores, also of the same suite, have another."""
+    """The label of everything that an engine of this store starts; no other store has the same."""
     return f"outweigh:{sha256(os.fsencode(store.resolve())).hexdigest()[:16]}"
 
 
@@ -173,7 +173,7 @@ def _secrets(suite: LoadedSuite) -> dict[str, str]:
 
 @contextmanager
 def open_model_gateway(suite: LoadedSuite, adapters: SuiteAdapters) -> Iterator[Gateway | None]:
-    """The way to the models as long as the experiment runs; None where no arm needs one, or goes directly."""
+    """The model gateway while the experiment runs; None where no arm asks a model, or where arms ask it directly."""
     spec = suite.spec.gateway
     if spec.mode == "direct" or not any(adapters.agents[arm.agent].uses_model(arm) for arm in suite.arms.values()):
         yield None
@@ -189,7 +189,7 @@ def _price_file(suite: LoadedSuite, spec: GatewaySpec) -> str | None:
 
 
 def _refuse_keyless(ways: Collection[ModelUpstream]) -> None:
-    """Which provider an arm will ask, only its agent knows; but with no key at all none can be asked."""
+    """Refuse a suite that has no key at all. Which provider an arm needs, only its agent knows."""
     if all(way.key is None for way in ways):
         raise UsageError(
             f"the suite's arms ask models, and none of {', '.join(way.variable for way in ways)} is set. "

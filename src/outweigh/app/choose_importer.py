@@ -68,7 +68,7 @@ def matching_importers(path: Path, importers: Sequence[Importer]) -> list[Import
 
 
 def is_other_table(path: Path) -> bool:
-    """Whether a file is a table of somebody's, by its name, and none that we wrote."""
+    """Whether a file is a table by its name, and not one that outweigh wrote."""
     return path.is_file() and path.suffix.lower() in TABLES and not holds_own_records(path)
 
 
@@ -95,7 +95,7 @@ def suggest_import(path: Path) -> str:
 
 
 def describe_unread_formats(folder: Path, importer: Importer) -> str | None:
-    """Words about results of other formats that lie in a folder which is read as one; None where there are none."""
+    """A hint about results of other formats in a folder that was read as one format; None where there are none."""
     expected = {TABLE, importer.name, *getattr(importer, "reads_also", ())}
     others = {name: paths for name, paths in _formats_below(folder).items() if name not in expected}
     if not others:
@@ -120,7 +120,7 @@ def _formats_below(folder: Path) -> dict[str, list[Path]]:
 
 
 def _walk_formats(folder: Path) -> Iterator[tuple[str | None, Path]]:
-    """What is near first, and its format where it has one; a folder that has one is not looked into."""
+    """Every path below a folder with its format, nearest first; a folder that has a format is not entered."""
     importers = installed_importers()
     left = {True: _MAX_FOLDERS, False: _MAX_FILES}
     level = [folder]
@@ -171,7 +171,7 @@ def split_format(what: Sequence[str]) -> tuple[str | None, list[Path]]:
 
 
 def choose_importer(named: str | None, path: Path, *, mapped: bool) -> Importer:
-    """The importer to use; what more than one recognises is for the user to say, and so is most of what nobody does.
+    """The importer to use. The user must name it where several recognise the path, and mostly where none does.
 
     A file that is a table by its name, or whose columns were `mapped`, needs no other word.
     """

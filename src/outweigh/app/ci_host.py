@@ -23,7 +23,7 @@ class CiHost:
 
     @property
     def run(self) -> int | None:
-        """The number of this run; later ones have larger ones."""
+        """The number of this run of the workflow; later runs have larger numbers."""
         number = self.environment.get("GITHUB_RUN_ID") or self.environment.get("CI_PIPELINE_ID") or ""
         return int(number) if number.isdecimal() and len(number) <= 18 else None
 
@@ -44,7 +44,7 @@ class CiHost:
 
     @property
     def withholds_secrets(self) -> str | None:
-        """Forks and dependency bots get no secrets, and that is as it should be."""
+        """Why this job gets no secrets: forks and dependency bots have none. None where it may have them."""
         request = self._event().get("pull_request") or {}
         ours, theirs = ((request.get(side) or {}).get("repo") or {} for side in ("base", "head"))
         if request and theirs.get("full_name") != ours.get("full_name"):
@@ -55,12 +55,12 @@ class CiHost:
         return "the merge request comes from a fork" if source and source != target else None
 
     def set_outputs(self, values: Mapping[str, str]) -> None:
-        """For later steps, where somebody listens. No value can begin a line of its own."""
+        """Set outputs for later steps. Only printable characters are kept, so that no value can add an output."""
         lines = (f"{name}={''.join(filter(str.isprintable, value))}\n" for name, value in values.items())
         self._append("GITHUB_OUTPUT", "".join(lines))
 
     def add_summary(self, markdown: str) -> None:
-        """On the page of the job, where there is one."""
+        """Add to the page of the job, where the host has one."""
         self._append("GITHUB_STEP_SUMMARY", markdown)
 
     def annotation(self, text: str) -> str | None:
@@ -92,7 +92,7 @@ class CiHost:
 
 
 def current_host() -> CiHost:
-    """The one we run on."""
+    """The host that this process runs on."""
     return CiHost(environment=os.environ)
 
 

@@ -56,7 +56,7 @@ def _installed_readers() -> list[SuiteReader]:
 
 
 def _suites_within(path: Path, readers: Sequence[SuiteReader]) -> list[str]:
-    """Each as a whole: what lies in a suite is a part of it."""
+    """Folders that are suites, without the folders inside of them."""
     found: list[Path] = []
     for place in _folders_within(path):
         if place.parent not in found and any(reader.recognises(place) for reader in readers):
@@ -136,7 +136,7 @@ def _require_agent(name: str) -> None:
 
 
 def _refuse_within_a_skill(folder: Path) -> None:
-    """Whoever lays that skill would lay the suite with it, and the agent could read what is expected."""
+    """Refuse a folder inside a skill: arms with that skill would get the suite too, and agents could read it."""
     place = folder.absolute()
     skill = next((above for above in (place, *place.parents) if (above / SKILL_FILE).is_file()), None)
     if skill is not None:
@@ -148,7 +148,7 @@ def _refuse_within_a_skill(folder: Path) -> None:
 
 
 def _check_loads(files: Mapping[str, DraftFile], source: Path, folder: Path) -> LoadedSuite:
-    """The suite as it would be read. What is wrong in it is said of the place where it would have been."""
+    """Load the suite from a temporary folder; faults name the folder that it would have been written to."""
     with TemporaryDirectory(prefix="outweigh-init-") as place:
         write_files(Path(place), files)
         try:

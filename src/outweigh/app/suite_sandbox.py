@@ -21,7 +21,7 @@ def sandbox_name(kind: str) -> str:
 
 
 def choose_sandbox(kind: str) -> SandboxProvider:
-    """The provider of that kind; one that does not work is not quietly replaced by no walls at all."""
+    """The provider of that kind. One that does not work is refused, never replaced by a weaker one."""
     wanted = sandbox_name(kind)
     provider: SandboxProvider = load_adapter("sandbox", wanted)
     missing = provider.missing()
@@ -35,7 +35,7 @@ def choose_sandbox(kind: str) -> SandboxProvider:
 
 @contextmanager
 def open_allowed_hosts(spec: SandboxSpec) -> Iterator[Callable[[], HostAccess | None]]:
-    """What gives every run a way of its own, so that refusals are the run's; none where no host is allowed."""
+    """Makes an egress proxy for every run, so that each counts its own refusals; None where no host is allowed."""
     if not spec.allow_hosts:
         yield lambda: None
         return

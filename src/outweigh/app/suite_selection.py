@@ -62,7 +62,7 @@ def choose_suite(request: SuiteRequest) -> Iterator[LoadedSuite]:
 def load_two_revisions(path: Path, base: str, head: str | None, repository: str | None) -> Iterator[LoadedSuite]:
     """Base, and head if there is one. A suite that lies in the repository is taken from the base's commit.
 
-    So nobody is judged by rules of their own making: what the head does to the suite is noted, and not obeyed.
+    So a change is not judged by rules that it brings itself: what the head changes in the suite is only noted.
     """
     revisions = GitRevisions(_repository(path, repository))
     refs = {BASE: base} if head is None else {BASE: base, HEAD: head}
@@ -104,7 +104,7 @@ def nothing_to_compare(suite: LoadedSuite, request: SuiteRequest) -> str | None:
 
 
 def _unread_changes(suite: LoadedSuite, repository: Path) -> list[str]:
-    """What of the configuration differs between the sides, where the suite's agent does not look."""
+    """Configuration files that differ between base and head, and that the suite's agent does not read."""
     before, after = (suite.origins[name] for name in (BASE, HEAD))
     changed = GitRevisions(repository).changed(before.commit, after.commit)
     prefix = _prefix(before.folder)
