@@ -1,4 +1,4 @@
-"""What axe-core finds wrong with a page for people who do not see it, or do not use a mouse."""
+"""Accessibility problems of a page, found by axe-core."""
 
 from importlib.resources import files
 from typing import Any
@@ -9,7 +9,7 @@ _LIBRARY = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="u
 
 
 def serious_faults(page: Page) -> list[str]:
-    """The serious and critical ones, each with its first place."""
+    """The serious and critical problems, each with its first location."""
     page.evaluate(_LIBRARY)
     found: dict[str, Any] = page.evaluate("axe.run()")
     return [

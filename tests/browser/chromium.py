@@ -1,4 +1,4 @@
-"""The system's Chromium, started for tests; never a download of its own."""
+"""The system's Chromium for tests; none is ever downloaded."""
 
 import shutil
 from collections.abc import Iterator
@@ -24,13 +24,13 @@ Scheme = Literal["light", "dark"]
 
 
 def missing_chromium() -> str | None:
-    """What a test lacks, or None."""
+    """What a test lacks to start it, or None."""
     return None if shutil.which("chromium") else "chromium is not installed (make parts)"
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser that asks nobody for anything."""
+    """A browser that makes no requests of its own."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(ARGUMENTS))
         try:
@@ -41,7 +41,7 @@ def chromium() -> Iterator[Browser]:
 
 @dataclass(frozen=True)
 class Visit:
-    """A page that was opened, with everything it complained about and asked for."""
+    """An opened page, with its console errors and requests."""
 
     page: Page
     complaints: list[str] = field(default_factory=list)

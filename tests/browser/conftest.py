@@ -1,4 +1,4 @@
-"""One browser for all tests of a file: as long as it is open, no other event loop can be in its thread."""
+"""One browser for all tests of a file: while it is open, no other event loop can run in its thread."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Whether two screenshots show the same page; fonts and versions of the browser may differ a little."""
+"""Whether two screenshots show the same page; fonts and browser versions may differ a little."""
 
 import base64
 import os
@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 ALIKE = 0.6
-"""Correlation of what is light and dark where, after both pictures were made small; other pages are far below."""
+"""The least correlation of brightness, after both pictures were scaled down; other pages are far below."""
 
 _LIKENESS = """async ([one, other]) => {
   const light = async (data) => {
@@ -34,7 +34,7 @@ _LIKENESS = """async ([one, other]) => {
 
 
 def likeness(browser: Browser, one: bytes, other: bytes) -> float:
-    """From 1 for the same picture over 0 for any other to -1 for its negative."""
+    """1 for the same picture, around 0 for any other, -1 for its negative."""
     page = browser.new_page()
     try:
         found: float = page.evaluate(_LIKENESS, [_as_data(one), _as_data(other)])
@@ -44,7 +44,7 @@ def likeness(browser: Browser, one: bytes, other: bytes) -> float:
 
 
 def assert_looks_like(browser: Browser, taken: bytes, name: str) -> None:
-    """Compare with the picture in the documents; `OUTWEIGH_TAKE_PICTURES=1` puts the taken one there instead."""
+    """Compare with the picture in the docs; `OUTWEIGH_TAKE_PICTURES=1` replaces that instead."""
     kept = PICTURES / name
     if os.environ.get("OUTWEIGH_TAKE_PICTURES"):
         kept.write_bytes(taken)

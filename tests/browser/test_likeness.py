@@ -1,4 +1,4 @@
-"""The yardstick for screenshots: the same page is alike, another one, a blank one and a negative are not."""
+"""The comparison of screenshots: the same page is alike; another, a blank one and a negative are not."""
 
 import pytest
 from playwright.sync_api import Browser

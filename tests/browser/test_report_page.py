@@ -1,4 +1,4 @@
-"""The page of `outweigh report` in a real browser: on a desk, on a phone, by day and by night."""
+"""The page of `outweigh report` in a real browser: desktop and phone, light and dark."""
 
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ def hostile(tmp_path: Path) -> str:
 
 
 def photograph(page: Page, width: int, height: int) -> bytes:
-    """The top of a page, small enough for a document."""
+    """A screenshot of the top of a page, small enough for the docs."""
     clip = FloatRect(x=0, y=0, width=width, height=height)
     return page.screenshot(type="jpeg", quality=50, full_page=True, clip=clip)
 

@@ -1,4 +1,4 @@
-"""The viewer in a real browser: on a desk, on a phone, by day and by night."""
+"""The viewer in a real browser: desktop and phone, light and dark."""
 
 import re
 from collections.abc import Iterator
@@ -164,6 +164,6 @@ def test_it_looks_as_in_the_documents(browser: Browser, viewer: Viewer, name: st
 
 
 def photograph(page: Page, width: int) -> bytes:
-    """The top of a page, small enough for a document."""
+    """A screenshot of the top of a page, small enough for the docs."""
     clip = FloatRect(x=0, y=0, width=width, height=1100)
     return page.screenshot(type="jpeg", quality=50, full_page=True, clip=clip)

@@ -9,7 +9,7 @@ from tests.repositories import Repository
 
 
 def write(folder: Path, files: Mapping[str, str]) -> Path:
-    """The files below a folder."""
+    """Write files below a folder."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(content)
@@ -213,7 +213,7 @@ scenarios:
 
 
 def skill_with_scenarios(folder: Path, scenarios: str = SCENARIOS) -> Path:
-    """A skill whose tests lie in its folder."""
+    """A skill with its tests in its folder."""
     return write(
         folder,
         {

@@ -1,4 +1,6 @@
-"""What is fuzzed: for every importer the examples of its contract, the examples of this project, and public data."""
+"""The sources to fuzz: for every importer the examples of its contract, the examples of this project, and
+public data.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,7 +22,7 @@ MOST_BYTES = 120_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """A source, the importer it is for, and what a user must say for it to be read."""
+    """A source, its importer, and the options that a user must give to import it."""
 
     label: str
     importer: Importer
@@ -31,7 +33,7 @@ class Sample:
 
 @cache
 def samples() -> dict[str, list[Sample]]:
-    """By the name of the importer; one that nothing was found for has none."""
+    """Samples by the name of their importer; empty for an importer without any."""
     found: dict[str, list[Sample]] = {name: [] for name in adapter_names("importer")}
     for sample in _of_contracts():
         found.setdefault(sample.importer.name, []).append(sample)
@@ -61,7 +63,7 @@ def _of_contracts() -> Iterator[Sample]:
 
 
 def _recognised(*roots: Path) -> Iterator[Sample]:
-    """Every file that is small enough, for every importer that says it is its own; and folders of them."""
+    """A sample for every small file or folder, and every importer that recognises it."""
     importers: list[Importer] = [load_adapter("importer", name) for name in adapter_names("importer")]
     for root in roots:
         for path in sorted(root.rglob("*")) if root.is_dir() else ():

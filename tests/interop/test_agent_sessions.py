@@ -1,4 +1,4 @@
-"""Transcripts of agents and trajectories: what a run took, wherever its file stands."""
+"""Outputs, sessions and trajectories of agents become runs that state what the agent stated."""
 
 import shutil
 from pathlib import Path
@@ -116,7 +116,7 @@ def write_document(path: Path, document: object) -> Path:
 
 
 def copy_sample(agent: str, path: Path) -> Path:
-    """The output that an agent left, under another name."""
+    """Copy a recorded output of an agent to another path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return Path(shutil.copy(SAMPLES / agent / "run.txt", path))
 
@@ -147,7 +147,7 @@ class TestCodexImporter(ImporterContract):
 
 
 class TestMiniSweAgentImporter(ImporterContract):
-    # Providers leave out what is nought of the cache.
+    # Providers leave out cache counts that are 0.
     alternatives = frozenset({"input_tokens", "cache_read_tokens", "cache_write_tokens"})
 
     def importer(self) -> Importer:
@@ -191,7 +191,7 @@ class TestPiImporter(ImporterContract):
 
 
 class TestAtifImporter(ImporterContract):
-    # Where nobody speaks of writing to a cache, nothing was written.
+    # Without a count of cache writes, nothing was written.
     alternatives = frozenset({"input_tokens"})
 
     def importer(self) -> Importer:

@@ -1,6 +1,6 @@
-"""Whatever is done to a source, it is refused in a sentence or read: no other error, no hang, no number made up.
+"""Whatever is done to a source, it is refused with a message or read: no other error, no hang, no invented number.
 
-The steady profile looks at the same few examples every time; HYPOTHESIS_PROFILE=search looks for new ones.
+The default profile uses the same few examples every time; HYPOTHESIS_PROFILE=search looks for new ones.
 """
 
 import os
@@ -34,7 +34,7 @@ importers = pytest.mark.parametrize("name", adapter_names("importer"))
 
 @pytest.fixture(autouse=True, scope="module")
 def loaded() -> None:
-    """Other tests' modules are loaded before anything is drawn: hypothesis wants no test within a test."""
+    """Load the modules of other tests first, because hypothesis allows no test within a test."""
     samples()
 
 
@@ -46,7 +46,7 @@ def read(sample: Sample, path: Path) -> tuple[list[RunRecord | Judgment], Import
 
 @cache
 def readable(name: str) -> list[Sample]:
-    """Those that are read as they are: what is refused anyway shows nothing about what was taken away."""
+    """The samples that can be read unchanged; others would show nothing about what was removed."""
     return [sample for sample in samples()[name] if _reads(sample)]
 
 
@@ -84,13 +84,13 @@ def test_where_a_number_is_taken_away_none_is_made_up(name: str, rng: Random) ->
     sample = rng.choice(readable(name))
     changed = drop_figure(sample.source, rng)
     with TemporaryDirectory() as folder:
-        before, said = read(sample, sample.source.write(Path(folder) / "before"))
+        before, notes_before = read(sample, sample.source.write(Path(folder) / "before"))
         with suppress(EvidenceError, UsageError):
             if changed is None:
                 return
-            after, told = read(sample, changed.write(Path(folder) / "after"))
+            after, notes_after = read(sample, changed.write(Path(folder) / "after"))
             assert invented_figures(before, after, sample.alternatives) == []
-            assert not is_silent_loss(len(before), len(after), said, told)
+            assert not is_silent_loss(len(before), len(after), notes_before, notes_after)
 
 
 @importers
@@ -100,12 +100,12 @@ def test_where_anything_is_taken_away_no_run_is_lost_in_silence(name: str, rng: 
     sample = rng.choice(readable(name))
     changed = drop_value(sample.source, rng)
     with TemporaryDirectory() as folder:
-        before, said = read(sample, sample.source.write(Path(folder) / "before"))
+        before, notes_before = read(sample, sample.source.write(Path(folder) / "before"))
         with suppress(EvidenceError, UsageError):
             if changed is None:
                 return
-            after, told = read(sample, changed.write(Path(folder) / "after"))
-            assert not is_silent_loss(len(before), len(after), said, told)
+            after, notes_after = read(sample, changed.write(Path(folder) / "after"))
+            assert not is_silent_loss(len(before), len(after), notes_before, notes_after)
 
 
 @importers

@@ -1,4 +1,4 @@
-"""Work grows with a source and no faster: counted in calls, so that no machine is too slow for it."""
+"""Work grows with a source and no faster, counted in calls, so that a slow machine fails no test."""
 
 from collections.abc import Callable
 from pathlib import Path

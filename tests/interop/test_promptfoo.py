@@ -1,4 +1,6 @@
-"""Results of promptfoo become runs: providers and prompts are arms, equal tests repeats, and a cache is no run."""
+"""Results of promptfoo become runs: providers and prompts are arms, equal tests are repeats, and cached answers have no
+figures.
+"""
 
 from pathlib import Path
 from typing import Any

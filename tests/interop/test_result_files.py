@@ -1,4 +1,4 @@
-"""Files of others: whatever they hold, what comes of them is a value, a note or a sentence."""
+"""Whatever files of other programs contain, reading them gives a value, a note or an error message."""
 
 import zipfile
 from datetime import UTC, datetime
@@ -72,7 +72,7 @@ def test_what_cannot_be_opened_is_refused_by_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("value", "expected"),
     [
         ("2026-05-01T10:00:00Z", datetime(2026, 5, 1, 10, tzinfo=UTC)),
         ("2026-05-01T12:00:00+02:00", datetime(2026, 5, 1, 10, tzinfo=UTC)),
@@ -88,8 +88,8 @@ def test_what_cannot_be_opened_is_refused_by_its_name(tmp_path: Path) -> None:
         (None, None),
     ],
 )
-def test_a_moment_is_one_whoever_wrote_it(told: object, expected: datetime | None) -> None:
-    assert parse_time(told) == expected
+def test_a_moment_is_one_whoever_wrote_it(value: object, expected: datetime | None) -> None:
+    assert parse_time(value) == expected
 
 
 def test_a_duration_is_known_only_forwards() -> None:

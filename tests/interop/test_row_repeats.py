@@ -1,4 +1,4 @@
-"""Rows that are known by their order get the numbers that they would get by their names."""
+"""Runs numbered by the order of their rows get the same numbers as runs numbered by id."""
 
 from datetime import UTC, datetime, timedelta
 from random import Random

@@ -1,4 +1,6 @@
-"""A suite of SkillCI is a suite here: its checks are required, its fixtures are workspaces, its answers stay hidden."""
+"""A suite of SkillCI becomes a suite: its assertions are required checks, its fixtures workspaces, its answers stay
+hidden.
+"""
 
 import json
 from pathlib import Path
@@ -11,9 +13,9 @@ from outweigh.errors import UsageError
 from outweigh.interop.skillci import SkillCiSuiteReader
 from outweigh.model.task import CommandCheck, FileContainsCheck, FileExistsCheck, TestSuiteCheck
 from outweigh.ports.suites import SuiteDraft, SuiteOverrides, SuiteReader, TaskDraft
-from outweigh.testing.suite_reader_contract import SUITE_WISHES, SuiteReaderContract, write_and_load
+from outweigh.testing.suite_reader_contract import SUITE_OVERRIDES, SuiteReaderContract, write_and_load
 
-NOBODY = SuiteOverrides(agent=None, model=None)
+NO_OVERRIDES = SuiteOverrides(agent=None, model=None)
 
 
 class TestSkillCi(SuiteReaderContract):
@@ -25,7 +27,7 @@ class TestSkillCi(SuiteReaderContract):
 
 
 def drafted(path: Path) -> SuiteDraft:
-    return SkillCiSuiteReader().read(path, SUITE_WISHES)
+    return SkillCiSuiteReader().read(path, SUITE_OVERRIDES)
 
 
 def the_task(folder: Path, **changed: Any) -> TaskDraft:
@@ -119,7 +121,10 @@ def test_one_task_file_is_a_suite_too(tmp_path: Path) -> None:
 def test_the_agent_that_all_tasks_name_is_the_suites(tmp_path: Path) -> None:
     write(tmp_path, {"task.json": json.dumps(skillci_task(agent="codex"))})
 
-    theirs, mine = SkillCiSuiteReader().read(tmp_path, NOBODY), SkillCiSuiteReader().read(tmp_path, SUITE_WISHES)
+    theirs, mine = (
+        SkillCiSuiteReader().read(tmp_path, NO_OVERRIDES),
+        SkillCiSuiteReader().read(tmp_path, SUITE_OVERRIDES),
+    )
 
     assert theirs.spec.arms["baseline"].agent == "codex"
     assert mine.spec.arms["baseline"].agent == "claude-code", "the user wins"
@@ -129,7 +134,7 @@ def test_the_agent_that_all_tasks_name_is_the_suites(tmp_path: Path) -> None:
 def test_an_agent_that_is_not_known_here_is_said(tmp_path: Path) -> None:
     write(tmp_path, {"task.json": json.dumps(skillci_task(agent="cursor"))})
 
-    draft = SkillCiSuiteReader().read(tmp_path, SUITE_WISHES)
+    draft = SkillCiSuiteReader().read(tmp_path, SUITE_OVERRIDES)
 
     assert draft.spec.arms["baseline"].agent == "claude-code"
     assert any("cursor is not known here" in note for note in draft.notes)

@@ -1,4 +1,4 @@
-"""Nothing outside the folder of a suite is read, and what cannot be read is a sentence."""
+"""Nothing outside a suite's folder is read, and what cannot be read gives an error message."""
 
 from pathlib import Path
 

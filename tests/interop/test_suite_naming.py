@@ -1,4 +1,4 @@
-"""Names of tasks are folders, and no two are the same."""
+"""Tasks have folder names, and no two have the same."""
 
 import pytest
 from hypothesis import given

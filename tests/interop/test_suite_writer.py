@@ -1,4 +1,4 @@
-"""A draft becomes files that the strict reader of suites takes, or a sentence."""
+"""A draft becomes files that the strict suite loader accepts, or an error message."""
 
 from pathlib import Path
 

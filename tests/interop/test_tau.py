@@ -1,4 +1,4 @@
-"""Simulations of tau-bench and tau2-bench become runs of the model that acts, not of the one that plays the user."""
+"""Simulations of tau-bench and tau2-bench become runs of the agent's model, not of the simulated user's."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the path of a transcript says about its task and its arm."""
+"""What the path of a transcript says about its task and arm."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A store to look at: two runs that part, what judges said of one, names that try to be markup, and many plain runs."""
+"""A store to view: two runs that diverge, judgments of one, names that try to be markup, and many plain runs."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ _DONE = a_step(said="Done: the median of an even number of values is the mean of
 
 
 def median_store(folder: Path, others: int = 30) -> Path:
-    """The store, with so many tasks beside the one to look at."""
+    """The store, with this many tasks beside the one to look at."""
     failing, passing = _test("1 failed, 2 passed"), _test("3 passed in 0.02s")
     plain = {
         "trajectory.json": a_trajectory(_TASK, _LOOK, _READ, _BY_HAND, failing, _DONE),

@@ -1,4 +1,4 @@
-"""Asks the viewer without a network: a request in, an answer out."""
+"""Requests to the viewer without a network."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from outweigh.web.catalogue import StoreCatalogue
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: Mapping[str, str]
@@ -23,7 +23,7 @@ class Answer:
 
 
 class Reader:
-    """Somebody who reads the stores below some paths."""
+    """A client of a viewer for the stores below some paths."""
 
     def __init__(self, *paths: Path, token: str | None = None, host: str = "localhost:1234") -> None:
         self.catalogue = StoreCatalogue(list(paths))
@@ -31,7 +31,7 @@ class Reader:
         self._host = host
 
     def ask(self, address: str, method: str = "GET", **headers: str) -> Answer:
-        """One request."""
+        """Send one request."""
         return asyncio.run(self._ask(address, method, {"host": self._host, **headers}))
 
     def store(self, path: str = "") -> str:

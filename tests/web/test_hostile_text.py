@@ -1,4 +1,4 @@
-"""Whatever a store holds stays text."""
+"""Whatever a store contains is shown as text."""
 
 from html.parser import HTMLParser
 from pathlib import Path

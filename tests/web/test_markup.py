@@ -1,4 +1,4 @@
-"""Markup is made by us alone: whatever text goes in comes out as the same text."""
+"""Text that goes into markup comes out as the same text, never as markup."""
 
 from html.parser import HTMLParser
 
@@ -13,7 +13,7 @@ any_text = st.text() | st.text(alphabet="<>&\"'/= \n\tascript\u202e\x1b\x00+-@#"
 
 
 class Read(HTMLParser):
-    """What a browser would take from markup."""
+    """What a browser would parse from markup."""
 
     def __init__(self, markup: str) -> None:
         super().__init__()

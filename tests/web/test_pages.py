@@ -1,4 +1,4 @@
-"""Every page shows what the store holds."""
+"""Every page shows what the store contains."""
 
 from pathlib import Path
 from urllib.parse import urlencode

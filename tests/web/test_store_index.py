@@ -1,4 +1,4 @@
-"""A store is read once, then only what was added."""
+"""A store is read once, and after that only what was added."""
 
 from pathlib import Path
 

@@ -11,7 +11,7 @@ PATIENCE_SECONDS = 60
 
 @contextmanager
 def viewing(*arguments: str) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
-    """The address that it prints, and the process; it is ended afterwards."""
+    """The address that it prints, and the process, which is stopped afterwards."""
     command = [sys.executable, "-m", "outweigh", "view", *arguments]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={"PATH": os.environ["PATH"]}

@@ -109,8 +109,8 @@ def _line_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord
         if is_result_line(line.value):
             run = line_run(line.value, request.arm)
         elif "model_patch" in line.value and as_name(line.value.get("instance_id")):
-            told = _prediction_outcome(line.value)
-            run = _run(told, request.arm or _model(line.value) or decode_file_name(request.path.stem))
+            outcome = _prediction_outcome(line.value)
+            run = _run(outcome, request.arm or _model(line.value) or decode_file_name(request.path.stem))
         else:
             notes.unread(request.path, line.number, "neither a prediction nor a result")
             continue
@@ -179,17 +179,17 @@ def _runs(found: Iterator[InstanceOutcome], arm: str, folder: Path, notes: Impor
         )
 
 
-def _run(told: InstanceOutcome, arm: str, beside: Mapping[str, Any] | None = None) -> RunRecord:
+def _run(outcome: InstanceOutcome, arm: str, trajectory_fields: Mapping[str, Any] | None = None) -> RunRecord:
     return imported_run(
-        run_id=stable_id("swe-bench", arm, told.instance),
-        task_id=told.instance,
+        run_id=stable_id("swe-bench", arm, outcome.instance),
+        task_id=outcome.instance,
         arm=arm[:200],
         repeat=1,
-        status=told.status,
-        status_detail=told.detail,
-        family=instance_repository(told.instance),
-        checks=(outcome_check("resolved", told.resolved, told.detail),),
-        **(beside or {}),
+        status=outcome.status,
+        status_detail=outcome.detail,
+        family=instance_repository(outcome.instance),
+        checks=(outcome_check("resolved", outcome.resolved, outcome.detail),),
+        **(trajectory_fields or {}),
     )
 
 

@@ -9,7 +9,7 @@ from outweigh.errors import UsageError
 from outweigh.interop.suite_writer import suite_files
 from outweigh.ports.suites import SuiteDraft, SuiteOverrides, SuiteReader
 
-SUITE_WISHES = SuiteOverrides(agent="claude-code", model=None)
+SUITE_OVERRIDES = SuiteOverrides(agent="claude-code", model=None)
 _WRONG_VALUES = (
     b"null",
     b"-1",
@@ -52,7 +52,7 @@ class SuiteReaderContract(ABC):
 
     def overrides(self) -> SuiteOverrides:
         """The options that a user gives with the example."""
-        return SUITE_WISHES
+        return SUITE_OVERRIDES
 
     def test_recognises_its_own(self, tmp_path: Path) -> None:
         """A user need not name the format."""

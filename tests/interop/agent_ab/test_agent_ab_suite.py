@@ -1,4 +1,4 @@
-"""A suite of the A/B harness is a suite here: its commands are required checks, its repository is where one starts."""
+"""A suite of the A/B harness becomes a suite: its commands are required checks, its repository the workspace."""
 
 import json
 from pathlib import Path
@@ -11,11 +11,11 @@ from outweigh.errors import UsageError
 from outweigh.interop.agent_ab.suite_reader import AgentAbSuiteReader, read_head_commit
 from outweigh.model.task import CommandCheck, GitSource
 from outweigh.ports.suites import SuiteDraft, SuiteOverrides, SuiteReader
-from outweigh.testing.suite_reader_contract import SUITE_WISHES, SuiteReaderContract, write_and_load
+from outweigh.testing.suite_reader_contract import SUITE_OVERRIDES, SuiteReaderContract, write_and_load
 
 CONFIG = {"arms": ["without_skelly", "with_skelly"], "repeats": 7, "model": "openai/small", "agent": "build", "x": 1}
 
-NOBODY = SuiteOverrides(agent=None, model=None)
+NO_OVERRIDES = SuiteOverrides(agent=None, model=None)
 
 
 class TestAgentAb(SuiteReaderContract):
@@ -27,7 +27,7 @@ class TestAgentAb(SuiteReaderContract):
 
 
 def drafted(path: Path) -> SuiteDraft:
-    return AgentAbSuiteReader().read(path, SUITE_WISHES)
+    return AgentAbSuiteReader().read(path, SUITE_OVERRIDES)
 
 
 def changed(**task: Any) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def test_outside_of_a_repository_there_is_nothing_to_start_from(tmp_path: Path) 
 def test_the_harness_agent_works_unless_the_user_names_one(tmp_path: Path) -> None:
     source = ab_suite(tmp_path / "repository")
 
-    theirs, mine = AgentAbSuiteReader().read(source, NOBODY), AgentAbSuiteReader().read(source, SUITE_WISHES)
+    theirs, mine = AgentAbSuiteReader().read(source, NO_OVERRIDES), AgentAbSuiteReader().read(source, SUITE_OVERRIDES)
 
     assert {arm.agent for arm in theirs.spec.arms.values()} == {"opencode"}
     assert any("opencode needs one with its provider" in note for note in theirs.notes)

@@ -1,4 +1,4 @@
-"""What is checked out is read from git's files as git itself would tell it."""
+"""The checked-out commit is read from git's files as git itself would report it."""
 
 from pathlib import Path
 

@@ -7,5 +7,5 @@ from outweigh.testing.agent_contract import an_agent_arm
 
 
 def arm(**changes: Any) -> Arm:
-    """A plain arm of Claude Code, but for these."""
+    """A plain arm of Claude Code; any field can be given by name."""
     return an_agent_arm(**({"agent": "claude-code"} | changes))

@@ -1,4 +1,4 @@
-"""Harbor jobs, as small as they can be and as 0.25 writes them."""
+"""Minimal Harbor jobs, as version 0.25 writes them."""
 
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ def a_job(folder: Path, trials: list[dict[str, Any]], **stats: Any) -> Path:
 
 
 def leave_trajectory(job: Path, trial: dict[str, Any], trajectory: dict[str, Any] = TRAJECTORY) -> None:
-    """Put a trajectory where the agent of a trial would have."""
+    """Write a trajectory where the agent of a trial would."""
     place = job / trial["trial_name"] / "agent"
     place.mkdir()
     (place / "trajectory.json").write_bytes(msgspec.json.encode(trajectory))

@@ -14,7 +14,7 @@ from outweigh.testing.importer_contract import ImporterContract, read_all
 
 
 class TestHarborImporter(ImporterContract):
-    # Where nobody speaks of writing to a cache, nothing was written.
+    # Without a count of cache writes, nothing was written.
     alternatives = frozenset({"input_tokens"})
 
     def importer(self) -> Importer:

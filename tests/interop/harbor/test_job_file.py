@@ -1,4 +1,4 @@
-"""Claims about what Harbor is told of an arm: everything that the arm says, or a refusal."""
+"""Everything that an arm states reaches Harbor's job file, or is refused."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Claims about Harbor's process: found, given a clean environment, asked, known to be alive, and ended."""
+"""Harbor's program is found, gets a minimal environment, is known to be running, and can be stopped."""
 
 import os
 import sys
@@ -35,7 +35,7 @@ case "$*" in
   *) echo "working on $3 with $TOKEN"; touch "$0.begun"; while [ ! -e "$0.go" ]; do sleep 0.02; done ;;
 esac
 """
-"""Takes Harbor's words, and works until it is told to end."""
+"""A program that accepts Harbor's arguments and runs until it is stopped."""
 
 
 def read(file: Path) -> RunRecord:

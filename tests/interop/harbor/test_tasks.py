@@ -1,4 +1,4 @@
-"""Claims about tasks for Harbor: which it can run as they are meant, and how an arm's files get into them."""
+"""Which tasks Harbor can run as they are meant, and how an arm's files get into them."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -30,7 +30,7 @@ def fitting(*folders: Path, force_build: bool = False) -> Sequence[HarborTask]:
 
 
 def laying() -> tuple[Arm, dict[str, bytes]]:
-    """An arm that lays a text and a program."""
+    """An arm that adds a text file and a program."""
     contents = {sha256(content).hexdigest(): content for content in (HINT, RUN)}
     hint, run = contents
     overlay = (

@@ -13,7 +13,7 @@ ZSTANDARD = 93
 
 
 def header(**spec: Any) -> dict[str, Any]:
-    """What a log says about itself, with other values for what is evaluated."""
+    """The header of a log, with other values for the evaluation."""
     evaluated = {
         "eval_id": "e1",
         "run_id": "r1",
@@ -37,7 +37,7 @@ def header(**spec: Any) -> dict[str, Any]:
 
 
 def summary(sample: int | str = 1, epoch: int = 1, **more: Any) -> dict[str, Any]:
-    """A sample that was solved, with other values."""
+    """The summary of a sample that was solved, with other values."""
     return {
         "id": sample,
         "epoch": epoch,
@@ -53,7 +53,7 @@ def summary(sample: int | str = 1, epoch: int = 1, **more: Any) -> dict[str, Any
 
 
 def eval_log(path: Path, members: Mapping[str, Any]) -> Path:
-    """A zip whose members are packed with Zstandard; Python's own zip module cannot write one."""
+    """A zip whose members are packed with Zstandard, which Python's own zip module cannot write."""
     body, directory = b"", b""
     for name, value in members.items():
         content = value if isinstance(value, bytes) else msgspec.json.encode(value)
@@ -69,6 +69,6 @@ def eval_log(path: Path, members: Mapping[str, Any]) -> Path:
 
 
 def finished_log(path: Path, samples: list[dict[str, Any]], head: dict[str, Any] | None = None) -> Path:
-    """A log whose evaluation came to its end."""
+    """A log of an evaluation that ended."""
     about = head or header()
     return eval_log(path, {"_journal/start.json": about, "summaries.json": samples, "header.json": about})

@@ -1,4 +1,4 @@
-"""Our reading of archives against the standard library's: whatever is read of a broken one is the same."""
+"""Whatever is read from a broken archive is what the standard library reads."""
 
 import os
 import zipfile
@@ -27,7 +27,7 @@ Contents = dict[str, bytes | None]
 
 
 def ours(path: Path) -> Contents | None:
-    """Names and contents, None for a member that is refused; None for an archive that is."""
+    """Names and contents, None for a refused member; None for a refused archive."""
     try:
         with open_archive(path) as opened:
             return {name: _ours(opened, name) for name in opened.members}
@@ -63,7 +63,7 @@ def test_what_is_read_of_a_broken_archive_is_what_zipfile_reads(rng: Random) -> 
         path = Path(folder) / "log.eval"
         path.write_bytes(damaged or b"")
         found = ours(path) or {}
-        # It also refuses versions and flags that it does not know, whatever is held: where both read, it is the same.
+        # zipfile also refuses unknown versions and flags; whatever both read must be the same.
         with suppress(NotImplementedError):
             expected = theirs(path) if found else {}
             assert found.keys() == expected.keys()

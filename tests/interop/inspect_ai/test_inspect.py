@@ -1,4 +1,6 @@
-"""Logs of Inspect become runs: samples are tasks, epochs repeats, and what was no attempt is no failure."""
+"""Logs of Inspect become runs: samples are tasks, epochs repeats, and a sample that was not attempted is not
+a failure.
+"""
 
 import zipfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A trajectory as a chat: who said what, which tools were called, and what they answered."""
+"""A trajectory becomes chat messages with the tool calls and their results."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The figures of a log: epochs are averaged first, then samples, and a part of the tokens is no sum."""
+"""The totals of a log: epochs are averaged first, then samples, and an incomplete sum of tokens is none."""
 
 from datetime import UTC, datetime
 from typing import Any

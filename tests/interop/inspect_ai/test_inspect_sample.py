@@ -1,4 +1,4 @@
-"""A run as a sample of Inspect: all that is known, and nothing that is not."""
+"""A run becomes a sample of Inspect with all that is known, and nothing that is not."""
 
 from typing import Any
 
@@ -135,10 +135,10 @@ def test_the_whole_time_is_known_where_all_of_its_parts_are() -> None:
 
 
 def test_an_instruction_is_the_input_and_a_missing_one_is_said_to_be_missing() -> None:
-    told, untold = a_sample(a_run(), instruction="Mend it."), a_sample(a_run())
+    instructed, uninstructed = a_sample(a_run(), instruction="Mend it."), a_sample(a_run())
 
-    assert (told["input"], told["metadata"]["has_instruction"]) == ("Mend it.", True)
-    assert (untold["input"], untold["metadata"]["has_instruction"]) == ("", False)
+    assert (instructed["input"], instructed["metadata"]["has_instruction"]) == ("Mend it.", True)
+    assert (uninstructed["input"], uninstructed["metadata"]["has_instruction"]) == ("", False)
 
 
 @pytest.mark.parametrize("task", ["../two", "a/../../b", "..\\x", "a/..", "nul\x00"])

@@ -1,4 +1,4 @@
-"""Summaries that are checked while they are decoded become the runs that a patient reader makes of them."""
+"""Summaries decoded in blocks become the same runs as summaries read field by field."""
 
 import json
 import random
@@ -53,7 +53,7 @@ def odd_summary(rng: random.Random, number: int) -> dict[str, Any]:
 
 
 def written(samples: list[dict[str, Any]]) -> bytes:
-    """As JSON, whole numbers of any size included."""
+    """Samples as JSON, with integers of any size."""
     return json.dumps(samples).encode()
 
 

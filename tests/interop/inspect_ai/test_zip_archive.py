@@ -1,4 +1,4 @@
-"""The list of an archive's members says what zipfile says, and members hold what was put into them."""
+"""An archive has the members that zipfile lists, and their contents are what was put into them."""
 
 import random
 import struct
@@ -36,7 +36,7 @@ def with_a_large_member() -> bytes:
 
 
 def with_an_old_name() -> bytes:
-    """A name in the letters of DOS, which is what a name is in where nothing else is said."""
+    """A name in the DOS code page, which applies if no flag says otherwise."""
     whole = made(zipfile.ZIP_STORED)
     return whole.replace("caf\u00e9".encode(), b"caf\x82_").replace(struct.pack("<H", 0x800), b"\0\0")
 

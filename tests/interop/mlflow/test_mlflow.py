@@ -1,4 +1,4 @@
-"""Evaluations of MLflow become runs: a table's rows, or traces that were scored, wherever they were kept."""
+"""Evaluations of MLflow become runs: rows of tables, or scored traces, wherever they are stored."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ from outweigh.testing.importer_contract import ImporterContract, read_all
 SAMPLES = Path(__file__).parent / "samples" / "mlflow"
 BY_OK = {"columns": {"success": "ok"}}
 WITHOUT_WRITES = frozenset({"input_tokens"})
-"""Models that write no cache of their own count what was read of it alone; then all the rest was fresh."""
+"""Models without cache writes report only cache reads; all other input is fresh."""
 
 
 def runs_of(path: Path, **options: object) -> tuple[list[RunRecord], ImportNotes]:
@@ -120,21 +120,21 @@ def test_tokens_of_an_answer_are_not_those_of_a_run_unless_somebody_says_so() ->
     path = SAMPLES / "tables"
 
     (kept, *_), _ = runs_of(path)
-    (told, *_), _ = runs_of(path, columns={"output_tokens": "token_count"})
+    (stated, *_), _ = runs_of(path, columns={"output_tokens": "token_count"})
 
     assert (kept.usage.output_tokens, kept.extra["token_count"]) == (None, 1)
-    assert told.usage.output_tokens == 1
+    assert stated.usage.output_tokens == 1
 
 
 def test_scored_traces_are_the_same_from_a_folder_and_from_a_database(tmp_path: Path) -> None:
     from_folder = by_arm(runs_of(SAMPLES / "traces", **BY_OK)[0])
     from_database = by_arm(runs_of(database(tmp_path), **BY_OK)[0])
 
-    def told(run: RunRecord) -> tuple[object, ...]:
+    def stated(run: RunRecord) -> tuple[object, ...]:
         return (run.status, run.usage, run.checks, run.task_checksum, run.arm_fingerprint, run.extra["params"])
 
     for task in ("Say hello", "Say bye", "2+2"):
-        assert told(from_folder["plain", task]) == told(from_database["plain", task])
+        assert stated(from_folder["plain", task]) == stated(from_database["plain", task])
     assert sorted(from_database) == [
         *(("plain", task) for task in ("2+2", "Say bye", "Say hello")),
         *(("with-notes", task) for task in ("2+2", "Say bye", "Say hello")),
@@ -349,11 +349,11 @@ def test_a_run_or_a_trace_that_is_none_is_kept_with_its_place_and_the_others_are
     next(tables.rglob("*/artifacts")).with_name("meta.yaml").write_text(content)
     next(traces.rglob("trace_info.yaml")).write_text(content)
 
-    of_tables, told = runs_of(tables)
-    of_traces, said = runs_of(traces, **BY_OK)
+    of_tables, table_notes = runs_of(tables)
+    of_traces, trace_notes = runs_of(traces, **BY_OK)
 
     assert (len(of_tables), len(of_traces)) == (3, 2)
-    for notes, name in ((told, "meta.yaml"), (said, "trace_info.yaml")):
+    for notes, name in ((table_notes, "meta.yaml"), (trace_notes, "trace_info.yaml")):
         assert any(Path(each.source).name == name and "not valid YAML" in each.reason for each in notes.unreadable)
 
 

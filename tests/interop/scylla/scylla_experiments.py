@@ -1,4 +1,4 @@
-"""Experiments of ProjectScylla as it leaves them on the disk, with the figures of one that it published."""
+"""Experiments of ProjectScylla as it leaves them on disk, with the figures of a published one."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""ProjectScylla's tables become runs and what judges said of them."""
+"""ProjectScylla's tables become runs and judgments."""
 
 from pathlib import Path
 

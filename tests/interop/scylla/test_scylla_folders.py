@@ -1,4 +1,4 @@
-"""Folders that ProjectScylla's experiments fill become the runs and judgments that its tables would have."""
+"""Folders of ProjectScylla's experiments become the runs and judgments that its tables would have."""
 
 import json
 import shutil
@@ -80,11 +80,11 @@ def test_tokens_are_those_of_all_models_though_the_project_adds_up_one(tmp_path:
     a_run(experiment)
     a_run(experiment, "T4/01/run_02", stdout="plain words of another agent")
 
-    told, summed = read(experiment)[0]
+    reported, summed = read(experiment)[0]
 
-    assert (told.usage.input_tokens, told.usage.output_tokens) == (23 + 1316, 725 + 93)
+    assert (reported.usage.input_tokens, reported.usage.output_tokens) == (23 + 1316, 725 + 93)
     assert (summed.usage.input_tokens, summed.usage.output_tokens) == (23, 725)
-    assert told.extra["token_stats"] == TOKENS
+    assert reported.extra["token_stats"] == TOKENS
 
 
 def test_every_folder_above_a_run_can_be_named_and_those_of_the_newer_layout(tmp_path: Path) -> None:

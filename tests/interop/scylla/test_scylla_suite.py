@@ -1,4 +1,4 @@
-"""A test of ProjectScylla is a task for judges here, and its tiers are a ladder of arms."""
+"""A test of ProjectScylla becomes a task for judges, and its tiers a ladder of arms."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from outweigh.interop.scylla.suite_reader import ScyllaSuiteReader
 from outweigh.model.rubric import BinaryCriterion, ChecklistCriterion, ScaledCriterion
 from outweigh.model.task import GitSource
 from outweigh.ports.suites import SuiteDraft, SuiteOverrides, SuiteReader
-from outweigh.testing.suite_reader_contract import SUITE_WISHES, SuiteReaderContract, write_and_load
+from outweigh.testing.suite_reader_contract import SUITE_OVERRIDES, SuiteReaderContract, write_and_load
 
 EVERY_TIER = SCYLLA_TEST.partition("tiers:")[0]
 
@@ -44,7 +44,7 @@ class TestScyllaWithoutSharedFolder(SuiteReaderContract):
 
 
 def drafted(path: Path) -> SuiteDraft:
-    return ScyllaSuiteReader().read(path, SUITE_WISHES)
+    return ScyllaSuiteReader().read(path, SUITE_OVERRIDES)
 
 
 def one_test(folder: Path, files: dict[str, str]) -> Path:

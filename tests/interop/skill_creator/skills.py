@@ -1,4 +1,4 @@
-"""Skills as people write them, for tests of what is made of them."""
+"""Skills as people write them."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,9 @@ EVALS = [
 
 
 def a_skill(folder: Path, evals: Any = None, **files: str) -> Path:
-    """A skill's folder with evals, unless they are False; other files by path, `__` for a slash, `_dot_` for a dot."""
+    """A skill's folder with evals, unless they are False; other files by path, with `__` for a slash and `_dot_` for a
+    dot.
+    """
     document = {"skill_name": "csv-report", "evals": EVALS} if evals is None else evals
     content = {"SKILL.md": SKILL, "evals/files/sales.csv": "month,revenue\n1,10\n", "scripts/count.sh": "wc -l\n"}
     if document is not False:

@@ -1,4 +1,4 @@
-"""An assertion is a check only where it plainly says what a machine can look at; a guess would be a made-up result."""
+"""An assertion becomes a check only if it plainly states what a program can decide; a guess would invent a result."""
 
 import shutil
 import subprocess

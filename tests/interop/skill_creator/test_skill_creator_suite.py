@@ -12,7 +12,7 @@ from outweigh.errors import UsageError
 from outweigh.interop.skill_creator.suite_reader import SkillCreatorSuiteReader
 from outweigh.model.rubric import BinaryCriterion, ScaledCriterion
 from outweigh.ports.suites import SuiteDraft, SuiteOverrides, SuiteReader, TaskDraft
-from outweigh.testing.suite_reader_contract import SUITE_WISHES, SuiteReaderContract, write_and_load
+from outweigh.testing.suite_reader_contract import SUITE_OVERRIDES, SuiteReaderContract, write_and_load
 
 
 class TestContract(SuiteReaderContract):
@@ -24,7 +24,7 @@ class TestContract(SuiteReaderContract):
         return a_skill(folder / "csv-report", {"evals": [*EVALS, {"prompt": "Go.", "assertions": checks}]})
 
 
-def read(path: Path, options: SuiteOverrides = SUITE_WISHES) -> SuiteDraft:
+def read(path: Path, options: SuiteOverrides = SUITE_OVERRIDES) -> SuiteDraft:
     return SkillCreatorSuiteReader().read(path, options)
 
 
@@ -101,13 +101,13 @@ class TestWhatTheAgentSees:
         suite = write_and_load(read(a_skill(tmp_path / "skill")), tmp_path / "suite")
 
         laid = b"".join(suite.overlays.values())
-        told = "".join(task.instruction for task in suite.tasks)
+        instructions = "".join(task.instruction for task in suite.tasks)
         workspaces = [
             path.read_text() for path in (tmp_path / "suite").glob("tasks/*/environment/**/*") if path.is_file()
         ]
         for secret in ("names every column", "report of three sentences"):
             assert secret.encode() not in laid
-            assert secret not in told + "".join(workspaces)
+            assert secret not in instructions + "".join(workspaces)
 
 
 class TestWhatIsExpected:

@@ -1,4 +1,4 @@
-"""Scenarios of skill-validator are tasks here: what a machine can look at exactly is checked, the rest is judged."""
+"""Scenarios of skill-validator become tasks: what a program can decide exactly is checked, the rest is judged."""
 
 import subprocess
 from pathlib import Path
@@ -19,7 +19,7 @@ from outweigh.interop.skill_validator.suite_reader import SkillValidatorSuiteRea
 from outweigh.model.rubric import BinaryCriterion, ScaledCriterion
 from outweigh.model.task import AnswerContainsCheck, CommandCheck, FileContainsCheck, FileExistsCheck, UnchangedCheck
 from outweigh.ports.suites import SuiteDraft, SuiteOverrides, SuiteReader
-from outweigh.testing.suite_reader_contract import SUITE_WISHES, SuiteReaderContract, write_and_load
+from outweigh.testing.suite_reader_contract import SUITE_OVERRIDES, SuiteReaderContract, write_and_load
 
 
 class TestSkillValidator(SuiteReaderContract):
@@ -39,7 +39,7 @@ class TestStimuli(SuiteReaderContract):
 
 
 def drafted(path: Path) -> SuiteDraft:
-    return SkillValidatorSuiteReader().read(path, SUITE_WISHES)
+    return SkillValidatorSuiteReader().read(path, SUITE_OVERRIDES)
 
 
 def with_scenario(folder: Path, lines: str) -> Path:

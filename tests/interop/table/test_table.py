@@ -1,4 +1,4 @@
-"""Anybody's table becomes runs: columns are what the user says they are, and a doubtful cell is never a guess."""
+"""Any table becomes runs: the user says what its columns are, and a doubtful cell is never guessed."""
 
 import shlex
 from pathlib import Path

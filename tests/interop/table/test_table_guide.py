@@ -1,4 +1,4 @@
-"""What a table without a map is answered by: its columns, and a command that reads them."""
+"""The error for a table without a mapping shows its columns, and a command that reads them."""
 
 from pathlib import Path
 from typing import Any

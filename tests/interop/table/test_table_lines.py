@@ -1,4 +1,4 @@
-"""Reading many rows in one go gives what reading them cell by cell gives, or leaves them to that."""
+"""Reading many rows at once gives what reading them cell by cell gives, or leaves them to that."""
 
 import random
 from pathlib import Path
@@ -42,13 +42,13 @@ def encoded(*rows: dict[str, Any]) -> list[bytes]:
 
 
 class Quickly(NamedTuple):
-    """What came of some lines: a run, or the line's number for one that was left to a closer look."""
+    """What became of some lines: a run, or the number of a line that was left to the reader of single lines."""
 
     columns: list[MappedColumn]
     found: list[Any]
 
     def as_cell_by_cell(self, rows: list[dict[str, Any]], arm: str | None = None) -> list[Any]:
-        """The same, a row at a time."""
+        """The same lines, read one at a time."""
         return [
             number if number in self.found else make_row_run(TableRow(Path("t.jsonl"), number, row), self.columns, arm)
             for number, row in enumerate(rows, start=1)

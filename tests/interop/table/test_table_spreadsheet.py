@@ -1,4 +1,4 @@
-"""Tables as spreadsheets save them: decimal commas, signs of currency, words for true, and marks for programs."""
+"""Tables as spreadsheets save them: decimal commas, currency signs, localised booleans, and byte order marks."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Plain clients for the scripted model: what an agent would send, in every protocol, with nothing between."""
+"""Minimal clients of the scripted model: what an agent would send, in every protocol."""
 
 import json
 import urllib.error
@@ -23,7 +23,7 @@ PROTOCOLS = tuple(PATHS)
 
 
 class Posted(NamedTuple):
-    """What came back."""
+    """A response."""
 
     status: int
     headers: Mapping[str, str]
@@ -40,7 +40,7 @@ class Posted(NamedTuple):
 
 
 def send(url: str, body: object = None, *, method: str | None = None, **headers: str) -> Posted:
-    """One request; with a body it is a POST."""
+    """Send one request; with a body it is a POST."""
     encoded = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     request = urllib.request.Request(url, encoded, {"content-type": "application/json", **named}, method=method)
@@ -109,7 +109,7 @@ continued: dict[str, Callable[[dict[str, Any], dict[str, Any]], None]] = {
 
 
 def said(protocol: str, answer: Any) -> str:
-    """The words of a whole answer that begins with words."""
+    """The text at the start of a complete answer."""
     match protocol:
         case "anthropic":
             return str(answer["content"][0]["text"])
@@ -122,12 +122,12 @@ def said(protocol: str, answer: Any) -> str:
 
 
 def ask(server: ModelServer, protocol: str, body: object, **headers: str) -> Posted:
-    """One request for an answer."""
+    """Request one answer."""
     return send(f"{server.url}{PATHS[protocol]}", body, **headers)
 
 
 def converse(server: ModelServer, protocol: str, words: str, times: int, **headers: str) -> None:
-    """Ask, add the answer to the history, ask again."""
+    """Ask, add the answer to the history, and ask again."""
     body = question(protocol, words)
     for _ in range(times):
         answer = ask(server, protocol, body, **headers)
@@ -136,5 +136,5 @@ def converse(server: ModelServer, protocol: str, words: str, times: int, **heade
 
 
 def rules(server: ModelServer) -> list[str | None]:
-    """What answered each request."""
+    """The rule of the script that answered each request."""
     return [entry.rule for entry in server.ledger]

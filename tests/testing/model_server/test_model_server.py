@@ -1,4 +1,4 @@
-"""A scripted model notes all that it hands out, and nothing that is sent to it breaks it."""
+"""A scripted model records every token that it sends, and no request breaks it."""
 
 import json
 from collections.abc import Iterator
@@ -101,7 +101,7 @@ def test_a_body_that_is_no_request_is_refused_with_400(server: ModelServer, prot
 
 
 def places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every list or object in a body, with every place in it."""
+    """Every list or object in a body, with every key or index in it."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in inside:
         yield value, key

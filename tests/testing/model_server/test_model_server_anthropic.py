@@ -1,4 +1,4 @@
-"""Anthropic's own client understands the scripted model: whole, streamed, with tools, in trouble."""
+"""Anthropic's own client understands the scripted model: whole, streamed, with tools, with errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

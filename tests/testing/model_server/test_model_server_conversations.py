@@ -1,4 +1,4 @@
-"""Which conversation of a script a request belongs to, and what side questions get."""
+"""Which conversation of a script a request belongs to, and how side questions are answered."""
 
 import json
 from collections.abc import Iterator
@@ -41,14 +41,14 @@ def test_a_side_question_that_wants_json_gets_the_smallest_that_fits(server: Mod
         },
         "required": ["title", "kind", "tags", "sure", "weight"],
     }
-    wishes: dict[str, dict[str, Any]] = {
+    requests_by_protocol: dict[str, dict[str, Any]] = {
         "anthropic": {"output_config": {"format": {"type": "json_schema", "schema": schema}}},
         "chat": {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}},
         "responses": {"text": {"format": {"type": "json_schema", "name": "n", "schema": schema}}},
         "gemini": {"generationConfig": {"responseMimeType": "application/json", "responseJsonSchema": schema}},
     }
-    for protocol, wish in wishes.items():
-        answer = ask(server, protocol, question(protocol, "A title?", tools=False, **wish)).json()
+    for protocol, fields in requests_by_protocol.items():
+        answer = ask(server, protocol, question(protocol, "A title?", tools=False, **fields)).json()
 
         assert json.loads(said(protocol, answer)) == {
             "title": "Noted.",

@@ -1,4 +1,4 @@
-"""The scripted model speaks Gemini as it is documented: whole, as events, as an array, with tools, in trouble."""
+"""The scripted model speaks Gemini as documented: whole, as events, as an array, with tools, with errors."""
 
 import http.client
 import json
@@ -20,7 +20,7 @@ STREAM = "/v1beta/models/m:streamGenerateContent"
 
 
 def folded(chunks: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str, dict[str, int]]:
-    """What a client makes of a stream: parts with neighbouring texts joined, the last reason, the last usage."""
+    """What a client makes of a stream: parts with adjacent texts joined, the last finish reason, the last usage."""
     parts: list[dict[str, Any]] = []
     for part in (part for chunk in chunks for part in chunk["candidates"][0]["content"]["parts"]):
         joins = parts and "text" in part and "text" in parts[-1] and part.get("thought") == parts[-1].get("thought")

@@ -1,4 +1,4 @@
-"""OpenAI's own client understands the scripted model in both protocols: whole, streamed, with tools, in trouble."""
+"""OpenAI's own client understands the scripted model in both protocols: whole, streamed, with tools, with errors."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -157,11 +157,11 @@ def test_where_no_shell_is_offered_the_model_says_so_and_the_ledger_too() -> Non
 def test_an_agent_that_ends_only_by_a_command_gets_it_with_the_last_words() -> None:
     prompt = "To submit, run `echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT`."
     with ModelServer(Script(turn=[Turn(text="That was all.")])) as server:
-        told = ask(server, "anthropic", question("anthropic", prompt)).json()["content"]
+        content = ask(server, "anthropic", question("anthropic", prompt)).json()["content"]
         others = ask(server, "anthropic", question("anthropic", "Go.")).json()["content"]
 
     assert [block["type"] for block in others] == ["text"]
-    assert told[-1]["input"]["command"] == "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+    assert content[-1]["input"]["command"] == "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
 def test_every_provider_has_words_for_every_kind_of_trouble() -> None:

@@ -1,4 +1,4 @@
-"""A scripted model knows where in a conversation a request stands, whoever asks and however the past was kept."""
+"""A scripted model finds the position of a request in its conversation, whatever the agent did to the history."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

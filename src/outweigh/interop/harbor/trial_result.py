@@ -201,8 +201,10 @@ class HarborTrial:
         return _merged(*(_phase(step, phase) for step in self._steps))
 
     def _detail(self) -> str | None:
-        told = [f"{_exception_type(each)}: {as_str(each.get('exception_message')) or ''}" for each in self.exceptions()]
-        return "; ".join(told)[:_DETAIL_LENGTH] if told else None
+        messages = [
+            f"{_exception_type(each)}: {as_str(each.get('exception_message')) or ''}" for each in self.exceptions()
+        ]
+        return "; ".join(messages)[:_DETAIL_LENGTH] if messages else None
 
     def _extra(self) -> dict[str, Any]:
         own = as_dict(self.raw.get("agent_result"))

@@ -152,8 +152,8 @@ def _assessments(feedback: list[dict[str, Any]]) -> dict[str, Assessment]:
         if scorer is None:
             continue
         error = as_dict(said.get("error"))
-        told = as_str(error.get("error_message")) or as_name(error.get("error_code"))
-        new = Assessment(value=said.get("value"), rationale=as_str(each.get("rationale")), error=told)
+        error_text = as_str(error.get("error_message")) or as_name(error.get("error_code"))
+        new = Assessment(value=said.get("value"), rationale=as_str(each.get("rationale")), error=error_text)
         old = found.setdefault(scorer, new)
         if old.value != new.value:
             found[scorer] = Assessment(value=None, error="assessed more than once, with different values")
@@ -169,10 +169,10 @@ def _expectations(assessments: list[dict[str, Any]]) -> dict[str, Any] | None:
     return found or None
 
 
-def _failure(trace: Mapping[str, Any], told: str | None) -> str | None:
+def _failure(trace: Mapping[str, Any], error_text: str | None) -> str | None:
     if trace.get("state") != "ERROR":
         return None
-    return told or "the trace ended in an error"
+    return error_text or "the trace ended in an error"
 
 
 def _usage(raw: Mapping[str, Any]) -> Usage:

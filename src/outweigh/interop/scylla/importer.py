@@ -91,8 +91,8 @@ def _criterion_points(said: Mapping[str, Any]) -> Iterator[CriterionPoints]:
 def _evidence(score: Mapping[str, Any]) -> str | None:
     """The reasons for a criterion's items, each with its points."""
     reasons = [
-        f"{item} {told.get('achieved')}/{told.get('max')}: {as_str(told.get('reason')) or ''}"
-        for item, told in ((item, as_dict(value)) for item, value in as_dict(score.get("items")).items())
+        f"{item} {stated.get('achieved')}/{stated.get('max')}: {as_str(stated.get('reason')) or ''}"
+        for item, stated in ((item, as_dict(value)) for item, value in as_dict(score.get("items")).items())
     ]
     return "\n".join(reasons)[:_EVIDENCE_CHARACTERS] or None
 
@@ -228,11 +228,11 @@ def _locate_run(folder: Path) -> _RunLocation | None:
 
 def _identify(folder: RunFolder, result: Mapping[str, Any]) -> RunFolder:
     """The run as its result states it: folders are renamed and copied, and results stay as they were."""
-    told = _STATED_PLACE.search((as_name(result.get("logs_path")) or "").replace("\\", "/"))
+    stated = _STATED_PLACE.search((as_name(result.get("logs_path")) or "").replace("\\", "/"))
     number = as_count(result.get("run_number")) or folder.number
-    if told is None:
+    if stated is None:
         return folder.called(folder.experiment_name, folder.tier, folder.subtest, number)
-    return folder.called(told["experiment"], told["tier"], told["subtest"], number)
+    return folder.called(stated["experiment"], stated["tier"], stated["subtest"], number)
 
 
 def _state(folder: RunFolder) -> str:

@@ -50,14 +50,14 @@ _DETAIL_CHARACTERS = 500
 
 def run_ending(
     result: Mapping[str, Any],
-    told: Mapping[str, Any],
+    output_fields: Mapping[str, Any],
     report: AgentReport | None,
     *,
     timeout_seconds: float | None,
 ) -> tuple[Status, str | None]:
     """The status of a run, and why. The project writes -1 if its call of the agent failed, and repeats such runs."""
     code = result.get("exit_code")
-    complaint = _error_output(told)
+    complaint = _error_output(output_fields)
     if report is not None and report.failure is not None:
         return report.failure.kind.status, report.failure.detail[:_DETAIL_CHARACTERS]
     if code in (0, None):
@@ -84,9 +84,9 @@ def _used_anything(result: Mapping[str, Any]) -> bool:
     return any(as_count(each) for each in as_dict(result.get("token_stats")).values())
 
 
-def _error_output(told: Mapping[str, Any]) -> str:
+def _error_output(output_fields: Mapping[str, Any]) -> str:
     """The program's error output, without the commands that the project's script prints there."""
-    lines = (as_str(told.get("stderr")) or "").splitlines()
+    lines = (as_str(output_fields.get("stderr")) or "").splitlines()
     return " ".join(line.strip() for line in lines if not line.startswith("+ ")).strip()
 
 
@@ -154,15 +154,15 @@ def make_folder_run(folder: RunFolder, result: Mapping[str, Any], notes: ImportN
     """
     if folder.number < 1 or not isinstance(result.get("exit_code"), int):
         raise EvidenceError("its result has no number of a run, or does not say how the agent ended")
-    told = read_json_object(folder.path / "agent" / "result.json", notes)
+    output_fields = read_json_object(folder.path / "agent" / "result.json", notes)
     timing = read_json_object(folder.path / "agent" / "timing.json", notes)
     about = read_model_page(folder.path / "agent" / "MODEL.md", notes)
     model = folder.experiment.model or about.get("Model")
-    report = _agent_report(told)
+    report = _agent_report(output_fields)
     duration = as_amount(result.get("agent_duration_seconds"))
     usage = report.usage if report is not None and report.usage != NO_USAGE else _usage(result)
     status, detail = run_ending(
-        result, told, report, timeout_seconds=as_amount(folder.experiment.config.get("timeout_seconds"))
+        result, output_fields, report, timeout_seconds=as_amount(folder.experiment.config.get("timeout_seconds"))
     )
     shown = [display_model(model)] if model else []
     return imported_run(
@@ -196,11 +196,11 @@ def _passed(result: Mapping[str, Any]) -> CheckResult:
     return outcome_check("passed", said if isinstance(said, bool) else None, "what its judges agreed on")
 
 
-def _agent_report(told: Mapping[str, Any]) -> AgentReport | None:
+def _agent_report(output_fields: Mapping[str, Any]) -> AgentReport | None:
     """The agent's own report if it is Claude Code's; other agents' output has no known form."""
     from outweigh.agents.claude_code.stream import read_claude_code  # noqa: PLC0415 - only imports need it
 
-    output = as_str(told.get("stdout")) or ""
+    output = as_str(output_fields.get("stdout")) or ""
     if '"type":"result"' not in output.replace('"type": "result"', '"type":"result"'):
         return None
     return read_claude_code(output.encode("utf-8", "replace"))
@@ -239,8 +239,8 @@ def _started(timing: Mapping[str, Any], duration: float | None) -> datetime | No
 
 
 def _checksum(config: Mapping[str, Any]) -> str | None:
-    told = {key: config.get(key) for key in _TASK_KEYS}
-    return fingerprint(told) if told["task_repo"] or told["experiment_id"] else None
+    output_fields = {key: config.get(key) for key in _TASK_KEYS}
+    return fingerprint(output_fields) if output_fields["task_repo"] or output_fields["experiment_id"] else None
 
 
 def _resources(folder: RunFolder, notes: ImportNotes) -> Any:

@@ -39,8 +39,8 @@ def notes_on_tasks(tasks: Mapping[str, EvalTask], skill: str, baseline: str) -> 
             yield f"{name}: {quote_names(shared)}, a part of the skill, is input, so {baseline} has it too."
         if kept_back := task.inputs.kept_back:
             yield f"{name}: {quote_names(kept_back)}, a part of the skill, comes with the skill only."
-    if told := [name for name, task in tasks.items() if task.inputs.unnamed]:
-        yield f"The prompts of {quote_names(told)} do not name their files; a last line of the instruction does."
+    if unnamed := [name for name, task in tasks.items() if task.inputs.unnamed]:
+        yield f"The prompts of {quote_names(unnamed)} do not name their files; a last line of the instruction does."
     if calling := [name for name, task in tasks.items() if _calls_skill(skill, task.instruction)]:
         yield f"The prompts of {quote_names(calling)} call the skill by its name, which means nothing to {baseline}."
     yield from _unused_keys_note("of its evals", Counter(key for task in tasks.values() for key in task.leftover_keys))
