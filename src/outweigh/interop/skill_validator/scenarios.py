@@ -117,7 +117,7 @@ def make_check(assertion: ScenarioAssertion, name: str, timeout_seconds: float) 
 
 
 def judge_question(assertion: ScenarioAssertion) -> str | None:
-    """The question for a judge about an answer that no check covers; None for assertions about anything else."""
+    """The question for a judge if no check covers an assertion about the answer; None for other assertions."""
     if assertion.type not in ("output_matches", "output_not_matches"):
         return None
     part = "a part" if assertion.type == "output_matches" else "no part"
@@ -157,7 +157,7 @@ def _answer_check(assertion: ScenarioAssertion, name: str) -> Check | None:
 
 
 def _find_arguments(pattern: str) -> list[str] | None:
-    """Arguments for `find`. Its `*` matches slashes and theirs does not, which is no difference at a fixed depth."""
+    """Arguments for `find`. Its `*` matches slashes, unlike theirs, which is no difference at a fixed depth."""
     if _UNSUPPORTED_GLOB & set(pattern):
         return None
     if "**" not in pattern:
@@ -249,8 +249,8 @@ class ReadScenario:
 
 
 def read_scenario(scenario: Scenario, source: Path, skill: Path, further: Sequence[Check] = ()) -> ReadScenario:
-    """Read a scenario; UsageError if files lead outside, or nothing says how to judge a run. `further` checks are
-    added.
+    """Read a scenario and add `further` checks; UsageError if files lead outside, or nothing says how to
+    judge a run.
     """
     checks = dict(_scenario_checks(scenario))
     known = [*(check for check in checks.values() if check is not None), *further]
