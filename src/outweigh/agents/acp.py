@@ -45,21 +45,21 @@ from outweigh.transcript.trajectory_builder import TrajectoryBuilder
 
 
 def acp_usage(counts: JsonObject) -> Usage:
-    """The counts in our units. Cached tokens may stand within input or beside it, and thoughts within output or beside
-    it: the total tells which. Where it fits none of them, or the cache is not mentioned, as much is unknown.
+    """The counts in our units. Cached tokens may be part of the input or separate, and thoughts part of the output or
+    separate; the total shows which. Where no combination fits, or the cache is not mentioned, counts are unknown.
     """
-    total, given, said = (count_at(counts, key) for key in ("totalTokens", "inputTokens", "outputTokens"))
-    if total is None or given is None or said is None:
+    total, given, output = (count_at(counts, key) for key in ("totalTokens", "inputTokens", "outputTokens"))
+    if total is None or given is None or output is None:
         return NO_USAGE
     read, written = count_at(counts, "cachedReadTokens"), count_at(counts, "cachedWriteTokens")
     thought, cached = count_at(counts, "thoughtTokens") or 0, (read or 0) + (written or 0)
-    for cache_beside, thought_beside in product((True, False), repeat=2):
-        if total == given + said + cached * cache_beside + thought * thought_beside:
-            new = given if cache_beside else subtract_counts(given, cached)
+    for cache_separate, thought_separate in product((True, False), repeat=2):
+        if total == given + output + cached * cache_separate + thought * thought_separate:
+            new = given if cache_separate else subtract_counts(given, cached)
             return usage_unless_empty(
                 Usage(
                     input_tokens=None if read is None else new,
-                    output_tokens=said + thought * thought_beside,
+                    output_tokens=output + thought * thought_separate,
                     cache_read_tokens=read,
                     cache_write_tokens=written,
                 )
@@ -71,12 +71,12 @@ _META_DEPTH = 3
 
 
 def _tool_name(call: JsonObject) -> str:
-    """The tool's own name where the agent adds it, else the kind of the call; titles are made for people."""
+    """The tool's own name where the agent adds it, else the kind of the call; titles are for people."""
     return _named(call.get("_meta"), _META_DEPTH) or name_at(call, "kind") or _first_word(call) or "unknown"
 
 
 def _call_arguments(call: JsonObject) -> dict[str, Any]:
-    """What was asked; agents that keep it to themselves tell at least a title and places."""
+    """The arguments of a call; agents that do not send them send at least a title and paths."""
     raw = dict_at(call, "rawInput")
     if raw:
         return raw
@@ -85,16 +85,16 @@ def _call_arguments(call: JsonObject) -> dict[str, Any]:
 
 
 def _call_output(call: JsonObject) -> str:
-    """What came of it: texts, and the files that were changed."""
+    """The output of a call: texts, and the files that were changed."""
     parts = [_content(item) for item in dicts_at(call, "content")]
     return "\n".join(parts) if parts else to_text(value_at(call, "rawOutput"))
 
 
 def _call_failed(call: JsonObject) -> bool:
-    """Whether it failed: by its state, or by the exit code of a command that was carried out nevertheless."""
+    """Whether a call failed, by its state or by the exit code of its command."""
     raw = dict_at(call, "rawOutput")
-    told = int_at(raw, "exit_code") or int_at(raw, "metadata", "exit") or parse_exit_code(_call_output(call))
-    return str_at(call, "status") == "failed" or bool(told)
+    exit_code = int_at(raw, "exit_code") or int_at(raw, "metadata", "exit") or parse_exit_code(_call_output(call))
+    return str_at(call, "status") == "failed" or bool(exit_code)
 
 
 def _content(item: JsonObject) -> str:
@@ -108,7 +108,7 @@ def _content(item: JsonObject) -> str:
 
 
 def _named(meta: Any, depth: int) -> str | None:
-    """Agents put the name under a key of their own; whatever that is, the last key is the same."""
+    """The tool's name in the metadata: agents nest it under keys of their own, but the last key is the same."""
     if not isinstance(meta, dict) or depth == 0:
         return None
     inner = (_named(value, depth - 1) for value in meta.values())
@@ -133,7 +133,7 @@ _BY_STOP_REASON = {
 
 
 class AcpReader(EventReader):
-    """Reads what an agent writes to its client, from `initialize` to the end of one prompt."""
+    """Reads an agent's messages to its client, from `initialize` to the end of one prompt."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,14 +180,14 @@ class AcpReader(EventReader):
                 self._cost_usd = amount_at(update, "cost", "amount") or None
 
     def _begin(self, update: JsonObject) -> None:
-        """Chunks of one message share an id, where the agent gives them one."""
+        """Start a new step with a new message id; chunks of one message share it."""
         message_id = str_at(update, "messageId")
         if message_id != self._message_id:
             self._steps.close()
         self._message_id = message_id
 
     def _tool(self, update: JsonObject) -> None:
-        """A call, or news about one: each tells only what has changed."""
+        """A call, or an update of one, which has only what has changed."""
         call_id = str_at(update, "toolCallId") or "unknown"
         known = {key: value for key, value in update.items() if value is not None}
         call = self._calls[call_id] = self._calls.get(call_id, {}) | known
@@ -226,7 +226,7 @@ def _text(update: JsonObject) -> str:
 
 
 def _model(result: JsonObject) -> str | None:
-    """The model a session was opened with, in either of the places where agents tell it."""
+    """The model of a session, in either of the places where agents report it."""
     options = (option for option in dicts_at(result, "configOptions") if str_at(option, "id") == "model")
     chosen = next((name_at(option, "currentValue") for option in options), None)
     return chosen or name_at(result, "models", "currentModelId")
@@ -246,11 +246,11 @@ _MODEL = "{model}"
 
 
 class AcpOptions(LocationOptions, frozen=True, kw_only=True):
-    """How to start the agent and lead it to its model.
+    """How to start the agent and point it to its model.
 
-    `command` starts it in the protocol's mode. `access` are variables that lead it to the gateway: `{url}`, `{key}` and
-    `{model}` in them stand for what they say, `{model}` in the command too; where the model is named in neither, it
-    is chosen by the protocol. `authenticate` is the method to sign in by, where the agent wants one.
+    `command` starts it in ACP mode. `access` are variables that point it to the gateway; `{url}`, `{key}` and `{model}`
+    in them are replaced, and `{model}` in the command, too. Where neither names the model, it is set through the
+    protocol. `authenticate` is the sign-in method, where the agent needs one.
     """
 
     command: Annotated[list[str], Meta(min_length=1)]
@@ -259,7 +259,7 @@ class AcpOptions(LocationOptions, frozen=True, kw_only=True):
 
 
 class AcpAgent(CommandLineAgent):
-    """Starts the agent beside a small client that opens a session, sends the prompt and allows what it is asked."""
+    """Starts the agent with a small client that opens a session, sends the prompt and grants all permissions."""
 
     name = "acp"
     install = "see its own documents"
@@ -267,25 +267,25 @@ class AcpAgent(CommandLineAgent):
     keys = ()
 
     def program_of(self, arm: Arm) -> str:
-        """The first word of the command."""
+        """The program in the command."""
         return str(self.options_of(arm).command[0])
 
-    def version(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
-        """Told by the protocol alone: what words the program understands, nobody knows."""
+    def version(self, arm: Arm) -> str | None:  # noqa: ARG002 - the base class's signature
+        """Unknown before the run: only the protocol reports it."""
         return None
 
     def read_only(self, arm: Arm) -> tuple[str, ...]:
-        """Where the agent is installed, and the Python that the client runs on."""
+        """The paths of the agent's installation and of the Python for the client."""
         return tuple(
             dict.fromkeys((*super().read_only(arm), *(() if self.options_of(arm).in_image else current_python().paths)))
         )
 
     def command(self, arm: Arm) -> tuple[str, ...]:
-        """The client, which starts the agent itself."""
+        """The client, which starts the agent."""
         return ("python3",) if self.options_of(arm).in_image else current_python().command
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
-        """The client's settings in a file, and the agent's own messages on standard output."""
+        """The client with its settings in a file; the agent's messages come on standard output."""
         reader = AcpReader()
         return Launch(
             arguments=("-I", "-S", f"{home}/{_BRIDGE}", f"{home}/{_SETTINGS}"),

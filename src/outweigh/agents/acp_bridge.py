@@ -29,15 +29,15 @@ class AgentRefusedError(Exception):
 
 
 class AcpTerminal:
-    """A command that the agent had the client run."""
+    """A command that the client runs for the agent."""
 
-    def __init__(self, asked: Json) -> None:
-        environment = {each["name"]: each["value"] for each in asked.get("env") or ()}
-        self._limit = asked.get("outputByteLimit") or TERMINAL_OUTPUT_LIMIT
+    def __init__(self, request: Json) -> None:
+        environment = {each["name"]: each["value"] for each in request.get("env") or ()}
+        self._limit = request.get("outputByteLimit") or TERMINAL_OUTPUT_LIMIT
         self._output, self._truncated, self._lock = b"", False, Lock()
         self._process = subprocess.Popen(
-            _command_words(asked["command"], asked.get("args")),
-            cwd=asked.get("cwd"),
+            _command_words(request["command"], request.get("args")),
+            cwd=request.get("cwd"),
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -47,20 +47,20 @@ class AcpTerminal:
         self._reading.start()
 
     def output(self) -> Json:
-        """What it has printed so far: the end of it where it is too long."""
+        """The output so far; only the end of it where it is too long."""
         code = self._process.poll()
         with self._lock:
             text = self._output.decode(errors="replace")
         return {"output": text, "truncated": self._truncated, "exitStatus": None if code is None else _status(code)}
 
     def wait(self) -> Json:
-        """Its end."""
+        """Wait for the command to end; returns its exit status."""
         code = self._process.wait()
         self._reading.join()
         return _status(code)
 
     def kill(self) -> Json:
-        """End it, if it has not ended."""
+        """Kill the command, if it is still running."""
         self._process.kill()
         return {}
 
@@ -74,7 +74,7 @@ class AcpTerminal:
 
 
 def _command_words(command: str, arguments: list[str] | None) -> list[str]:
-    """A program and its arguments; without any, agents mean a line for a shell."""
+    """A program and its arguments; without arguments, a command for a shell."""
     return [command, *arguments] if arguments else ["/bin/sh", "-c", command]
 
 
@@ -83,7 +83,7 @@ def _status(code: int) -> Json:
 
 
 class AcpClient:
-    """Answers what agents ask of their client. Inside the sandbox everything is allowed that the sandbox allows."""
+    """Answers the agent's requests. Everything is granted; the sandbox sets the limits."""
 
     def __init__(self) -> None:
         self._terminals: dict[str, AcpTerminal] = {}
@@ -92,44 +92,44 @@ class AcpClient:
             "fs/read_text_file": _read,
             "fs/write_text_file": _write,
             "terminal/create": self._create,
-            "terminal/output": lambda asked: self._terminals[asked["terminalId"]].output(),
-            "terminal/wait_for_exit": lambda asked: self._terminals[asked["terminalId"]].wait(),
-            "terminal/kill": lambda asked: self._terminals[asked["terminalId"]].kill(),
-            "terminal/release": lambda asked: self._terminals.pop(asked["terminalId"]).kill(),
+            "terminal/output": lambda request: self._terminals[request["terminalId"]].output(),
+            "terminal/wait_for_exit": lambda request: self._terminals[request["terminalId"]].wait(),
+            "terminal/kill": lambda request: self._terminals[request["terminalId"]].kill(),
+            "terminal/release": lambda request: self._terminals.pop(request["terminalId"]).kill(),
         }
 
-    def answer(self, method: str, asked: Json) -> Json:
-        """The rest of a JSON-RPC answer."""
+    def answer(self, method: str, request: Json) -> Json:
+        """The result or error of a JSON-RPC response."""
         if method not in self._answers:
             return {"error": {"code": UNKNOWN_METHOD, "message": f"this client does not know {method}"}}
         try:
-            return {"result": self._answers[method](asked)}
+            return {"result": self._answers[method](request)}
         except (OSError, KeyError, TypeError, ValueError) as fault:
             return {"error": {"code": FAILED, "message": f"{type(fault).__name__}: {fault}"}}
 
-    def _create(self, asked: Json) -> Json:
+    def _create(self, request: Json) -> Json:
         name = f"terminal-{len(self._terminals) + 1}-{os.urandom(4).hex()}"
-        self._terminals[name] = AcpTerminal(asked)
+        self._terminals[name] = AcpTerminal(request)
         return {"terminalId": name}
 
 
-def _allow(asked: Json) -> Json:
-    """The most lasting of the offers that allow it."""
-    offers = {offer.get("kind"): offer["optionId"] for offer in reversed(asked["options"])}
-    chosen = offers.get("allow_always") or offers.get("allow_once") or asked["options"][0]["optionId"]
+def _allow(request: Json) -> Json:
+    """Choose the most permissive option."""
+    offers = {offer.get("kind"): offer["optionId"] for offer in reversed(request["options"])}
+    chosen = offers.get("allow_always") or offers.get("allow_once") or request["options"][0]["optionId"]
     return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
 
-def _read(asked: Json) -> Json:
-    lines = Path(asked["path"]).read_text(errors="replace").splitlines(keepends=True)
-    first, count = (asked.get("line") or 1) - 1, asked.get("limit")
+def _read(request: Json) -> Json:
+    lines = Path(request["path"]).read_text(errors="replace").splitlines(keepends=True)
+    first, count = (request.get("line") or 1) - 1, request.get("limit")
     return {"content": "".join(lines[first : None if count is None else first + count])}
 
 
-def _write(asked: Json) -> Json:
-    path = Path(asked["path"])
+def _write(request: Json) -> Json:
+    path = Path(request["path"])
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(asked["content"])
+    path.write_text(request["content"])
     return {}
 
 
@@ -139,20 +139,20 @@ class AcpConnection:
     def __init__(self, command: list[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._client, self._writing, self._waiting = AcpClient(), Lock(), dict[int, SimpleQueue[Json]]()
-        Thread(target=self._listen, daemon=True).start()
+        Thread(target=self._read_messages, daemon=True).start()
 
-    def ask(self, method: str, asked: Json) -> Json:
-        """Ask and wait for the answer."""
+    def ask(self, method: str, request: Json) -> Json:
+        """Send a request and wait for the response."""
         number = len(self._waiting) + 1
         answers = self._waiting[number] = SimpleQueue()
-        self._send({"id": number, "method": method, "params": asked})
+        self._send({"id": number, "method": method, "params": request})
         answer = answers.get()
         if "error" in answer:
             raise AgentRefusedError(f"{method}: {json.dumps(answer['error'])}")
         return answer.get("result") or {}
 
     def end(self) -> int:
-        """Let the agent go; its exit code."""
+        """End the agent; returns its exit code."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
@@ -168,10 +168,10 @@ class AcpConnection:
             try:
                 self._process.stdin.write(line)
                 self._process.stdin.flush()
-            except (OSError, ValueError):  # it is gone, and whoever waits is told so
+            except (OSError, ValueError):  # the agent is gone; waiting requests get an error
                 return
 
-    def _listen(self) -> None:
+    def _read_messages(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             sys.stdout.buffer.write(line)
@@ -181,12 +181,12 @@ class AcpConnection:
             except ValueError:
                 continue
             if isinstance(message, dict):
-                self._hear(message)
+                self._handle(message)
         for answers in list(self._waiting.values()):
             answers.put({"error": {"message": "the agent ended before it answered"}})
 
-    def _hear(self, message: Json) -> None:
-        if "method" in message and "id" in message:  # in a thread: a command may take its time
+    def _handle(self, message: Json) -> None:
+        if "method" in message and "id" in message:  # in a thread, because a command may take long
             Thread(target=self._answer, args=(message,), daemon=True).start()
         elif "method" not in message and message.get("id") in self._waiting:
             self._waiting[message["id"]].put(message)
@@ -196,7 +196,7 @@ class AcpConnection:
 
 
 def run_session(agent: AcpConnection, settings: Json) -> None:
-    """The whole conversation."""
+    """Open a session and send the prompt."""
     capabilities = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
     about = {"name": "outweigh", "version": "1"}
     agent.ask(
@@ -213,7 +213,7 @@ def run_session(agent: AcpConnection, settings: Json) -> None:
 
 
 def _choose_model(agent: AcpConnection, opened: Json, model: str) -> None:
-    """By the option that the agent offers for it, or the older way."""
+    """Set the model by the agent's option for it, or by the older method."""
     session = opened.get("sessionId")
     for option in opened.get("configOptions") or ():
         if "model" in (option.get("id"), option.get("category")):
@@ -223,7 +223,7 @@ def _choose_model(agent: AcpConnection, opened: Json, model: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Hold the conversation; 0 when the prompt ended in an answer."""
+    """Run one session; returns 0 when the prompt was answered."""
     path, *flags = arguments
     settings = json.loads(Path(path).read_text())
     try:

@@ -34,7 +34,7 @@ class ScriptStep(Spec, frozen=True, kw_only=True, tag_field="do"):
 
 
 class WriteStep(ScriptStep, frozen=True, kw_only=True, tag="write"):
-    """Put a file into the workspace."""
+    """Write a file into the workspace."""
 
     path: WorkspacePath
     content: str = ""
@@ -48,11 +48,11 @@ class RunStep(ScriptStep, frozen=True, kw_only=True, tag="run"):
 
 
 class SolutionStep(ScriptStep, frozen=True, kw_only=True, tag="solution"):
-    """Run the solution that the task brings along."""
+    """Run the task's own solution."""
 
 
 class SleepStep(ScriptStep, frozen=True, kw_only=True, tag="sleep"):
-    """Let real time pass, within the limit of the run."""
+    """Wait in real time, within the limit of the run."""
 
     seconds: Seconds
 
@@ -61,7 +61,7 @@ AnyScriptStep = WriteStep | RunStep | SolutionStep | SleepStep
 
 
 class ScriptedFault(Spec, frozen=True, kw_only=True):
-    """Bad weather: the attempt ends this way before any step. With `retry_after_seconds` it is a rate limit."""
+    """A simulated fault: the attempt ends this way before any step. With `retry_after_seconds` it is a rate limit."""
 
     status: Literal["agent_error", "infra_error", "timeout", "budget_exceeded"]
     detail: str | None = None
@@ -71,7 +71,7 @@ class ScriptedFault(Spec, frozen=True, kw_only=True):
 
 
 class ScriptedBehaviour(Spec, frozen=True, kw_only=True):
-    """What the agent does with a task. What no layer states is unknown in the record; it always solves by default."""
+    """What the agent does with a task. What no layer states is unknown in the record; by default it always solves."""
 
     solve_probability: Probability | None = None
     on_success: list[AnyScriptStep] | None = None
@@ -88,7 +88,7 @@ class ScriptedBehaviour(Spec, frozen=True, kw_only=True):
 
 
 class ArmFactors(Spec, frozen=True, kw_only=True):
-    """How an arm differs from its script. The odds of solving are multiplied, so that a chance stays a chance."""
+    """How an arm differs from its script. The odds of solving are multiplied, so that the result is a probability."""
 
     solve_odds: Factor = 1.0
     duration: Factor = 1.0
@@ -128,7 +128,7 @@ def parse_agent_script(content: bytes, source: str) -> AgentScript:
 
 
 def behaviour_for(task: str, script: AgentScript, options: ScriptedOptions) -> ScriptedBehaviour:
-    """Fold the layers for one task; each field comes from the last layer that states it."""
+    """Merge the layers for one task; each field comes from the last layer that states it."""
     found: dict[str, Any] = {}
     for layer in (script.default, script.tasks.get(task), options.default, options.tasks.get(task)):
         if layer is not None:

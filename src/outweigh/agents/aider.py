@@ -58,7 +58,7 @@ class AiderReader:
         self._hit_token_limit = False
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next piece of standard output."""
+        """Read the next chunk of standard output."""
         *ends, rest = chunk.split(b"\n")
         for end in ends:
             self._extend(end)
@@ -67,7 +67,7 @@ class AiderReader:
         self._extend(rest)
 
     def report(self) -> AgentReport:
-        """What was printed so far; without the log, the last token line is the only sign of an end."""
+        """The report on the output so far; without the log, the last token line is the only sign of an end."""
         finished = self._answer_count > 0 or self._hit_token_limit
         return AgentReport(
             version=self._version,
@@ -89,7 +89,7 @@ class AiderReader:
         )
 
     def _extend(self, piece: bytes) -> None:
-        """Longer lines are of no interest here."""
+        """Add to the current line, up to a limit: longer lines are not needed."""
         self._unfinished += piece[: PRINTED_LINE_LIMIT - len(self._unfinished)]
 
     def _take(self, line: str) -> None:
@@ -106,7 +106,7 @@ class AiderReader:
         self._take_error(line)
 
     def _take_error(self, line: str) -> None:
-        """An error is printed in lines of 80 characters, and its meaning in aider's words after it."""
+        """Read a line of an error, which is printed in lines of 80 characters before aider's explanation."""
         if _ERROR.match(line):
             self._error, self._in_error = [line], True
         elif not line or line.startswith(_AFTER_ERROR):
@@ -163,7 +163,7 @@ class AiderLogReader(EventReader):
 
     def _summary(self, warnings: tuple[str, ...]) -> AgentReport:
         output = add_counts(*self._received) if self._received else None
-        told = (UNCOUNTED_REQUESTS, _CACHE_NOT_REPORTED.format(sent=self._sent)) if self._received else ()
+        own = (UNCOUNTED_REQUESTS, _CACHE_NOT_REPORTED.format(sent=self._sent)) if self._received else ()
         return AgentReport(
             version=None,
             model=None,
@@ -180,12 +180,12 @@ class AiderLogReader(EventReader):
             final_text=None,
             steps=(),
             loaded=None,
-            warnings=(*warnings, *told),
+            warnings=(*warnings, *own),
         )
 
 
 def add_log(printed: AgentReport, log: AgentReport) -> AgentReport:
-    """What was printed, with the figures and the end from the log; the reason of a failure is printed alone."""
+    """The printed report with the figures and the end from the log; only the printed one has the cause of a failure."""
     known = printed.failure if printed.failure and printed.failure.kind is not FailureKind.NO_RESULT else log.failure
     rest = tuple(warning for warning in printed.warnings if warning not in (UNCOUNTED_REQUESTS, ROUNDED_COST))
     return replace(
@@ -205,19 +205,19 @@ _MARKS: tuple[tuple[str, Speaker], ...] = (("#### ", "user"), ("> ", "system"))
 
 
 def add_chat(report: AgentReport, chat: bytes) -> AgentReport:
-    """The report with the steps of the chat, and the model's last words."""
+    """The report with the steps of the chat and the model's last message."""
     steps = TrajectoryBuilder()
     speaker: Speaker = "agent"
-    said: list[str] = []
+    lines: list[str] = []
     for line in chat.decode(errors="replace").splitlines():
         if line.startswith(_CHAT_START):
             continue
-        who, words = _attribute_line(line, speaker)
+        who, text = _attribute_line(line, speaker)
         if who != speaker:
-            _add_words(steps, speaker, said)
-            speaker, said = who, []
-        said.append(words)
-    _add_words(steps, speaker, said)
+            _add_words(steps, speaker, lines)
+            speaker, lines = who, []
+        lines.append(text)
+    _add_words(steps, speaker, lines)
     return replace(
         report,
         final_text=steps.final_text,
@@ -233,25 +233,25 @@ def _attribute_line(line: str, speaker: Speaker) -> tuple[Speaker, str]:
     return ("agent" if line.strip() else speaker), line.rstrip()
 
 
-def _add_words(steps: TrajectoryBuilder, speaker: Speaker, said: list[str]) -> None:
-    words = "\n".join(said).strip()
-    if words:
-        steps.add(speaker, words)
+def _add_words(steps: TrajectoryBuilder, speaker: Speaker, lines: list[str]) -> None:
+    text = "\n".join(lines).strip()
+    if text:
+        steps.add(speaker, text)
 
 
 _PROMPT, _LOG, _CHAT = "aider-prompt.md", "aider-analytics.jsonl", "aider-chat.md"
-# With prices of its own at hand, even of no model at all, it does not ask the network for them again and again.
+# With a cached price list, even an empty one, it does not request one from the network.
 _PRICE_CACHE = ".aider/caches/model_prices_and_context_window.json"
 
 
 class AiderOptions(ProgramOptions, frozen=True, kw_only=True):
-    """`files` are files of the workspace that it has open from the start."""
+    """`files` are files of the workspace that are open from the start."""
 
     files: list[str] = []  # noqa: RUF012 - msgspec copies defaults
 
 
 class AiderAgent(CommandLineAgent):
-    """Edits what the model answers with; it reads `CONVENTIONS.md` and knows neither skills nor tool servers."""
+    """Applies the edits in the model's answers; reads `CONVENTIONS.md` and supports neither skills nor tool servers."""
 
     name = "aider"
     program = "aider"
@@ -263,11 +263,11 @@ class AiderAgent(CommandLineAgent):
     keys = LITELLM_KEYS
 
     def provider(self, arm: Arm) -> str | None:
-        """That of the model, which is named with it."""
+        """The provider in the model's name."""
         return litellm_provider(arm.model)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
-        """`aider` with the prompt in a file, and its own log as its word."""
+        """`aider` with the prompt in a file; its report is in its log."""
         route, printed = litellm_route(request), AiderReader()
         return Launch(
             arguments=(
@@ -280,7 +280,7 @@ class AiderAgent(CommandLineAgent):
                 *self.options_of(request.arm).files,
             ),
             on_output=printed.feed,
-            report=lambda left: _read_report(printed.report(), left),
+            report=lambda artifacts: _read_report(printed.report(), artifacts),
             files={_PROMPT: build_prompt(request).encode(), _PRICE_CACHE: b'{"none": {}}'},
             defaults={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
             gateway_variables=route.variables,
@@ -289,13 +289,13 @@ class AiderAgent(CommandLineAgent):
         )
 
 
-def _read_report(printed: AgentReport, left: HomeArtifacts) -> AgentReport:
-    """What it prints is for people; the figures are in its log, and the words in its chat."""
-    log = read_whole(AiderLogReader(), left.get(_LOG, b""))
-    return add_chat(add_log(printed, log), left.get(_CHAT, b""))
+def _read_report(printed: AgentReport, artifacts: HomeArtifacts) -> AgentReport:
+    """Combine the printed output with the figures in its log and the messages in its chat history."""
+    log = read_whole(AiderLogReader(), artifacts.get(_LOG, b""))
+    return add_chat(add_log(printed, log), artifacts.get(_CHAT, b""))
 
 
 def _conventions(arm: Arm) -> tuple[str, ...]:
-    """It reads a file of instructions only when told to."""
+    """Options that make it read the instruction file, which it does only when asked."""
     known = file_locations_of(AiderAgent.name).instructions
     return tuple(word for file in arm.overlay if file.path in known for word in ("--read", file.path))

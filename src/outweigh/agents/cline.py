@@ -112,13 +112,13 @@ class ClineReader(EventReader):
         return failure_from_text(words, otherwise=FailureKind.CRASH)
 
 
-def _usage(counts: JsonObject, given: str, said: str, cached: str, stored: str) -> Usage:
-    """Totals that leave out what was never written to a cache, and what was never read from one."""
-    read, written = count_at(counts, cached), count_at(counts, stored)
+def _usage(counts: JsonObject, input_key: str, output_key: str, read_key: str, written_key: str) -> Usage:
+    """The totals, which leave out cache reads or writes that did not occur."""
+    read, written = count_at(counts, read_key), count_at(counts, written_key)
     return usage_unless_empty(
         Usage(
-            input_tokens=subtract_counts(count_at(counts, given), read, written or 0),
-            output_tokens=count_at(counts, said),
+            input_tokens=subtract_counts(count_at(counts, input_key), read, written or 0),
+            output_tokens=count_at(counts, output_key),
             cache_read_tokens=read,
             cache_write_tokens=written,
         )

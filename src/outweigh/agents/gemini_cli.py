@@ -68,7 +68,7 @@ class GeminiCliReader(EventReader):
             self._steps.add("user", content, when)
 
     def _result(self, event: JsonObject) -> None:
-        """A shell command that failed counts as a success for Gemini CLI; its output tells otherwise."""
+        """Add a result. Gemini CLI reports a failed shell command as a success; its output has the exit code."""
         output = to_text(value_at(event, "output")) or str_at(event, "error", "message") or ""
         failed = str_at(event, "status") != "success" or bool(parse_exit_code(output))
         self._steps.result(str_at(event, "tool_id") or "unknown", output, failed)
@@ -127,13 +127,13 @@ class GeminiCliReader(EventReader):
 
 
 def _streamed_usage(counts: JsonObject) -> Usage:
-    """A model's figures in the stream. What the total has beyond the prompt is the answer and its thoughts."""
+    """A model's usage in the stream. The total minus the prompt is the answer and its thoughts."""
     prompt, read = count_at(counts, "input_tokens"), count_at(counts, "cached")
     return _usage(subtract_counts(prompt, read), subtract_counts(count_at(counts, "total_tokens"), prompt), read)
 
 
 def _counted_usage(counts: JsonObject) -> Usage:
-    """A model's figures in the document. Results of built-in tools are prompt too, and counted apart."""
+    """A model's usage in the document. Results of built-in tools are part of the prompt and counted separately."""
     read = count_at(counts, "cached")
     prompt = add_counts(count_at(counts, "prompt"), count_at(counts, "tool"))
     output = add_counts(count_at(counts, "candidates"), count_at(counts, "thoughts"))
@@ -141,7 +141,7 @@ def _counted_usage(counts: JsonObject) -> Usage:
 
 
 def _usage(input_tokens: int | None, output_tokens: int | None, read: int | None) -> Usage:
-    """The API caches on its own and has no count of what it writes: all of the prompt is either read or new."""
+    """The API caches by itself and reports no cache writes: the whole prompt is either read from the cache or new."""
     return Usage(input_tokens=input_tokens, output_tokens=output_tokens, cache_read_tokens=read, cache_write_tokens=0)
 
 
@@ -152,7 +152,7 @@ def _failure(kind: str | None, words: str) -> Failure:
 
 
 def mcp_server_settings(arm: Arm, *, address_key: str) -> dict[str, Any]:
-    """The value of `mcpServers`; agents differ in what they call the address of a server that is reached by HTTP."""
+    """The value of `mcpServers`; agents have different keys for the address of an HTTP server."""
     found: dict[str, Any] = {}
     for name, server in arm.mcp_servers.items():
         if server.url is not None:
@@ -164,11 +164,11 @@ def mcp_server_settings(arm: Arm, *, address_key: str) -> dict[str, Any]:
 
 
 FATAL_EXIT_CODES = {41: FailureKind.UNAUTHORIZED, 53: FailureKind.TURN_LIMIT}
-"""Those of its fatal errors that say why it stopped; programs that were made from it have them too."""
+"""Exit codes of fatal errors with a known cause; forks of the program share them."""
 
 
 class GeminiCliAgent(CommandLineAgent):
-    """Reads skills from `.gemini/skills`, words from `GEMINI.md`, hooks and settings from `.gemini/settings.json`."""
+    """Reads `.gemini/skills`, instructions in `GEMINI.md`, hooks and settings in `.gemini/settings.json`."""
 
     name = "gemini-cli"
     program = "gemini"
@@ -179,8 +179,8 @@ class GeminiCliAgent(CommandLineAgent):
     direct_keys = ("GOOGLE_API_KEY",)
     login_files = (".gemini/oauth_creds.json",)
 
-    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
-        """Always the same."""
+    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the base class's signature
+        """The provider, which is always the same."""
         return "gemini"
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
@@ -199,7 +199,7 @@ class GeminiCliAgent(CommandLineAgent):
             defaults={
                 "GEMINI_CLI_HOME": home,
                 "GEMINI_CLI_TRUST_WORKSPACE": "true",
-                "GEMINI_CLI_NO_RELAUNCH": "true",  # a second process of itself would only cost time
+                "GEMINI_CLI_NO_RELAUNCH": "true",  # a second process would only cost time
             },
             gateway_variables=(
                 {} if access is None else {"GOOGLE_GEMINI_BASE_URL": access.base_url, "GEMINI_API_KEY": access.key}

@@ -40,7 +40,7 @@ CACHE_NOT_REPORTED = (
 )
 
 _TURN_LIMIT = "I've reached the maximum number of actions I can do without user input."
-# How goose begins and ends what it says in the model's place.
+# How messages that goose itself writes in the model's place begin and end.
 _GOOSE_MESSAGES = (
     ("Ran into this error", "transient or recoverable error."),
     ("Ran into this error trying to compact", "create a new session"),
@@ -82,7 +82,7 @@ class GooseReader(EventReader):
                 self._count(dict_at(event, "metadata"))
 
     def _message(self, message: JsonObject) -> None:
-        """A message, or the next piece of one: pieces of an answer share its id."""
+        """Read a message, or the next part of one: parts of an answer share its id."""
         message_id, role = str_at(message, "id"), str_at(message, "role")
         when = timestamp_at(message, "created")
         if message_id != self._message_id or role != "assistant":
@@ -99,7 +99,7 @@ class GooseReader(EventReader):
     def _block(self, block: JsonObject, is_agent: bool, when: str | None) -> None:
         match str_at(block, "type"):
             case "text" if is_agent:
-                self._said(str_at(block, "text") or "", when)
+                self._text(str_at(block, "text") or "", when)
             case "text":
                 self._steps.add("user", str_at(block, "text") or "", when)
             case "thinking":
@@ -113,14 +113,14 @@ class GooseReader(EventReader):
             case "error":
                 self._error = str_at(block, "message") or "an error without words"
 
-    def _said(self, words: str, when: str | None) -> None:
-        """What the model says, or goose in its place; when the model speaks again, whatever happened was overcome."""
-        if _is_goose_message(words):
-            self._error = words
-            self._steps.add("system", words, when)
+    def _text(self, text: str, when: str | None) -> None:
+        """Read a text of the model, or of goose in its place; a later text of the model clears an error."""
+        if _is_goose_message(text):
+            self._error = text
+            self._steps.add("system", text, when)
         else:
             self._error = None
-            self._steps.say(words, when)
+            self._steps.say(text, when)
 
     def _result(self, call_id: str, result: JsonObject) -> None:
         refused = str_at(result, "status") == "error"
@@ -175,8 +175,8 @@ class GooseReader(EventReader):
         return (UNCOUNTED_TITLE_REQUEST,)
 
 
-def _is_goose_message(words: str) -> bool:
-    return any(words.startswith(first) and last in words for first, last in _GOOSE_MESSAGES)
+def _is_goose_message(text: str) -> bool:
+    return any(text.startswith(first) and last in text for first, last in _GOOSE_MESSAGES)
 
 
 _ACCESS_VARIABLES = {
@@ -188,7 +188,7 @@ _SERVER_TIMEOUT_SECONDS = 300
 
 
 class GooseAgent(CommandLineAgent):
-    """Reads skills from `.agents/skills`, words from `AGENTS.md` and `.goosehints`."""
+    """Reads skills from `.agents/skills`, instructions from `AGENTS.md` and `.goosehints`."""
 
     name = "goose"
     program = "goose"
@@ -202,10 +202,10 @@ class GooseAgent(CommandLineAgent):
     login_files = (".config/goose/secrets.yaml",)
 
     def provider(self, arm: Arm) -> str | None:
-        """That of the model, which is named with it."""
+        """The provider in the model's name."""
         return provider_of_model(arm.model)
 
-    def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the driver's signature
+    def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the base class's signature
         """`goose run` with the prompt on standard input and events on standard output."""
         provider, _, model = (request.arm.model or "").partition("/")
         turns, reader = self.options_of(request.arm).max_turns, GooseReader()
@@ -230,16 +230,16 @@ class GooseAgent(CommandLineAgent):
 
 
 def _access(provider: str, request: AttemptRequest) -> dict[str, str]:
-    """Through the gateway, every provider but Anthropic and Google is spoken to as OpenAI is."""
+    """Variables for the gateway, through which all providers but Anthropic and Google use OpenAI's API."""
     if request.model_access is None:
         return {}
-    spoken = provider if provider in _ACCESS_VARIABLES else "openai"
-    host, key = _ACCESS_VARIABLES[spoken]
-    return {"GOOSE_PROVIDER": spoken, host: request.model_access.base_url, key: request.model_access.key}
+    api = provider if provider in _ACCESS_VARIABLES else "openai"
+    host, key = _ACCESS_VARIABLES[api]
+    return {"GOOSE_PROVIDER": api, host: request.model_access.base_url, key: request.model_access.key}
 
 
 def _settings(arm: Arm) -> dict[str, Any]:
-    """In YAML's own subset, which is JSON."""
+    """The settings as JSON, which is valid YAML."""
     extensions: dict[str, Any] = {
         "developer": {"enabled": True, "type": "platform", "name": "developer"},
         "skills": {"enabled": True, "type": "platform", "name": "skills"},

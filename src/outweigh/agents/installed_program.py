@@ -1,8 +1,8 @@
 """Where a program is installed: how it is started from inside a sandbox, and what it must see there.
 
-A sandbox shows `/usr` and nothing else of the machine. A program elsewhere brings its own: a Node script its
-packages and Node itself, a binary among such packages these, a program of a virtual environment that environment
-and the Python below it, any other file just itself. Everything has the same path inside and outside.
+A sandbox has `/usr` and nothing else of the machine. A program elsewhere needs more: a Node script its packages and
+Node itself, a binary in such packages those, a program of a virtual environment that environment and its base Python,
+any other file only itself. All paths are the same inside and outside.
 """
 
 import os
@@ -26,18 +26,18 @@ _NODE_MODULES = "node_modules"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstalledProgram:
-    """A program: the words that start it, and the folders and files of the host that it needs to see."""
+    """A program: the command that starts it, and the paths of the host that it needs."""
 
     command: tuple[str, ...]
     paths: tuple[str, ...]
 
-    def version(self, question: str = "--version") -> str | None:
-        """What it says when asked, once per process; None where it does not say."""
-        return _version((*self.command, question))
+    def version(self, flag: str = "--version") -> str | None:
+        """The version that it prints, asked once per process; None where it prints none."""
+        return _version((*self.command, flag))
 
 
 def find_program(program: str, path: str) -> InstalledProgram | None:
-    """The program of that name or path; None where it is not there, or not the Node that it needs."""
+    """The program of that name or path; None where it, or the Node that it needs, is not installed."""
     found = which(program, path=path)
     if found is None:
         return None
@@ -49,7 +49,7 @@ def find_program(program: str, path: str) -> InstalledProgram | None:
             return None
         command = (str(Path(node).resolve()), *interpreter[1:], str(real))
         return InstalledProgram(command=command, paths=_needed_paths([_packages(real), real, Path(node).resolve()]))
-    if any(folder.name == _NODE_MODULES for folder in real.parents):  # a binary of a package may want its neighbours
+    if any(folder.name == _NODE_MODULES for folder in real.parents):  # a binary of a package may need files next to it
         return InstalledProgram(command=(str(real),), paths=_needed_paths([_packages(real)]))
     environment = real.parent.parent
     if (environment / "pyvenv.cfg").is_file():
@@ -60,14 +60,14 @@ def find_program(program: str, path: str) -> InstalledProgram | None:
 
 
 def current_python() -> InstalledProgram:
-    """The Python that runs the engine, without the engine."""
+    """The Python that runs the engine, without its packages."""
     program = Path(sys.executable).resolve()
     prefixes = (Path(sys.base_prefix), program.parent.parent)
     return InstalledProgram(command=(str(program),), paths=_needed_paths(prefixes))
 
 
 def _interpreter(program: Path) -> list[str] | None:
-    """The words of a script's first line, without a leading `env`; None for what is no script."""
+    """The interpreter in a script's first line, without a leading `env`; None for other files."""
     with program.open("rb") as file:
         first = file.readline(500)
     if not first.startswith(b"#!"):
@@ -79,7 +79,7 @@ def _interpreter(program: Path) -> list[str] | None:
 
 
 def _packages(script: Path) -> Path:
-    """The outermost folder of packages that a script of Node lies in, for packages find each other by it."""
+    """The outermost `node_modules` folder around a Node script, by which packages find each other."""
     for folder in reversed(script.parents):
         if folder.name == _NODE_MODULES:
             return folder
@@ -87,7 +87,7 @@ def _packages(script: Path) -> Path:
 
 
 def _base_pythons(environment: Path) -> Iterator[Path]:
-    """The Python that a virtual environment was made from, under every name that leads to it."""
+    """The base Python of a virtual environment, under every path that leads to it."""
     link = environment / "bin" / "python"
     while link.is_symlink():
         link = Path(os.path.normpath(link.parent / link.readlink()))
@@ -97,9 +97,9 @@ def _base_pythons(environment: Path) -> Iterator[Path]:
 
 
 def _needed_paths(paths: Sequence[Path]) -> tuple[str, ...]:
-    """What of these a sandbox does not show by itself, each once.
+    """The paths among these that a sandbox does not already have, each once.
 
-    What was installed right into the user's home must not bring all of the home along.
+    A path that contains the user's home is left out, so that the home is never exposed.
     """
     apart = [path for path in dict.fromkeys(paths) if not Path.home().is_relative_to(path)]
     shown = (*map(Path, SHOWN_BY_DEFAULT), *apart)
@@ -120,5 +120,5 @@ def _version(command: tuple[str, ...]) -> str | None:
             )
         except (OSError, TimeoutExpired):
             return None
-    said = _VERSION.search(done.stdout.decode(errors="replace"))
-    return said.group().rstrip(".") if said is not None and done.returncode == 0 else None
+    found = _VERSION.search(done.stdout.decode(errors="replace"))
+    return found.group().rstrip(".") if found is not None and done.returncode == 0 else None

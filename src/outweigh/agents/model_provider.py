@@ -11,7 +11,7 @@ _OPENAI = "openai"
 
 
 def provider_of_model(model: str | None) -> str:
-    """The provider before the slash; all that have no API of their own here are spoken to as OpenAI is."""
+    """The provider before the slash; all others than Anthropic and Gemini use OpenAI's API."""
     return _PROVIDERS.get((model or "").partition("/")[0], _OPENAI)
 
 
@@ -25,23 +25,23 @@ _MODEL_FAMILIES = {"claude": "anthropic", "gemini": "gemini"}
 
 
 class LitellmRoute(NamedTuple):
-    """The model as litellm is to be told, and the variables that lead to it."""
+    """The model's name for litellm, and the variables that point litellm to it."""
 
     model: str
     variables: Mapping[str, str]
 
 
 def litellm_route(request: AttemptRequest) -> LitellmRoute:
-    """Through the gateway, every provider but Anthropic and Gemini is spoken to as OpenAI is; without it, as named."""
+    """The route through the gateway, where all but Anthropic and Gemini use OpenAI's API; without it, as named."""
     access, named = request.model_access, request.arm.model or ""
     if access is None:
         return LitellmRoute(named, {})
-    spoken, model = litellm_provider(named), named.partition("/")[2] or named
-    return LitellmRoute(f"{spoken}/{model}", _variables(spoken, access))
+    api, model = litellm_provider(named), named.partition("/")[2] or named
+    return LitellmRoute(f"{api}/{model}", _variables(api, access))
 
 
 def litellm_provider(model: str | None) -> str:
-    """Whose API is spoken to reach a model: by the provider in its name, or by its family where it has none."""
+    """The provider whose API reaches a model: from its name, or its family where the name has none."""
     named, slash, _ = (model or "").partition("/")
     if not slash:
         return next((by for start, by in _MODEL_FAMILIES.items() if named.startswith(start)), "openai")

@@ -43,7 +43,7 @@ from outweigh.transcript.tool_calls import setup_from_calls
 from outweigh.transcript.trajectory_builder import TrajectoryBuilder
 
 _CONTINUING_REASONS = frozenset({"tool-calls", "unknown"})
-"""Reasons for which a step ended and another follows."""
+"""Reasons to end a step after which another follows."""
 
 UNCOUNTED_TITLE_REQUEST = (
     "opencode asks a model for a title of the session, and counts neither that request nor its tokens"
@@ -88,7 +88,7 @@ class OpenCodeReader(EventReader):
                 self._finished, self._failure = True, _failure(dict_at(event, "error"))
 
     def _tool(self, part: JsonObject, when: str | None) -> None:
-        """A tool call and what came of it; of a command the exit code tells, since its state is the same either way."""
+        """Add a tool call and its result; a failed command is recognised by its exit code, not by its state."""
         call_id, state = str_at(part, "callID") or "unknown", dict_at(part, "state")
         self._steps.call(call_id, name_at(part, "tool") or "unknown", dict_at(state, "input"), when)
         exit_code = int_at(state, "metadata", "exit")
@@ -159,7 +159,7 @@ _API_VERSIONS = {"google": "v1beta"}
 
 
 class OpenCodeAgent(CommandLineAgent):
-    """Reads skills from `.agents/skills`, words from `AGENTS.md`, settings from `opencode.json`."""
+    """Reads skills from `.agents/skills`, instructions from `AGENTS.md`, settings from `opencode.json`."""
 
     name = "opencode"
     program = "opencode"
@@ -171,10 +171,10 @@ class OpenCodeAgent(CommandLineAgent):
     login_files = (".local/share/opencode/auth.json",)
 
     def provider(self, arm: Arm) -> str | None:
-        """That of the model, which is named with it."""
+        """The provider in the model's name."""
         return provider_of_model(arm.model)
 
-    def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the driver's signature
+    def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the base class's signature
         """`opencode run` with the prompt on standard input and events on standard output."""
         reader = OpenCodeReader()
         return Launch(

@@ -8,17 +8,17 @@ from outweigh.model.usage import ZERO_USAGE, reported_cost
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox
 
-# Scripted, so that knowing the answer can never earn a promotion.
+# Scripted, so that knowing the solution can never lead to a promotion.
 ORACLE_IDENTITY = AgentIdentity(kind=AgentKind.SCRIPTED, name="oracle", version=None, model=None)
 
 
 class OracleAgent(OfflineAgent):
-    """Solves what can be solved. A task that fails then is broken, or its checks are."""
+    """Runs the task's own solution. A task that then fails is broken, or its checks are."""
 
     name = "oracle"
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
-        """Run the solution; a task without one was not attempted, which is no failure."""
+        """Run the solution; a task without one is not run, which is not a failure."""
         if not has_solution(request.task):
             return build_outcome(
                 ORACLE_IDENTITY, Status.NOT_RUN, f"task {request.task.id!r} has no solution/{SOLUTION_SCRIPT} to run"

@@ -16,7 +16,7 @@ from outweigh.transcript.trajectory_file import trajectory_json
 
 
 def early_end(done: CompletedCommand) -> tuple[Status, str] | None:
-    """How a command was ended from outside, or None when it ended by itself."""
+    """How a command was stopped from outside; None when it ended by itself."""
     if done.ending is CommandEnding.TIMED_OUT:
         return Status.TIMEOUT, f"stopped after {done.duration_seconds:.1f} s"
     if done.ending is CommandEnding.CANCELLED:
@@ -30,9 +30,9 @@ _STDERR_TAIL_LENGTH = 300
 
 
 def outcome_from_report(
-    identity: AgentIdentity, task: Task, done: CompletedCommand, report: AgentReport, left: Mapping[str, bytes]
+    identity: AgentIdentity, task: Task, done: CompletedCommand, report: AgentReport, collected: Mapping[str, bytes]
 ) -> AttemptOutcome:
-    """What became of an attempt. Its end outranks its words, and no word at all is a failure."""
+    """The outcome of an attempt. How the program ended goes before its report, and no report is a failure."""
     status, detail, reason = _ending(done, report)
     shown = shown_steps(report)
     return build_outcome(
@@ -52,23 +52,28 @@ def outcome_from_report(
         request_count=report.request_count,
         loaded=report.loaded,
         warnings=(*report.warnings, *_truncation_warning(done)),
-        artifacts={TRANSCRIPT: done.stdout, STDERR: done.stderr, TRAJECTORY: _trajectory(identity, report), **left},
+        artifacts={
+            TRANSCRIPT: done.stdout,
+            STDERR: done.stderr,
+            TRAJECTORY: _trajectory(identity, report),
+            **collected,
+        },
     )
 
 
 def explain_exit_code(
     report: AgentReport, done: CompletedCommand, exit_codes: Mapping[int, FailureKind]
 ) -> AgentReport:
-    """The report with the reason that an exit code stands for, where the program's output names none."""
+    """The report with the failure that an exit code means, where the output names none."""
     kind = None if done.exit_code is None else exit_codes.get(done.exit_code)
-    is_told = report.failure is not None and report.failure.kind is not FailureKind.NO_RESULT
-    if kind is None or is_told:
+    is_known = report.failure is not None and report.failure.kind is not FailureKind.NO_RESULT
+    if kind is None or is_known:
         return report
     return replace(report, failure=make_failure(kind, f"exit code {done.exit_code}{_stderr_tail(done.stderr)}"))
 
 
 def _trajectory(identity: AgentIdentity, report: AgentReport) -> bytes:
-    """With what is known of the agent from elsewhere, where its own output does not name itself."""
+    """The trajectory file, with version and model from elsewhere where the output does not name them."""
     if not report.steps:
         return b""
     named = replace(report, version=report.version or identity.version, model=report.model or identity.model)
@@ -94,20 +99,20 @@ def _failure(done: CompletedCommand, report: AgentReport) -> Failure | None:
     known = report.failure
     if known is not None and known.kind is not FailureKind.NO_RESULT:
         return known
-    # Standard error names the cause and excuses nothing: a tool server that an arm brings can be unreachable or refuse
-    # a key in the very words in which a model does, and that is the arm's own failure.
+    # Standard error is quoted but not classified: a tool server of the arm can be unreachable or reject a key with the
+    # same message as a model, and that is the arm's own failure.
     stderr_tail = _stderr_tail(done.stderr)
     if done.exit_code != 0:
         return make_failure(FailureKind.CRASH, f"exit code {done.exit_code}{stderr_tail}")
     if known is not None or not report.finished:
-        words = "it ended without a result" if known is None else known.detail
-        return make_failure(FailureKind.NO_RESULT, f"{words}{stderr_tail}")
+        message = "it ended without a result" if known is None else known.detail
+        return make_failure(FailureKind.NO_RESULT, f"{message}{stderr_tail}")
     return None
 
 
 def _stderr_tail(stderr: bytes) -> str:
-    said = stderr.decode(errors="replace").strip()
-    return f": {said[-_STDERR_TAIL_LENGTH:]}" if said else ""
+    text = stderr.decode(errors="replace").strip()
+    return f": {text[-_STDERR_TAIL_LENGTH:]}" if text else ""
 
 
 def _truncation_warning(done: CompletedCommand) -> tuple[str, ...]:

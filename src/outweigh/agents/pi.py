@@ -77,7 +77,7 @@ class PiReader(EventReader):
         self._count(message)
 
     def _count(self, message: JsonObject) -> None:
-        """A request that failed is told as an answer without tokens, which is no answer."""
+        """Count an answer; a failed request is reported as an answer without tokens and not counted."""
         usage, model = _usage(dict_at(message, "usage")), name_at(message, "model")
         self._model = model or self._model
         cost_usd = amount_at(message, "usage", "cost", "total")

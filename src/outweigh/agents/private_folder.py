@@ -12,12 +12,12 @@ from outweigh.model.task import Task
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox
 
 PRIVATE_FOLDER = ".outweigh"
-"""A reserved name: sandboxes read and write the workspace only, so what does not belong to the task lives here."""
+"""A reserved name: sandboxes read and write only the workspace, so files that do not belong to the task are here."""
 
 
 @contextmanager
 def private_folder(sandbox: Sandbox) -> Iterator[str]:
-    """The folder as seen from inside; leaving the context removes it from the workspace, whatever became of it."""
+    """The folder's path inside the sandbox; leaving the context removes it from the workspace."""
     try:
         yield f"{sandbox.workspace}/{PRIVATE_FOLDER}"
     finally:
@@ -25,7 +25,7 @@ def private_folder(sandbox: Sandbox) -> Iterator[str]:
 
 
 def _remove(sandbox: Sandbox) -> None:
-    """From outside, for a process that was stopped cannot tidy up; a link is removed and never followed."""
+    """Remove the folder from outside, because a stopped process cannot; a link is removed and never followed."""
     folder = sandbox.host_workspace / PRIVATE_FOLDER
     if folder.is_dir() and not folder.is_symlink():
         rmtree(folder, ignore_errors=True)
@@ -38,12 +38,12 @@ SOLUTION_SCRIPT = "solve.sh"
 
 
 def has_solution(task: Task) -> bool:
-    """Whether the task comes with a solution that can be run."""
+    """Whether the task has a solution that can be run."""
     return task.solution_folder is not None and Path(task.solution_folder, SOLUTION_SCRIPT).is_file()
 
 
 def run_solution(task: Task, sandbox: Sandbox, timeout_seconds: float) -> CompletedCommand:
-    """Bring the solution's files in, run `solve.sh` in the workspace, and take them out again.
+    """Copy the solution's files in, run `solve.sh` in the workspace, and remove them again.
 
     The script finds its own files in the folder that OUTWEIGH_SOLUTION names.
     """

@@ -75,7 +75,7 @@ class QwenCodeReader(EventReader):
         self._steps.note(model=name_at(message, "model"), metrics=_metrics(counts), sub_agent=sub_agent)
 
     def _user(self, message: JsonObject) -> None:
-        """Results of tools. A command that failed is no error for qwen-code; its output tells otherwise."""
+        """Add tool results. qwen-code does not report a failed command as an error; its output has the exit code."""
         content = value_at(message, "content")
         if isinstance(content, str):
             self._steps.add("user", content)
@@ -127,7 +127,7 @@ class QwenCodeReader(EventReader):
 
 
 def _usage(counts: JsonObject) -> Usage:
-    """Claude Code's keys, with the cache within input. Nothing is said about what is written to it."""
+    """Usage under Claude Code's keys, with cache reads included in the input. Cache writes are not reported."""
     read = count_at(counts, "cache_read_input_tokens")
     return Usage(
         input_tokens=subtract_counts(count_at(counts, "input_tokens"), read),
@@ -138,7 +138,7 @@ def _usage(counts: JsonObject) -> Usage:
 
 
 def _usage_by_model(result: JsonObject) -> dict[str, Usage]:
-    """The array's figures by model, which cover sub-agents and side requests too. Thoughts are within candidates."""
+    """Usage by model, which covers sub-agents and side requests. Thoughts are included in `candidates`."""
     return {
         model: Usage(
             input_tokens=subtract_counts(count_at(of, "tokens", "prompt"), count_at(of, "tokens", "cached")),
@@ -179,7 +179,7 @@ def _denials(result: JsonObject) -> tuple[str, ...]:
 
 
 class QwenCodeAgent(CommandLineAgent):
-    """Reads skills from `.qwen/skills`, words from `QWEN.md`, settings from `.qwen/settings.json`."""
+    """Reads skills from `.qwen/skills`, instructions from `QWEN.md`, settings from `.qwen/settings.json`."""
 
     name = "qwen-code"
     program = "qwen"
@@ -190,11 +190,11 @@ class QwenCodeAgent(CommandLineAgent):
     keys = ("OPENAI_API_KEY",)
     login_files = (".qwen/oauth_creds.json",)
 
-    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
-        """Always the same."""
+    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the base class's signature
+        """The provider, which is always the same."""
         return "openai"
 
-    def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the driver's signature
+    def launch(self, request: AttemptRequest, home: str) -> Launch:  # noqa: ARG002 - the base class's signature
         """`qwen` with the prompt on standard input and events on standard output."""
         access, turns, reader = request.model_access, self.options_of(request.arm).max_turns, QwenCodeReader()
         return Launch(

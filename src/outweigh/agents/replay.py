@@ -41,7 +41,7 @@ class ReplayAgent(OfflineAgent):
         self._lock = Lock()
 
     def missing(self, arm: Arm) -> str | None:
-        """Why there is nothing to replay."""
+        """Why the recorded runs cannot be read; None when they can."""
         try:
             self._read(_options(arm).runs)
         except (UsageError, EvidenceError) as error:
@@ -49,7 +49,7 @@ class ReplayAgent(OfflineAgent):
         return None
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
-        """Find the run of the same task, arm and repeat, and do it again."""
+        """Find the run of the same task, arm and repeat, and repeat its changes."""
         try:
             options = _options(request.arm)
             recorded = self._read(options.runs)
@@ -81,7 +81,7 @@ def _options(arm: Arm) -> ReplayOptions:
 
 
 def _records(path: str) -> RecordedRuns:
-    """The last attempt at every trial, for that is the one that counts."""
+    """The last attempt at every trial, which is the one that counts."""
     found: dict[tuple[str, str, int], RunRecord] = {}
     try:
         with Path(path).open("rb") as lines:
@@ -96,7 +96,7 @@ def _records(path: str) -> RecordedRuns:
 
 
 def _redo(run: RunRecord, options: ReplayOptions, sandbox: Sandbox, timeout_seconds: float) -> str | None:
-    """Apply the recorded changes; the reason why only the numbers are replayed, or None."""
+    """Apply the recorded changes; returns why only the numbers are replayed, None when the changes were."""
     if DIFF_ARTIFACT not in run.artifacts:
         return f"only its numbers are replayed: the recorded run kept no {DIFF_ARTIFACT}"
     patch = _artifact(options, run.artifacts[DIFF_ARTIFACT])
@@ -117,7 +117,7 @@ def _redo(run: RunRecord, options: ReplayOptions, sandbox: Sandbox, timeout_seco
 
 
 def _artifact(options: ReplayOptions, digest: str) -> bytes | None:
-    """A kept file by its hash; one that does not match its hash is none."""
+    """A stored file by its hash; None where it is missing or does not match."""
     folder = Path(options.artifacts) if options.artifacts else Path(options.runs).parent / "artifacts"
     try:
         content = (folder / digest[:2] / digest).read_bytes()

@@ -44,19 +44,19 @@ class SeededRandom:
 
     The streams are seeded with the trial's seed and coordinates, not with the attempt, so that a retry after an
     infrastructure error draws what the first attempt would have drawn, and the arms of an A/A pair differ by chance
-    even where their trials share a seed. Separate streams keep one draw from shifting another: new noise in the
-    tokens leaves who solves what as it was.
+    even where their trials share a seed. Separate streams keep draws independent: new noise in the tokens does not
+    change which trials are solved.
     """
 
     def __init__(self, trial: Trial) -> None:
         self._trial = f"{trial.seed or 0}/{trial.task_id}/{trial.arm}/{trial.repeat}"
 
     def occurs(self, purpose: str, probability: float) -> bool:
-        """Whether something with this probability happens."""
+        """Whether an event with this probability occurs."""
         return self._stream(purpose).random() < probability
 
     def draw(self, purpose: str, quantity: ScriptedQuantity) -> float:
-        """A number as it is, or one draw of its noise."""
+        """A fixed number, or a draw from its distribution."""
         if not isinstance(quantity, LognormalNoise):
             return float(quantity)
         return quantity.median * exp(quantity.spread * self._stream(purpose).gauss(0.0, 1.0))
@@ -70,7 +70,7 @@ _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_to
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedNumbers:
-    """What an attempt took; what the script does not state is unknown."""
+    """The simulated numbers of an attempt; what the script does not state is unknown."""
 
     duration_seconds: float | None
     usage: Usage
@@ -100,7 +100,7 @@ def simulate(behaviour: ScriptedBehaviour, factors: ArmFactors, random: SeededRa
 
 
 def solve_probability(behaviour: ScriptedBehaviour, factors: ArmFactors) -> float:
-    """The chance to solve, its odds multiplied by the arm's factor."""
+    """The probability to solve, with its odds multiplied by the arm's factor."""
     probability = 1.0 if behaviour.solve_probability is None else behaviour.solve_probability
     return factors.solve_odds * probability / (1 - probability + factors.solve_odds * probability)
 
@@ -109,7 +109,7 @@ _SHORTEST_SECONDS = 0.001
 
 
 def _play_steps(steps: Sequence[AnyScriptStep], request: AttemptRequest, sandbox: Sandbox) -> tuple[Status, str | None]:
-    """Do one step after the other within the time limit; the first that fails ends the attempt."""
+    """Run the steps in order within the time limit; the first that fails ends the attempt."""
     deadline = monotonic() + request.timeout_seconds
     for number, step in enumerate(steps, start=1):
         ended = _play_step(step, request, sandbox, max(deadline - monotonic(), _SHORTEST_SECONDS))
@@ -147,9 +147,9 @@ def _run_step(
 
 
 class ScriptedAgent(OfflineAgent):
-    """Plays scripts. One object serves all trials of an engine, from any thread.
+    """Follows scripts. One object serves all trials of an engine, from any thread.
 
-    A script file is read once, so that all trials follow the same words. Only a fault for the `first_attempts`
+    A script file is read once, so that all trials follow the same script. Only a fault for the `first_attempts`
     depends on anything but the trial: attempts are counted in memory, and a resumed engine counts anew.
     """
 
@@ -161,7 +161,7 @@ class ScriptedAgent(OfflineAgent):
         self._lock = Lock()
 
     def missing(self, arm: Arm) -> str | None:
-        """Why the arm's script cannot be followed."""
+        """Why the arm's script cannot be used; None when it can."""
         try:
             self._script(parse_scripted_options(arm.options, arm.name).script)
         except UsageError as error:
@@ -169,7 +169,7 @@ class ScriptedAgent(OfflineAgent):
         return None
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
-        """Draw what happens, do it, and report the drawn numbers."""
+        """Draw what happens, run its steps, and report the drawn numbers."""
         try:
             behaviour, factors = self._part(request)
         except UsageError as error:
@@ -231,7 +231,7 @@ def _play(
 def _fault_outcome(fault: ScriptedFault, simulated: SimulatedNumbers, request: AttemptRequest) -> AttemptOutcome:
     status, detail = Status(fault.status), fault.detail or f"the script says {fault.status}"
     if status is Status.INFRA_ERROR:
-        # The agent never got to work, so there is nothing to report.
+        # The agent never started, so there is nothing to report.
         return build_outcome(_identity(request), status, detail, retry_after_seconds=fault.retry_after_seconds)
     if status is Status.TIMEOUT:
         simulated = replace(simulated, duration_seconds=request.timeout_seconds)
@@ -242,7 +242,7 @@ def _fault_outcome(fault: ScriptedFault, simulated: SimulatedNumbers, request: A
 
 
 def _beyond_limit(simulated: SimulatedNumbers, request: AttemptRequest) -> tuple[Status, str] | None:
-    """Simulated time and money count against the limits of the run as real ones would."""
+    """Whether simulated time or cost exceeds the limits of the run, as real ones would."""
     if simulated.duration_seconds is not None and simulated.duration_seconds > request.timeout_seconds:
         return Status.TIMEOUT, f"would have taken {simulated.duration_seconds:.1f} s"
     if request.budget_usd is not None and (simulated.cost_usd or 0.0) > request.budget_usd:

@@ -35,7 +35,7 @@ _USAGE_REPORT_LIMIT = 1_000_000
 
 
 class UsageReport(Spec, frozen=True, kw_only=True):
-    """The protocol's keys."""
+    """The keys of a usage report."""
 
     input_tokens: Count | None = None
     output_tokens: Count | None = None
@@ -71,7 +71,7 @@ _EMPTY_REPORT = UsageReport()
 
 
 def _read_usage_report(content: bytes | None) -> tuple[UsageReport, str | None]:
-    """The report, or an empty one and the reason why it cannot be used; no file at all needs no reason."""
+    """The report, or an empty one with the reason why it cannot be used; a missing file needs no reason."""
     if content is None:
         return _EMPTY_REPORT, None
     if len(content) >= _USAGE_REPORT_LIMIT:
@@ -84,12 +84,12 @@ def _read_usage_report(content: bytes | None) -> tuple[UsageReport, str | None]:
 
 _NOT_STARTED = {126: "cannot be executed", 127: "was not found"}
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
-"""Where programs are looked for before the first run, unless the arm says otherwise; a sandbox has its own."""
+"""Where programs are looked for before the first run, unless the arm sets a PATH; a sandbox has its own."""
 _INSTRUCTION, _USAGE = "instruction.md", "usage.json"
 
 
 class ShellOptions(Spec, frozen=True, kw_only=True):
-    """A command as a list of words, or as a line for `sh -c`; the arm's flags follow, in a line as `"$@"`.
+    """A command as a list of arguments, or as a line for `sh -c`; the arm's flags follow, in a line as `"$@"`.
 
     With `model_access` it is metered: the gateway's address and the run's key are in its environment.
     """
@@ -104,7 +104,7 @@ class ShellAgent:
     name = "shell"
 
     def missing(self, arm: Arm) -> str | None:
-        """Whether the program of a list of words is there; what a line for `sh` needs, only the run can tell."""
+        """Why the program of a list is not installed; what a line for `sh` needs is not known before the run."""
         try:
             program = _command(arm)[0]
         except UsageError as error:
@@ -121,34 +121,34 @@ class ShellAgent:
         )
 
     def uses_model(self, arm: Arm) -> bool:
-        """Whatever its command sends to a model is its own affair, unless the options ask for access."""
+        """Whether the options ask for access through the gateway; other requests of the command are not metered."""
         return bool(arm.options.get("model_access"))
 
     def read_only(self, arm: Arm) -> tuple[str, ...]:  # noqa: ARG002 - the port's signature
-        """Nothing beyond what every sandbox shows."""
+        """Nothing beyond what every sandbox has."""
         return ()
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
-        """Run the command and take over what it says about itself."""
+        """Run the command and build the outcome from its usage report."""
         try:
             command = _command(request.arm)
         except UsageError as error:
             return build_outcome(_identity(request, None), Status.INFRA_ERROR, str(error))
         with private_folder(sandbox) as private:
-            words = build_prompt(request).encode()
-            sandbox.write(f"{PRIVATE_FOLDER}/{_INSTRUCTION}", words)
+            prompt = build_prompt(request).encode()
+            sandbox.write(f"{PRIVATE_FOLDER}/{_INSTRUCTION}", prompt)
             done = sandbox.exec(
                 command,
                 environment=_environment(request, private),
                 timeout_seconds=request.timeout_seconds,
-                stdin=words,
+                stdin=prompt,
             )
-            report, complaint = _read_usage(sandbox)
-        return _outcome(request, done, report, complaint)
+            report, usage_error = _read_usage(sandbox)
+        return _outcome(request, done, report, usage_error)
 
 
 def _read_usage(sandbox: Sandbox) -> tuple[UsageReport, str | None]:
-    """What the program reported. A link in its place is the program's doing and must not excuse the run."""
+    """The program's report. A link in its place was made by the program and is no infrastructure failure."""
     try:
         return _read_usage_report(sandbox.read(f"{PRIVATE_FOLDER}/{_USAGE}", _USAGE_REPORT_LIMIT))
     except SandboxError as refusal:
@@ -181,10 +181,10 @@ def _environment(request: AttemptRequest, private: str) -> Mapping[str, str]:
 
 
 def _outcome(
-    request: AttemptRequest, done: CompletedCommand, report: UsageReport, complaint: str | None
+    request: AttemptRequest, done: CompletedCommand, report: UsageReport, usage_error: str | None
 ) -> AttemptOutcome:
     status, reason = early_end(done) or _ended(request, done, report)
-    detail = "; ".join(part for part in (reason, complaint) if part) or None
+    detail = "; ".join(part for part in (reason, usage_error) if part) or None
     secrets = [request.environment.get(name, "") for name in request.arm.secrets]
     outputs = {"stdout.txt": done.stdout, "stderr.txt": done.stderr}
     return build_outcome(
@@ -203,7 +203,7 @@ def _outcome(
 
 
 def _ended(request: AttemptRequest, done: CompletedCommand, report: UsageReport) -> tuple[Status, str | None]:
-    """A command that could not start says nothing about the arm; else the program's word, unless its exit is worse."""
+    """The status of a run that ended by itself: as the report says, unless it never started or its exit is worse."""
     if done.exit_code in _NOT_STARTED and report.status is None:
         return Status.INFRA_ERROR, f"exit code {done.exit_code}: the command {_NOT_STARTED[done.exit_code]}"
     cap, spent = request.budget_usd, report.cost_usd

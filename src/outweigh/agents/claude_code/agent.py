@@ -14,7 +14,7 @@ _PROJECT_SERVERS = ".mcp.json"
 
 
 class ClaudeCodeAgent(CommandLineAgent):
-    """Reads skills from `.claude/skills`, words from `CLAUDE.md`, hooks and settings from `.claude/settings.json`."""
+    """Reads `.claude/skills`, instructions in `CLAUDE.md`, hooks and settings in `.claude/settings.json`."""
 
     name = "claude-code"
     program = "claude"
@@ -31,8 +31,8 @@ class ClaudeCodeAgent(CommandLineAgent):
     direct_keys = ("CLAUDE_CODE_OAUTH_TOKEN",)
     login_files = (".claude/.credentials.json",)
 
-    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
-        """Always the same."""
+    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the base class's signature
+        """The provider, which is always the same."""
         return "anthropic"
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:

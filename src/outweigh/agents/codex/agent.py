@@ -19,7 +19,7 @@ _TRUST_HOOKS = "--dangerously-bypass-hook-trust"
 
 
 class CodexAgent(CommandLineAgent):
-    """Reads skills from `.agents/skills`, words from `AGENTS.md`, hooks and settings from `.codex/`."""
+    """Reads skills from `.agents/skills`, instructions from `AGENTS.md`, hooks and settings from `.codex/`."""
 
     name = "codex"
     program = "codex"
@@ -29,8 +29,8 @@ class CodexAgent(CommandLineAgent):
     direct_keys = ("CODEX_API_KEY",)
     login_files = (".codex/auth.json",)
 
-    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the driver's signature
-        """Always the same."""
+    def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the base class's signature
+        """The provider, which is always the same."""
         return "openai"
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:

@@ -27,7 +27,7 @@ class MiniSweAgent(CommandLineAgent):
     keys = LITELLM_KEYS
 
     def provider(self, arm: Arm) -> str | None:
-        """That of the model, which is named with it."""
+        """The provider in the model's name."""
         return litellm_provider(arm.model)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
