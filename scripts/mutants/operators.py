@@ -212,7 +212,7 @@ def edits(node: ast.AST) -> Iterator[Edit]:
     for name in ("body", "orelse", "finalbody"):
         block = getattr(node, name, None)
         if isinstance(block, list):
-            yield from (Edit(first, second) for first, second in pairwise(block) if _guard(first) and _guard(second))
+            yield from (Edit(first, second) for first, second in pairwise(block) if _may_swap(first, second))
 
 
 def _expressions(node: ast.expr) -> Iterator[Edit]:
@@ -290,6 +290,19 @@ def _statements(node: ast.stmt) -> Iterator[Edit]:
             yield Edit(node, ast.Continue())
         case ast.Continue():
             yield Edit(node, ast.Break())
+
+
+def _may_swap(first: ast.AST, second: ast.AST) -> bool:
+    """Two conditions that end the function and may hold at once, unlike `x == 1` and `x == 2`."""
+    if not (_guard(first) and _guard(second)):
+        return False
+    tests = [node.test for node in (first, second) if isinstance(node, ast.If)]
+    cases = [ast.unparse(test.left) for test in tests if isinstance(test, ast.Compare) and _case(test)]
+    return len(cases) < 2 or cases[0] != cases[1]
+
+
+def _case(test: ast.Compare) -> bool:
+    return isinstance(test.ops[0], ast.Eq | ast.Is) and len(test.ops) == 1
 
 
 def _guard(node: ast.AST) -> bool:

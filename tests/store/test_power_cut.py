@@ -123,3 +123,20 @@ def test_a_log_whose_folder_cannot_be_synced_acknowledges_nothing(shim: Path, tm
 
     assert printed[0].startswith("line 1: Input/output error; the file holds 0")
     assert on_disk == ["line 2", "line 3", "line 4"]
+
+
+OPEN_FILES = """
+from outweigh.store.append_log import AppendLog
+(ROOT / "other").write_bytes(b"opens the log of requests")
+before = len(os.listdir("/proc/self/fd"))
+log = AppendLog(ROOT / "lines.log")
+try:
+    log.append(b"line\\n")
+except OSError:
+    acknowledge("nothing")
+    print(len(os.listdir("/proc/self/fd")) - before)
+"""
+
+
+def test_a_log_that_could_not_be_opened_holds_no_file_open(shim: Path, tmp_path: Path) -> None:
+    assert run_traced(shim, OPEN_FILES, tmp_path, "root:sync:1:1").printed == "0\n"
