@@ -18,7 +18,7 @@ class ForgeComment:
 
     key: int
     body: str
-    ours: bool
+    is_ours: bool
     url: str
 
 
@@ -37,7 +37,8 @@ def upsert_comment(
     """
     mark = body.partition("\n")[0]
     found = sorted(
-        (one for one in comments if one.ours and one.body.partition("\n")[0].strip() == mark), key=lambda one: one.key
+        (one for one in comments if one.is_ours and one.body.partition("\n")[0].strip() == mark),
+        key=lambda one: one.key,
     )
     if not found:
         return create(body)
@@ -49,15 +50,15 @@ def upsert_comment(
     return first.url if first.body.strip() == body.strip() else update(first.key, body)
 
 
-GITHUB_PAGE_SIZE = 100
-GITHUB_MAX_PAGES = 50
+COMMENT_PAGE_SIZE = 100
+MAX_COMMENT_PAGES = 50
 
 
 class GitHubComments:
     """The comments of one pull request."""
 
     def __init__(self, rest: ForgeApi, repository: str, number: int) -> None:
-        self._rest = rest
+        self._forge_api = rest
         owner, _, name = repository.partition("/")
         self._repository = f"/repos/{quote(owner, safe='')}/{quote(name, safe='')}"
         self._number = number
@@ -68,46 +69,42 @@ class GitHubComments:
             list(self._comments()),
             body,
             run_number_of,
-            create=lambda text: self._said("POST", f"issues/{self._number}/comments", text),
-            update=lambda key, text: self._said("PATCH", f"issues/comments/{key}", text),
-            delete=lambda key: self._rest.ask("DELETE", f"{self._repository}/issues/comments/{key}"),
+            create=lambda text: self._send("POST", f"issues/{self._number}/comments", text),
+            update=lambda key, text: self._send("PATCH", f"issues/comments/{key}", text),
+            delete=lambda key: self._forge_api.request("DELETE", f"{self._repository}/issues/comments/{key}"),
         )
 
     def _comments(self) -> Iterator[ForgeComment]:
         me = self._me()
-        for page in range(1, GITHUB_MAX_PAGES + 1):
-            place = f"{self._repository}/issues/{self._number}/comments?per_page={GITHUB_PAGE_SIZE}&page={page}"
-            found = self._rest.ask("GET", place)
+        for page in range(1, MAX_COMMENT_PAGES + 1):
+            place = f"{self._repository}/issues/{self._number}/comments?per_page={COMMENT_PAGE_SIZE}&page={page}"
+            found = self._forge_api.request("GET", place)
             for one in found:
                 author = one.get("user") or {}
                 # A job's own token cannot ask who it is. It is a bot, and no stranger can be one here.
-                ours = author.get("type") == "Bot" if me is None else author.get("login") == me
-                yield ForgeComment(key=one["id"], body=one.get("body") or "", ours=ours, url=one["html_url"])
-            if len(found) < GITHUB_PAGE_SIZE:
+                is_ours = author.get("type") == "Bot" if me is None else author.get("login") == me
+                yield ForgeComment(key=one["id"], body=one.get("body") or "", is_ours=is_ours, url=one["html_url"])
+            if len(found) < COMMENT_PAGE_SIZE:
                 return
 
     def _me(self) -> str | None:
         try:
-            return str(self._rest.ask("GET", "/user")["login"])
+            return str(self._forge_api.request("GET", "/user")["login"])
         except ForgeRefusedError as fault:
             if fault.status in (401, 403, 404):
                 return None
             raise
 
-    def _said(self, method: str, path: str, text: str) -> str:
-        answer: dict[str, Any] = self._rest.ask(method, f"{self._repository}/{path}", {"body": text})
+    def _send(self, method: str, path: str, text: str) -> str:
+        answer: dict[str, Any] = self._forge_api.request(method, f"{self._repository}/{path}", {"body": text})
         return str(answer["html_url"])
-
-
-GITLAB_PAGE_SIZE = 100
-GITLAB_MAX_PAGES = 50
 
 
 class GitLabComments:
     """The notes of one merge request."""
 
     def __init__(self, rest: ForgeApi, project: str, number: int) -> None:
-        self._rest = rest
+        self._forge_api = rest
         self._notes = f"/projects/{quote(project, safe='')}/merge_requests/{number}/notes"
 
     def upsert(self, body: str, run_number_of: Callable[[str], int]) -> str:
@@ -116,21 +113,21 @@ class GitLabComments:
             list(self._comments()),
             body,
             run_number_of,
-            create=lambda text: self._said("POST", self._notes, text),
-            update=lambda key, text: self._said("PUT", f"{self._notes}/{key}", text),
-            delete=lambda key: self._rest.ask("DELETE", f"{self._notes}/{key}"),
+            create=lambda text: self._send("POST", self._notes, text),
+            update=lambda key, text: self._send("PUT", f"{self._notes}/{key}", text),
+            delete=lambda key: self._forge_api.request("DELETE", f"{self._notes}/{key}"),
         )
 
     def _comments(self) -> Iterator[ForgeComment]:
-        me = self._rest.ask("GET", "/user")["id"]
-        for page in range(1, GITLAB_MAX_PAGES + 1):
-            found = self._rest.ask("GET", f"{self._notes}?per_page={GITLAB_PAGE_SIZE}&page={page}&sort=asc")
+        me = self._forge_api.request("GET", "/user")["id"]
+        for page in range(1, MAX_COMMENT_PAGES + 1):
+            found = self._forge_api.request("GET", f"{self._notes}?per_page={COMMENT_PAGE_SIZE}&page={page}&sort=asc")
             for one in found:
-                ours = (one.get("author") or {}).get("id") == me
-                yield ForgeComment(key=one["id"], body=one.get("body") or "", ours=ours, url=f"note {one['id']}")
-            if len(found) < GITLAB_PAGE_SIZE:
+                is_ours = (one.get("author") or {}).get("id") == me
+                yield ForgeComment(key=one["id"], body=one.get("body") or "", is_ours=is_ours, url=f"note {one['id']}")
+            if len(found) < COMMENT_PAGE_SIZE:
                 return
 
-    def _said(self, method: str, path: str, text: str) -> str:
-        answer: dict[str, Any] = self._rest.ask(method, path, {"body": text})
+    def _send(self, method: str, path: str, text: str) -> str:
+        answer: dict[str, Any] = self._forge_api.request(method, path, {"body": text})
         return f"note {answer['id']}"

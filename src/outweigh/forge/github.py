@@ -89,7 +89,7 @@ class GitHub:
         """By head and base, in whatever state."""
         owner = project.path.split("/")[0]
         query = urlencode({"head": f"{owner}:{branch}", "base": into, "state": "all", "per_page": "100"})
-        listed = self._rest(project).ask("GET", f"{_repository_path(project)}/pulls?{query}")
+        listed = self._forge_api(project).request("GET", f"{_repository_path(project)}/pulls?{query}")
         rows = listed if isinstance(listed, list) else []
         found = [_pull_request(row) for row in rows if _head(row) == branch]
         return min(found, key=lambda one: (not one.is_open, -(one.number or 0)), default=None)
@@ -104,7 +104,7 @@ class GitHub:
             "draft": draft.draft,
         }
         try:
-            return _pull_request(self._rest(project).ask("POST", f"{_repository_path(project)}/pulls", wanted))
+            return _pull_request(self._forge_api(project).request("POST", f"{_repository_path(project)}/pulls", wanted))
         except ForgeRefusedError as refusal:
             there = refusal.status == _ALREADY_EXISTS_STATUS and self.find_pull_request(
                 project, draft.branch, draft.into
@@ -115,20 +115,22 @@ class GitHub:
 
     def finish_pull_request(self, project: ForgeProject, opened: PullRequest, draft: PullRequestDraft) -> None:
         """Labels, then reviewers; one that is written ORG/TEAM is a team."""
-        rest, place = self._rest(project), _repository_path(project)
+        rest, place = self._forge_api(project), _repository_path(project)
         if draft.labels:
-            rest.ask("POST", f"{place}/issues/{opened.number}/labels", {"labels": draft.labels})
+            rest.request("POST", f"{place}/issues/{opened.number}/labels", {"labels": draft.labels})
         if draft.reviewers:
             people = [name for name in draft.reviewers if "/" not in name]
             teams = [name.rpartition("/")[2] for name in draft.reviewers if "/" in name]
             wanted = {"reviewers": people, "team_reviewers": teams}
-            rest.ask("POST", f"{place}/pulls/{opened.number}/requested_reviewers", wanted)
+            rest.request("POST", f"{place}/pulls/{opened.number}/requested_reviewers", wanted)
 
     def close_pull_request(self, project: ForgeProject, opened: PullRequest) -> None:
         """It stays visible as closed: GitHub deletes none."""
-        self._rest(project).ask("PATCH", f"{_repository_path(project)}/pulls/{opened.number}", {"state": "closed"})
+        self._forge_api(project).request(
+            "PATCH", f"{_repository_path(project)}/pulls/{opened.number}", {"state": "closed"}
+        )
 
-    def _rest(self, project: ForgeProject) -> ForgeApi:
+    def _forge_api(self, project: ForgeProject) -> ForgeApi:
         token, address = _token(), _api_url(project)
         if token is None or address is None:
             return ForgeApi(GhTransport(project.host))

@@ -32,7 +32,7 @@ class GitLab:
     def find_pull_request(self, project: ForgeProject, branch: str, into: str) -> PullRequest | None:
         """By source and target, in whatever state."""
         query = urlencode({"source_branch": branch, "target_branch": into, "state": "all", "per_page": "100"})
-        listed = _forge_api(project).ask("GET", f"{_project_path(project)}/merge_requests?{query}")
+        listed = _forge_api(project).request("GET", f"{_project_path(project)}/merge_requests?{query}")
         rows = listed if isinstance(listed, list) else []
         found = [_merge_request(row) for row in rows if isinstance(row, Mapping) and row.get("source_branch") == branch]
         return min(found, key=lambda one: (not one.is_open, -(one.number or 0)), default=None)
@@ -47,7 +47,9 @@ class GitLab:
             "remove_source_branch": True,
         }
         try:
-            return _merge_request(_forge_api(project).ask("POST", f"{_project_path(project)}/merge_requests", wanted))
+            return _merge_request(
+                _forge_api(project).request("POST", f"{_project_path(project)}/merge_requests", wanted)
+            )
         except ForgeRefusedError as refusal:
             there = refusal.status == _ALREADY_EXISTS_STATUS and self.find_pull_request(
                 project, draft.branch, draft.into
@@ -64,11 +66,11 @@ class GitLab:
         wanted: dict[str, Any] = {"reviewer_ids": [_find_user_id(rest, name) for name in draft.reviewers]}
         if draft.labels:
             wanted["add_labels"] = ",".join(draft.labels)
-        rest.ask("PUT", f"{_project_path(project)}/merge_requests/{opened.number}", wanted)
+        rest.request("PUT", f"{_project_path(project)}/merge_requests/{opened.number}", wanted)
 
     def close_pull_request(self, project: ForgeProject, opened: PullRequest) -> None:
         """It stays visible as closed."""
-        _forge_api(project).ask(
+        _forge_api(project).request(
             "PUT", f"{_project_path(project)}/merge_requests/{opened.number}", {"state_event": "close"}
         )
 
@@ -91,7 +93,7 @@ def _project_path(project: ForgeProject) -> str:
 
 
 def _find_user_id(rest: ForgeApi, name: str) -> int:
-    listed = rest.ask("GET", f"/users?{urlencode({'username': name})}")
+    listed = rest.request("GET", f"/users?{urlencode({'username': name})}")
     if not isinstance(listed, list) or not listed or not isinstance(listed[0].get("id"), int):
         raise ForgeError(f"GitLab knows no user {name!r} to review.")
     number: int = listed[0]["id"]

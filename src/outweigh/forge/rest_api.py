@@ -59,7 +59,7 @@ class ForgeApi:
     def __init__(self, transport: ForgeTransport, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self._transport, self._sleep = transport, sleep
 
-    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """Send a request and decode the answer; a refusal is raised as `RefusedError`."""
         sent = None if body is None else msgspec.json.encode(body)
         for number in range(1, MAX_REQUEST_ATTEMPTS + 1):

@@ -53,9 +53,9 @@ class ClaudeCodeAgent(CommandLineAgent):
             defaults={
                 "CLAUDE_CONFIG_DIR": f"{home}/.claude",
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-                "CLAUDE_CODE_MAX_RETRIES": "3",  # its own default goes on for minutes; the engine tries again by itself
+                "CLAUDE_CODE_MAX_RETRIES": "3",  # the default retries for minutes, and the engine retries, too
                 "DISABLE_AUTOUPDATER": "1",
-                "IS_SANDBOX": "1",  # as root it works only where it believes in one
+                "IS_SANDBOX": "1",  # it refuses to run as root outside a sandbox
             },
             gateway_variables={}
             if access is None
@@ -63,20 +63,20 @@ class ClaudeCodeAgent(CommandLineAgent):
         )
 
     def _limits(self, request: AttemptRequest) -> tuple[str, ...]:
-        """Its own purse only where nobody else holds one: it prices models that it does not know at will."""
-        turns, words = self.options_of(request.arm).max_turns, []
+        """Limits passed to the program. Its own budget only without a gateway, because it guesses unknown prices."""
+        turns, arguments = self.options_of(request.arm).max_turns, list[str]()
         if turns is not None:
-            words += ["--max-turns", str(turns)]
+            arguments += ["--max-turns", str(turns)]
         if request.budget_usd is not None and request.model_access is None:
-            words += ["--max-budget-usd", f"{request.budget_usd:g}"]
-        return tuple(words)
+            arguments += ["--max-budget-usd", f"{request.budget_usd:g}"]
+        return tuple(arguments)
 
 
 def _server_arguments(arm: Arm, home: str) -> tuple[str, ...]:
-    """The arm's own tool servers and no others, unless its files bring the project's."""
+    """Options for the arm's tool servers and no others, unless its files include the project's."""
     named = ("--mcp-config", f"{home}/{_SERVERS}") if arm.mcp_servers else ()
-    brings_some = any(file.path == _PROJECT_SERVERS for file in arm.overlay)
-    return named if brings_some else (*named, "--strict-mcp-config")
+    has_project_servers = any(file.path == _PROJECT_SERVERS for file in arm.overlay)
+    return named if has_project_servers else (*named, "--strict-mcp-config")
 
 
 def _servers_file(arm: Arm) -> bytes:

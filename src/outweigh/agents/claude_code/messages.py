@@ -22,8 +22,8 @@ from outweigh.transcript.atif import (
 class ClaudeCodeTurn:
     """A message as far as it is known.
 
-    `usage` is the last that was written for it; until it has a stop reason, its output tokens are a placeholder.
-    `is_error` marks what Claude Code itself says when the model's API fails.
+    `usage` is the last one written for it; until it has a stop reason, its output tokens are a placeholder.
+    `is_error` marks messages of Claude Code itself about a failure of the model's API.
     """
 
     source: Literal["system", "user", "agent"]
@@ -40,14 +40,14 @@ class ClaudeCodeTurn:
 
     @property
     def settled_usage(self) -> Usage | None:
-        """The usage, its output unknown where it is a placeholder."""
+        """The usage, with unknown output where that is a placeholder."""
         if self.usage is None or self.stop_reason is not None:
             return self.usage
         return msgspec.structs.replace(self.usage, output_tokens=None)
 
     @property
     def waits_for_tools(self) -> bool:
-        """Whether a tool that it called has not answered."""
+        """Whether a tool call has no result yet."""
         return self.calls.keys() != self.results.keys()
 
     def step(self, number: int) -> AtifStep:
@@ -62,7 +62,7 @@ class ClaudeCodeTurn:
             reasoning_content="\n".join(self.thoughts) or None,
             tool_calls=tuple(self.calls.values()) or None,
             observation=AtifObservation(results=tuple(self.results.values())) if self.results else None,
-            # Only models have metrics; what Claude Code makes up carries zeros.
+            # Only models have metrics; messages of Claude Code itself have zeros.
             metrics=metrics_from_usage(self.settled_usage) if from_model and self.settled_usage else None,
             llm_call_count=1 if from_model else None,
             extra=None if self.sub_agent is None else {"sub_agent": self.sub_agent},
@@ -81,10 +81,10 @@ def message_usage(raw: object) -> Usage:
 
 
 SYNTHETIC_MODEL = "<synthetic>"
-"""What Claude Code calls the model of messages that it made up itself, such as those about errors."""
+"""The model name of messages that Claude Code itself writes, such as those about errors."""
 
 KEPT_CHARACTER_LIMIT = 64 * 2**20
-"""Of the texts of a run no more than this is kept; counts and tokens are complete nevertheless."""
+"""How many characters of a run's texts are kept; counts and tokens are always complete."""
 
 UNNAMED_MODEL = "unknown"
 _ERROR_MARKS = ("error", "is_api_error_message", "isApiErrorMessage")
@@ -92,18 +92,18 @@ _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
 class ClaudeCodeConversation:
-    """All messages of a run, each once, in the order in which they began; sub-agents' among them."""
+    """All messages of a run, including sub-agents', each once, in the order in which they started."""
 
     def __init__(self, kept_characters: int = KEPT_CHARACTER_LIMIT) -> None:
         self._turns: list[ClaudeCodeTurn] = []
         self._by_id: dict[tuple[str, str | None], ClaudeCodeTurn] = {}
         self._by_call: dict[str, ClaudeCodeTurn] = {}
         self._seen: set[str] = set()
-        self._room = kept_characters
+        self._remaining_characters = kept_characters
         self._stray_results = 0
 
     def add(self, event: Mapping[str, Any], sub_agent: str | None) -> None:
-        """Take an `assistant` or `user` event of a stream or a session file; the same event twice counts once."""
+        """Add an `assistant` or `user` event of a stream or a session file; a repeated event counts once."""
         identity = as_str(event.get("uuid"))
         if identity in self._seen:
             return
@@ -120,7 +120,7 @@ class ClaudeCodeConversation:
 
     @property
     def answers(self) -> list[ClaudeCodeTurn]:
-        """What models said, one entry per request."""
+        """The models' messages, one per request."""
         return [turn for turn in self._turns if turn.source == "agent"]
 
     @property
@@ -130,11 +130,11 @@ class ClaudeCodeConversation:
 
     @property
     def tool_call_count(self) -> int:
-        """Calls of tools, each once."""
+        """The number of tool calls, each counted once."""
         return len(self._by_call)
 
     def usage_by_model(self, *, settled: bool) -> dict[str, Usage]:
-        """What the messages' own figures add up to, by model; `settled` makes placeholders unknown."""
+        """The sum of the messages' usage by model; `settled` makes placeholders unknown."""
         found: dict[str, list[Usage]] = {}
         for turn in self.answers:
             usage = turn.settled_usage if settled else turn.usage
@@ -146,7 +146,7 @@ class ClaudeCodeConversation:
         """What is missing from the trajectory."""
         if self._stray_results:
             yield f"results of tools that answer no call that was seen: {self._stray_results:,}"
-        if self._room < 0:
+        if self._remaining_characters < 0:
             yield "the texts of the trajectory are not complete: there were too many to keep"
 
     def _add_answer(self, event: Mapping[str, Any], sub_agent: str | None) -> None:
@@ -167,20 +167,20 @@ class ClaudeCodeConversation:
                     self._add_result(block)
 
     def _turn_of(self, message: Mapping[str, Any], event: Mapping[str, Any], sub_agent: str | None) -> ClaudeCodeTurn:
-        """The message that this line goes on with, or a new one. Without an id, every line is a message of its own."""
+        """The message that this line continues, or a new one. Without an id, every line is a separate message."""
         identity = as_str(message.get("id"))
         request = as_str(event.get("requestId")) or as_str(event.get("request_id"))
         known = None if identity is None else self._by_id.get((identity, request))
         if known is not None:
             return known
         model = as_name(message.get("model"))
-        made_up = model == SYNTHETIC_MODEL
+        is_synthetic = model == SYNTHETIC_MODEL
         turn = ClaudeCodeTurn(
-            source="system" if made_up else "agent",
+            source="system" if is_synthetic else "agent",
             sub_agent=sub_agent,
             timestamp=as_str(event.get("timestamp")),
-            model=None if made_up else model,
-            is_error=made_up and any(event.get(mark) for mark in _ERROR_MARKS),
+            model=None if is_synthetic else model,
+            is_error=is_synthetic and any(event.get(mark) for mark in _ERROR_MARKS),
         )
         self._turns.append(turn)
         if identity is not None:
@@ -208,15 +208,15 @@ class ClaudeCodeConversation:
         turn.results[identity] = AtifResult(
             source_call_id=identity,
             content=content if self._fits(len(content)) else None,
-            # The API's own default: a result that does not call itself an error is none.
+            # The API's default: a result without an error mark is no error.
             extra={"is_error": block.get("is_error") is True},
         )
 
     def _add_input(self, event: Mapping[str, Any], sub_agent: str | None) -> None:
-        # What the program itself put in a user's mouth, such as the text of a skill.
-        made_up = event.get("isSynthetic") is True or event.get("isMeta") is True
+        # Messages that the program itself adds as the user, such as the text of a skill.
+        is_synthetic = event.get("isSynthetic") is True or event.get("isMeta") is True
         turn = ClaudeCodeTurn(
-            source="system" if made_up else "user", sub_agent=sub_agent, timestamp=as_str(event.get("timestamp"))
+            source="system" if is_synthetic else "user", sub_agent=sub_agent, timestamp=as_str(event.get("timestamp"))
         )
         for block in _blocks(as_dict(event.get("message"))):
             if block.get("type") == "tool_result":
@@ -231,9 +231,9 @@ class ClaudeCodeConversation:
             texts.append(found)
 
     def _fits(self, characters: int) -> bool:
-        """Whether there is room for so many more, which are then taken."""
-        self._room -= characters
-        return self._room >= 0
+        """Count characters against the limit; returns whether they fit."""
+        self._remaining_characters -= characters
+        return self._remaining_characters >= 0
 
 
 def _blocks(message: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from outweigh.model.usage import ZERO_USAGE, Usage, sum_usage
 
 @dataclass(frozen=True, slots=True)
 class ResultTotals:
-    """What a `result` event says about tokens. `complete` is whether sub-agents and side requests are in it."""
+    """The token totals of a `result` event. `complete` is whether they include sub-agents and side requests."""
 
     usage: Usage
     by_model: dict[str, Usage]
@@ -49,7 +49,7 @@ def read_totals(result: Mapping[str, Any]) -> ResultTotals:
 
 
 def result_warnings(result: Mapping[str, Any], read: ResultTotals) -> Iterator[str]:
-    """What a result says between the lines."""
+    """Warnings that follow from a result."""
     if not read.complete:
         yield "the agent's tokens cover its main loop only, without sub-agents and side requests"
     guessed = sorted(model for model, raw in as_dict(result.get("modelUsage")).items() if _is_guess(model, raw))
@@ -69,12 +69,12 @@ def only_model(read: ResultTotals) -> str | None:
 
 
 def cost_usd(result: Mapping[str, Any]) -> float | None:
-    """The agent's own dollars."""
+    """The cost that the agent reports."""
     return as_amount(result.get("total_cost_usd"))
 
 
 def duration_seconds(result: Mapping[str, Any]) -> float | None:
-    """The agent's own time."""
+    """The duration that the agent reports."""
     milliseconds = as_amount(result.get("duration_ms"))
     return None if milliseconds is None else milliseconds / 1000
 
@@ -93,7 +93,7 @@ def _model_usage(raw: Mapping[str, Any]) -> Usage:
 
 
 def _is_guess(model: str, raw: object) -> bool:
-    """Newer versions admit it; older ones silently take the price of another model for a name they do not know."""
+    """Whether a cost is a guess. Newer versions say so; older ones silently use another model's price."""
     basis = as_dict(raw).get("costBasis")
     return basis == "unknown" or (basis is None and "claude" not in model.lower())
 
@@ -103,7 +103,7 @@ _BY_SUBTYPE = {
     "error_max_budget_usd": FailureKind.BUDGET_REACHED,
 }
 _EMPTY_ACCOUNT = "credit balance is too low"
-"""Refused with status 400, like a bad request; but it is the account that must be mended, not the arm."""
+"""Refused with status 400 like a bad request, but the account is at fault, not the arm."""
 _API_ERROR_PREFIX = "API Error"
 _BY_SENTENCE = {
     "Credit balance is too low": FailureKind.UNAUTHORIZED,
@@ -130,9 +130,9 @@ _RESET = re.compile(r"limit reached\|(?P<epoch>\d{9,11})\b")
 
 @dataclass(slots=True)
 class ModelErrors:
-    """What the events before the result tell about troubles with the model.
+    """Errors of the model that are reported by events before the result.
 
-    `category` is Claude Code's own word for the last one, `wait_seconds` how long the model asked to wait, and
+    `category` is Claude Code's name for the last one, `wait_seconds` how long the model asked to wait, and
     `resets_at` when a limit ends, in seconds of the epoch.
     """
 
@@ -142,7 +142,7 @@ class ModelErrors:
     resets_at: float | None = None
 
     def note(self, event: Mapping[str, Any]) -> None:
-        """Take any event; most say nothing about errors."""
+        """Read any event; most report no error."""
         match event.get("type"), event.get("subtype"):
             case "assistant", _:
                 self.category = as_str(event.get("error")) or self.category
@@ -154,27 +154,29 @@ class ModelErrors:
 
 
 def failure_from_result(result: Mapping[str, Any], errors: ModelErrors, now: float | None) -> Failure | None:
-    """What a `result` event confesses. `subtype: success` means nothing: only `is_error` does.
+    """The failure that a `result` event reports. Only `is_error` counts, not `subtype: success`.
 
-    With `now`, in seconds of the epoch, a limit that names the moment of its end tells how long that is.
+    With `now`, in seconds since the epoch, a limit that states when it ends gives the time to wait.
     """
     if result.get("is_error") is not True:
         return None
-    words = _error_message(result)
+    message = _error_message(result)
     kind = _BY_SUBTYPE.get(as_str(result.get("subtype")) or "")
     if kind is not None:
-        return make_failure(kind, words)
-    told = failure_from_message(words, as_count(result.get("api_error_status")), errors.category)
-    if told.kind is FailureKind.CRASH and as_list(result.get("permission_denials")):
-        return make_failure(FailureKind.PERMISSION_DENIED, words)
-    if told.kind is FailureKind.RATE_LIMITED:
-        return make_failure(told.kind, told.detail, told.retry_after_seconds or _retry_wait(words, errors, now))
-    return told
+        return make_failure(kind, message)
+    failure = failure_from_message(message, as_count(result.get("api_error_status")), errors.category)
+    if failure.kind is FailureKind.CRASH and as_list(result.get("permission_denials")):
+        return make_failure(FailureKind.PERMISSION_DENIED, message)
+    if failure.kind is FailureKind.RATE_LIMITED:
+        return make_failure(
+            failure.kind, failure.detail, failure.retry_after_seconds or _retry_wait(message, errors, now)
+        )
+    return failure
 
 
-def failure_from_message(words: str, status: int | None, category: str | None) -> Failure:
-    """The likeliest meaning of an error: by its status, else by Claude Code's own words; anything else is a crash."""
-    short = words[:FAILURE_DETAIL_LIMIT]
+def failure_from_message(message: str, status: int | None, category: str | None) -> Failure:
+    """The most likely failure: by its status, else by Claude Code's own message; anything else is a crash."""
+    short = message[:FAILURE_DETAIL_LIMIT]
     from_api = short.startswith(_API_ERROR_PREFIX)
     if (from_api or status is not None) and _EMPTY_ACCOUNT in short.lower():
         return make_failure(FailureKind.UNAUTHORIZED, short)
@@ -193,8 +195,8 @@ def _error_message(result: Mapping[str, Any]) -> str:
     return (stated or f"Claude Code ended with {result.get('subtype')!r} and no word about it")[:FAILURE_DETAIL_LIMIT]
 
 
-def _retry_wait(words: str, errors: ModelErrors, now: float | None) -> float | None:
-    reset = _RESET.search(words)
+def _retry_wait(message: str, errors: ModelErrors, now: float | None) -> float | None:
+    reset = _RESET.search(message)
     moment = float(reset["epoch"]) if reset else errors.resets_at
     if moment is None or now is None:
         return errors.wait_seconds
@@ -202,7 +204,7 @@ def _retry_wait(words: str, errors: ModelErrors, now: float | None) -> float | N
 
 
 def _requested_wait(delay_milliseconds: float | None) -> float | None:
-    """Claude Code draws its own waits at random; whole seconds are what the model's `retry-after` asked for."""
+    """The wait that `retry-after` asked for. Claude Code's own waits are random; whole seconds come from the header."""
     if not delay_milliseconds or delay_milliseconds % 1000:
         return None
     return delay_milliseconds / 1000

@@ -20,8 +20,8 @@ SessionEvent = Mapping[str, Any]
 def read_claude_session(*files: bytes) -> AgentReport:
     """The report of one session: its own file first, then those of its sub-agents, if any.
 
-    A session file has no result. It has finished when its last word is the agent's and no tool is waited for. Newer
-    versions end it with totals of everything; before, the messages add up, each counted once with its last usage.
+    A session file has no result event. It is finished when its last message is the agent's and no tool call is open.
+    Newer versions end it with totals; otherwise the messages are summed, each counted once with its last usage.
     """
     read = [JsonLineDecoder() for _ in files]
     events = _sort_events([[*lines.feed(file), *lines.finish()] for lines, file in zip(read, files, strict=True)])
@@ -66,7 +66,7 @@ def _report(events: list[SessionEvent], conversation: ClaudeCodeConversation, fa
 
 
 def _sort_events(files: list[list[SessionEvent]]) -> list[SessionEvent]:
-    """One file as it is; several by time, each line without one staying behind the line it follows."""
+    """The events of one file in order, of several files by time; a line without a time stays after its predecessor."""
     if len(files) == 1:
         return files[0]
     timed: list[tuple[str, SessionEvent]] = []
@@ -79,7 +79,7 @@ def _sort_events(files: list[list[SessionEvent]]) -> list[SessionEvent]:
 
 
 def _messages(event: SessionEvent) -> Iterator[tuple[SessionEvent, str | None]]:
-    """The message of a line, with the sub-agent that it belongs to: older versions wrap those of sub-agents."""
+    """The message of a line with its sub-agent; older versions wrap messages of sub-agents."""
     match event.get("type"):
         case "assistant" | "user":
             side = event.get("isSidechain") is True

@@ -32,7 +32,7 @@ READING_TOOLS = frozenset({"Read", "Bash"})
 
 
 def _setup_from_init(init: Mapping[str, Any], steps: Iterable[AtifStep]) -> ObservedSetup:
-    """The proof of what an arm had, from the `system/init` event and the calls that followed."""
+    """The set-up that was observed in the `system/init` event and in tool calls."""
     used = used_skills(steps, READING_TOOLS)
     return ObservedSetup(
         skills=as_names(init.get("skills")),
@@ -52,7 +52,7 @@ def _servers(raw: object) -> tuple[ObservedServer, ...] | None:
 
 
 def _memory_files(raw: object) -> tuple[str, ...] | None:
-    """Paths by purpose, or a plain list."""
+    """Memory files, given as paths by purpose or as a list."""
     return as_names(list(raw.values())) if isinstance(raw, dict) else as_names(raw)
 
 
@@ -60,7 +60,7 @@ StreamEvent = Mapping[str, Any]
 
 
 class ClaudeCodeReader:
-    """Takes the output as it comes. Lines, an array of events and the single result object are all understood."""
+    """Reads the output as it arrives: lines, an array of events, or a single result object."""
 
     def __init__(self) -> None:
         self._lines = JsonLineDecoder()
@@ -70,12 +70,12 @@ class ClaudeCodeReader:
         self._errors = ModelErrors()
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next piece of standard output, of any size."""
+        """Read the next chunk of standard output, of any size."""
         for event in self._lines.feed(chunk):
             self._take(event)
 
     def report(self, now_epoch_seconds: float | None = None) -> AgentReport:
-        """What has been said so far. With `now`, a rate limit that names the moment of its reset tells how long."""
+        """The report so far. With `now`, a rate limit that states when it resets gives the time to wait."""
         for event in self._lines.finish():
             self._take(event)
         so_far = self._so_far()
@@ -92,7 +92,7 @@ class ClaudeCodeReader:
                 self._result = event
 
     def _so_far(self) -> AgentReport:
-        """Without a result there are no totals: what the messages say for themselves is all there is."""
+        """The report without a result event: there are no totals, so the messages are summed."""
         by_model = self._conversation.usage_by_model(settled=True)
         answers = self._conversation.answers
         steps = self._conversation.steps()
@@ -144,14 +144,14 @@ class ClaudeCodeReader:
 
 
 def read_claude_code(output: bytes) -> AgentReport:
-    """The report of an output that is there as a whole."""
+    """The report on a complete output."""
     reader = ClaudeCodeReader()
     reader.feed(output)
     return reader.report()
 
 
 def _same_input(of_messages: Usage, of_result: Usage) -> bool:
-    """Whether the messages that were seen are all that the totals cover: their input is exact from the start."""
+    """Whether the messages are all that the totals cover; the input of messages is always exact."""
     kinds = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
     seen = [getattr(of_messages, kind) for kind in kinds]
     return None not in seen and seen == [getattr(of_result, kind) for kind in kinds]

@@ -40,11 +40,11 @@ class CodexAgent(CommandLineAgent):
             arguments=(
                 *("exec", "--json", "--skip-git-repo-check", "--color", "never"),
                 "--dangerously-bypass-approvals-and-sandbox",
-                *((_TRUST_HOOKS,) if _brings_settings(request.arm) else ()),
+                *((_TRUST_HOOKS,) if _has_settings(request.arm) else ()),
             ),
             stdin=build_prompt(request).encode(),
             on_output=stream.feed,
-            report=lambda left: _read_report(stream.report(), left),
+            report=lambda artifacts: _read_report(stream.report(), artifacts),
             files={".codex/config.toml": write_toml(_settings(request)).encode()},
             defaults={"CODEX_HOME": f"{home}/.codex", **_direct_key(request)},
             gateway_variables={} if request.model_access is None else {_KEY: request.model_access.key},
@@ -52,19 +52,19 @@ class CodexAgent(CommandLineAgent):
         )
 
 
-def _read_report(stream: AgentReport, left: HomeArtifacts) -> AgentReport:
-    """With the session file; that it was told to trust hooks is no news."""
-    known = add_session(stream, read_whole(CodexSessionReader(), left.get(_SESSION, b"")))
+def _read_report(stream: AgentReport, artifacts: HomeArtifacts) -> AgentReport:
+    """Add the session file to the report, without the warning about the flag that we pass."""
+    known = add_session(stream, read_whole(CodexSessionReader(), artifacts.get(_SESSION, b"")))
     return replace(known, warnings=tuple(warning for warning in known.warnings if _TRUST_HOOKS not in warning))
 
 
-def _brings_settings(arm: Arm) -> bool:
-    """Hooks that the arm lays into the workspace are meant; without the flag they would wait for somebody's nod."""
+def _has_settings(arm: Arm) -> bool:
+    """Whether the arm has hooks or settings; without the flag, Codex would wait for approval of its hooks."""
     return any(file.path in (".codex/hooks.json", ".codex/config.toml") for file in arm.overlay)
 
 
 def _direct_key(request: AttemptRequest) -> dict[str, str]:
-    """Without a login, Codex takes a key from a variable that nothing else uses."""
+    """Without a login, Codex takes the key from a variable of its own."""
     key = request.environment.get("OPENAI_API_KEY")
     return {} if key is None or request.model_access is not None else {"CODEX_API_KEY": key}
 

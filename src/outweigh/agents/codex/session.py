@@ -47,7 +47,7 @@ class CodexSessionReader(EventReader):
         self._duration_seconds: float | None = None
         self._finished = False
         self._failure: Failure | None = None
-        self._world: JsonObject = {}
+        self._state: JsonObject = {}
         self._steps = TrajectoryBuilder()
 
     def _take(self, event: JsonObject) -> None:
@@ -60,8 +60,8 @@ class CodexSessionReader(EventReader):
             case "turn_context" if (model := name_at(payload, "model")) is not None:
                 self._model_of[self._thread] = model
             case "world_state":
-                known = {} if bool_at(payload, "full") else self._world
-                self._world = known | dict_at(payload, "state")
+                known = {} if bool_at(payload, "full") else self._state
+                self._state = known | dict_at(payload, "state")
             case "response_item":
                 self._response_item(payload, str_at(event, "timestamp"))
             case "token_usage_record":
@@ -102,7 +102,7 @@ class CodexSessionReader(EventReader):
                 self._steps.result(_call_id(item), output, None if code is None else code != 0)
 
     def _command(self, item: JsonObject) -> None:
-        """A finished command; told before its output goes to the model, with an exit code of its own."""
+        """Add the result of a command, reported with its exit code before its output goes to the model."""
         if (exit_code := int_at(item, "exit_code")) is not None and name_at(item, "id") is not None:
             self._steps.result(_call_id(item), str_at(item, "aggregated_output") or "", exit_code != 0)
 
@@ -156,18 +156,18 @@ class CodexSessionReader(EventReader):
         return {model: sum_usage(usages) for model, usages in by_model.items()}
 
     def _listed_skills(self) -> tuple[str, ...] | None:
-        body = str_at(self._world, "host_skills", "body")
+        body = str_at(self._state, "host_skills", "body")
         return None if body is None else tuple(found["skill"] for found in _SKILL_LINE.finditer(body))
 
     def _memory_files(self) -> tuple[str, ...] | None:
-        if "agents_md" not in self._world:
+        if "agents_md" not in self._state:
             return None
-        directory = name_at(self._world, "agents_md", "directory")
+        directory = name_at(self._state, "agents_md", "directory")
         return () if directory is None else (f"{directory}/AGENTS.md",)
 
 
 def add_session(stream: AgentReport, session: AgentReport) -> AgentReport:
-    """The stream's report, and from the session file what the stream leaves out; the stream says how it ended."""
+    """The stream's report, completed from the session file; how the run ended comes from the stream."""
     if not session.steps:
         return stream
     return replace(
@@ -187,7 +187,7 @@ def add_session(stream: AgentReport, session: AgentReport) -> AgentReport:
 
 
 def _larger_usage(stream: Usage, session: Usage) -> Usage:
-    """The one that counted more: a stream leaves out sub-agents, and a session file may have been cut off."""
+    """The larger usage: a stream leaves out sub-agents, and a session file may be incomplete."""
     return max(session, stream, key=lambda usage: (usage.input_tokens or 0) + (usage.output_tokens or 0))
 
 

@@ -50,8 +50,8 @@ class CodexReader(EventReader):
                 self._item(dict_at(event, "item"), done=True)
 
     def _item(self, item: JsonObject, done: bool) -> None:
-        """One thing the agent did; each is a step, since the stream does not show where requests begin."""
-        self._last_error = None  # it went on, so whatever happened was overcome
+        """Read one item; each is a step, because the stream does not show where requests begin."""
+        self._last_error = None  # it continued, so the error was overcome
         match str_at(item, "type"):
             case "agent_message" if done:
                 self._steps.say(str_at(item, "text") or "")
@@ -100,7 +100,7 @@ def codex_usage(counts: JsonObject) -> Usage:
     read, written = count_at(counts, "cached_input_tokens"), count_at(counts, "cache_write_input_tokens")
     return usage_unless_empty(
         Usage(
-            # Versions that know no cache writes count them, if any, as ordinary input.
+            # Versions that do not report cache writes count them as ordinary input.
             input_tokens=subtract_counts(count_at(counts, "input_tokens"), read, written or 0),
             output_tokens=count_at(counts, "output_tokens"),
             cache_read_tokens=read,
@@ -110,7 +110,7 @@ def codex_usage(counts: JsonObject) -> Usage:
 
 
 def codex_failure(message: str) -> Failure:
-    """What a closing error of Codex means; one that names nothing known is the agent's own breakdown."""
+    """The failure that a final error of Codex means; an unknown one is a crash of the agent."""
     return failure_from_text(message, otherwise=FailureKind.CRASH)
 
 
@@ -122,7 +122,7 @@ def tool_name(item: JsonObject) -> str:
 
 
 def tool_arguments(item: JsonObject) -> JsonObject:
-    """What the tool was asked."""
+    """The arguments of a tool call."""
     match str_at(item, "type"):
         case "command_execution":
             return {"command": str_at(item, "command") or ""}
@@ -138,7 +138,7 @@ def tool_arguments(item: JsonObject) -> JsonObject:
 
 
 def tool_output(item: JsonObject) -> str:
-    """What came of it."""
+    """The output of a tool call."""
     if (message := str_at(item, "error", "message")) is not None:
         return message
     if (output := str_at(item, "aggregated_output")) is not None:

@@ -14,7 +14,7 @@ _SETTINGS, _TRAJECTORY = "mini-settings.yaml", "mini-trajectory.json"
 
 
 class MiniSweAgent(CommandLineAgent):
-    """A loop around a shell, without skills, instruction files or tool servers. Models go by the names of litellm."""
+    """A loop around a shell, without skills, instruction files or tool servers. Models have litellm's names."""
 
     name = "mini-swe-agent"
     program = "mini"
@@ -31,19 +31,19 @@ class MiniSweAgent(CommandLineAgent):
         return litellm_provider(arm.model)
 
     def launch(self, request: AttemptRequest, home: str) -> Launch:
-        """`mini` with everything in a settings file, and the trajectory file as its word."""
+        """`mini` with everything in a settings file; its report is the trajectory file."""
         route = litellm_route(request)
         return Launch(
             arguments=(
                 *("-c", "mini.yaml", "-c", f"{home}/{_SETTINGS}", "-m", route.model),
                 *("--yolo", "--exit-immediately", "-o", f"{home}/{_TRAJECTORY}"),
             ),
-            report=lambda left: read_whole(MiniSweAgentReader(), left.get(_TRAJECTORY, b"")),
+            report=lambda artifacts: read_whole(MiniSweAgentReader(), artifacts.get(_TRAJECTORY, b"")),
             files={_SETTINGS: msgspec.json.encode(self._settings(request))},
             defaults={
                 "MSWEA_CONFIGURED": "true",
                 "MSWEA_SILENT_STARTUP": "1",
-                "MSWEA_COST_TRACKING": "ignore_errors",  # an unknown price is no reason to stop; 0.0 is not believed
+                "MSWEA_COST_TRACKING": "ignore_errors",  # do not stop at an unknown price; its cost of 0.0 is ignored
                 "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             },
             gateway_variables=route.variables,
@@ -51,7 +51,7 @@ class MiniSweAgent(CommandLineAgent):
         )
 
     def _settings(self, request: AttemptRequest) -> dict[str, Any]:
-        """In YAML's own subset, which is JSON. Its purse counts only where nobody else holds one."""
+        """The settings as JSON, which is valid YAML. Its own budget applies only without a gateway."""
         direct = request.model_access is None
         limits: dict[str, float] = {"cost_limit": (request.budget_usd or 0.0) if direct else 0.0}
         turns = self.options_of(request.arm).max_turns

@@ -30,7 +30,7 @@ from outweigh.transcript.trajectory_builder import TrajectoryBuilder
 
 _SHELL_TOOL = "bash"
 _NOT_EXECUTED = "action was not executed"
-"""Stands beside the command that submits the work, which ends the run instead of being run."""
+"""The note on the command that submits the work: it ends the run and is not executed."""
 
 _COMMAND = re.compile(r"```(?:bash|mswea_bash_command)\s*\n(.*?)\n```", re.DOTALL)
 _RETURN_CODE = re.compile(r"<returncode>\s*(-?\d{1,9})\s*(?:</returncode>|\n)")
@@ -46,7 +46,7 @@ class MiniSweConversation:
         self._open_calls: list[str] = []
 
     def take(self, message: JsonObject) -> None:
-        """Learn from one message."""
+        """Read one message."""
         extra = dict_at(message, "extra")
         content = to_text(value_at(message, "content"))
         when = timestamp_at(extra, "timestamp")
@@ -63,7 +63,7 @@ class MiniSweConversation:
             self._words(message, content, when)
 
     def _words(self, message: JsonObject, content: str, when: str | None) -> None:
-        """Somebody's words; those about an answer that could not be used carry that answer with them."""
+        """Add a message; one about an unusable answer contains that answer."""
         response = dict_at(message, "extra", "response")
         if response:
             self._answer({}, response, _texts_of_completion(response) or _texts_of_response(response), when)
@@ -161,7 +161,7 @@ class MiniSweAgentReader(EventReader):
 
 
 def _cost(info: JsonObject) -> tuple[float | None, tuple[str, ...]]:
-    """Dollars; 0 is what is written where no price is known, and part of a sum may be missing the same way."""
+    """The cost and warnings; 0 means that no price is known, and a sum may lack requests without a price."""
     cost_usd = amount_at(info, "model_stats", "instance_cost")
     if not cost_usd:
         return None, ()
@@ -185,7 +185,7 @@ def _failure(info: JsonObject, final_text: str) -> Failure | None:
 
 
 def _limit(info: JsonObject) -> Failure:
-    """Steps and dollars share one exit status; the figures tell which it was."""
+    """The limit that was reached: steps and dollars share one exit status, and the figures show which it was."""
     calls, limits = count_at(info, "model_stats", "api_calls"), dict_at(info, "config", "agent")
     step_limit = count_at(limits, "step_limit")
     if step_limit and calls is not None and calls >= step_limit:
@@ -194,7 +194,7 @@ def _limit(info: JsonObject) -> Failure:
 
 
 def _exception(kind: str, words: str) -> Failure:
-    """Whatever was raised while the model was asked."""
+    """The failure of an exception that a request to the model raised."""
     if words.startswith("Error calculating cost"):
         return make_failure(FailureKind.UNKNOWN_MODEL, f"mini-swe-agent has no price for this model: {words}")
     if words.startswith("Global cost/call limit exceeded"):
