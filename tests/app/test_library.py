@@ -17,13 +17,14 @@ from outweigh.cli.main import main
 from outweigh.compare.comparison import compare_arms
 from outweigh.compare.evidence import gather
 from outweigh.errors import OutweighError
-from outweigh.model.codec import InvalidLine
+from outweigh.model.codec import InvalidLine, encode
 from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import RULES_LABEL, RunRecord
-from outweigh.model.suite import PolicySpec
+from outweigh.model.suite import JudgeSpec, PolicySpec
 from outweigh.report.formatting import escape_controls
+from outweigh.store.judging_file import JudgingFile, write_judging
 from outweigh.store.records import RecordReader
-from outweigh.testing.builders import a_run, runs_of_arm
+from outweigh.testing.builders import a_judgment, a_run, runs_of_arm
 from outweigh.testing.corrupt_content import change_one_line, corrupt_bytes, corrupt_json, corrupt_lines
 from outweigh.verdict.policy import decide
 from outweigh.verdict.promotion import may_promote
@@ -58,6 +59,8 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
     write_store(folder / "several", worse() + better() + worse("third"), ("plain", "new", "third"), profile="even")
     write_store(folder / "looked", worse() + better(), arms, looked_at=TASKS)
     write_store(folder / "never-run", worse(), arms)
+    write_judged_store(folder / "judged", minimum_alpha=None)
+    write_judged_store(folder / "uncalibrated", minimum_alpha=0.8)
     write_store(folder / "edited", bound(worse() + better(), "0" * 64), arms)
     shutil.copytree(ROOT / "examples" / "recorded", folder / "recorded", ignore=lambda *_: ["make.py", "labels.csv"])
     for name, source, more in (
@@ -67,6 +70,16 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
     ):
         assert main(["import", str(source), "-o", str(folder / name), *more]) == 0
     return {path.name: path for path in sorted(folder.iterdir()) if path.is_dir()}
+
+
+def write_judged_store(folder: Path, *, minimum_alpha: float | None) -> None:
+    """Runs that a judge decides about, who must first have agreed with people where there is a minimum."""
+    runs = worse() + better()
+    write_store(folder, runs, ("plain", "new"), policy=PolicySpec(gates=["judge_score"]))
+    judgments = [a_judgment(run, 0.9 if run.trial.arm == "new" else 0.2) for run in runs]
+    (folder / "judgments-engine.jsonl").write_bytes(b"".join(encode(each) + b"\n" for each in judgments))
+    judge = JudgeSpec(name="judge", backend="command", minimum_alpha=minimum_alpha)
+    write_judging(folder, JudgingFile(judges=(judge,), tasks={}, tell_tales=()))
 
 
 def _broken_table(folder: Path) -> Path:
@@ -83,7 +96,18 @@ def _broken_table(folder: Path) -> Path:
 
 
 NAMES = [
-    *("promotable", "evidence", "regressed", "neutral", "several", "looked", "never-run", "edited"),
+    *(
+        "promotable",
+        "evidence",
+        "regressed",
+        "neutral",
+        "several",
+        "looked",
+        "never-run",
+        "edited",
+        "judged",
+        "uncalibrated",
+    ),
     *("recorded", "inspect", "promptfoo", "table"),
 ]
 
@@ -226,6 +250,14 @@ def test_a_row_that_cannot_be_read_blocks_a_promotion_in_both_and_not_where_nobo
     assert result.blockers == tuple(printed["blockers"]) != ()
     with pytest.raises(library.EvidenceError, match="in the middle of a record"):
         library.verdict(store)
+
+
+def test_a_judge_who_must_agree_with_people_first_decides_nothing_before(stores: Stores) -> None:
+    free, bound_by_a_minimum = (library.verdict(stores[name]) for name in ("judged", "uncalibrated"))
+
+    assert free.decision is library.Decision.IMPROVED
+    assert bound_by_a_minimum.decision is not library.Decision.IMPROVED
+    assert not bound_by_a_minimum.may_promote
 
 
 def test_a_row_that_an_import_went_on_without_blocks_a_promotion(stores: Stores) -> None:

@@ -25,7 +25,7 @@ from outweigh.model.suite import settings_fingerprint
 from outweigh.prices import price_tables
 from outweigh.report.pins_page import PinRow
 from outweigh.store.artifact_folder import ArtifactFolder
-from outweigh.store.experiment_file import ExperimentFile, read_experiment
+from outweigh.store.experiment_file import ExperimentFile
 from outweigh.store.pins import Pin, PinCheck, find_pins, read_check, read_pin, write_check, write_pin
 from outweigh.store.store import Store
 
@@ -60,7 +60,7 @@ class PinnedRuns:
 def pin_runs(request: PinRequest) -> PinnedRuns:
     """Keep every counted run of an arm; runs that are pinned already are not pinned twice."""
     store = request.store
-    experiment = read_experiment(store)
+    experiment = Store.open(store).experiment
     if experiment is None:
         raise UsageError(f"{store} is no store of `outweigh run`; a pin needs to know the suite behind its runs.")
     made, runs = _make_pin(experiment, store, request.arm or experiment.baseline, request.name)
