@@ -1,4 +1,4 @@
-"""A gateway with one run's door open, as a sandbox would open it."""
+"""A gateway with one run's port served, as a sandbox would serve it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -59,7 +59,7 @@ def background() -> Iterator[EventLoopThread]:
 
 @contextmanager
 def proxy(egress: EgressProxy) -> Iterator[int]:
-    """The port of a proxy behind an open door."""
+    """The port of a proxy that is being served."""
     listening = socket.create_server(("127.0.0.1", 0))
     with closing(listening), egress.proxy_port().serve(listening):
         yield listening.getsockname()[1]
@@ -314,7 +314,7 @@ def _turned_away(port: int) -> bool:
         return True
 
 
-def test_closing_the_door_ends_what_is_under_way(background: EventLoopThread) -> None:
+def test_closing_the_port_ends_open_connections(background: EventLoopThread) -> None:
     over = Event()
     with serving(_silent(over)) as host:
         with proxy(EgressProxy([f"127.0.0.1:{host}"], background)) as port:

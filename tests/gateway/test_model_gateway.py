@@ -117,7 +117,7 @@ def test_two_runs_do_not_mix(server: ModelServer) -> None:
         assert [call.dialect for call in other.account().calls] == [Dialect.ANTHROPIC_MESSAGES]
 
 
-def test_a_runs_key_opens_no_other_runs_door(server: ModelServer) -> None:
+def test_the_key_of_a_run_is_refused_on_the_port_of_another_run(server: ModelServer) -> None:
     with (
         a_gateway(server.url) as gateway,
         a_way_through(gateway) as one,

@@ -140,7 +140,7 @@ def test_a_client_that_does_not_read_stops_its_own_stream_and_no_other() -> None
     assert sent < 100 << 20
 
 
-def test_a_closed_door_leads_nowhere() -> None:
+def test_a_closed_port_is_not_served() -> None:
     with ModelServer(Script(turn=[Turn(text="Hi")])) as server, a_way(server.url) as way:
         pass
 
