@@ -12,7 +12,7 @@ from outweigh.stats.means import mean_interval
 from outweigh.stats.sample import has_no_spread
 
 DRIFT_LEVEL = 0.99
-"""Of each metric by itself: three of them together cry wolf in three checks of a hundred at most."""
+"""Per metric, so that the three together raise a false alarm in at most three checks of a hundred."""
 DRIFT_METRICS = {
     "passed": "the pass rate",
     "duration_seconds": "the duration",

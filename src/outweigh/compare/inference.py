@@ -198,7 +198,7 @@ def infer_ratios(baseline: ArmTable, candidate: ArmTable) -> dict[str, Estimate]
     for name, metric in RATIOS.items():
         before, after = (_mean_logs(arm, metric) for arm in (baseline, candidate))
         logs = after[rows[:, 1]] - before[rows[:, 0]]
-        # A task nobody measured is left out; a zero, which has no logarithm, makes the ratio unknown.
+        # A task without a measurement is left out; a zero, which has no logarithm, makes the ratio unknown.
         measured = ~np.isnan(candidate.mean_per_task(metric)[rows[:, 1]] + baseline.mean_per_task(metric)[rows[:, 0]])
         found[name] = _ratio(logs[measured], None if labels is None else labels[measured])
     found["cost_of_pass"] = _cost_of_pass_ratio(baseline, candidate)

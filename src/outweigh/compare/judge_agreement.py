@@ -126,7 +126,7 @@ class PanelAgreement:
 
 
 def summarise_judges(arms: Mapping[str, Sequence[JudgeCallFact]], seed: int) -> PanelAgreement | None:
-    """Look at the judges of some arms; None where nobody judged."""
+    """How the judges of some arms agree; None where no run was judged."""
     judge_versions: dict[JudgeVersion, dict[str, list[JudgeCallFact]]] = defaultdict(lambda: {arm: [] for arm in arms})
     for arm, facts in arms.items():
         for fact in facts:

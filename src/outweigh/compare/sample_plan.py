@@ -17,7 +17,7 @@ from outweigh.stats.power import Design, DesignPrices, cheapest_design, effect_b
 from outweigh.stats.variance import VarianceComponents
 
 MOST_TASKS = 100_000
-# Where nobody knows what a run costs, the cheapest design is the one with the fewest runs.
+# Where the cost of a run is unknown, the cheapest design is the one with the fewest runs.
 ONE_PER_RUN = DesignPrices(task_usd=0.0, candidate_run_usd=1.0, baseline_run_usd=1.0)
 
 
@@ -80,7 +80,7 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplePlan:
-    """`pilot` is None where the variances were stated, `prices` where nobody knows them.
+    """`pilot` is None where the variances were stated, `prices` where they are unknown.
 
     `designs` holds, for each number of repeats, the fewest tasks that see the effect; with unknown prices their cost
     counts runs.
@@ -102,7 +102,7 @@ class SamplePlan:
 
 
 def state_components(true_deltas: float, candidate_runs: float, baseline_runs: float) -> VarianceComponents:
-    """Variances that somebody knows without a pilot."""
+    """Variances that are known without a pilot."""
     return VarianceComponents(
         true_deltas=true_deltas,
         candidate_runs=candidate_runs,

@@ -34,8 +34,8 @@ class ExcludedAttempt(NamedTuple):
 class SetupSummary:
     """Of counted runs: how many each agent made, in how many the set-up was observed (`with_setup`), and its items.
 
-    `warnings` are those of the runs themselves; `warned` runs have some. `past_gateway` runs used a model where nobody
-    measured it. `excluded_attempts` do not count; of many, the first are listed.
+    `warnings` are those of the runs themselves; `warned` runs have some. `past_gateway` runs used a model past the
+    gateway, unmeasured. `excluded_attempts` do not count; of many, the first are listed.
     """
 
     agents: Mapping[AgentIdentity, int]

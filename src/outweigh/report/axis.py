@@ -76,7 +76,7 @@ def needs_log_axis(values: Sequence[float]) -> bool:
 def linear_axis(
     values: Sequence[float], *, left: float = AXIS_LEFT, right: float = AXIS_RIGHT, most: int = _MOST_TICKS
 ) -> AxisScale:
-    """Room for all values on round numbers."""
+    """A linear axis that holds all values, with round ticks."""
     low, high = min(values, default=0.0), max(values, default=0.0)
     size = max(abs(low), abs(high))
     if size < _SMALLEST_SIZE:
@@ -90,7 +90,7 @@ def linear_axis(
 
 
 def log_axis(values: Sequence[float], *, left: float = AXIS_LEFT, right: float = AXIS_RIGHT) -> AxisScale:
-    """Room for all values, which are above 0, on powers of ten with 2 and 5 between where there is room."""
+    """A logarithmic axis that holds all values, all above 0: powers of ten, with 2 and 5 between where they fit."""
     low, high = min(values), max(values)
     first, last = floor(log10(low) + _TOLERANCE), ceil(log10(high) - _TOLERANCE)
     last = max(last, first + 1)

@@ -277,7 +277,7 @@ def _unpaired_bullets(comparison: Comparison) -> BulletList:
 
 
 def _unrecorded_metrics(comparison: Comparison) -> tuple[str, ...]:
-    """Metrics that nobody reported, in one line instead of one each."""
+    """Metrics that were not reported, in one line instead of one each."""
     before, after = comparison.baseline.metrics, comparison.candidate.metrics
     missing = {
         metric.title: (before[metric.name].count == 0, after[metric.name].count == 0)

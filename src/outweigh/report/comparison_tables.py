@@ -148,7 +148,7 @@ def _format_gate_value(value: float | None) -> str:
 
 
 def judge_blocks(panel: PanelAgreement | None) -> list[Block]:
-    """A table of judges and what is to be said about them together; nothing where nobody judged."""
+    """A table of judges and remarks on all of them; nothing where no run was judged."""
     if panel is None:
         return []
     arms = list(panel.cost_usd)

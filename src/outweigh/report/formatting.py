@@ -72,7 +72,7 @@ def shorten_name(name: str, most: int = MOST_NAME_CHARACTERS) -> str:
 
 
 def escape_controls(text: str) -> str:
-    """Names come from files: a control or direction-changing character is shown by its code, never obeyed."""
+    """Text from a file with control and direction-changing characters shown by their codes."""
     return "".join(f"\\x{ord(char):02x}" if _is_control(char) else char for char in text)
 
 

@@ -34,7 +34,7 @@ class IntervalRow:
 
 
 def change_axis(rows: Sequence[IntervalRow]) -> AxisScale:
-    """Room for everything that is drawn, and for no change."""
+    """An axis that holds every row and no change."""
     ends = [end for row in rows for end in (*(row.band or ()), *(row.interval or ()))]
     points = [row.point for row in rows if row.point is not None]
     inside = [min(LARGEST_CHANGE, max(-LARGEST_CHANGE, value)) for value in (*ends, *points)]

@@ -18,7 +18,7 @@ from outweigh.stats.estimate import Estimate, Quantity, excludes
 
 
 def panel_payload(panel: PanelAgreement | None) -> Payload | None:
-    """`judges` of `compare --format json`; null where nobody judged."""
+    """`judges` of `compare --format json`; null where no run was judged."""
     if panel is None:
         return None
     return {

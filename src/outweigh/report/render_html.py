@@ -97,7 +97,7 @@ _CELL_TONES = WORD_TONES | {"improved": Tone.GOOD, "regressed": Tone.BAD, "incon
 
 
 class HtmlReporter:
-    """Whatever comes from the records is escaped; a picture is trusted to have done so itself."""
+    """Text from the records is escaped here; a figure escapes its own."""
 
     def render(self, report: Report) -> str:
         """The whole file."""
@@ -205,5 +205,5 @@ def _cell(cell: str) -> str:
 
 
 def _escape_text(text: str) -> str:
-    """Nothing in a name is obeyed: not its markup, not its control or direction-changing characters."""
+    """Text from a file as it may stand in HTML: without markup, control or direction-changing characters."""
     return escape(escape_controls(text), quote=True)

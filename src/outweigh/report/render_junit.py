@@ -27,7 +27,7 @@ class _VerdictCase(NamedTuple):
 class JunitReporter:
     """One test suite per candidate: its verdict, each gate, each task with a hard regression.
 
-    A failure is something known to be worse than allowed; an error is something that nobody can tell.
+    A failure is something known to be worse than allowed; an error is something unknown.
     """
 
     def render(self, report: Report) -> str:

@@ -117,7 +117,7 @@ def _content_lines(file: PatchedFile) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedRun:
-    """One run with what was kept of it. `patch` is empty where nothing changed, None where nobody knows.
+    """One run with what was kept of it. `patch` is empty where nothing changed, None where it is unknown.
 
     `warnings` says what could not be read, so that nothing missing is taken for nothing done.
     """

@@ -41,7 +41,7 @@ def html_stamp(payload: Mapping[str, Any]) -> list[str]:
 
 
 def markdown_stamp(payload: Mapping[str, Any]) -> str:
-    """A comment that nobody sees, or nothing; it has to be the last line."""
+    """An invisible comment, or nothing; it has to be the last line."""
     written = _encode_stamp(payload)
     return "" if written is None else f"<!-- outweigh-report {written} -->"
 
@@ -63,5 +63,5 @@ def _encode_stamp(payload: Mapping[str, Any]) -> str | None:
     stamp = stamp_of_payload(payload)
     if stamp is None:
         return None
-    # Unlike msgspec's, this one writes all that is not ASCII by its code, so that nothing in a name is obeyed.
+    # Unlike msgspec's, this one writes all that is not ASCII by its code, so that no name can change the page.
     return json.dumps(msgspec.to_builtins(stamp)).translate(_UNSAFE)

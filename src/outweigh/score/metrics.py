@@ -59,7 +59,7 @@ class Metric:
 
 
 def reported(value: float | None) -> Quantity:
-    """A number that the record holds, or that nobody reported it."""
+    """A number of the record; unknown where it was not reported."""
     return unknown("not reported") if value is None else known(value)
 
 

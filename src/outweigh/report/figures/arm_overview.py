@@ -266,13 +266,13 @@ TIERS_CAPTION = (
 
 def tier_figures(ladder: Ladder) -> list[Block]:
     """One bar per tier, where any tier has a composite."""
-    rungs = [_tier_bar(tier) for tier in ladder.tiers]
-    if all(rung.score is None for rung in rungs):
+    bars = [_tier_bar(tier) for tier in ladder.tiers]
+    if all(bar.score is None for bar in bars):
         return []
     title = "The ladder: composite, grade and uplift of every tier"
-    widest = max(len(shorten_name(rung.name)) for rung in rungs)
-    chart = tuple(f"{shorten_name(rung.name):<{widest}}  {text_bar(rung.score or 0.0)}  {rung.label}" for rung in rungs)
-    draw = partial(draw_tiers, title, rungs, dict(ladder.scale.thresholds))
+    widest = max(len(shorten_name(bar.name)) for bar in bars)
+    chart = tuple(f"{shorten_name(bar.name):<{widest}}  {text_bar(bar.score or 0.0)}  {bar.label}" for bar in bars)
+    draw = partial(draw_tiers, title, bars, dict(ladder.scale.thresholds))
     return [Figure(title=title, draw=draw, caption=TIERS_CAPTION, text_lines=(), text_chart=chart)]
 
 

@@ -28,36 +28,36 @@ class TierBar:
     description: str
 
 
-def draw_tiers(title: str, rungs: Sequence[TierBar], grades: Mapping[str, float]) -> str:
+def draw_tiers(title: str, tiers: Sequence[TierBar], grades: Mapping[str, float]) -> str:
     """Bars for the median, a diamond for the mean, dashed lines where a better grade begins."""
-    floor = TIER_ROW_HEIGHT * len(rungs)
+    floor = TIER_ROW_HEIGHT * len(tiers)
     parts = []
     for letter, least in grades.items():
         x = _score_position(least)
-        for number in range(len(rungs)):
+        for number in range(len(tiers)):
             top = number * TIER_ROW_HEIGHT
             parts.append(grid_element("line", class_="ow-limit", x1=x, x2=x, y1=top + 22, y2=top + TIER_ROW_HEIGHT))
         parts.append(text_element(letter, x=x, y=floor + 16, anchor="middle", kind="ow-small"))
     parts.append(text_element("0", x=_score_position(0.0), y=floor + 16, anchor="middle", kind="ow-small"))
     parts.append(text_element("composite; letters where a grade begins", x="0", y=floor + 34, kind="ow-small"))
-    for number, rung in enumerate(rungs):
-        parts.append(_tier_row(rung, number * TIER_ROW_HEIGHT))
+    for number, tier in enumerate(tiers):
+        parts.append(_tier_row(tier, number * TIER_ROW_HEIGHT))
     return svg_document(title, floor + TIER_AXIS_HEIGHT, parts)
 
 
-def _tier_row(rung: TierBar, top: int) -> str:
+def _tier_row(tier: TierBar, top: int) -> str:
     parts = [
         "<g>",
-        text_element(shorten_name(rung.name), x="0", y=top + 16, kind="ow-name"),
-        text_element(rung.label, x="100%", y=top + 16, anchor="end"),
+        text_element(shorten_name(tier.name), x="0", y=top + 16, kind="ow-name"),
+        text_element(tier.label, x="100%", y=top + 16, anchor="end"),
     ]
-    if rung.score is not None:
-        size = {"left": 4.0, "top": top + 24.0, "width": 92 * rung.score, "height": float(TIER_BAR_HEIGHT)}
-        parts.append(rectangle(rung.description, kind="ow-bar ow-of-2", **size))
-    if rung.mean is not None:
+    if tier.score is not None:
+        size = {"left": 4.0, "top": top + 24.0, "width": 92 * tier.score, "height": float(TIER_BAR_HEIGHT)}
+        parts.append(rectangle(tier.description, kind="ow-bar ow-of-2", **size))
+    if tier.mean is not None:
         y = top + 24 + TIER_BAR_HEIGHT / 2
         parts.append(
-            titled_element("circle", rung.description, class_="ow-ink", cx=_score_position(rung.mean), cy=y, r=4)
+            titled_element("circle", tier.description, class_="ow-ink", cx=_score_position(tier.mean), cy=y, r=4)
         )
     return "\n".join([*parts, "</g>"])
 

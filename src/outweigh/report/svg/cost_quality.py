@@ -16,7 +16,7 @@ FormatNumber = Callable[[float | None], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontierPoint:
-    """One arm; `on_frontier` where nobody is both cheaper and at least as good."""
+    """One arm; `on_frontier` where no other is both cheaper and at least as good."""
 
     name: str
     cost: float
@@ -30,7 +30,7 @@ class FrontierPoint:
 def draw_frontier(
     title: str, spots: Sequence[FrontierPoint], show_cost: FormatNumber, show_quality: FormatNumber
 ) -> str:
-    """Cheaper to the left, better to the top: the upper left corner is where everybody wants to be."""
+    """Cheaper to the left, better to the top: the upper left corner is best."""
     across = fit_axis([end for spot in spots for end in (spot.cost, *(spot.cost_interval or ())) if end > 0])
     up = linear_axis([end for spot in spots for end in (spot.quality, *(spot.quality_interval or ()))], most=6)
     parts = [*_grid(across, up, show_cost, show_quality), *_frontier_steps(spots, across, up)]

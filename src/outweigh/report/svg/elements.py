@@ -65,7 +65,7 @@ CHART_STYLE = f"""
 """
 
 LINE_STYLES = 6
-"""How many lines and parts can be told apart; more repeat them, and their names tell them apart."""
+"""How many looks of lines and parts there are; further ones repeat them and differ by name only."""
 
 
 def standalone_svg(svg: str) -> str:
