@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa, to_table
 
+from outweigh.stats.agreement import cohen_kappa
 from outweigh.stats.estimate import Estimate
-from outweigh.stats.kappa import cohen_kappa
 
 
 def kappa(one: list[float], other: list[float], seed: int = 0) -> Estimate:

@@ -21,9 +21,8 @@ from outweigh.model.judgment import (
     judge_version_of,
 )
 from outweigh.score.judge_scores import NO_JUDGE_RULES, HumanLabel, JudgeRules, consensus
-from outweigh.stats.agreement import MeasurementScale, krippendorff_alpha
+from outweigh.stats.agreement import MeasurementScale, cohen_kappa, krippendorff_alpha
 from outweigh.stats.estimate import Estimate, Unit
-from outweigh.stats.kappa import cohen_kappa
 from outweigh.stats.proportions import wilson_interval
 
 FEW_LABELS = 30

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha: how far judges agree beyond chance, with missing ratings allowed."""
+"""How far judges agree beyond chance: Krippendorff's alpha, with missing ratings allowed, and Cohen's kappa of two."""
 
 import math
 from collections.abc import Sequence
@@ -112,22 +112,27 @@ def _squared_distances(table: _Table, totals: Sample, positions: Sample) -> tupl
 def _bootstrap_interval(
     table: _Table, scale: MeasurementScale, level: float, rng: "Generator"
 ) -> tuple[Interval | None, tuple[str, ...]]:
-    """Expanded percentiles over resampled items: plain percentiles are too narrow for few items."""
+    """Alpha over resampled items, corrected for what resampling does to the expected disagreement."""
     n = int(table.ratings_per_item.size)
     if n < 2:
         return None, (f"need >= 2 items for an interval, have {n}",)
     resamples = (np.bincount(rng.integers(n, size=n), minlength=n).astype(np.float64) for _ in range(RESAMPLES))
     alphas = np.array([_weighted_alpha(table, scale, weights) for weights in resamples])
     alphas = 1 - (1 - alphas) * _resampling_bias(table, scale)
-    known = alphas[~np.isnan(alphas)]
-    lost = f"{alphas.size - known.size} of {alphas.size} resamples had a single rating value and were left out"
-    if known.size < alphas.size / 2:
+    return _item_interval(alphas, "alpha", n, level)
+
+
+def _item_interval(draws: Sample, statistic: str, items: int, level: float) -> tuple[Interval | None, tuple[str, ...]]:
+    """Expanded percentiles of the draws: plain percentiles are too narrow for few items."""
+    known = draws[~np.isnan(draws)]
+    lost = f"{draws.size - known.size} of {draws.size} resamples had a single rating value and were left out"
+    if known.size < draws.size / 2:
         return None, (lost,)
-    tail = normal_cdf(-math.sqrt(n / (n - 1)) * t_quantile((1 + level) / 2, n - 1))
+    tail = normal_cdf(-math.sqrt(items / (items - 1)) * t_quantile((1 + level) / 2, items - 1))
     low, high = (float(end) for end in np.quantile(known, [tail, 1 - tail]))
     if has_no_spread(np.array([low, high]), 1.0):
-        return None, ("alpha is the same in every resample, so the data do not show how far it could be off",)
-    warnings = (lost,) if known.size < alphas.size else ()
+        return None, (f"{statistic} is the same in every resample, so the data do not show how far it could be off",)
+    warnings = (lost,) if known.size < draws.size else ()
     return Interval(low=low, high=high, level=level, method="item bootstrap, expanded percentile"), warnings
 
 
@@ -139,3 +144,44 @@ def _resampling_bias(table: _Table, scale: MeasurementScale) -> float:
     n = int(table.ratings_per_item.size)
     within, overall = _disagreement(table, scale, _total_by_value(table, np.ones(n)))
     return 1 - 1 / n + float(within.sum()) / overall
+
+
+KAPPA_METHOD = "Cohen kappa"
+Codes = NDArray[np.intp]
+
+
+def cohen_kappa(one: Sequence[float], other: Sequence[float], *, level: float, rng: "Generator") -> Estimate:
+    """(observed - expected) / (1 - expected) agreement on the same items, with a bootstrap interval over items."""
+    if len(one) != len(other):
+        raise ValueError(f"two raters rate the same items, got {len(one)} and {len(other)} ratings")
+    n = len(one)
+    if n == 0:
+        return unknown_estimate("no item has two ratings", n=0, unit=Unit.ITEM, method=KAPPA_METHOD, point=None)
+    values, codes = np.unique(np.array([one, other], dtype=np.float64), return_inverse=True)
+    cells = codes.reshape(2, n)
+    point = _kappa(cells, int(values.size))
+    if math.isnan(point):
+        reason = "both raters gave everything the same rating, so chance alone would agree too"
+        return unknown_estimate(reason, n=n, unit=Unit.ITEM, method=KAPPA_METHOD, point=None)
+    interval, warnings = _kappa_interval(cells, int(values.size), level, rng)
+    return Estimate(
+        point=point, interval=interval, standard_error=None, n=n, unit=Unit.ITEM, method=KAPPA_METHOD, warnings=warnings
+    )
+
+
+def _kappa(cells: Codes, values: int) -> float:
+    """NaN where chance alone explains full agreement."""
+    ours, theirs = (np.bincount(row, minlength=values) / row.size for row in cells)
+    expected = float(ours @ theirs)
+    observed = float(np.mean(cells[0] == cells[1]))
+    return math.nan if expected >= 1 else (observed - expected) / (1 - expected)
+
+
+def _kappa_interval(
+    cells: Codes, values: int, level: float, rng: "Generator"
+) -> tuple[Interval | None, tuple[str, ...]]:
+    n = int(cells.shape[1])
+    if n < 2:
+        return None, (f"need >= 2 items for an interval, have {n}",)
+    kappas = np.array([_kappa(cells[:, rng.integers(n, size=n)], values) for _ in range(RESAMPLES)])
+    return _item_interval(kappas, "kappa", n, level)

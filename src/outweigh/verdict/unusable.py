@@ -2,7 +2,7 @@
 with a remedy.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -109,7 +109,7 @@ MINIMUM_FAMILIES = 5
 def sample_gates(comparison: Comparison, settings: EvidenceSettings) -> tuple[GateSample, ...]:
     """The gates asked for, each with its deltas or with the reason why it cannot be judged."""
     baseline, candidate = comparison.baseline_table, comparison.candidate_table
-    families = None if settings.fixed_suite else task_families(comparison.baseline_table, comparison.candidate_table)
+    families = _families(comparison, settings)
     gates = [
         _checked(
             sample_gate(GATED_METRICS[name], settings.margin(name), baseline, candidate, families), comparison, settings
@@ -126,7 +126,7 @@ def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settin
         yield f"{shared} tasks have counted runs in both arms; no conclusion rests on fewer than {MINIMUM_TASKS}"
     if all_tasks - shared > UNPAIRED_TOLERANCE * all_tasks:
         yield f"{all_tasks - shared} of {all_tasks} tasks have counted runs in one arm only; run them in both"
-    families = None if settings.fixed_suite else task_families(comparison.baseline_table, comparison.candidate_table)
+    families = _families(comparison, settings)
     if families is not None and len(set(families.values())) < MINIMUM_FAMILIES:
         yield (
             f"the tasks come from {len(set(families.values()))} families, which is too few to speak of other families; "
@@ -141,7 +141,7 @@ def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settin
 
 def watched_pass_rate(comparison: Comparison, settings: EvidenceSettings) -> GateSample:
     """The pass rate as a gate, whether or not it was asked for: a loss of passes is always looked for."""
-    families = None if settings.fixed_suite else task_families(comparison.baseline_table, comparison.candidate_table)
+    families = _families(comparison, settings)
     sample = sample_gate(
         GATED_METRICS[PASS_RATE],
         settings.margin(PASS_RATE),
@@ -181,6 +181,11 @@ def _why_not_priced(comparison: Comparison) -> str | None:
     lacking = {id(run.reasons): run.reasons for arm in _tables(comparison) for run in arm.runs}
     reasons = (mapping.get("cost_usd", "") for mapping in lacking.values())
     return next((reason for reason in reasons if PRICES_NOT_INSTALLED in reason), None)
+
+
+def _families(comparison: Comparison, settings: EvidenceSettings) -> Mapping[str, str] | None:
+    """The family of every task; None where there are none, or where only these very tasks are asked about."""
+    return None if settings.fixed_suite else task_families(*_tables(comparison))
 
 
 def _tables(comparison: Comparison) -> tuple[ArmTable, ArmTable]:
