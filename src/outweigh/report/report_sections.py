@@ -156,10 +156,10 @@ def task_details(comparison: Comparison, candidates: int) -> list[Block]:
         return []
     blocks: list[Block] = [_task_table(comparison, tasks[: MOST_TASK_ROWS // candidates])]
     runs = _runs_by_task(comparison)
-    room = MOST_RUN_ROWS // candidates
+    remaining = MOST_RUN_ROWS // candidates
     for task in tasks[: MOST_TASKS_WITH_RUNS // candidates]:
-        room -= len(runs[task])
-        if room < 0:
+        remaining -= len(runs[task])
+        if remaining < 0:
             break
         blocks.append(_run_details(task, runs[task]))
     opened = len(blocks) - 1

@@ -98,8 +98,12 @@ def _repeats_of(gate: GateSample) -> int | None:
     if components.true_deltas is None or components.candidate_runs is None or components.baseline_runs is None:
         return None
     affordable = len(gate.benefits) * gate.limit**2 / tasks_by_normal(1.0, 1.0, ALPHA, POWER)
-    room = affordable - components.true_deltas
-    return ceil((components.candidate_runs + components.baseline_runs) / room) if room > 0 else None
+    variance_of_runs = affordable - components.true_deltas
+    return (
+        ceil((components.candidate_runs + components.baseline_runs) / variance_of_runs)
+        if variance_of_runs > 0
+        else None
+    )
 
 
 def _price_of_a_task(comparison: Comparison) -> float | None:
