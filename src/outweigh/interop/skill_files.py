@@ -163,9 +163,9 @@ def eval_cases(document: Any) -> list[Any] | None:
 
 def _cases_with_prompts(document: Any) -> list[Any]:
     cases = eval_cases(document) or []
-    asking = [
+    prompts = [
         case for case in cases if isinstance(case, dict) and any(isinstance(case.get(key), str) for key in PROMPT_KEYS)
     ]
     named = isinstance(document, dict) and ("evals" in document or "skill_name" in document)
-    telling = ("expected_output", "expectations", "assertions")
-    return [case for case in asking if named or any(key in case for key in telling)]
+    expectation_keys = ("expected_output", "expectations", "assertions")
+    return [case for case in prompts if named or any(key in case for key in expectation_keys)]
