@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+from outweigh.version import __version__
 
 if TYPE_CHECKING:
     from outweigh.app.compare import ComparisonResult

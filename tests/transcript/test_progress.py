@@ -8,9 +8,10 @@ import pytest
 
 from outweigh.agents.claude_code.stream import read_claude_code
 from outweigh.errors import UsageError
+from outweigh.model.actions import Action, ActionPattern
 from outweigh.model.parse import parse_task_settings
 from outweigh.model.run_record import AlignedAction, Milestone
-from outweigh.model.task import Action, ActionPattern, ExpectedStep, TaskSettings
+from outweigh.model.task import ExpectedStep, TaskSettings
 from outweigh.score.objective import edit_fail_rate, r_prog, strategic_drift
 from outweigh.transcript.atif import AtifObservation, AtifResult, AtifStep, AtifToolCall
 from outweigh.transcript.goal_progress import aligned_actions, reached_steps, shown_steps

@@ -7,17 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from outweigh.app.evidence import SUITE_ARMS, ArmChoice, EvidenceRequest, choose_arms, read_evidence
+from outweigh.app.evidence import SUITE_ARMS, ArmChoice, ComparedArms, EvidenceRequest, compare_candidates
 from outweigh.app.pages import Page
 from outweigh.app.policy_choice import SUITE_RULE, ChosenPolicy, PolicyRequest, choose_policy
-from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError, quote_names
 from outweigh.report.document import Report
 from outweigh.report.setup_changes import add_setup_changes
 from outweigh.report.verdict_page import verdicts_report
-from outweigh.score.composite import PROFILES, Profile
-from outweigh.store.store import StoreSet
 from outweigh.verdict.decision import Decision, Gate, Verdict
 from outweigh.verdict.promotion import may_promote, verdict_refusals
 
@@ -38,18 +36,6 @@ class DecideRequest:
     evidence: EvidenceRequest
     arms: ArmChoice = SUITE_ARMS
     policy: PolicyRequest = SUITE_RULE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedArms:
-    """The evidence, and every candidate beside the baseline."""
-
-    stores: StoreSet
-    evidence: Evidence
-    baseline: str
-    candidates: tuple[str, ...]
-    profile: Profile
-    comparisons: tuple[Comparison, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,24 +206,4 @@ def decide_by(policy: ChosenPolicy, request: DecideRequest) -> DecisionResult:
             CandidateResult(comparison=comparison, verdict=verdict)
             for comparison, verdict in zip(compared.comparisons, verdicts, strict=True)
         ),
-    )
-
-
-def compare_candidates(request: EvidenceRequest, arms: ArmChoice, *, refuse_several: str | None = None) -> ComparedArms:
-    """Read the records and put every candidate beside the baseline.
-
-    `refuse_several` is what to say where more than one is named; then the only other arm is the default, not all.
-    """
-    evidence = read_evidence(request)
-    baseline, candidates = choose_arms(request.stores, arms, evidence, several=refuse_several is None)
-    if refuse_several is not None and len(candidates) > 1:
-        raise UsageError(refuse_several)
-    profile = PROFILES[request.stores.profile_name(arms.profile)]
-    return ComparedArms(
-        stores=request.stores,
-        evidence=evidence,
-        baseline=baseline,
-        candidates=candidates,
-        profile=profile,
-        comparisons=tuple(compare_arms(evidence, baseline, candidate, profile) for candidate in candidates),
     )

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import msgspec
 
+from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.errors import UsageError, quote_names
 from outweigh.prices import price_tables
+from outweigh.score.composite import PROFILES, Profile
 from outweigh.score.objective import Change
 from outweigh.store.store import StoreSet
 
@@ -100,3 +102,35 @@ def _decode_change(decoder: "msgspec.json.Decoder[Change]", line: bytes, place: 
         return decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
         raise UsageError(f"{place}: {fault}. A change has id, arm, failed and reverted.") from fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedArms:
+    """The evidence, and every candidate beside the baseline."""
+
+    stores: StoreSet
+    evidence: Evidence
+    baseline: str
+    candidates: tuple[str, ...]
+    profile: Profile
+    comparisons: tuple[Comparison, ...]
+
+
+def compare_candidates(request: EvidenceRequest, arms: ArmChoice, *, refuse_several: str | None = None) -> ComparedArms:
+    """Read the records and put every candidate beside the baseline.
+
+    `refuse_several` is what to say where more than one is named; then the only other arm is the default, not all.
+    """
+    evidence = read_evidence(request)
+    baseline, candidates = choose_arms(request.stores, arms, evidence, several=refuse_several is None)
+    if refuse_several is not None and len(candidates) > 1:
+        raise UsageError(refuse_several)
+    profile = PROFILES[request.stores.profile_name(arms.profile)]
+    return ComparedArms(
+        stores=request.stores,
+        evidence=evidence,
+        baseline=baseline,
+        candidates=candidates,
+        profile=profile,
+        comparisons=tuple(compare_arms(evidence, baseline, candidate, profile) for candidate in candidates),
+    )

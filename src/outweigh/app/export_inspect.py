@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from outweigh import __version__
 from outweigh.app.export import ExportRequest, Warn, refuse_gaps
 from outweigh.app.suite_selection import read_suite
 from outweigh.compare.evidence import Evidence, gather
@@ -23,6 +22,7 @@ from outweigh.store.durable_files import make_folder, open_atomic
 from outweigh.store.run_artifacts import read_run_trajectory, safe_file_name
 from outweigh.store.store import StoreSet
 from outweigh.transcript.atif import AtifTrajectory
+from outweigh.version import __version__
 
 RecordPosition = tuple[str, int]
 """Source and line of a record."""

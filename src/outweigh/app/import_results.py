@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from outweigh import __version__
 from outweigh.app.choose_importer import choose_importer, describe_unread_formats, split_format
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.interop.imported_run import fingerprint
@@ -16,6 +15,7 @@ from outweigh.model.run_record import RunRecord
 from outweigh.ports.importers import FieldOrigin, Importer, ImportNotes, ImportRequest
 from outweigh.store.import_folder import ImportCounts, ImportFolder
 from outweigh.store.records import MANIFEST_FILE, RECORDS_PREFIX, ImportEntry, UnreadRow, write_imports
+from outweigh.version import __version__
 
 SHOWN_ROWS = 3
 _FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from outweigh.app.decide import compare_candidates
-from outweigh.app.evidence import ArmChoice, EvidenceRequest
+from outweigh.app.evidence import ArmChoice, EvidenceRequest, compare_candidates
 from outweigh.app.suite_selection import read_suite
 from outweigh.compare.pilot import price_pilot, read_pilot
 from outweigh.compare.sample_plan import OfferedSizes, PlanGoal, SamplePlan, plan_sample, state_components

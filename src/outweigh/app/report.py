@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from outweigh import __version__
 from outweigh.app.decide import DecideRequest, DecisionResult, decide_by
 from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.app.pages import Page
@@ -28,6 +27,7 @@ from outweigh.report.stamp import ReportStamp, read_stamp
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.verdict.decision import Verdict
+from outweigh.version import __version__
 
 REPORTERS: dict[str, type[Reporter]] = {
     ".html": HtmlReporter,

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from outweigh import __version__
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.verbs import VERBS
 from outweigh.errors import OutweighError, UsageError
+from outweigh.version import __version__
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -19,7 +19,7 @@ from outweigh.model.parse import inherit, parse_suite
 from outweigh.model.suite import DEFAULT_REPEATS, LADDER_REPEATS, PolicySpec, SuiteSpec
 from outweigh.model.task import Task
 from outweigh.ports.workspaces import Revisions
-from outweigh.verdict.decision import PolicyArguments
+from outweigh.verdict.configured_policy import PolicyArguments
 from outweigh.verdict.policy import POLICIES, Policies, configure_policy
 
 

@@ -3,6 +3,7 @@
 Both are frozen, keyword-only and refuse unknown fields; nothing stored is NaN or infinite.
 """
 
+from datetime import datetime
 from math import isfinite
 from typing import Annotated, Any
 
@@ -28,6 +29,8 @@ Ordinal = Annotated[int, Meta(ge=1, le=10**15)]
 Amount = Annotated[float, Meta(ge=0, le=1e12)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Json = dict[str, Any]
+Moment = Annotated[datetime, Meta(tz=True)]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):

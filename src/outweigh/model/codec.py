@@ -12,10 +12,10 @@ from zlib import crc32
 import msgspec
 
 from outweigh.errors import EvidenceError
-from outweigh.model.base import Json, Ordinal, RunId, Stored
+from outweigh.model.base import Json, Moment, Ordinal, RunId, Stored
 from outweigh.model.collected import from_collected, looks_collected
 from outweigh.model.judgment import Judgment, Preference
-from outweigh.model.run_record import Moment, RunRecord, Trial
+from outweigh.model.run_record import RunRecord, Trial
 
 VERSIONS: Mapping[str, int] = {"outweigh.run": 1, "outweigh.judgment": 1, "outweigh.preference": 1}
 """The version of each stored schema that this release writes."""

@@ -8,8 +8,7 @@ from hashlib import sha256
 
 import msgspec
 
-from outweigh.model.base import Amount, Count, Fraction, Name, Ordinal, RunId, Stored, require_finite
-from outweigh.model.run_record import Moment, Sha256
+from outweigh.model.base import Amount, Count, Fraction, Moment, Name, Ordinal, RunId, Sha256, Stored, require_finite
 from outweigh.model.usage import Cost, Usage
 
 

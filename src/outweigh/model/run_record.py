@@ -4,14 +4,22 @@ What nobody measured is None, never 0. The labels that the engine writes into `e
 """
 
 from collections.abc import Callable
-from datetime import datetime
 from enum import StrEnum
 from math import isfinite
-from typing import Annotated
 
-from msgspec import Meta
-
-from outweigh.model.base import Amount, Count, Fraction, Json, Name, Ordinal, RunId, Stored, require_finite
+from outweigh.model.base import (
+    Amount,
+    Count,
+    Fraction,
+    Json,
+    Moment,
+    Name,
+    Ordinal,
+    RunId,
+    Sha256,
+    Stored,
+    require_finite,
+)
 from outweigh.model.usage import ComponentTokens, Cost, Metering, ReportedUsage, Usage
 
 
@@ -156,10 +164,6 @@ class AlignedAction(Stored, frozen=True):
     def __post_init__(self) -> None:
         """Only finite weights are stored."""
         require_finite("action", alignment=self.alignment, weight=self.weight)
-
-
-Moment = Annotated[datetime, Meta(tz=True)]
-Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class AgentKind(StrEnum):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from outweigh.model.actions import only_edits
 from outweigh.model.base import Name
 from outweigh.model.run_record import (
     EXCLUDED_STATUSES,
@@ -19,7 +20,6 @@ from outweigh.model.run_record import (
     Step,
 )
 from outweigh.stats.estimate import Quantity, known, unknown
-from outweigh.transcript.tool_calls import only_edits
 
 NOT_EVALUATED = unknown("the checks were not evaluated")
 

@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Meta
 
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.model.run_record import Moment, RunRecord
+from outweigh.model.base import Moment
+from outweigh.model.run_record import RunRecord
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.experiment_file import read_experiment

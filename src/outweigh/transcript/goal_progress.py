@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
+from outweigh.model.actions import Action, ActionPattern, Globs
 from outweigh.model.run_record import AlignedAction
-from outweigh.model.task import Action, ActionPattern, ExpectedStep, Globs
+from outweigh.model.task import ExpectedStep
 from outweigh.model.untrusted_json import as_name
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.atif import AtifStep

@@ -7,36 +7,17 @@ from typing import Any
 
 import msgspec
 
+from outweigh.model.actions import ACTION_OF_TOOL, Action
 from outweigh.model.run_record import ObservedSetup
-from outweigh.model.task import Action
 from outweigh.model.untrusted_json import as_dict, as_list, bool_at, name_at
 from outweigh.transcript.atif import AtifStep, AtifToolCall
 
-_TOOLS = {
-    Action.READ: "Read NotebookRead read read_file read_many_files view view_file open",
-    Action.SEARCH: "Glob Grep LS WebSearch WebFetch glob grep grep_search list list_directory list_files ls find "
-    "search_files search_file_content web_search web_fetch google_web_search",
-    Action.EDIT: "Write Edit MultiEdit NotebookEdit write edit write_file write_to_file replace replace_in_file "
-    "apply_patch patch file_change create str_replace str_replace_editor text_editor developer__text_editor",
-    Action.RUN: "Bash PowerShell bash shell exec exec_command local_shell command_execution run_shell_command "
-    "execute_command execute_bash run_command developer__shell",
-    Action.DELEGATE: "Task Agent task agent delegate subagent collab_tool_call",
-}
-_ACTION_OF_TOOL = {tool: action for action, tools in _TOOLS.items() for tool in tools.split()}
 # Editors that can also show a file have the operation as an argument.
 _VIEW_COMMANDS = frozenset({"view", "read"})
 _PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", "filename", "file", "target_file")
 _COMMAND_KEYS = ("command", "cmd")
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _PATCH_KEYS = ("input", "patch", "content")
-
-
-_EDITORS_THAT_SHOW = frozenset({"str_replace_editor", "text_editor", "developer__text_editor"})
-
-
-def only_edits(tool: str) -> bool:
-    """Whether a tool of this name only changes files."""
-    return _ACTION_OF_TOOL.get(tool) is Action.EDIT and tool not in _EDITORS_THAT_SHOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +62,7 @@ def call_outcomes(step: AtifStep) -> Mapping[str, bool | None]:
 
 
 def _action(call: AtifToolCall) -> Action | None:
-    action = _ACTION_OF_TOOL.get(call.function_name)
+    action = ACTION_OF_TOOL.get(call.function_name)
     is_view = action is Action.EDIT and call.arguments.get("command") in _VIEW_COMMANDS
     return Action.READ if is_view else action
 

@@ -10,17 +10,8 @@ from outweigh.compare.deltas import TaskComparison
 from outweigh.errors import UsageError, quote_names
 from outweigh.stats.estimate import Quantity
 from outweigh.verdict.blockers import blockers
-from outweigh.verdict.decision import (
-    ConfiguredPolicy,
-    Decision,
-    Policy,
-    PolicyArguments,
-    PolicyOpinion,
-    Regression,
-    RegressionKind,
-    Verdict,
-    refuse_gates,
-)
+from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion, refuse_gates
+from outweigh.verdict.decision import Decision, Regression, RegressionKind, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,17 +8,8 @@ from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError, quote_names
 from outweigh.verdict.blockers import MINIMUM_REPEATS, blockers
-from outweigh.verdict.decision import (
-    ConfiguredPolicy,
-    Decision,
-    Gate,
-    GateState,
-    Policy,
-    PolicyArguments,
-    PolicyOpinion,
-    Verdict,
-    refuse_gates,
-)
+from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion, refuse_gates
+from outweigh.verdict.decision import Decision, Gate, GateState, Verdict
 
 UNKNOWN_TOLERANCE = 0.05
 MIXED = "mixed results - inspect paired deltas"

@@ -9,7 +9,8 @@ from enum import StrEnum
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
 from outweigh.verdict.composite_policy import COMPOSITE
-from outweigh.verdict.decision import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion, Verdict
+from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion
+from outweigh.verdict.decision import Verdict
 from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
 from outweigh.verdict.gates_policy import GATES
 

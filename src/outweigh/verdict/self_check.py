@@ -16,7 +16,8 @@ from outweigh.score.judge_scores import NO_JUDGE_RULES
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.proportions import wilson_interval
-from outweigh.verdict.decision import ConfiguredPolicy, Decision, PolicyArguments, PolicyOpinion
+from outweigh.verdict.configured_policy import ConfiguredPolicy, PolicyArguments, PolicyOpinion
+from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import ERROR_RATES
 from outweigh.verdict.policy import POLICIES, Policies, configure_policy
 

@@ -1,0 +1,65 @@
+"""What a policy is: a name, what can be set about it, and a function that decides about comparisons."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from outweigh.errors import UsageError
+from outweigh.verdict.decision import Decision, Verdict
+
+if TYPE_CHECKING:
+    # Loads numpy, which the literal policies do not need before they decide.
+    from outweigh.compare.comparison import Comparison
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyOpinion:
+    """What a policy says about two arms, and what kept it from judging, if anything did."""
+
+    decision: Decision
+    obstacle: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyArguments:
+    """What a suite or a caller sets: gates, margins by name, and over which tasks and looks the error rate holds.
+
+    `planned_tasks` is set where the data are looked at more than once.
+    """
+
+    gates: Sequence[str] | None = None
+    margins: Mapping[str, float] = field(default_factory=dict)
+    fixed_suite: bool = False
+    planned_tasks: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfiguredPolicy:
+    """A policy whose arguments were checked. `decide` takes every candidate of one baseline together.
+
+    `opinion` is the decision alone, without what only explains it, for the many splits of the self-check.
+    """
+
+    name: str
+    decide: Callable[[Sequence["Comparison"]], tuple[Verdict, ...]]
+    opinion: Callable[["Comparison"], PolicyOpinion]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """One rule that decides. `configure` refuses arguments that the policy does not have.
+
+    A policy that `infers` has gates, and its error rate depends on the population and on the number of looks; the
+    others compare numbers as they are.
+    """
+
+    name: str
+    infers: bool
+    configure: Callable[[PolicyArguments], ConfiguredPolicy]
+
+
+def refuse_gates(policy: str, arguments: PolicyArguments) -> None:
+    """For policies that compare a fixed list of numbers."""
+    if arguments.gates is not None:
+        raise UsageError(f"gates belong to policy evidence; policy {policy} decides as the seed wrote it.")
