@@ -19,9 +19,9 @@ from outweigh.report.self_check_page import self_check_report
 from outweigh.store.store import StoreSet
 from outweigh.testing.builders import evidence_of, runs_of_arm
 from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion
-from outweigh.verdict.decision import Decision
+from outweigh.verdict.decision import Decision, PolicySource
 from outweigh.verdict.gates_policy import decide_by_gates
-from outweigh.verdict.policy import POLICIES, PolicySource
+from outweigh.verdict.policy import POLICIES
 from outweigh.verdict.self_check import configure_all, self_check
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo"

@@ -10,13 +10,7 @@ from tests.gateway.plain_http import post
 
 from outweigh.gateway.dialects.anthropic_messages import AnthropicResponse
 from outweigh.gateway.dialects.request_and_response import GenerationRequest, text_part
-from outweigh.gateway.request_cost import (
-    RequestCost,
-    RunLimits,
-    count_request_cost,
-    minimum_request_cost,
-    price_response,
-)
+from outweigh.gateway.run_ledger import RequestCost, RunLimits, count_request_cost, minimum_request_cost, price_response
 from outweigh.model.failure import FailureKind
 from outweigh.model.pricing import ModelPrices
 from outweigh.model.usage import Component

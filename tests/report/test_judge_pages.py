@@ -10,7 +10,8 @@ from outweigh.report.render_text import TextReporter
 from outweigh.report.verdict_page import verdict_report
 from outweigh.score.judge_scores import HumanLabel
 from outweigh.testing.builders import a_judgment, a_preference, evidence_of, runs_of_arm
-from outweigh.verdict.policy import PolicySource, decide
+from outweigh.verdict.decision import PolicySource
+from outweigh.verdict.policy import decide
 
 BEFORE, AFTER = (runs_of_arm(arm, [[True, True]] * 6) for arm in ("old", "new"))
 JUDGED = [

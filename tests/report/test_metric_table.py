@@ -17,7 +17,8 @@ from outweigh.report.render_text import TextReporter
 from outweigh.report.report_page import Provenance, ReportedCandidate, candidates_report
 from outweigh.score.metrics import METRICS, Metric, MetricUnit, reported
 from outweigh.testing.builders import evidence_of, runs_of_arm
-from outweigh.verdict.policy import PolicySource, decide
+from outweigh.verdict.decision import PolicySource
+from outweigh.verdict.policy import decide
 
 OUTPUT_TOKENS = Metric(
     name="output_tokens",

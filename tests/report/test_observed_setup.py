@@ -7,7 +7,8 @@ from outweigh.model.run_record import AgentIdentity, AgentKind, ObservedSetup, S
 from outweigh.report.json_output import observed_setup_payload
 from outweigh.report.verdict_page import verdict_payload
 from outweigh.testing.builders import a_run, evidence_of
-from outweigh.verdict.policy import PolicySource, decide
+from outweigh.verdict.decision import PolicySource
+from outweigh.verdict.policy import decide
 
 AGENT = AgentIdentity(kind=AgentKind.REAL, name="claude-code", version="2.1.0", model="m")
 LOADED = ObservedSetup(

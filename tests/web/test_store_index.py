@@ -6,9 +6,9 @@ from tests.trajectories import store_of
 
 from outweigh.model.codec import encode
 from outweigh.testing.builders import a_judgment, a_run
+from outweigh.web.catalogue import StoreSummaryCache
 from outweigh.web.run_listing import RunFilter, RunListing
 from outweigh.web.store_index import StoreIndex
-from outweigh.web.store_summary import StoreSummaryCache
 
 
 def test_a_line_that_is_being_written_is_taken_when_it_is_whole(tmp_path: Path) -> None:

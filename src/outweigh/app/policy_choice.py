@@ -9,8 +9,8 @@ from outweigh.errors import UsageError
 from outweigh.model.suite import PolicySpec
 from outweigh.store.store import StoreSet
 from outweigh.verdict.configured_policy import ConfiguredPolicy, PolicyArguments
-from outweigh.verdict.decision import Verdict
-from outweigh.verdict.policy import POLICIES, Policies, PolicySource, configure_policy
+from outweigh.verdict.decision import PolicySource, Verdict
+from outweigh.verdict.policy import POLICIES, Policies, configure_policy
 
 DEFAULT_PLANNED_TASKS = 100
 

@@ -20,7 +20,7 @@ def main(arguments: Sequence[str]) -> int:
     """Serve until somebody ends it."""
     options = _parser().parse_args(arguments, namespace=_Options())
     with requires_extra("the viewer", "web"):
-        from outweigh.web.serve import ViewRequest, serve_viewer  # noqa: PLC0415 - needs the extra
+        from outweigh.web.application import ViewRequest, serve_viewer  # noqa: PLC0415 - needs the extra
 
     request = ViewRequest(paths=tuple(map(Path, options.runs)), host=options.host, port=options.port)
     # Flushed, because a program that waits for the address may read it through a pipe.

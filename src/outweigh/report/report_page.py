@@ -33,8 +33,7 @@ from outweigh.report.verdict_page import (
     verdict_payload,
     verdicts_headline,
 )
-from outweigh.verdict.decision import Decision, Verdict
-from outweigh.verdict.policy import PolicySource
+from outweigh.verdict.decision import Decision, PolicySource, Verdict
 from outweigh.verdict.promotion import may_promote
 
 MOST_NAMES = 6

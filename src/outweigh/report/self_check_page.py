@@ -6,8 +6,7 @@ from typing import Any
 
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
 from outweigh.report.formatting import UNKNOWN, format_percent
-from outweigh.verdict.decision import Decision
-from outweigh.verdict.policy import PolicySource
+from outweigh.verdict.decision import Decision, PolicySource
 from outweigh.verdict.self_check import FALSE_ALARMS, TOLERATED_FALSE_ALARMS, IdenticalArms, SelfCheck, SplitCounts
 
 MOST_PAIRS = 12

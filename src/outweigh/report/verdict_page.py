@@ -12,9 +12,8 @@ from outweigh.report.comparison_tables import arms_table, gate_blocks, judge_blo
 from outweigh.report.document import Block, BulletList, Heading, Report, Tone, optional_bullets
 from outweigh.report.figures.gates import gate_figures_without_words
 from outweigh.report.json_output import Payload, finite_or_none, observed_setup_payload
-from outweigh.verdict.decision import Decision, Gate, RequiredSample, Sensitivity, Verdict
+from outweigh.verdict.decision import Decision, Gate, PolicySource, RequiredSample, Sensitivity, Verdict
 from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
-from outweigh.verdict.policy import PolicySource
 from outweigh.verdict.promotion import may_promote
 
 

@@ -107,3 +107,12 @@ class Verdict:
     sensitivity: Sensitivity | None
     settings: Mapping[str, object]
     evidence_sha256: str
+
+
+class PolicySource(StrEnum):
+    """Where the policy with its gates and margins comes from, in the words that people read."""
+
+    DEFAULT = "default"
+    SUITE = "suite"
+    COMMAND_LINE = "command line"
+    SUITE_AND_COMMAND_LINE = "suite and command line"

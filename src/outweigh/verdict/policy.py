@@ -4,7 +4,6 @@ The suite, the command line, the self-check and the JSON Schemas all read POLICI
 """
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
@@ -49,15 +48,6 @@ EVIDENCE = Policy(name="evidence", infers=True, configure=_configure_evidence)
 Policies = Mapping[str, Policy]
 
 POLICIES: Policies = {policy.name: policy for policy in (EVIDENCE, GATES, COMPOSITE)}
-
-
-class PolicySource(StrEnum):
-    """Where the policy with its gates and margins comes from, in the words that people read."""
-
-    DEFAULT = "default"
-    SUITE = "suite"
-    COMMAND_LINE = "command line"
-    SUITE_AND_COMMAND_LINE = "suite and command line"
 
 
 def configure_policy(name: str, arguments: PolicyArguments, policies: Policies = POLICIES) -> ConfiguredPolicy:

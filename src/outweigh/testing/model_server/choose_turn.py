@@ -1,15 +1,232 @@
-"""Decides how a request is answered: which conversation, which turn, and whether an error comes first."""
+"""Decides how a request is answered: which conversation, which turn of the script, and what the reply says.
+
+`run` uses whichever shell tool the agent offers, so that one script serves all agents; other arguments that the
+tool requires get the smallest value its JSON Schema accepts.
+"""
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Any
 
-from outweigh.testing.model_server.ledger import Ending
-from outweigh.testing.model_server.model_reply import ErrorReply, ModelReply
-from outweigh.testing.model_server.model_request import ConversationPosition, ModelRequest, find_position
+import msgspec
+
+from outweigh.testing.model_server.ledger import Ending, Tokens
+from outweigh.testing.model_server.model_reply import ErrorReply, ModelReply, ReplyToolCall, StopReason
+from outweigh.testing.model_server.model_request import (
+    ConversationPosition,
+    ModelRequest,
+    OfferedTool,
+    OfferedToolKind,
+    WireProtocol,
+    find_position,
+    turn_id,
+)
 from outweigh.testing.model_server.model_script import ErrorSpec, Script, Turn, When
-from outweigh.testing.model_server.play_turn import DONE_TEXT, play_turn, possible_texts, unplayable_reason
 from outweigh.testing.model_server.provider_errors import make_error_reply
+
+JsonSchema = Mapping[str, Any]
+_MAX_SCHEMA_DEPTH = 20
+
+
+def smallest_instance(schema: JsonSchema, text: str, depth: int = 0) -> Any:
+    """A value with only the required parts; strings contain `text` unless the schema fixes them."""
+    if "const" in schema:
+        return schema["const"]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    option = next((schema[union][0] for union in ("anyOf", "oneOf", "allOf") if schema.get(union)), None)
+    return _by_type(schema, text, depth) if option is None else smallest_instance(option, text, depth + 1)
+
+
+def required_values(schema: JsonSchema, text: str, depth: int = 0) -> dict[str, Any]:
+    """A value for every required property of an object."""
+    properties = schema.get("properties", {})
+    if depth > _MAX_SCHEMA_DEPTH:
+        return {}
+    names = [name for name in schema.get("required", ()) if isinstance(name, str)]
+    return {name: smallest_instance(properties.get(name, {}), text, depth + 1) for name in names}
+
+
+def type_names(schema: JsonSchema) -> frozenset[str]:
+    """The types that a schema allows, in lower case, because Gemini writes them in capitals."""
+    stated = schema.get("type", ())
+    names = {stated} if isinstance(stated, str) else set(stated)
+    for union in ("anyOf", "oneOf"):
+        for option in schema.get(union, ()):
+            names |= type_names(option)
+    return frozenset(name.lower() for name in names)
+
+
+def _by_type(schema: JsonSchema, text: str, depth: int) -> Any:
+    kind = _type_of(schema)
+    if kind == "object":
+        return required_values(schema, text, depth)
+    if kind == "array":
+        return [
+            smallest_instance(schema.get("items", {}), text, depth + 1) for _ in range(int(schema.get("minItems", 0)))
+        ]
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 0)
+    return {"boolean": False, "null": None}.get(kind, text)
+
+
+def _type_of(schema: JsonSchema) -> str:
+    names = type_names(schema)
+    if not names:
+        return "object" if "properties" in schema else "string"
+    return min(names - {"null"} or names)
+
+
+# The names that agents use, best first; MCP-style prefixes (`developer__shell`) are removed before comparing.
+SHELL_NAMES = (
+    "bash",
+    "shell",
+    "exec_command",
+    "shell_command",
+    "local_shell",
+    "run_shell_command",
+    "run_command",
+    "execute_command",
+    "execute_bash",
+    "run_terminal_cmd",
+    "terminal",
+)
+COMMAND_NAMES = ("command", "cmd", "commands", "script")
+CALL_DESCRIPTION = "Run a command"
+
+
+def find_shell_tool(tools: Sequence[OfferedTool]) -> OfferedTool | None:
+    """The tool to run a command with; None if there is none."""
+    ranked = sorted((tool for tool in tools if _shell_rank(tool) is not None), key=lambda tool: _shell_rank(tool) or 0)
+    return ranked[0] if ranked else None
+
+
+def shell_arguments(tool: OfferedTool, command: str) -> dict[str, Any]:
+    """The arguments of a call of the shell: the command in the form its schema wants, and a value for each required
+    one.
+    """
+    if tool.kind is OfferedToolKind.LOCAL_SHELL:
+        return {"command": ["bash", "-lc", command]}
+    arguments = required_values(tool.schema, CALL_DESCRIPTION)
+    for name in _command_parameters(tool)[:1]:
+        wants_list = "array" in type_names(tool.schema["properties"][name])
+        arguments[name] = ["bash", "-lc", command] if wants_list else command
+    return arguments
+
+
+def _shell_rank(tool: OfferedTool) -> int | None:
+    if tool.kind is OfferedToolKind.LOCAL_SHELL:
+        return SHELL_NAMES.index("local_shell")
+    if tool.kind is OfferedToolKind.FREEFORM or not _command_parameters(tool):
+        return None
+    plain = tool.name.rsplit("__", 1)[-1].lower()
+    return SHELL_NAMES.index(plain) if plain in SHELL_NAMES else None
+
+
+def _command_parameters(tool: OfferedTool) -> list[str]:
+    properties: Mapping[str, Any] = tool.schema.get("properties") or {}
+    return [name for name in COMMAND_NAMES if name in properties]
+
+
+# mini-swe-agent ends only on this exact command; it takes a text without a call for a mistake, and asks again.
+_ENDING_COMMANDS = {"COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"}
+
+
+def ending_command(prompt: str) -> str | None:
+    """The command by which an agent with this prompt expects to be told that the work is done; None for most agents."""
+    return next((command for sign, command in _ENDING_COMMANDS.items() if sign in prompt), None)
+
+
+DONE_TEXT = "Done."
+REFUSAL_TEXT = "I can't help with that."
+NO_SHELL_TEXT = "(The script says `run`, but no shell is among the tools.)"
+
+
+def play_turn(
+    turn: Turn, script: Script, request: ModelRequest, position: ConversationPosition, number: int, created: int
+) -> ModelReply:
+    """The answer that a turn gives to a request; `number` is the request's number in the ledger."""
+    calls = tuple(_tool_calls(turn, request, position))
+    return ModelReply(
+        number=number,
+        step=position.step,
+        created=created,
+        model=request.model,
+        text=_text(turn, request) if unplayable_reason(turn, request) is None else NO_SHELL_TEXT,
+        thinking=turn.thinking or "",
+        calls=calls,
+        stop=_stop_reason(turn, calls),
+        tokens=_tokens(turn, script, request.protocol),
+    )
+
+
+def unplayable_reason(turn: Turn, request: ModelRequest) -> str | None:
+    """Why a turn cannot be played as written; None if it can."""
+    if not turn.commands or find_shell_tool(request.tools) is not None:
+        return None
+    return f"the script says `run`, but no shell is among the tools: {', '.join(tool.name for tool in request.tools)}"
+
+
+def possible_texts(script: Script) -> frozenset[str]:
+    """Every text that the model may send by this script."""
+    return frozenset(
+        {DONE_TEXT, REFUSAL_TEXT, NO_SHELL_TEXT, *(turn.text.strip() for _, turn in script.turns() if turn.text)}
+    )
+
+
+def _tool_calls(turn: Turn, request: ModelRequest, position: ConversationPosition) -> Iterator[ReplyToolCall]:
+    kinds = {tool.name: tool.kind for tool in request.tools}
+    shell = find_shell_tool(request.tools)
+    commands = _commands(turn, position)
+    wanted = [(shell.name, shell_arguments(shell, command)) for command in commands if shell is not None]
+    wanted += [(call.name, call.arguments) for call in turn.tool_calls]
+    for index, (name, arguments) in enumerate(wanted):
+        yield ReplyToolCall(
+            id=turn_id(position.conversation, position.step, index),
+            name=name,
+            arguments=arguments,
+            kind=kinds.get(name, OfferedToolKind.FUNCTION),
+        )
+
+
+def _commands(turn: Turn, position: ConversationPosition) -> tuple[str, ...]:
+    if turn.acts or turn.refuse or turn.truncate:
+        return turn.commands
+    ending = ending_command(position.prompt)
+    return () if ending is None else (ending,)
+
+
+def _text(turn: Turn, request: ModelRequest) -> str:
+    text = turn.text or ""
+    if turn.refuse:
+        return text or REFUSAL_TEXT
+    if request.output_schema is not None and not turn.acts and not _is_json(text):
+        return msgspec.json.encode(smallest_instance(request.output_schema, text)).decode()
+    return text or ("" if turn.acts else DONE_TEXT)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def _stop_reason(turn: Turn, calls: tuple[ReplyToolCall, ...]) -> StopReason:
+    if turn.refuse:
+        return StopReason.REFUSAL
+    if turn.truncate:
+        return StopReason.LENGTH
+    return StopReason.TOOL_CALLS if calls else StopReason.END
+
+
+def _tokens(turn: Turn, script: Script, protocol: WireProtocol) -> Tokens:
+    usage = turn.usage.over(script.usage)
+    tokens = Tokens(**msgspec.structs.asdict(usage))
+    return tokens.with_writes_as_input() if protocol is WireProtocol.GEMINI else tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import msgspec
 
 from outweigh.report.formatting import format_count, format_dollars, format_percent, format_seconds
 from outweigh.store.experiment_file import ExperimentFile
-from outweigh.web.catalogue import ViewedStore
+from outweigh.web.catalogue import RunCounts, StoreSummary, ViewedStore
 from outweigh.web.markup import Child, Html, element, join_markup, link
 from outweigh.web.pages.layout import (
     PageAddress,
@@ -21,7 +21,6 @@ from outweigh.web.pages.layout import (
     store_path,
     table_row,
 )
-from outweigh.web.store_summary import RunCounts, StoreSummary
 
 _MAX_NAMED_RUNS = 3
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from outweigh.report.formatting import format_count, format_dollars, format_seconds
-from outweigh.web.catalogue import ViewedStore
+from outweigh.web.catalogue import StoreSummary, ViewedStore
 from outweigh.web.markup import Child, Html, element, join_markup, link
 from outweigh.web.pages.layout import (
     PageAddress,
@@ -19,7 +19,6 @@ from outweigh.web.pages.layout import (
 )
 from outweigh.web.run_listing import RUNS_PER_PAGE, RunFilter
 from outweigh.web.run_row import RunRow
-from outweigh.web.store_summary import StoreSummary
 
 _COLUMNS = (
     ("run", "run"),
