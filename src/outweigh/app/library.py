@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from outweigh.app.compare import CompareRequest, ComparisonResult, compare
-from outweigh.app.decide import DecideRequest, DecisionResult, decide
+from outweigh.app.decide import DecideRequest, DecisionResult, PolicyRequest, decide
 from outweigh.app.evidence import ArmChoice, EvidenceRequest
 from outweigh.app.frames import FRAME_NAME, ArrowFrame, FrameRecords
-from outweigh.app.policy_choice import PolicyRequest
 from outweigh.app.report import ReportRequest, ReportResult
 from outweigh.app.report import report as make_report
 from outweigh.compare.inference import IntervalMethod, Population

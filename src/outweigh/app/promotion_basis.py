@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from outweigh.app.decide import SUITE_RULE, ChosenPolicy, choose_policy
 from outweigh.app.evidence import ArmChoice, EvidenceRequest, choose_arms, read_evidence
-from outweigh.app.policy_choice import SUITE_RULE, ChosenPolicy, choose_policy
 from outweigh.app.tested_files import (
     FilesByPath,
     changed_in_base,

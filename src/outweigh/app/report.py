@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from outweigh.app.decide import DecideRequest, DecisionResult, decide_by
+from outweigh.app.decide import DecideRequest, DecisionResult, choose_policy, decide_by
 from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.app.pages import Page
-from outweigh.app.policy_choice import choose_policy
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.inference import IntervalMethod, Population, infer

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from outweigh.app.decide import SUITE_RULE, PolicyRequest, choose_policy
 from outweigh.app.evidence import EvidenceRequest, read_evidence
-from outweigh.app.policy_choice import SUITE_RULE, PolicyRequest, choose_policy
 from outweigh.errors import UsageError
 from outweigh.report.document import Report
 from outweigh.report.self_check_page import self_check_report

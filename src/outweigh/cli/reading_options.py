@@ -1,13 +1,13 @@
 """The options that reading verbs share, and the typed values that parsing them leaves.
 
-`parse_intermixed_args(arguments, Options())` fills an object of a verb's own class, made of the classes here, so that
-what a verb asks of its options is checked like any other code.
+`parse_intermixed_args(arguments, Options())` fills an object of a verb's own class, made of the classes here, so
+that what a verb asks of its options is checked like any other code.
 """
 
 import argparse
 
+from outweigh.app.decide import DEFAULT_PLANNED_TASKS, PolicyRequest
 from outweigh.app.evidence import ArmChoice, EvidenceRequest
-from outweigh.app.policy_choice import DEFAULT_PLANNED_TASKS, PolicyRequest
 from outweigh.cli.arguments import Parser
 from outweigh.store.store import StoreSet
 from outweigh.verdict.policy import POLICIES, Policies
