@@ -28,8 +28,8 @@ from outweigh.gateway.model_gateway import ModelGateway
 from outweigh.gateway.request_parsing import Provider
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.arm import Arm
+from outweigh.model.failure import Status
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import Status
 from outweigh.ports.agents import AttemptOutcome
 from outweigh.ports.gateways import Gateway, MeterRequest, ModelAccess
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from outweigh.model.run_record import AgentKind, Status, StepSource
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentKind, StepSource
 from outweigh.model.usage import Component, CostProvenance
 
 Name = Annotated[str, Field(min_length=1, max_length=500)]

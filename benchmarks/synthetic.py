@@ -8,16 +8,8 @@ from random import Random
 from typing import Any, NamedTuple
 
 from outweigh.model.codec import encode
-from outweigh.model.run_record import (
-    AlignedAction,
-    CheckResult,
-    Milestone,
-    RunRecord,
-    Status,
-    Step,
-    StepSource,
-    ToolCall,
-)
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AlignedAction, CheckResult, Milestone, RunRecord, Step, StepSource, ToolCall
 from outweigh.model.usage import Component, ComponentTokens, Usage, reported_cost
 from outweigh.testing.builders import a_check, a_run
 

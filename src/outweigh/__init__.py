@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from outweigh.compare.evidence import Evidence
     from outweigh.errors import EvidenceError, OutweighError, UsageError
     from outweigh.model.codec import LocatedRecord, decode, decode_lines, encode, refuse_invalid
+    from outweigh.model.failure import Status
     from outweigh.model.judgment import CriterionScore, Judgment
-    from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, RunRecord, Status, Trial
+    from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, RunRecord, Trial
     from outweigh.model.usage import Cost, CostProvenance, Usage
     from outweigh.score.composite import EVEN, OBJECTIVE_FIRST, Profile
     from outweigh.score.run_score import Score
@@ -41,8 +42,9 @@ _HOMES = {
     "outweigh.compare.evidence": ("Evidence",),
     "outweigh.errors": ("EvidenceError", "OutweighError", "UsageError"),
     "outweigh.model.codec": ("LocatedRecord", "decode", "decode_lines", "encode", "refuse_invalid"),
+    "outweigh.model.failure": ("Status",),
     "outweigh.model.judgment": ("CriterionScore", "Judgment"),
-    "outweigh.model.run_record": ("AgentIdentity", "AgentKind", "CheckResult", "RunRecord", "Status", "Trial"),
+    "outweigh.model.run_record": ("AgentIdentity", "AgentKind", "CheckResult", "RunRecord", "Trial"),
     "outweigh.model.usage": ("Cost", "CostProvenance", "Usage"),
     "outweigh.score.composite": ("EVEN", "OBJECTIVE_FIRST", "Profile"),
     "outweigh.score.run_score": ("Score",),

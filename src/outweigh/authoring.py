@@ -26,7 +26,7 @@ from outweigh.errors import EvidenceError, OutweighError, UsageError
 from outweigh.model.agent_files import AgentFileLocations, file_locations_of
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.codec import InvalidLine
-from outweigh.model.failure import Failure, FailureKind, failure_from_http, failure_from_text, make_failure
+from outweigh.model.failure import Failure, FailureKind, Status, failure_from_http, failure_from_text, make_failure
 from outweigh.model.json_text import JsonObject
 from outweigh.model.judgment import CriterionScore, JudgeIdentity, Judgment
 from outweigh.model.run_record import (
@@ -37,7 +37,6 @@ from outweigh.model.run_record import (
     ObservedServer,
     ObservedSetup,
     RunRecord,
-    Status,
     Step,
     StepSource,
     ToolCall,

@@ -15,8 +15,7 @@ from outweigh.agents.command_line import CommandLineAgent
 from outweigh.engine.load_arms import ArmFiles, load_arm
 from outweigh.model.agent_files import file_locations_of
 from outweigh.model.arm import Arm, ArmSpec, McpServer, OverlayFile
-from outweigh.model.failure import FailureKind
-from outweigh.model.run_record import Status
+from outweigh.model.failure import FailureKind, Status
 from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.sandbox.local import LocalSandboxProvider

@@ -12,8 +12,7 @@ from outweigh.agents.acp import AcpAgent
 from outweigh.agents.command_line import CommandLineAgent
 from outweigh.agents.installed_program import current_python
 from outweigh.model.arm import Arm, McpServer
-from outweigh.model.failure import FailureKind
-from outweigh.model.run_record import Status
+from outweigh.model.failure import FailureKind, Status
 from outweigh.model.usage import NO_USAGE, Usage
 from outweigh.ports.agents import AttemptOutcome
 from outweigh.testing.agent_contract import MODEL_ACCESS, an_agent_arm, an_attempt

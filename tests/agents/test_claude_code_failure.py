@@ -6,8 +6,7 @@ import pytest
 from tests.agents.claude_lines import assistant, init, lines, result, said
 
 from outweigh.agents.claude_code.stream import ClaudeCodeReader
-from outweigh.model.failure import Failure, FailureKind
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Failure, FailureKind, Status
 
 NOW = 1_750_000_000.0
 

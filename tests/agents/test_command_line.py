@@ -12,8 +12,7 @@ from tests.agents.programs import a_program, a_room
 from outweigh.agents.command_line import CommandLineAgent, HomeArtifacts, Launch, TurnOptions, read_whole
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm, McpServer
-from outweigh.model.failure import Failure, FailureKind, make_failure
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Failure, FailureKind, Status, make_failure
 from outweigh.model.usage import NO_USAGE, Usage
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest
 from outweigh.testing.agent_contract import an_agent_arm, an_attempt

@@ -15,7 +15,8 @@ from outweigh.agents.scripted import ScriptedAgent
 from outweigh.agents.shell import ShellAgent
 from outweigh.model.arm import Arm
 from outweigh.model.codec import encode
-from outweigh.model.run_record import AgentKind, Status, Trial
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentKind, Trial
 from outweigh.model.task import ExpectedStep, Task
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Usage
 from outweigh.plugins import load_adapter

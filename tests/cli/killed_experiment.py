@@ -12,7 +12,8 @@ from tests.cli.engines import Ended, Engine, begun, records, until
 from tests.engine.engine_fixtures import DONE, write_suite
 
 from outweigh.app.build_engine import engine_label
-from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord
+from outweigh.model.failure import EXCLUDED_STATUSES
+from outweigh.model.run_record import RunRecord
 from outweigh.sandbox.leftover_processes import SANDBOX_MARK
 from outweigh.workspace.overlay_mount import overlay_mounts_below
 

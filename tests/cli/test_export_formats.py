@@ -10,7 +10,8 @@ import pytest
 from tests.interop.harbor.harbor_jobs import a_job, a_trial, leave_trajectory
 
 from outweigh.model.codec import Record, decode, encode
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import UNKNOWN_COST
 from outweigh.testing.builders import a_judgment, a_preference, a_run
 from outweigh.transcript.trajectory_file import read_trajectory

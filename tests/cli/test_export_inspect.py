@@ -16,7 +16,8 @@ from tests.prerequisites import require
 from outweigh.app.suite_selection import read_suite
 from outweigh.interop.inspect_ai.sample_writer import sample_id
 from outweigh.model.codec import decode, encode
-from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST
 from outweigh.score.objective import passed
 from outweigh.store.run_store import FolderRunStore

@@ -14,7 +14,8 @@ from tests.repositories import Repository
 
 from outweigh.cli.main import main
 from outweigh.interop.harbor.harbor_command import is_job_running
-from outweigh.model.run_record import EXCLUDED_STATUSES, RULES_LABEL, AgentKind, Status
+from outweigh.model.failure import EXCLUDED_STATUSES, Status
+from outweigh.model.run_record import RULES_LABEL, AgentKind
 from outweigh.score.objective import passed
 from outweigh.store.experiment_file import read_experiment, read_rules_sha256
 

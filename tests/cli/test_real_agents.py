@@ -7,7 +7,8 @@ import pytest
 from tests.cli.agent_experiment import ACT, END, SOLVED, AgentDesk, handed_out, require_agent, used
 from tests.prerequisites import needs
 
-from outweigh.model.run_record import AgentKind, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentKind
 from outweigh.model.usage import CostProvenance
 from outweigh.testing.model_server import ErrorSpec, ModelServer, Script, Turn
 

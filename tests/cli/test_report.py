@@ -12,7 +12,8 @@ from tests.cli.stores import write_store
 
 from outweigh import __version__
 from outweigh.model.codec import encode
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.testing.builders import a_run
 
 RECORDED = str(Path(__file__).resolve().parents[2] / "examples" / "recorded" / "runs.jsonl")

@@ -9,7 +9,8 @@ import pytest
 from tests.cli.stores import write_store
 
 from outweigh.model.codec import encode
-from outweigh.model.run_record import ObservedServer, ObservedSetup, RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import ObservedServer, ObservedSetup, RunRecord
 from outweigh.testing.builders import a_run
 
 Written = Callable[..., str]

@@ -14,7 +14,8 @@ from tests.engine.engine_fixtures import DONE, shell, write_suite
 
 from outweigh.cli.demo import DEMO_SUITE
 from outweigh.model.codec import evidence_sha256, record_digest
-from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord, Status
+from outweigh.model.failure import EXCLUDED_STATUSES, Status
+from outweigh.model.run_record import RunRecord
 
 SOLVE = [{"do": "write", "path": "answer.txt", "content": "42"}]
 NOISE = {"median": 10, "spread": 0.2}

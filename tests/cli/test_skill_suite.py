@@ -11,7 +11,7 @@ from tests.cli.engines import Ended, records
 from tests.interop.skill_creator.skills import a_skill
 from tests.prerequisites import needs, require
 
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Status
 from outweigh.plugins import load_adapter
 from outweigh.testing.model_server import Conversation, ModelServer, Script, Turn, When
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Status
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Component, ComponentTokens, reported_cost
 from outweigh.score.judge_scores import JudgeRule, JudgeRules
 from outweigh.testing.builders import a_judgment, a_run, evidence_of, runs_of_arm

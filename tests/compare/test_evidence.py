@@ -3,8 +3,8 @@ import pytest
 from outweigh.compare.evidence import gather
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import LocatedRecord
+from outweigh.model.failure import Status
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import Status
 from outweigh.testing.builders import a_judgment, a_run, evidence_of, runs_of_arm
 
 

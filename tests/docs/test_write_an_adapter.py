@@ -12,7 +12,8 @@ import pytest
 from tests.prerequisites import needs, require
 
 from outweigh.model.codec import decode_lines, refuse_invalid
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.testing.model_server import ModelServer, Script, parse_script
 from outweigh.testing.model_server.model_script import EXAMPLE_SCRIPT
 

@@ -7,7 +7,8 @@ from tests.interop.harbor.arms import arm
 
 from outweigh.engine.external_jobs import adopt_record
 from outweigh.engine.load_task import load_task
-from outweigh.model.run_record import RunRecord, Status, Step, StepSource, Trial
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord, Step, StepSource, Trial
 from outweigh.model.task import Task
 from outweigh.testing.builders import a_check, a_run
 

@@ -17,7 +17,8 @@ from tests.prerequisites import needs, require
 
 from outweigh.agents.noop import NoopAgent
 from outweigh.engine.attempt import EngineDeps, close_abandoned_attempt, run_attempt
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest
 from outweigh.ports.sandboxes import Sandbox
 from outweigh.testing.sandbox_fixtures import SHORT_TIMEOUT_SECONDS

@@ -16,7 +16,7 @@ from outweigh.engine.budget import Budget
 from outweigh.engine.events import EngineEvent, EventKind
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.errors import EvidenceError
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Status
 from outweigh.model.usage import UNKNOWN_COST, reported_cost
 from outweigh.testing.builders import a_run
 

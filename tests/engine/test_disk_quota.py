@@ -14,7 +14,8 @@ from outweigh.app.preflight_suite import preflight_tasks
 from outweigh.engine.attempt import EngineDeps, run_attempt
 from outweigh.engine.load_suite import load_suite
 from outweigh.engine.sandbox_request import occupied_bytes, watch_disk_quota
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.score.objective import passed
 from outweigh.workspace.cache import WorkspaceCache

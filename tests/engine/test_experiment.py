@@ -23,8 +23,8 @@ from outweigh.engine.experiment import (
 )
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.trial_plan import PlannedRun
+from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import EXCLUDED_STATUSES, Status
 from outweigh.store.run_store import FolderRunStore
 
 SOLVE = [{"do": "write", "path": "answer.txt", "content": "42"}]

@@ -12,7 +12,8 @@ from outweigh.engine.events import EngineEvent
 from outweigh.engine.external_jobs import ExternalExperiment
 from outweigh.engine.trial_plan import plan_runs
 from outweigh.errors import EvidenceError
-from outweigh.model.run_record import RunRecord, Status, Trial
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord, Trial
 from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_run
 

@@ -17,7 +17,7 @@ from tests.sandbox.container_fixtures import busybox_image, working_engine
 from outweigh.engine.attempt import run_attempt
 from outweigh.gateway.egress_proxy import EgressProxy
 from outweigh.gateway.event_loop_thread import EventLoopThread
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Status
 from outweigh.model.suite import SandboxSpec
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.sandbox.container import ContainerSandboxProvider

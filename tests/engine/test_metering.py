@@ -5,8 +5,8 @@ import pytest
 from tests.engine.model_calls import a_call, a_failed_call, an_account, tokens
 
 from outweigh.engine.finish import apply_metering
-from outweigh.model.failure import FailureKind
-from outweigh.model.run_record import AgentIdentity, AgentKind, Status
+from outweigh.model.failure import FailureKind, Status
+from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.usage import UNKNOWN_COST, Component, ComponentTokens, CostProvenance, reported_cost
 from outweigh.ports.agents import AttemptOutcome, build_outcome
 

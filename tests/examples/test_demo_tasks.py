@@ -15,7 +15,8 @@ from outweigh.app.starter_suite import starter_files
 from outweigh.engine.checks.evaluate import evaluate_checks
 from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.model.arm import Arm
-from outweigh.model.run_record import CheckResult, Status, Trial
+from outweigh.model.failure import Status
+from outweigh.model.run_record import CheckResult, Trial
 from outweigh.model.task import FolderSource, Task
 from outweigh.ports.agents import Agent, AttemptRequest
 from outweigh.ports.sandboxes import SandboxRequest

@@ -17,7 +17,8 @@ from outweigh.interop.agent_sessions import (
     PiImporter,
 )
 from outweigh.interop.atif import AtifImporter
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import NO_USAGE, Usage
 from outweigh.ports.importers import FieldOrigin, Importer
 from outweigh.testing.importer_contract import ImporterContract, read_all

@@ -9,7 +9,8 @@ import pytest
 from outweigh.errors import UsageError
 from outweigh.interop.swe_bench import SweBenchImporter, instance_repository
 from outweigh.interop.terminal_bench import TerminalBenchImporter
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.ports.importers import Importer
 from outweigh.testing.importer_contract import ImporterContract, read_all
 

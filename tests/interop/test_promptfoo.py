@@ -10,7 +10,8 @@ import pytest
 
 from outweigh.errors import EvidenceError
 from outweigh.interop.promptfoo import PromptfooImporter
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.ports.importers import ImportNotes
 from outweigh.testing.importer_contract import ImporterContract, read_all
 

@@ -7,8 +7,8 @@ import pytest
 from outweigh.judging.injection import injection_warnings, instruction_in, quoted_instruction_in
 from outweigh.judging.material import RunMaterial, TaskMaterial
 from outweigh.judging.rubric_question import UnusableAnswerError, prompt_text, read_answer, system_text
+from outweigh.model.failure import Status
 from outweigh.model.rubric import BinaryCriterion, Rubric
-from outweigh.model.run_record import Status
 from outweigh.model.suite import JudgeSpec
 
 JUDGE = JudgeSpec(name="judge", backend="fake")

@@ -6,9 +6,9 @@ import pytest
 from outweigh.judging.material import RunMaterial, TaskMaterial
 from outweigh.judging.pairwise_question import pair_prompt_sha256, pair_prompt_text, pair_system_text, read_pair_answer
 from outweigh.judging.rubric_question import UnusableAnswerError
+from outweigh.model.failure import Status
 from outweigh.model.judgment import Choice
 from outweigh.model.rubric import BinaryCriterion, Rubric
-from outweigh.model.run_record import Status
 from outweigh.model.suite import JudgeSpec
 
 RUBRIC = Rubric(

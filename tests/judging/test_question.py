@@ -4,8 +4,8 @@ from outweigh.judging.material import RunMaterial, TaskMaterial
 from outweigh.judging.rubric_question import prompt_sha256, prompt_text, retry_prompt, system_text
 from outweigh.judging.sections import answer_schema
 from outweigh.judging.untrusted_text import WITHHELD, Blinding, escape_invisible, excerpt, fence_text
+from outweigh.model.failure import Status
 from outweigh.model.rubric import BinaryCriterion, ChecklistCriterion, ChecklistItem, Rubric
-from outweigh.model.run_record import Status
 from outweigh.model.suite import JudgeSpec
 from outweigh.testing.builders import a_check
 

@@ -4,7 +4,8 @@ import msgspec
 import pytest
 
 from outweigh.model.codec import decode
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import CostProvenance
 
 

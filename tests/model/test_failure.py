@@ -2,8 +2,7 @@
 
 import pytest
 
-from outweigh.model.failure import FailureKind, Remedy, failure_from_http
-from outweigh.model.run_record import Status
+from outweigh.model.failure import FailureKind, Remedy, Status, failure_from_http
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from outweigh.model.run_record import REUSED_LABEL, Status, amount_paid
+from outweigh.model.failure import Status
+from outweigh.model.run_record import REUSED_LABEL, amount_paid
 from outweigh.model.usage import UNKNOWN_COST
 from outweigh.testing.builders import a_run
 

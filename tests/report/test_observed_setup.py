@@ -3,7 +3,8 @@
 import msgspec
 
 from outweigh.compare.comparison import Comparison, compare_arms
-from outweigh.model.run_record import AgentIdentity, AgentKind, ObservedSetup, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentIdentity, AgentKind, ObservedSetup
 from outweigh.report.json_output import observed_setup_payload
 from outweigh.report.verdict_page import verdict_payload
 from outweigh.testing.builders import a_run, evidence_of

@@ -1,6 +1,6 @@
 import pytest
 
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Status
 from outweigh.score.objective import objective, passed
 from outweigh.testing.builders import a_check, a_run
 

@@ -19,7 +19,8 @@ from tests.prerequisites import require
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import RECORD_LINE_LIMIT, encode, refuse_invalid, seal
-from outweigh.model.run_record import RunRecord, Status, Trial
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord, Trial
 from outweigh.ports.stores import RunStore
 from outweigh.store.append_log import AppendLog
 from outweigh.store.records import RecordReader

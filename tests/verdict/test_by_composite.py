@@ -6,7 +6,7 @@ import pytest
 
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.errors import UsageError
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Status
 from outweigh.model.usage import NO_USAGE
 from outweigh.score.composite import EVEN
 from outweigh.testing.builders import a_check, a_judgment, a_run, evidence_of

@@ -6,7 +6,8 @@ import pytest
 
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.errors import UsageError
-from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, CostProvenance, Usage, reported_cost
 from outweigh.testing.builders import a_check, a_run, evidence_of
 from outweigh.verdict.decision import Decision, GateState, RegressionKind, Verdict

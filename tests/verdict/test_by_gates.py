@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from outweigh.compare.comparison import compare_arms
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Status
 from outweigh.model.usage import NO_USAGE, Usage
 from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
 from outweigh.verdict.decision import Decision, GateState, Verdict

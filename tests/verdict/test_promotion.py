@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from outweigh.compare.comparison import compare_arms
 from outweigh.model.codec import InvalidLine
-from outweigh.model.run_record import AgentIdentity, AgentKind, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.usage import NO_USAGE, Metering, ReportedUsage
 from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
 from outweigh.verdict.blockers import blockers

@@ -8,7 +8,8 @@ import pytest
 from outweigh.compare.comparison import compare_arms
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import NO_USAGE, Usage, reported_cost
 from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
 from outweigh.verdict.decision import Decision

@@ -10,9 +10,10 @@ from tests.trajectories import Runs, a_patch, a_step, a_trajectory, store_of
 from tests.web.page_reader import Reader
 
 from outweigh.engine.load_suite import load_suite
+from outweigh.model.failure import Status
 from outweigh.model.judgment import CriterionScore
 from outweigh.model.preflight_result import Preflight, PreflightResult
-from outweigh.model.run_record import ObservedServer, ObservedSetup, Status
+from outweigh.model.run_record import ObservedServer, ObservedSetup
 from outweigh.store.experiment_file import write_experiment
 from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_check, a_judgment, a_run

@@ -19,8 +19,8 @@ from outweigh.agents.outcomes import explain_exit_code, outcome_from_report
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.base import Spec
-from outweigh.model.failure import FailureKind
-from outweigh.model.run_record import AgentIdentity, AgentKind, Status
+from outweigh.model.failure import FailureKind, Status
+from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CommandEnding, Sandbox
 from outweigh.transcript.agent_report import AgentReport, TranscriptReader

@@ -3,7 +3,8 @@
 from outweigh.agents.noop import OfflineAgent
 from outweigh.agents.outcomes import early_end
 from outweigh.agents.private_folder import SOLUTION_SCRIPT, has_solution, run_solution
-from outweigh.model.run_record import AgentIdentity, AgentKind, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.usage import ZERO_USAGE, reported_cost
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox

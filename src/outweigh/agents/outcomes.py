@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from outweigh.model.failure import Failure, FailureKind, make_failure
-from outweigh.model.run_record import AgentIdentity, Status
+from outweigh.model.failure import Failure, FailureKind, Status, make_failure
+from outweigh.model.run_record import AgentIdentity
 from outweigh.model.task import Task
 from outweigh.model.usage import reported_cost
 from outweigh.ports.agents import AttemptOutcome, build_outcome

@@ -16,7 +16,8 @@ from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.base import Spec
 from outweigh.model.codec import decode_lines, refuse_invalid
-from outweigh.model.run_record import DIFF_ARTIFACT, AgentIdentity, AgentKind, RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import DIFF_ARTIFACT, AgentIdentity, AgentKind, RunRecord
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CommandEnding, Sandbox
 

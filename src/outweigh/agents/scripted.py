@@ -33,7 +33,8 @@ from outweigh.agents.outcomes import early_end
 from outweigh.agents.private_folder import SOLUTION_SCRIPT, has_solution, run_solution
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm
-from outweigh.model.run_record import AgentIdentity, AgentKind, Status, Trial
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentIdentity, AgentKind, Trial
 from outweigh.model.usage import Usage, reported_cost
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox

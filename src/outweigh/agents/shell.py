@@ -25,8 +25,9 @@ from outweigh.agents.private_folder import PRIVATE_FOLDER, private_folder
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.base import Amount, Count, Name, Seconds, Spec
+from outweigh.model.failure import Status
 from outweigh.model.redact import redact_secrets
-from outweigh.model.run_record import AgentIdentity, AgentKind, Status
+from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.usage import Cost, Usage, reported_cost
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox, SandboxError

@@ -20,7 +20,8 @@ from outweigh.engine.batch import EndReason
 from outweigh.engine.load_suite import LoadedSuite, effective_repeats
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import LocatedRecord, evidence_sha256, record_digest
-from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord
+from outweigh.model.failure import EXCLUDED_STATUSES
+from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import settings_fingerprint
 from outweigh.prices import price_tables
 from outweigh.report.pins_page import PinRow

@@ -17,8 +17,9 @@ from outweigh.gateway.model_gateway import ModelGateway
 from outweigh.gateway.request_parsing import Provider
 from outweigh.gateway.upstream import ModelUpstream
 from outweigh.model.arm import Arm
+from outweigh.model.failure import Status
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import Status, Trial
+from outweigh.model.run_record import Trial
 from outweigh.model.suite import SandboxSpec
 from outweigh.model.task import Task
 from outweigh.plugins import load_adapter

@@ -21,7 +21,7 @@ from outweigh.engine.events import EngineEvent, EventKind, EventListener
 from outweigh.engine.experiment import ExperimentProgress
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import UsageError
-from outweigh.model.run_record import EXCLUDED_STATUSES
+from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.report.formatting import escape_controls
 from outweigh.report.judge_page import JudgingTotals, summarize_judging
 

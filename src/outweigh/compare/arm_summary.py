@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from outweigh.compare.arm_table import ArmTable
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Status
 from outweigh.score.composite import SEED_GRADES, GradeScale, grade
 from outweigh.score.objective import Change, change_fail_percentage, pr_revert_rate
 from outweigh.score.resource_usage import ComponentShare, cost_of_pass

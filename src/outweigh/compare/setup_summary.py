@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from outweigh.model.run_record import EXCLUDED_STATUSES, AgentIdentity, ObservedSetup, RunRecord, Status
+from outweigh.model.failure import EXCLUDED_STATUSES, Status
+from outweigh.model.run_record import AgentIdentity, ObservedSetup, RunRecord
 from outweigh.model.usage import unmetered_use
 
 MOST_EXCLUDED_LISTED = 200

@@ -20,9 +20,9 @@ from outweigh.engine.setup_check import ExpectedSetup
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import EvidenceError
 from outweigh.model.arm import Arm
-from outweigh.model.failure import Remedy
+from outweigh.model.failure import EXCLUDED_STATUSES, Remedy, Status
 from outweigh.model.redact import redact_secrets
-from outweigh.model.run_record import DIFF_ARTIFACT, EXCLUDED_STATUSES, RunRecord, Status
+from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord
 from outweigh.model.suite import LimitsSpec, SandboxSpec
 from outweigh.model.task import Task
 from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest

@@ -16,7 +16,8 @@ from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventKind, EventListener, finished_event, note_event, trial_event
 from outweigh.engine.trial_plan import PlannedRun
-from outweigh.model.run_record import EXCLUDED_STATUSES, Status, amount_paid
+from outweigh.model.failure import EXCLUDED_STATUSES, Status
+from outweigh.model.run_record import amount_paid
 
 POLL_SECONDS = 0.2
 """How often the engine looks at signals and clocks."""

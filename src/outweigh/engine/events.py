@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from outweigh.model.failure import Status
 from outweigh.model.judgment import Judgment
-from outweigh.model.run_record import RunRecord, Status, Trial
+from outweigh.model.run_record import RunRecord, Trial
 from outweigh.score.judge_scores import judgment_score
 from outweigh.score.objective import passed
 

@@ -14,7 +14,8 @@ from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventListener, note_event
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.codec import Attempt
-from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord, amount_paid
+from outweigh.model.failure import EXCLUDED_STATUSES
+from outweigh.model.run_record import RunRecord, amount_paid
 from outweigh.model.suite import SuiteSpec
 from outweigh.ports.stores import RunStore
 from outweigh.score.objective import passed

@@ -18,17 +18,9 @@ from outweigh.engine.experiment import experiment_progress
 from outweigh.engine.run_draft import storable_check
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.arm import Arm
+from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.redact import storable_text
-from outweigh.model.run_record import (
-    ARBITRARY_REPEAT,
-    EXCLUDED_STATUSES,
-    REPEAT_LABEL,
-    RULES_LABEL,
-    RunRecord,
-    Step,
-    Trial,
-    TrialKey,
-)
+from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RULES_LABEL, RunRecord, Step, Trial, TrialKey
 from outweigh.model.task import Task
 from outweigh.ports.external_harness import ExternalHarness, ExternalJob
 from outweigh.ports.stores import RunStore

@@ -11,8 +11,7 @@ from statistics import median
 from outweigh.engine.run_draft import RunDraft, unknown_outcome
 from outweigh.engine.setup_check import ExpectedSetup, check_setup
 from outweigh.errors import quote_names
-from outweigh.model.failure import Failure, FailureKind
-from outweigh.model.run_record import EXCLUDED_STATUSES, Status
+from outweigh.model.failure import EXCLUDED_STATUSES, Failure, FailureKind, Status
 from outweigh.model.usage import (
     NO_USAGE,
     UNKNOWN_COST,

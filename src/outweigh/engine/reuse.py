@@ -10,7 +10,8 @@ import msgspec
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.arm import Arm
 from outweigh.model.codec import record_digest
-from outweigh.model.run_record import EXCLUDED_STATUSES, REUSED_LABEL, RunRecord
+from outweigh.model.failure import EXCLUDED_STATUSES
+from outweigh.model.run_record import REUSED_LABEL, RunRecord
 from outweigh.model.task import Task
 
 

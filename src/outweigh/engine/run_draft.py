@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.arm import Arm
+from outweigh.model.failure import Status
 from outweigh.model.redact import storable_text
-from outweigh.model.run_record import RULES_LABEL, AgentIdentity, AgentKind, CheckResult, Milestone, RunRecord, Status
+from outweigh.model.run_record import RULES_LABEL, AgentIdentity, AgentKind, CheckResult, Milestone, RunRecord
 from outweigh.model.task import Task
 from outweigh.model.usage import Metering, ReportedUsage
 from outweigh.ports.agents import AttemptOutcome, build_outcome

@@ -12,7 +12,7 @@ from math import isfinite, isnan
 from operator import attrgetter
 from typing import Any, cast
 
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Status
 from outweigh.model.untrusted_json import as_amount, as_count
 
 _FIRST_MILLISECONDS = 1e11

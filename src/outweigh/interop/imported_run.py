@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from outweigh.model.base import Json
+from outweigh.model.failure import Status
 from outweigh.model.run_record import (
     ARBITRARY_REPEAT,
     REPEAT_LABEL,
@@ -24,7 +25,6 @@ from outweigh.model.run_record import (
     AgentKind,
     CheckResult,
     RunRecord,
-    Status,
     Trial,
 )
 from outweigh.model.untrusted_json import NAME_LENGTH_LIMIT

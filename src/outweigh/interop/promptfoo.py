@@ -20,7 +20,8 @@ from outweigh.interop.imported_run import (
     with_repeat_numbers,
 )
 from outweigh.interop.result_files import read_head, read_json
-from outweigh.model.run_record import CheckResult, RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import CheckResult, RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
 from outweigh.model.usage import NO_USAGE, Usage, reported_cost
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest

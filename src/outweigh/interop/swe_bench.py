@@ -29,7 +29,8 @@ from outweigh.interop.swe_bench_reports import (
     single_outcomes,
     unnamed_entries,
 )
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.untrusted_json import as_amount, as_dict, as_name
 from outweigh.model.usage import reported_cost
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest

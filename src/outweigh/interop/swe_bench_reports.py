@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from outweigh.interop.field_values import known_sum, milliseconds_to_seconds, parse_time
 from outweigh.interop.imported_run import extra_fields, imported_run, outcome_check, real_agent, stable_id
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
 from outweigh.model.usage import Usage, reported_cost
 from outweigh.transcript.token_counts import usage_unless_empty

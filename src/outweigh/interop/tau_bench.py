@@ -29,8 +29,9 @@ from outweigh.interop.result_files import (
     to_utf8,
     walk_files,
 )
+from outweigh.model.failure import Status
 from outweigh.model.json_text import decode_unique_keys
-from outweigh.model.run_record import CheckResult, RunRecord, Status
+from outweigh.model.run_record import CheckResult, RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
 from outweigh.model.usage import Usage, reported_cost
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest

@@ -17,7 +17,8 @@ from outweigh.interop.imported_run import (
     real_agent,
 )
 from outweigh.interop.result_files import read_head, read_json, read_json_object, walk_files
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.untrusted_json import as_count, as_dict, as_list, as_name
 from outweigh.model.usage import NO_USAGE, Usage
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest

@@ -18,8 +18,9 @@ from outweigh.errors import OutweighError
 from outweigh.interop.field_values import known_sum, parse_time, seconds_between
 from outweigh.interop.imported_run import decode_file_name, field_origins, imported_run, real_agent
 from outweigh.interop.result_files import walk_files
+from outweigh.model.failure import Status
 from outweigh.model.json_text import JsonLineDecoder, decode_json
-from outweigh.model.run_record import TRAJECTORY_ARTIFACT, RunRecord, Status
+from outweigh.model.run_record import TRAJECTORY_ARTIFACT, RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict
 from outweigh.model.usage import Usage, reported_cost, sum_usage
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest

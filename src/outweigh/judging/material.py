@@ -10,6 +10,7 @@ from hashlib import sha256
 import msgspec
 
 from outweigh.errors import EvidenceError
+from outweigh.model.failure import Status
 from outweigh.model.rubric import Rubric
 from outweigh.model.run_record import (
     DIFF_ARTIFACT,
@@ -18,7 +19,6 @@ from outweigh.model.run_record import (
     ArtifactReader,
     CheckResult,
     RunRecord,
-    Status,
     Step,
     StepSource,
     changed_nothing,

@@ -17,9 +17,9 @@ from outweigh.judging.material import RunMaterial, TaskMaterial
 from outweigh.judging.rubric_question import JUDGE_GUIDE, LONGEST_EVIDENCE, UnusableAnswerError, parse_single_object
 from outweigh.judging.sections import run_sections, task_sections
 from outweigh.judging.untrusted_text import WITHHELD_WORDS, escape_invisible, fence_text
+from outweigh.model.failure import Status
 from outweigh.model.judgment import Choice, CriterionChoice
 from outweigh.model.rubric import BinaryCriterion, ChecklistCriterion, Criterion, Rubric
-from outweigh.model.run_record import Status
 from outweigh.model.suite import JudgeSpec
 
 PAIR_GUIDE = """\

@@ -19,9 +19,9 @@ from outweigh.errors import quote_names
 from outweigh.judging.material import RunMaterial, TaskMaterial
 from outweigh.judging.sections import rubric_text, run_sections, scale_of, task_sections
 from outweigh.judging.untrusted_text import WITHHELD_WORDS, escape_invisible, excerpt, fence_text
+from outweigh.model.failure import Status
 from outweigh.model.judgment import CriterionScore, ItemScore
 from outweigh.model.rubric import ITEM_SEPARATOR, BinaryCriterion, ChecklistCriterion, Criterion, Rubric, RubricQuestion
-from outweigh.model.run_record import Status
 from outweigh.model.suite import JudgeSpec
 
 LONGEST_ANSWER = 1_000_000

@@ -14,8 +14,9 @@ import msgspec
 
 from outweigh.errors import EvidenceError
 from outweigh.model.base import Amount, Count, Json, Moment, Name, Ordinal, RunId, Stored
+from outweigh.model.failure import Status
 from outweigh.model.judgment import Judgment, Preference
-from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, RunRecord, Status, Trial
+from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, RunRecord, Trial
 from outweigh.model.usage import Usage, reported_cost
 
 INFRASTRUCTURE_EXIT = 86

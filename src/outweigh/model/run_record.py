@@ -20,24 +20,8 @@ from outweigh.model.base import (
     Stored,
     require_finite,
 )
+from outweigh.model.failure import Status
 from outweigh.model.usage import ComponentTokens, Cost, Metering, ReportedUsage, Usage
-
-
-class Status(StrEnum):
-    """Completed, ended by the agent's fault, or never a fair attempt."""
-
-    COMPLETED = "completed"
-    TIMEOUT = "timeout"
-    BUDGET_EXCEEDED = "budget_exceeded"
-    AGENT_ERROR = "agent_error"
-    INFRA_ERROR = "infra_error"
-    NOT_RUN = "not_run"
-    ARM_NOT_APPLIED = "arm_not_applied"
-
-
-EXCLUDED_STATUSES = frozenset({Status.INFRA_ERROR, Status.NOT_RUN, Status.ARM_NOT_APPLIED})
-"""Statuses that say nothing about the arm; such runs are listed and left out, never counted as failures."""
-
 
 REPEAT_LABEL = "repeat_label"
 ARBITRARY_REPEAT = "arbitrary"

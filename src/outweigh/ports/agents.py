@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypedDict, Unpack
 
 from outweigh.model.arm import Arm
-from outweigh.model.failure import Failure
-from outweigh.model.run_record import AgentIdentity, AlignedAction, ObservedSetup, Status, Step, Trial
+from outweigh.model.failure import Failure, Status
+from outweigh.model.run_record import AgentIdentity, AlignedAction, ObservedSetup, Step, Trial
 from outweigh.model.task import Task
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, ComponentTokens, Cost, Usage
 from outweigh.ports.gateways import ModelAccess

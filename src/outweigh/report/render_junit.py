@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Status
 from outweigh.report.document import Report
 from outweigh.score.run_score import Score
 

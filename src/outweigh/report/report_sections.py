@@ -11,7 +11,8 @@ from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.setup_summary import ExcludedAttempt, SetupItem, SetupSummary
-from outweigh.model.run_record import AgentIdentity, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentIdentity
 from outweigh.report.document import Block, BulletList, Details, Table, Tone, optional_bullets
 from outweigh.report.formatting import UNKNOWN, format_count, format_dollars, format_percent, format_seconds
 from outweigh.score.run_score import Score

@@ -9,16 +9,8 @@ import msgspec
 
 from outweigh.model.actions import only_edits
 from outweigh.model.base import Name
-from outweigh.model.run_record import (
-    EXCLUDED_STATUSES,
-    AlignedAction,
-    CheckResult,
-    Milestone,
-    ObservedSetup,
-    RunRecord,
-    Status,
-    Step,
-)
+from outweigh.model.failure import EXCLUDED_STATUSES, Status
+from outweigh.model.run_record import AlignedAction, CheckResult, Milestone, ObservedSetup, RunRecord, Step
 from outweigh.stats.estimate import Quantity, known, unknown
 
 NOT_EVALUATED = unknown("the checks were not evaluated")

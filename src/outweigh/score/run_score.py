@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from outweigh.model.codec import LocatedRecord
+from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import EXCLUDED_STATUSES, AgentKind, RunRecord, Status, was_paid_here
+from outweigh.model.run_record import AgentKind, RunRecord, was_paid_here
 from outweigh.model.usage import CostProvenance
 from outweigh.score.composite import COST_SIGNALS, Dimension
 from outweigh.score.judge_scores import NO_JUDGE_RULES, NOT_JUDGED, JudgeCount, JudgeRules, panel_score

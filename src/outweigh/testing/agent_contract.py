@@ -17,8 +17,8 @@ import msgspec
 from outweigh.gateway.egress_proxy import StreamConnection, closing_connection, copy_both_ways
 from outweigh.gateway.event_loop_thread import EventLoopThread
 from outweigh.model.arm import Arm, bare_arm
-from outweigh.model.failure import FailureKind
-from outweigh.model.run_record import Status, Trial
+from outweigh.model.failure import FailureKind, Status
+from outweigh.model.run_record import Trial
 from outweigh.model.task import Task
 from outweigh.model.usage import Usage
 from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest

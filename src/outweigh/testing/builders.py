@@ -7,9 +7,10 @@ import msgspec
 
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.model.codec import LocatedRecord, Record
+from outweigh.model.failure import Status
 from outweigh.model.judgment import CriterionScore, JudgeIdentity, Judgment, Preference, ShownRun
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, RunRecord, Status, Trial
+from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, RunRecord, Trial
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Usage, reported_cost
 from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
 from outweigh.score.metrics import METRICS, Metric

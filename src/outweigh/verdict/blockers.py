@@ -10,7 +10,8 @@ from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import count_missing_runs
 from outweigh.errors import quote_names
-from outweigh.model.run_record import AgentKind, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentKind
 from outweigh.stats.estimate import Alternative, Unit
 from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg, mann_whitney_test
 from outweigh.verdict.decision import Regression, RegressionKind

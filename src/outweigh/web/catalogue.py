@@ -12,7 +12,8 @@ from statistics import median
 from threading import Lock
 
 from outweigh.errors import UsageError
-from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord
+from outweigh.model.failure import EXCLUDED_STATUSES
+from outweigh.model.run_record import RunRecord
 from outweigh.report.axis import dollar_tick, second_tick
 from outweigh.report.formatting import format_dollars, format_seconds
 from outweigh.report.run_diff import ComparedRun

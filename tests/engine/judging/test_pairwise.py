@@ -11,8 +11,9 @@ from outweigh.engine.events import EngineEvent
 from outweigh.engine.judging.pairwise import PairwiseCall, PendingPairs, judge_pairs
 from outweigh.engine.judging.pool import JudgeBudget, judge_call
 from outweigh.errors import EvidenceError
+from outweigh.model.failure import Status
 from outweigh.model.judgment import Choice, Preference
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import JudgeSpec
 from outweigh.testing.builders import a_run
 from outweigh.testing.judge_contract import FakeJudge

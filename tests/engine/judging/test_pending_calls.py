@@ -7,9 +7,10 @@ import msgspec
 from tests.engine.judging.judging_fixtures import A_JUDGE, RUBRIC, a_judge_call, finished, pending_calls
 
 from outweigh.engine.judging.pointwise import JudgeCall
+from outweigh.model.failure import Status
 from outweigh.model.judgment import JudgeIdentity, Judgment
 from outweigh.model.rubric import BinaryCriterion, Rubric
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import JudgeSpec
 from outweigh.testing.builders import a_judgment, a_run
 

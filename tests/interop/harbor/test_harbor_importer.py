@@ -7,7 +7,8 @@ from tests.interop.harbor.harbor_jobs import TRAJECTORY, a_job, a_trial, leave_t
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.interop.harbor.importer import HarborImporter
-from outweigh.model.run_record import AgentKind, RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentKind, RunRecord
 from outweigh.model.usage import Usage
 from outweigh.ports.importers import Importer
 from outweigh.testing.importer_contract import ImporterContract, read_all

@@ -23,7 +23,8 @@ from outweigh.interop.harbor.harbor_command import (
 )
 from outweigh.interop.harbor.job_spec import supported_tasks
 from outweigh.interop.harbor.jobs import HarborJobs, HarborJobSettings
-from outweigh.model.run_record import RunRecord, Status, Trial
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord, Trial
 from outweigh.model.suite import HarborSpec
 from outweigh.testing.builders import a_run
 

@@ -12,7 +12,8 @@ from tests.interop.inspect_ai.inspect_logs import eval_log, finished_log, header
 
 from outweigh.errors import EvidenceError
 from outweigh.interop.inspect_ai.importer import InspectImporter
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.ports.importers import ImportNotes
 from outweigh.testing.importer_contract import ImporterContract, read_all
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from outweigh.interop.inspect_ai.sample_writer import ExportedRun, InspectSample, make_sample, make_summary, sample_id
+from outweigh.model.failure import Status
 from outweigh.model.pricing import ModelPrices, PriceTables, UserPriceTable
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import UNKNOWN_COST, Metering, Usage, reported_cost
 from outweigh.testing.builders import a_check, a_run
 

@@ -11,7 +11,8 @@ import pytest
 from outweigh.errors import EvidenceError
 from outweigh.interop.mlflow.database import read_database_runs
 from outweigh.interop.mlflow.importer import MlflowImporter
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.ports.importers import ImportNotes
 from outweigh.testing.importer_contract import ImporterContract, read_all
 

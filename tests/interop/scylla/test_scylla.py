@@ -6,8 +6,9 @@ import pytest
 
 from outweigh.errors import EvidenceError
 from outweigh.interop.scylla.importer import ScyllaImporter
+from outweigh.model.failure import Status
 from outweigh.model.judgment import Judgment
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.run_record import RunRecord
 from outweigh.ports.importers import ImportNotes
 from outweigh.testing.importer_contract import ImporterContract, read_all
 

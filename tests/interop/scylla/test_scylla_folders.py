@@ -22,8 +22,9 @@ from tests.interop.scylla.scylla_experiments import (
 )
 
 from outweigh.interop.scylla.importer import ScyllaImporter
+from outweigh.model.failure import Status
 from outweigh.model.judgment import Judgment
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.run_record import RunRecord
 from outweigh.ports.importers import ImportNotes
 from outweigh.score.judge_scores import judgment_score
 from outweigh.testing.importer_contract import ImporterContract, read_all

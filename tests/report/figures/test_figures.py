@@ -12,7 +12,8 @@ from outweigh.compare.evidence import Evidence
 from outweigh.compare.inference import IntervalMethod, Population, infer
 from outweigh.compare.judge_agreement import summarise_judges
 from outweigh.compare.ladder import compare_tiers
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import UNKNOWN_COST, Component, ComponentTokens, reported_cost
 from outweigh.report.document import Block, Figure, Report, Tone
 from outweigh.report.figures.arm_overview import (

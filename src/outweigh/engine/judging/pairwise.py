@@ -22,8 +22,9 @@ from outweigh.judging.pairwise_question import (
     read_pair_answer,
 )
 from outweigh.model.codec import record_digest
+from outweigh.model.failure import Status
 from outweigh.model.judgment import CriterionChoice, CriterionScore, Preference, ShownRun
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import JudgeSpec
 
 PairQuestionKey = tuple[str, str | None, str | None, str | None, str | None]

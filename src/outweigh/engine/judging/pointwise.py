@@ -18,8 +18,9 @@ from outweigh.judging.material import RunMaterial, TaskMaterial
 from outweigh.judging.rubric_question import RubricAnswer, prompt_sha256, prompt_text, read_answer, system_text
 from outweigh.judging.sections import answer_schema
 from outweigh.model.codec import record_digest
+from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.judgment import Grading, Judgment
-from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord, TrialKey
+from outweigh.model.run_record import RunRecord, TrialKey
 from outweigh.model.suite import JudgeSpec
 from outweigh.ports.stores import RunStore
 from outweigh.score.judge_scores import latest_answers

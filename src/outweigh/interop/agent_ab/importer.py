@@ -19,8 +19,9 @@ from outweigh.interop.result_files import (
     walk_files,
 )
 from outweigh.model.codec import from_collected, looks_collected
+from outweigh.model.failure import Status
 from outweigh.model.json_text import RepeatedKeyError, decode_unique_keys
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.untrusted_json import amount_at, as_count, as_dict, as_list, as_str, count_at, dict_at, str_at
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from outweigh.interop.field_values import known_sum, parse_time, seconds_between
 from outweigh.interop.imported_run import extra_fields, fingerprint, outcome_check
-from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_names, as_str
 from outweigh.model.usage import Usage, reported_cost
 from outweigh.transcript.token_counts import subtract_counts

@@ -24,7 +24,7 @@ from outweigh.interop.inspect_ai.sample_writer import (
     make_summary,
     sum_model_usage,
 )
-from outweigh.model.run_record import Status
+from outweigh.model.failure import Status
 
 REDUCER = "mean"
 

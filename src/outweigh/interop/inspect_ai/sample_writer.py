@@ -13,8 +13,9 @@ from typing import Any
 
 import msgspec
 
+from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import EXCLUDED_STATUSES, RunRecord, Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import Usage
 from outweigh.score.objective import passed
 from outweigh.transcript.atif import AtifResult, AtifStep, AtifTrajectory, content_text

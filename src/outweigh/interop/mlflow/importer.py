@@ -23,8 +23,8 @@ from outweigh.interop.imported_run import (
 )
 from outweigh.interop.mlflow.cases import Assessment, EvaluatedCase, EvaluationRun, pass_by_user, stated_pass
 from outweigh.interop.mlflow.sources import MlflowStore, is_mlflow, read_mlflow_store
-from outweigh.model.failure import FailureKind, failure_from_text
-from outweigh.model.run_record import CheckResult, RunRecord, Status
+from outweigh.model.failure import FailureKind, Status, failure_from_text
+from outweigh.model.run_record import CheckResult, RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_name
 from outweigh.model.usage import reported_cost
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest

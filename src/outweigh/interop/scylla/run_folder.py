@@ -11,8 +11,8 @@ from outweigh.errors import EvidenceError
 from outweigh.interop.field_values import parse_time
 from outweigh.interop.imported_run import extra_fields, fingerprint, imported_run, outcome_check, real_agent, stable_id
 from outweigh.interop.result_files import read_json_object, read_text
-from outweigh.model.failure import FailureKind, failure_from_text
-from outweigh.model.run_record import EXCLUDED_STATUSES, AgentIdentity, CheckResult, RunRecord, Status
+from outweigh.model.failure import EXCLUDED_STATUSES, FailureKind, Status, failure_from_text
+from outweigh.model.run_record import AgentIdentity, CheckResult, RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
 from outweigh.model.usage import NO_USAGE, Usage, reported_cost
 from outweigh.ports.importers import ImportNotes

@@ -18,8 +18,9 @@ from outweigh.interop.imported_run import extra_fields, imported_run, outcome_ch
 from outweigh.interop.result_files import read_head
 from outweigh.interop.scylla.run_folder import test_of_experiment
 from outweigh.interop.table_rows import TableRow, table_rows
+from outweigh.model.failure import Status
 from outweigh.model.judgment import CriterionScore, JudgeIdentity, Judgment
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Usage, reported_cost
 from outweigh.ports.importers import ImportNotes
 

@@ -10,7 +10,8 @@ from typing import Any
 from outweigh.interop.field_values import milliseconds_to_seconds
 from outweigh.interop.imported_run import extra_fields, fingerprint, imported_run, outcome_check, real_agent, stable_id
 from outweigh.interop.skill_files import WITH_SKILL_ARM, WITHOUT_SKILL_ARM
-from outweigh.model.run_record import CheckResult, RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import CheckResult, RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name, as_str
 from outweigh.model.usage import NO_USAGE, Usage
 

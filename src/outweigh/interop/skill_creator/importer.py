@@ -21,7 +21,8 @@ from outweigh.interop.skill_creator.graded_run import (
     read_pass_rate,
     read_task_name,
 )
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_name
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 

@@ -8,7 +8,8 @@ from outweigh.interop import field_values as cell
 from outweigh.interop.field_values import seconds_between
 from outweigh.interop.imported_run import extra_fields, imported_run, outcome_check, real_agent, stable_id
 from outweigh.interop.table_rows import TableRow
-from outweigh.model.run_record import RunRecord, Status
+from outweigh.model.failure import Status
+from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import Usage, reported_cost
 
 COLUMN_JOINER = "+"
