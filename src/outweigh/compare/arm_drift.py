@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from outweigh.compare.arm_table import align_tasks
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.deltas import align_tasks, task_deltas
+from outweigh.compare.deltas import task_deltas
 from outweigh.stats.estimate import Unit, excludes
 from outweigh.stats.means import mean_interval
 from outweigh.stats.sample import has_no_spread

@@ -24,6 +24,7 @@ from outweigh.score.composite import (
 from outweigh.score.judge_scores import JudgeCount
 from outweigh.score.metrics import METRICS, Metric
 from outweigh.score.run_score import Score
+from outweigh.stats.variance import TaskMoments, summarize_runs
 
 Column = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -112,6 +113,31 @@ def _column(values: Iterable[float | None]) -> Column:
 
 CostReference = Mapping[str, float | None]
 JudgesOf = Callable[[Score], frozenset[JudgeCount]]
+
+
+def task_moments(arm: ArmTable, metric: str, *, logs: bool) -> TaskMoments:
+    """Mean, variance and number of the runs that know the metric, for every task of the arm."""
+    column = arm.columns[metric]
+    known = ~np.isnan(column)
+    values, owners = column[known], arm.task_of[known]
+    if logs:
+        with np.errstate(divide="ignore"):
+            values = np.log(values)
+    # A zero has no logarithm: its task cannot be compared by ratio, and shows up as unknown.
+    with np.errstate(invalid="ignore"):
+        return summarize_runs(values, owners, len(arm.tasks))
+
+
+def select_tasks(moments: TaskMoments, keep: Index | NDArray[np.bool_]) -> TaskMoments:
+    """The moments of some tasks only, by place or by mask."""
+    return TaskMoments(means=moments.means[keep], variances=moments.variances[keep], counts=moments.counts[keep])
+
+
+def align_tasks(baseline: ArmTable, candidate: ArmTable) -> Index:
+    """For every task with counted runs in both arms, its place in the baseline and in the candidate."""
+    places = {task: place for place, task in enumerate(candidate.tasks)}
+    shared = [(ours, places[task]) for ours, task in enumerate(baseline.tasks) if task in places]
+    return np.array(shared, dtype=np.intp).reshape(-1, 2)
 
 
 class CompositeScorer:

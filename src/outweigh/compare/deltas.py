@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from outweigh.compare.arm_table import ArmTable, Column, Index
+from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks
 from outweigh.score.metrics import Metric
 from outweigh.score.run_score import Score
 from outweigh.stats.estimate import Quantity, known, unknown
 from outweigh.stats.sample import mean, median
-from outweigh.stats.variance import TaskMoments, summarize_runs
 
 
 def task_families(baseline: ArmTable, candidate: ArmTable) -> Mapping[str, str] | None:
@@ -154,24 +152,6 @@ def _why(partner: Score | None, other: str) -> str:
     return f"no run in {other}" if partner is None else f"its partner in {other} is excluded: {partner.status.value}"
 
 
-def task_moments(arm: ArmTable, metric: str, *, logs: bool) -> TaskMoments:
-    """Mean, variance and number of the runs that know the metric, for every task of the arm."""
-    column = arm.columns[metric]
-    known = ~np.isnan(column)
-    values, owners = column[known], arm.task_of[known]
-    if logs:
-        with np.errstate(divide="ignore"):
-            values = np.log(values)
-    # A zero has no logarithm: its task cannot be compared by ratio, and shows up as unknown.
-    with np.errstate(invalid="ignore"):
-        return summarize_runs(values, owners, len(arm.tasks))
-
-
-def select_tasks(moments: TaskMoments, keep: Index | NDArray[np.bool_]) -> TaskMoments:
-    """The moments of some tasks only, by place or by mask."""
-    return TaskMoments(means=moments.means[keep], variances=moments.variances[keep], counts=moments.counts[keep])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delta:
     """`mean` and `median` are over (task, repeat) pairs, `task_mean` over tasks with equal weight.
@@ -189,13 +169,6 @@ class Delta:
 def compute_deltas(baseline: ArmTable, candidate: ArmTable, pairing: Pairing) -> Mapping[str, Delta]:
     """Every metric's delta, by its name in the JSON contract."""
     return {metric.delta: _delta(metric, baseline, candidate, pairing) for metric in baseline.metrics}
-
-
-def align_tasks(baseline: ArmTable, candidate: ArmTable) -> Index:
-    """For every task with counted runs in both arms, its place in the baseline and in the candidate."""
-    places = {task: place for place, task in enumerate(candidate.tasks)}
-    shared = [(ours, places[task]) for ours, task in enumerate(baseline.tasks) if task in places]
-    return np.array(shared, dtype=np.intp).reshape(-1, 2)
 
 
 def task_deltas(metric: str, baseline: ArmTable, candidate: ArmTable) -> Column:

@@ -11,9 +11,9 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from outweigh.compare.arm_table import ArmTable, Column
+from outweigh.compare.arm_table import ArmTable, Column, align_tasks, task_moments
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.deltas import align_tasks, task_deltas, task_families, task_moments
+from outweigh.compare.deltas import task_deltas, task_families
 from outweigh.stats.bootstrap import bootstrap_means, expanded_percentile_interval
 from outweigh.stats.estimate import (
     Alternative,

@@ -7,8 +7,9 @@ from math import sqrt
 import numpy as np
 
 from outweigh.compare.arm_summary import ArmSummary
+from outweigh.compare.arm_table import align_tasks, select_tasks, task_moments
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.deltas import align_tasks, select_tasks, task_families, task_moments
+from outweigh.compare.deltas import task_families
 from outweigh.errors import EvidenceError
 from outweigh.stats.power import DesignPrices
 from outweigh.stats.variance import TaskMoments, VarianceComponents, estimate_components

@@ -11,8 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from outweigh.compare.arm_table import ArmTable, Column
-from outweigh.compare.deltas import align_tasks, select_tasks, task_moments
+from outweigh.compare.arm_table import ArmTable, Column, align_tasks, select_tasks, task_moments
 from outweigh.stats.distributions import binomial_cdf
 from outweigh.stats.estimate import Alternative
 from outweigh.stats.means import one_sided_p, suite_error

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from outweigh.compare.arm_table import ArmTable, Column
+from outweigh.compare.arm_table import ArmTable, Column, align_tasks
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.deltas import align_tasks, task_families
+from outweigh.compare.deltas import task_families
 from outweigh.model.pricing import PRICES_NOT_INSTALLED
 from outweigh.stats.estimate import Unit, excludes
 from outweigh.stats.means import mean_interval

@@ -7,9 +7,9 @@ from math import isfinite
 
 import numpy as np
 
-from outweigh.compare.arm_table import ArmTable
+from outweigh.compare.arm_table import ArmTable, align_tasks
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.deltas import Delta, align_tasks
+from outweigh.compare.deltas import Delta
 from outweigh.compare.inference import Inference, Population
 from outweigh.report.axis import UNIT_TICKS, AxisScale, linear_axis, log_axis, needs_log_axis
 from outweigh.report.document import Block, Figure
