@@ -8,6 +8,7 @@ import pytest
 from tests.interop.skill_creator.skills import EVALS, a_skill, one_eval
 
 from outweigh.engine.load_suite import load_suite
+from outweigh.verdict.policy import check_policy
 
 
 def found_in(folder: Path) -> list[str]:
@@ -44,7 +45,7 @@ def test_agent_and_model_are_for_the_user_to_say(outweigh: Any, tmp_path: Path) 
         "init", str(tmp_path / "suite"), "--from-skill", str(a_skill(tmp_path / "skill")), "-a", "codex", "-m", "some"
     )
 
-    arms = load_suite(tmp_path / "suite").arms
+    arms = load_suite(tmp_path / "suite", check_policy=check_policy).arms
     assert [(arm.agent, arm.model) for arm in arms.values()] == [("codex", "some")] * 2
 
 

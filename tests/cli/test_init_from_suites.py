@@ -21,6 +21,7 @@ from outweigh.model.codec import refuse_invalid
 from outweigh.model.judgment import Judgment, Preference
 from outweigh.model.run_record import RunRecord
 from outweigh.store.records import RecordReader
+from outweigh.verdict.policy import check_policy
 
 LOCAL = '\n[sandbox]\nkind = "local"\n'
 JUDGE = """\
@@ -129,7 +130,7 @@ def test_the_agent_of_a_suite_stays_unless_the_user_names_another(
     made = outweigh("init", str(suite), "--from", str(source / "prices"), *options)
 
     assert made.code == 0, made.err
-    assert {arm.agent for arm in load_suite(suite).arms.values()} == agents
+    assert {arm.agent for arm in load_suite(suite, check_policy=check_policy).arms.values()} == agents
 
 
 def test_bad_input_is_one_paragraph_and_leaves_nothing(outweigh: Any, tmp_path: Path, suite: Path) -> None:

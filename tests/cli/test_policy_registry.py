@@ -1,6 +1,7 @@
 """A policy is added in one place: every reader of the registry shows a fourth one that is passed to it."""
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,7 @@ from outweigh.testing.builders import evidence_of, runs_of_arm
 from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion
 from outweigh.verdict.decision import Decision, PolicySource
 from outweigh.verdict.gates_policy import decide_by_gates
-from outweigh.verdict.policy import POLICIES
+from outweigh.verdict.policy import POLICIES, check_policy
 from outweigh.verdict.self_check import configure_all, self_check
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo"
@@ -49,11 +50,11 @@ def test_a_suite_may_name_every_policy_of_the_registry_and_no_other(tmp_path: Pa
     with (tmp_path / "suite.toml").open("a") as suite:
         suite.write('\n[policy]\nname = "cautious"\n')
 
-    assert load_suite(tmp_path, policies=FOUR).spec.policy.name == "cautious"
+    assert load_suite(tmp_path, check_policy=partial(check_policy, policies=FOUR)).spec.policy.name == "cautious"
     with pytest.raises(
         UsageError, match=r"\[policy\] there is no policy 'cautious'; choose one of evidence, gates, comp"
     ):
-        load_suite(tmp_path)
+        load_suite(tmp_path, check_policy=check_policy)
 
 
 def test_the_arguments_of_a_suite_are_checked_by_the_policy_it_names(tmp_path: Path) -> None:
@@ -62,7 +63,7 @@ def test_the_arguments_of_a_suite_are_checked_by_the_policy_it_names(tmp_path: P
         suite.write('\n[policy]\nname = "cautious"\nmargins = { cost = 0.1 }\n')
 
     with pytest.raises(UsageError, match=r"suite\.toml: \[policy\] policy cautious has no margins"):
-        load_suite(tmp_path, policies=FOUR)
+        load_suite(tmp_path, check_policy=partial(check_policy, policies=FOUR))
 
 
 def test_the_command_line_offers_every_policy_of_the_registry() -> None:

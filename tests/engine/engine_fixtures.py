@@ -13,6 +13,7 @@ from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.model.run_record import RunRecord
 from outweigh.store.run_store import FolderRunStore
+from outweigh.verdict.policy import check_policy
 
 Arms = Mapping[str, Mapping[str, Any]]
 DONE = {"type": "file_contains", "name": "done", "path": "answer.txt", "text": "42"}
@@ -82,7 +83,7 @@ def open_engine(
 
 
 def loaded(folder: Path, arms: Arms, **settings: Any) -> LoadedSuite:
-    return load_suite(write_suite(folder / "suite", arms, **settings))
+    return load_suite(write_suite(folder / "suite", arms, **settings), check_policy=check_policy)
 
 
 def artifact(store: FolderRunStore, record: RunRecord, name: str) -> bytes:

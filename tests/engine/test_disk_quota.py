@@ -18,6 +18,7 @@ from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.score.objective import passed
+from outweigh.verdict.policy import check_policy
 from outweigh.workspace.cache import WorkspaceCache
 
 MEBIBYTE = 2**20
@@ -158,7 +159,7 @@ def test_a_solution_that_does_not_fit_is_found_by_preflight(tmp_path: Path) -> N
     solution.parent.mkdir()
     solution.write_text(f"#!/bin/sh\necho 42 >answer.txt\n{FILL.format('file')}\n")
 
-    [result] = preflight_tasks(load_suite(folder))
+    [result] = preflight_tasks(load_suite(folder, check_policy=check_policy))
 
     assert not result.fit
     assert "disk quota: it took " in result.findings[0].message

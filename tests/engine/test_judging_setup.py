@@ -10,6 +10,7 @@ from outweigh.engine.load_suite import identifying_names, load_suite, solution_t
 from outweigh.errors import UsageError
 from outweigh.judging.material import load_run_material
 from outweigh.testing.builders import a_run
+from outweigh.verdict.policy import check_policy
 
 RUBRIC = {"criteria": [{"type": "binary", "name": "works", "description": "It works."}]}
 JUDGE = {"name": "judge", "backend": "command", "options": {"command": "true"}}
@@ -18,10 +19,10 @@ JUDGE = {"name": "judge", "backend": "command", "options": {"command": "true"}}
 def test_a_rubric_may_stand_in_a_file_of_the_task(tmp_path: Path) -> None:
     suite = write_suite(tmp_path, {"a": shell("true")}, task={"rubric_file": "rubric.yaml"})
     with pytest.raises(UsageError, match=r"rubric\.yaml cannot be read"):
-        load_suite(suite)
+        load_suite(suite, check_policy=check_policy)
     (suite / "task-1" / "rubric.yaml").write_text("categories: {clarity: {weight: 1, description: Clear}}\n")
 
-    rubric = load_suite(suite).tasks[0].rubric
+    rubric = load_suite(suite, check_policy=check_policy).tasks[0].rubric
 
     assert rubric is not None
     assert rubric.criteria[0].name == "clarity"
@@ -53,7 +54,9 @@ def test_the_solution_is_shown_only_where_the_task_reveals_it(tmp_path: Path) ->
         (solution / "solve.sh").write_text("cp more/answer .\n")
         (solution / "more" / "answer").write_bytes(b"42\xff\n")
 
-    texts = {name: solution_text(load_suite(suite).tasks[0]) for name, suite in suites.items()}
+    texts = {
+        name: solution_text(load_suite(suite, check_policy=check_policy).tasks[0]) for name, suite in suites.items()
+    }
 
     assert texts == {"closed": None, "open": "more/answer:\n42\\xff\n\n\nsolve.sh:\ncp more/answer .\n"}
 

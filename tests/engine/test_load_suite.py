@@ -8,6 +8,7 @@ import pytest
 from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.errors import UsageError
 from outweigh.model.task import CommandCheck, FolderSource, GitSource, RewardCheck, TarballSource
+from outweigh.verdict.policy import check_policy
 
 SUITE = """
 name = "suite"
@@ -61,7 +62,7 @@ class Suites:
         self.task("one", f"[metadata.outweigh]\n{settings}")
 
     def load(self) -> LoadedSuite:
-        return load_suite(self.folder)
+        return load_suite(self.folder, check_policy=check_policy)
 
     def complaint(self) -> str:
         with pytest.raises(UsageError) as raised:
@@ -81,13 +82,15 @@ def suites(tmp_path: Path) -> Suites:
 
 
 def test_a_suite_is_loaded_from_its_file_or_its_folder(suites: Suites) -> None:
-    assert load_suite(suites.folder) == load_suite(suites.folder / "suite.toml")
+    assert load_suite(suites.folder, check_policy=check_policy) == load_suite(
+        suites.folder / "suite.toml", check_policy=check_policy
+    )
     assert suites.load().folder == suites.folder
 
 
 def test_a_suite_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no suite at .*none\.toml"):
-        load_suite(tmp_path / "none.toml")
+        load_suite(tmp_path / "none.toml", check_policy=check_policy)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +106,7 @@ def test_a_contradictory_policy_is_refused_before_any_run(suites: Suites, policy
     suites.write("suite.toml", f"{SUITE}[policy]\n{policy}\n")
 
     with pytest.raises(UsageError, match=rf"suite\.toml: \[policy\] .*{said}"):
-        load_suite(suites.folder)
+        load_suite(suites.folder, check_policy=check_policy)
 
 
 def test_a_folder_of_harbor_is_read_as_it_is(suites: Suites) -> None:
@@ -298,7 +301,7 @@ def test_the_checksum_is_the_same_wherever_the_task_lies(suites: Suites, tmp_pat
     shutil.copytree(suites.folder / "tasks", tmp_path / "elsewhere/tasks")
     shutil.copy(suites.folder / "suite.toml", tmp_path / "elsewhere")
 
-    assert load_suite(tmp_path / "elsewhere").tasks[0].checksum == before
+    assert load_suite(tmp_path / "elsewhere", check_policy=check_policy).tasks[0].checksum == before
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from outweigh.model.preflight_result import FindingKind, PreflightResult
 from outweigh.model.suite import SandboxSpec
 from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.testing.sandbox_fixtures import COMMAND_TIMEOUT_SECONDS
+from outweigh.verdict.policy import check_policy
 
 SUITE = 'name = "s"\ntasks = ["task"]\nbaseline = "a"\n[arms.a]\nagent = "noop"\n[arms.b]\nagent = "oracle"\n'
 DONE = '{ type = "file_contains", name = "done", path = "answer.txt", text = "42" }'
@@ -45,7 +46,7 @@ class Trial:
         self.write("task/task.toml", f"[metadata.outweigh]\nchecks = [{checks}]\n{rubric}")
         if solution is not None:
             self.write("task/solution/solve.sh", solution)
-        (task,) = load_suite(self.folder).tasks
+        (task,) = load_suite(self.folder, check_policy=check_policy).tasks
         premises = PreflightContext(
             sandboxes=sandboxes or self.sandboxes,
             workspaces=Copies(),

@@ -21,6 +21,7 @@ from outweigh.model.task import FolderSource, Task
 from outweigh.ports.agents import Agent, AttemptRequest
 from outweigh.ports.sandboxes import SandboxRequest
 from outweigh.sandbox.local import LocalSandboxProvider
+from outweigh.verdict.policy import check_policy
 
 DEMO = Path(__file__).parents[2] / "src" / "outweigh" / "demo_suite"
 Attempt = Callable[[Agent, Task], tuple[CheckResult, ...]]
@@ -28,7 +29,7 @@ Attempt = Callable[[Agent, Task], tuple[CheckResult, ...]]
 
 @pytest.fixture(scope="module")
 def demo() -> LoadedSuite:
-    return load_suite(DEMO)
+    return load_suite(DEMO, check_policy=check_policy)
 
 
 @pytest.fixture
@@ -101,7 +102,7 @@ def test_every_starter_task_passes_solved_and_fails_otherwise(tmp_path: Path, at
         (tmp_path / "starter" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "starter" / name).write_bytes(content)
 
-    tasks = load_suite(tmp_path / "starter").tasks
+    tasks = load_suite(tmp_path / "starter", check_policy=check_policy).tasks
 
     assert len(tasks) == 2
     for task in tasks:

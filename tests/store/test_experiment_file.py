@@ -10,6 +10,7 @@ from outweigh.engine.load_suite import load_suite
 from outweigh.errors import UsageError
 from outweigh.model.suite import PolicySpec
 from outweigh.store.experiment_file import ExperimentFile, read_experiment, remove_experiment, write_experiment
+from outweigh.verdict.policy import check_policy
 
 ARMS: Arms = {"a": {**shell("true"), "tier": 0}, "b": {**shell("false"), "tier": 1}}
 
@@ -17,7 +18,7 @@ ARMS: Arms = {"a": {**shell("true"), "tier": 0}, "b": {**shell("false"), "tier":
 def remember(folder: Path, *, until_decided: bool = False, arms: Arms = ARMS, **settings: Any) -> ExperimentFile:
     """Write a suite of its own, note it in one and the same store, and read the note."""
     place = folder / f"suite-{len(list(folder.iterdir()))}"
-    suite = load_suite(write_suite(place, arms, **settings))
+    suite = load_suite(write_suite(place, arms, **settings), check_policy=check_policy)
     store = folder / "store"
     store.mkdir(exist_ok=True)
     write_experiment(store, suite.spec, suite.tasks, suite.arms, until_decided=until_decided)
@@ -76,7 +77,7 @@ def test_whoever_looked_has_looked(tmp_path: Path) -> None:
 
 
 def test_fewer_repeats_later_take_nothing_back_of_what_was_planned(tmp_path: Path) -> None:
-    suite = load_suite(write_suite(tmp_path / "suite", ARMS))
+    suite = load_suite(write_suite(tmp_path / "suite", ARMS), check_policy=check_policy)
     planned = []
     for number in (None, 12, 4, 20):
         write_experiment(tmp_path, suite.spec, suite.tasks, suite.arms, planned_runs=number)

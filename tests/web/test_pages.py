@@ -17,6 +17,7 @@ from outweigh.model.run_record import ObservedServer, ObservedSetup
 from outweigh.store.experiment_file import write_experiment
 from outweigh.store.run_store import FolderRunStore
 from outweigh.testing.builders import a_check, a_judgment, a_run
+from outweigh.verdict.policy import check_policy
 
 LOOK = a_step("bash", {"command": "ls"}, said="I look around.", output="README.md")
 LOADED = ObservedSetup(
@@ -84,7 +85,9 @@ def test_live_numbers_follow_the_store(reader: Reader, tmp_path: Path) -> None:
 
 
 def test_progress_is_told_by_results_of_how_many_were_planned(tmp_path: Path) -> None:
-    suite = load_suite(write_suite(tmp_path / "suite", {"plain": shell("true"), "better": shell("exit 0")}))
+    suite = load_suite(
+        write_suite(tmp_path / "suite", {"plain": shell("true"), "better": shell("exit 0")}), check_policy=check_policy
+    )
     folder = tmp_path / "runs" / "first"
     failed = a_run("task-1", "plain", 1, status=Status.INFRA_ERROR)
     store_of(
@@ -192,7 +195,9 @@ def test_an_experiment_draws_how_its_runs_are_spread(reader: Reader) -> None:
 
 
 def test_the_baseline_comes_first_whatever_its_name(tmp_path: Path) -> None:
-    suite = load_suite(write_suite(tmp_path / "suite", {"zero": shell("true"), "alpha": shell("exit 0")}))
+    suite = load_suite(
+        write_suite(tmp_path / "suite", {"zero": shell("true"), "alpha": shell("exit 0")}), check_policy=check_policy
+    )
     folder = tmp_path / "runs" / "first"
     store_of(folder, [(a_run("task-1", "alpha", 1), {}), (a_run("task-1", "zero", 1), {})])
     write_experiment(folder, suite.spec, suite.tasks, suite.arms, until_decided=False)

@@ -16,6 +16,7 @@ from outweigh.model.agent_files import SKILL_FILE
 from outweigh.plugins import adapter_names, load_adapter, load_adapters
 from outweigh.ports.suites import DraftFile, SuiteDraft, SuiteOverrides, SuiteReader
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS
+from outweigh.verdict.policy import check_policy
 
 SKILL_FORMAT = "skill-creator"
 """Where a skill has evals of several programs, these are meant."""
@@ -152,7 +153,7 @@ def _check_loads(files: Mapping[str, DraftFile], source: Path, folder: Path) -> 
     with TemporaryDirectory(prefix="outweigh-init-") as place:
         write_files(Path(place), files)
         try:
-            return load_suite(Path(place))
+            return load_suite(Path(place), check_policy=check_policy)
         except UsageError as fault:
             said = str(fault).replace(str(Path(place).resolve()), str(folder)).replace(place, str(folder))
             raise UsageError(f"{source} gives a suite that could not be used, so nothing was written. {said}") from None

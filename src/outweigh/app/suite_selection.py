@@ -17,6 +17,7 @@ from outweigh.engine.load_task import task_folders
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.agent_files import configuration_kind
 from outweigh.model.suite import Executor
+from outweigh.verdict.policy import check_policy
 from outweigh.workspace.revisions import GitRevisions
 
 RUNS_FOLDER = Path("outweigh-runs")
@@ -43,7 +44,7 @@ class SuiteRequest:
 def read_suite(path: str, repository: str | None = None) -> LoadedSuite:
     """A suite as the disk has it; its arms may come from git."""
     file = suite_path(Path(path))
-    return load_suite(file, GitRevisions(Path(repository or file.parent)))
+    return load_suite(file, GitRevisions(Path(repository or file.parent)), check_policy=check_policy)
 
 
 @contextmanager
@@ -69,7 +70,7 @@ def load_two_revisions(path: Path, base: str, head: str | None, repository: str 
     commits = {name: revisions.commit(ref) for name, ref in refs.items()}
     inside = _path_in_repository(revisions, path)
     if inside is None:
-        yield load_baseline_at_refs(path, revisions, refs)
+        yield load_baseline_at_refs(path, revisions, refs, check_policy=check_policy)
         return
     with TemporaryDirectory(prefix="outweigh-base-", ignore_cleanup_errors=True) as scratch:
         root = Path(scratch).resolve()
@@ -80,7 +81,7 @@ def load_two_revisions(path: Path, base: str, head: str | None, repository: str 
                 f"{base} has no suite at {inside}, and a change cannot be judged by a suite that it brings itself. "
                 "Merge the suite first, or name one outside of the repository."
             )
-        suite = load_baseline_at_refs(place, revisions, refs)
+        suite = load_baseline_at_refs(place, revisions, refs, check_policy=check_policy)
         edited = _edited_suite_files(suite, root, revisions, commits) if head is not None else []
         yield replace(suite, notes=_note_edits(edited, head or ""))
 

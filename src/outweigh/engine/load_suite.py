@@ -3,7 +3,7 @@
 Refuses arms that are identical without saying so. Reads files; runs nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -19,8 +19,6 @@ from outweigh.model.parse import inherit, parse_suite
 from outweigh.model.suite import DEFAULT_REPEATS, LADDER_REPEATS, PolicySpec, SuiteSpec
 from outweigh.model.task import Task
 from outweigh.ports.workspaces import Revisions
-from outweigh.verdict.configured_policy import PolicyArguments
-from outweigh.verdict.policy import POLICIES, Policies, configure_policy
 
 
 def refuse_duplicate_arms(arms: Mapping[str, Arm], specs: Mapping[str, ArmSpec], source: str) -> None:
@@ -81,16 +79,25 @@ class LoadedSuite:
     notes: tuple[str, ...] = ()
 
 
-def load_suite(path: Path, revisions: Revisions | None = None, *, policies: Policies = POLICIES) -> LoadedSuite:
-    """Read a suite file, or the `suite.toml` of a folder. Mistakes in it are found here, before any run."""
+PolicyCheck = Callable[[PolicySpec], None]
+"""Raises a UsageError for a policy that does not exist, or has no such gate or margin."""
+
+
+def load_suite(path: Path, revisions: Revisions | None = None, *, check_policy: PolicyCheck) -> LoadedSuite:
+    """Read a suite file, or the `suite.toml` of a folder. Mistakes in it are found here, before any run.
+
+    The engine decides nothing, so whoever calls it brings the check of the suite's policy.
+    """
     file = suite_path(path)
     spec = parse_suite(_read(file), str(file))
-    suite = _load(spec, file, revisions, policies)
+    suite = _load(spec, file, revisions, check_policy)
     refuse_duplicate_arms(suite.arms, spec.arms, str(file))
     return suite
 
 
-def load_baseline_at_refs(path: Path, revisions: Revisions, refs: Mapping[str, str]) -> LoadedSuite:
+def load_baseline_at_refs(
+    path: Path, revisions: Revisions, refs: Mapping[str, str], *, check_policy: PolicyCheck
+) -> LoadedSuite:
     """The suite's baseline arm with the configuration of each of these git refs, and no other arm.
 
     The resulting arms may be identical; the caller checks whether there is anything to compare.
@@ -99,7 +106,7 @@ def load_baseline_at_refs(path: Path, revisions: Revisions, refs: Mapping[str, s
     spec = parse_suite(_read(file), str(file), fewest_arms=1)
     model = msgspec.structs.replace(inherit(spec.baseline, spec.arms), tier=None, same_as=None)
     arms = {name: msgspec.structs.replace(model, from_git=ref) for name, ref in refs.items()}
-    return _load(msgspec.structs.replace(spec, arms=arms, baseline=next(iter(refs))), file, revisions)
+    return _load(msgspec.structs.replace(spec, arms=arms, baseline=next(iter(refs))), file, revisions, check_policy)
 
 
 def suite_path(path: Path) -> Path:
@@ -107,8 +114,8 @@ def suite_path(path: Path) -> Path:
     return path / SUITE_FILE if path.is_dir() else path
 
 
-def _load(spec: SuiteSpec, file: Path, revisions: Revisions | None, policies: Policies = POLICIES) -> LoadedSuite:
-    _check_policy(spec.policy, str(file), policies)
+def _load(spec: SuiteSpec, file: Path, revisions: Revisions | None, check_policy: PolicyCheck) -> LoadedSuite:
+    _refuse_bad_policy(spec.policy, str(file), check_policy)
     folder = file.parent.resolve()
     files = ArmFiles(folder, revisions)
     arms = {name: load_arm(name, spec.arms, files, str(file)) for name in spec.arms}
@@ -116,9 +123,9 @@ def _load(spec: SuiteSpec, file: Path, revisions: Revisions | None, policies: Po
     return LoadedSuite(spec=spec, folder=folder, tasks=tasks, arms=arms, overlays=files.contents, origins=files.origins)
 
 
-def _check_policy(policy: PolicySpec, source: str, policies: Policies) -> None:
+def _refuse_bad_policy(policy: PolicySpec, source: str, check_policy: PolicyCheck) -> None:
     try:
-        configure_policy(policy.name, PolicyArguments(gates=policy.gates, margins=policy.margins), policies)
+        check_policy(policy)
     except UsageError as error:
         raise UsageError(f"{source}: [policy] {error}") from None
 

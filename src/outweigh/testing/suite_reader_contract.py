@@ -8,6 +8,7 @@ from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.errors import UsageError
 from outweigh.interop.suite_writer import suite_files
 from outweigh.ports.suites import SuiteDraft, SuiteOverrides, SuiteReader
+from outweigh.verdict.policy import check_policy
 
 SUITE_OVERRIDES = SuiteOverrides(agent="claude-code", model=None)
 _WRONG_VALUES = (
@@ -34,7 +35,7 @@ def write_and_load(draft: SuiteDraft, folder: Path) -> LoadedSuite:
         place.write_bytes(file.content)
         if file.executable:
             place.chmod(0o755)
-    return load_suite(folder)
+    return load_suite(folder, check_policy=check_policy)
 
 
 class SuiteReaderContract(ABC):

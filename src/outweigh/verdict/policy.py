@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError
+from outweigh.model.suite import PolicySpec
 from outweigh.verdict.composite_policy import COMPOSITE
 from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion
 from outweigh.verdict.decision import Verdict
@@ -55,6 +56,11 @@ def configure_policy(name: str, arguments: PolicyArguments, policies: Policies =
     if name not in policies:
         raise UsageError(f"there is no policy {name!r}; choose one of {', '.join(policies)}.")
     return policies[name].configure(arguments)
+
+
+def check_policy(policy: PolicySpec, policies: Policies = POLICIES) -> None:
+    """Refuse what a suite says about its policy, if the policy cannot be configured so."""
+    configure_policy(policy.name, PolicyArguments(gates=policy.gates, margins=policy.margins), policies)
 
 
 def decide(
