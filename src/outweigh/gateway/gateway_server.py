@@ -188,7 +188,7 @@ class ReverseProxy:
         route = find_route(request.method, request.path, request.headers)
         dialect = None if route is None else route.dialect
         if not (run.is_open and shows_run_key(run.key, request.headers, request.query)):
-            message = "This key opens nothing here: it is not that of the run behind this door."
+            message = "This key opens nothing here: it is not that of the run behind this port."
             return _refusal_response(make_refusal(dialect, RefusalReason.UNKNOWN_KEY, message))
         if route is None:
             wanted = f"{request.method} {request.path}"

@@ -79,7 +79,7 @@ def _wait_for_process(container: str, process: str, engine: ContainerEngine, sec
     while not _has_argument(process, container):
         if monotonic() > deadline:
             raise SandboxError(
-                f"no door could be opened into the container, because {engine.name} runs it elsewhere: its processes "
+                f"no port could be opened into the container, because {engine.name} runs it elsewhere: its processes "
                 "cannot be seen from here. Use an engine on this machine, or the bubblewrap sandbox."
             )
         sleep(_PAUSE_SECONDS)

@@ -25,7 +25,7 @@ def assign_ports(ports: Sequence[ForwardedPort]) -> dict[str, int]:
 def find_port(name: str, ports: Mapping[str, int]) -> int:
     """The number of a port by its name."""
     if name not in ports:
-        raise SandboxError(f"the sandbox has no door {name!r}, only these: {', '.join(ports) or 'none'}.")
+        raise SandboxError(f"the sandbox has no port {name!r}, only these: {', '.join(ports) or 'none'}.")
     return ports[name]
 
 
@@ -52,7 +52,7 @@ def serve_host_ports(ports: Sequence[ForwardedPort]) -> Iterator[dict[str, int]]
 def _port_names(ports: Sequence[ForwardedPort]) -> list[str]:
     names = [port.name for port in ports]
     if len(set(names)) < len(names):
-        raise SandboxError(f"two doors of a sandbox have the same name: {', '.join(names)}.")
+        raise SandboxError(f"two ports of a sandbox have the same name: {', '.join(names)}.")
     return names
 
 
@@ -101,6 +101,6 @@ def _receive_sockets(ours: socket, count: int) -> list[socket]:
 
 def _listen_error(reason: str) -> SandboxError:
     return SandboxError(
-        f"no door could be opened into the sandbox, because its network cannot be entered from here ({reason}). Run as "
+        f"no port could be opened into the sandbox, because its network cannot be entered from here ({reason}). Run as "
         "the user whose processes the sandboxes are (as root for a docker daemon), or use another kind of sandbox."
     )
