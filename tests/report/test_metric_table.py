@@ -20,13 +20,13 @@ from outweigh.testing.builders import evidence_of, runs_of_arm
 from outweigh.verdict.decision import PolicySource
 from outweigh.verdict.policy import decide
 
-OUTPUT_TOKENS = Metric(
-    name="output_tokens",
+ONE_MORE = Metric(
+    name="tokens_of_this_test",
     formula=lambda run: reported(run.record.usage.output_tokens),
     unit="count",
     better=-1,
-    title="output tokens",
-    delta="output_token_delta",
+    title="tokens of this test",
+    delta="delta_of_this_test",
 )
 PROVENANCE = Provenance(
     outweigh_version="0",
@@ -40,7 +40,7 @@ PROVENANCE = Provenance(
     evidence_sha256="",
 )
 IDENTITY = ("run_id", "task_id", "arm", "repeat", "attempt", "status", "cost_provenance")
-TABLES = pytest.mark.parametrize("metrics", [METRICS, (*METRICS, OUTPUT_TOKENS)], ids=["built-in", "one more"])
+TABLES = pytest.mark.parametrize("metrics", [METRICS, (*METRICS, ONE_MORE)], ids=["built-in", "one more"])
 
 
 def with_output(tokens: int) -> Usage:
@@ -104,16 +104,16 @@ def test_the_csv_of_a_report_has_a_row_for_every_metric(metrics: tuple[Metric, .
 
 
 def test_a_metric_that_is_added_to_the_table_is_computed_compared_and_shown() -> None:
-    metrics = (*METRICS, OUTPUT_TOKENS)
+    metrics = (*METRICS, ONE_MORE)
     page = page_by(metrics)
 
-    assert page.payload["arms"]["after"]["metrics"]["output_tokens"]["mean"] == 300
-    assert page.payload["deltas"]["output_token_delta"]["task_mean"] == -100
-    assert "output tokens" in TextReporter(colour=False).render(page)
+    assert page.payload["arms"]["after"]["metrics"]["tokens_of_this_test"]["mean"] == 300
+    assert page.payload["deltas"]["delta_of_this_test"]["task_mean"] == -100
+    assert "tokens of this test" in TextReporter(colour=False).render(page)
     html = HtmlReporter().render(reported_by(metrics))
-    assert "output tokens" in html
+    assert "tokens of this test" in html
     (figure,) = metric_figures(compared_by(metrics), inferred(compared_by(metrics)))
-    assert "output tokens" in TextReporter(colour=False).render(replace(page, blocks=(figure,)))
+    assert "tokens of this test" in TextReporter(colour=False).render(replace(page, blocks=(figure,)))
 
 
 def test_names_and_keys_of_the_table_are_unique() -> None:
