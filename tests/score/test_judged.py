@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outweigh.model.judgment import CriterionScore
-from outweigh.score.judge_scores import judgment_score, panel_score
+from outweigh.model.judgment import CriterionScore, Grading
+from outweigh.score.judge_scores import judged_outcome, judgment_score, panel_score
 from outweigh.testing.builders import a_judgment, a_run
 
 RUN = a_run()
@@ -48,3 +48,14 @@ def test_a_score_stays_between_its_criteria(pairs: list[tuple[float, float]]) ->
 
     assert score is not None
     assert min(s for _, s in pairs) - 1e-9 <= score <= max(s for _, s in pairs) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("score", "passed"), [(0.6, True), (0.1 + 0.2 + 0.3 - 1e-12, True), (0.599, False), (1.0, True)]
+)
+def test_a_score_at_the_threshold_of_its_rubric_passes(score: float, passed: bool) -> None:
+    grading = Grading(pass_threshold=0.6, grade_scale="none")
+
+    assert judged_outcome(a_judgment(RUN, score, grading=grading)).passed is passed
+    assert judged_outcome(a_judgment(RUN, score)).passed is None
+    assert judged_outcome(a_judgment(RUN, score, grading=grading, invalid_reason="refused")).passed is None

@@ -119,3 +119,16 @@ def test_an_arm_without_counted_runs_leaves_every_gate_unknown() -> None:
 
 def test_five_repeats_need_no_warning() -> None:
     assert not any("at least 5" in warning for warning in verdict(4, 90.0, 900, repeats=5).warnings)
+
+
+@pytest.mark.parametrize("silent", ["old", "new"])
+def test_a_gate_is_unknown_where_one_arm_does_not_know_its_metric(silent: str) -> None:
+    old, new = (
+        runs_of_arm(arm, [[True] * 5], **({"duration_seconds": None} if arm == silent else {}))
+        for arm in ("old", "new")
+    )
+
+    result = decide_by_gates(compare_arms(evidence_of(old, new), "old", "new"))
+
+    assert result.decision is Decision.INCONCLUSIVE
+    assert [gate.state for gate in result.gates if gate.name == "duration"] == [GateState.UNKNOWN]

@@ -11,7 +11,7 @@ from outweigh.compare.comparison import compare_arms
 from outweigh.model.judgment import Judgment
 from outweigh.model.run_record import RunRecord
 from outweigh.score.judge_scores import JudgeRule, JudgeRules
-from outweigh.testing.builders import a_judgment, a_run, evidence_of
+from outweigh.testing.builders import a_check, a_judgment, a_run, evidence_of
 from outweigh.verdict.decision import Decision, GateState, Verdict
 from outweigh.verdict.evidence_policy import decide_by_evidence
 from outweigh.verdict.evidence_rule import apply_rule, examine_gate
@@ -159,3 +159,14 @@ def _identical(dice: np.random.Generator, tasks: int, criteria: int) -> GateSamp
         noise=None,
         unknown=None,
     )
+
+
+def test_a_verdict_without_the_pass_rate_says_when_judges_are_among_those_who_decide() -> None:
+    runs, answers = judged(0.2, checks=(a_check(),))
+
+    beside = decide(runs, answers, gates=("judge_score", "duration")).blockers
+    without = decide(runs, answers, gates=("duration",)).blockers
+
+    assert any("What judges say decides, and never ships, by itself." in reason for reason in beside)
+    assert not any("What judges say" in reason for reason in without)
+    assert any(reason.startswith("pass_rate is not among the gates.") for reason in without)
