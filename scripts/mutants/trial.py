@@ -194,7 +194,7 @@ def wait(child: int, seconds: float) -> int | None:
     return None
 
 
-LONGEST_IDLE = 40.0
+LONGEST_IDLE = 20.0
 """A fork that has not worked for so many seconds waits for a lock that a mutant does not release."""
 
 

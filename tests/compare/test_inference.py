@@ -5,9 +5,10 @@ import pytest
 from scipy import stats
 
 from outweigh.compare.comparison import Comparison, compare_arms
-from outweigh.compare.inference import Inference, IntervalMethod, Population, infer
+from outweigh.compare.inference import Inference, IntervalMethod, Population, infer, reliability_intervals
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import UNKNOWN_COST, reported_cost
+from outweigh.stats.sample import pass_at_k, pass_hat_k
 from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
 
 
@@ -175,3 +176,26 @@ def test_families_widen_the_interval_when_their_tasks_move_together() -> None:
     assert (clustered.n, alone.n) == (4, 20)
     assert (clustered.standard_error or 0) > 2 * (alone.standard_error or 0)
     assert "cannot support a claim" in clustered.warnings[0]
+
+
+def test_pass_at_k_and_pass_hat_k_have_intervals_around_their_definitions(noisy: Comparison) -> None:
+    table = noisy.baseline_table
+    passes = table.sum_per_task("passed").astype(int).tolist()
+    for every, definition in ((False, pass_at_k), (True, pass_hat_k)):
+        intervals = reliability_intervals(table, 0, every=every)
+        assert list(intervals) == [1, 3]
+        for k, interval in intervals.items():
+            points = [value for count in passes if (value := definition(4, count, k).value) is not None]
+            spread = stats.sem(points) * stats.t.ppf(0.975, 11)
+            assert interval is not None
+            assert interval.low == pytest.approx(max(0.0, np.mean(points) - spread), abs=0.06)
+            assert interval.high == pytest.approx(min(1.0, np.mean(points) + spread), abs=0.06)
+
+
+def test_two_tasks_are_enough_to_resample() -> None:
+    before = runs_of_arm("old", [[True, False, True], [False, False, True]])
+    after = runs_of_arm("new", [[True, True, True], [False, True, False]])
+
+    by_bootstrap = inferred(compared(before, after), method=IntervalMethod.BOOTSTRAP).deltas["pass_delta"].over_tasks
+
+    assert "bootstrap" in by_bootstrap.method

@@ -157,3 +157,9 @@ def test_agreement_about_one_rubric_lets_a_judge_decide_nothing_about_another() 
         "decides nothing about 'task-2'" in warning and "no run that was judged by this rubric" in warning
         for warning in comparison.composite_warnings
     )
+
+
+def test_an_unusable_answer_is_replaced_by_a_later_unusable_one() -> None:
+    refused = a_judgment(BEFORE, invalid_reason="refused", criteria=())
+
+    assert [fact.replaced for fact in evidence_of(BEFORE, refused, refused).judging["old"]] == [True, False]

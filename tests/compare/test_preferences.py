@@ -129,3 +129,11 @@ def test_a_pass_that_was_asked_in_one_order_only_counts_in_no_pair() -> None:
         lone = a_preference(first, second, first_score=9, second_score=1, pass_index=2)
 
         assert summary([*pair("a", (5, 5), (5, 5)), lone]).tally == WinCounts(wins=0, ties=1, losses=0)
+
+
+def test_why_answers_could_not_be_used_is_among_the_warnings() -> None:
+    refused = a_preference(a_run("b", "new"), a_run("b", "old"), invalid_reason="it refused.")
+
+    (warning,) = compare_pairwise([*pair("a", (5, 8), (8, 5)), refused], "old", "new").warnings
+
+    assert "it refused (1)" in warning

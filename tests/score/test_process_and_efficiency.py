@@ -107,3 +107,7 @@ def test_changes_fail_and_are_reverted_at_a_rate_or_are_unknown() -> None:
     assert change_fail_percentage(changes).value == 0.5
     assert pr_revert_rate(changes).value == 0.25
     assert change_fail_percentage([]).value is pr_revert_rate([]).value is None
+
+
+def test_actions_without_any_weight_have_no_drift() -> None:
+    assert strategic_drift((AlignedAction(name="a", alignment=0.5, weight=0),)).value is None

@@ -437,3 +437,11 @@ def test_an_interval_excludes_what_lies_outside_it() -> None:
 def test_a_one_sided_test_without_a_side_is_refused() -> None:
     with pytest.raises(ValueError, match="direction"):
         one_sided_p(1.0, 1.0, 5, 0.0, Alternative.TWO_SIDED)
+
+
+def test_equal_values_that_bound_the_median_leave_an_interval_without_width_unknown() -> None:
+    assert task_median([3.0] * 6).warnings == (
+        "the values of ranks 1 and 6 are tied, so the interval would have no width",
+    )
+    assert task_median([3.0] * 6).interval is None
+    assert interval_of(task_median([3.0] * 5)).high == math.inf

@@ -7,9 +7,10 @@ import pytest
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import encode, refuse_invalid
 from outweigh.store.records import RecordReader
+from outweigh.store.run_store import PreferenceLog, read_preferences
 from outweigh.store.store import Store
 from outweigh.store.store_files import find_stores
-from outweigh.testing.builders import a_run
+from outweigh.testing.builders import a_preference, a_run
 
 
 def a_store(folder: Path) -> Path:
@@ -67,3 +68,22 @@ def test_a_file_of_records_that_cannot_be_read_is_an_error(tmp_path: Path) -> No
 
     with pytest.raises(EvidenceError, match="cannot be read"):
         list(RecordReader(str(tmp_path)).records(refuse_invalid))
+
+
+def test_artifacts_lie_in_the_folder_of_a_store_and_beside_a_single_file(tmp_path: Path) -> None:
+    folder = a_store(tmp_path / "store")
+    digest = Store.open(folder).artifacts.keep(b"transcript")
+
+    assert Store.open(folder / "runs.jsonl").artifacts.read(digest) == b"transcript"
+
+
+def test_preferences_are_appended_and_read_again(tmp_path: Path) -> None:
+    old, new = a_run(), a_run(arm="candidate")
+    answers = [a_preference(old, new, pass_index=number) for number in (1, 2)]
+    for answer in answers:
+        log = PreferenceLog(tmp_path)
+        log.append(answer)
+        log.close()
+
+    assert list(read_preferences(tmp_path)) == answers
+    assert [path.name for path in tmp_path.iterdir()] == ["preferences-engine.jsonl"]

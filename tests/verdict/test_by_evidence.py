@@ -543,3 +543,23 @@ def _repeat(record: RunRecord) -> int:
 
 def _changed(record: RunRecord, **fields: Any) -> RunRecord:
     return msgspec.structs.replace(record, **fields)
+
+
+def test_only_a_sequential_verdict_over_families_is_refused() -> None:
+    refusal = "a sequential verdict counts tasks, and these come in families; decide once, without --sequential"
+    records = experiment(0.25)
+
+    reasons = {
+        (families, planned): refusal
+        in decide(in_families(records, 10) if families else records, planned_tasks=planned).reasons
+        for families in (False, True)
+        for planned in (None, 40)
+    }
+
+    assert reasons == {(False, None): False, (False, 40): False, (True, None): False, (True, 40): True}
+
+
+def test_a_task_that_no_arm_has_a_counted_run_of_is_not_missing_from_the_candidate() -> None:
+    lost = [a_run("lost", arm, repeat, status=Status.INFRA_ERROR) for arm in ("old", "new") for repeat in (1, 2)]
+
+    assert decide([*experiment(0.25), *lost]).regressions == ()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.weightstats import ttost_paired
 
+from outweigh.stats.variance import TaskMoments
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_rule import GateTest, RuleFinding, apply_rule, examine_gate
 from outweigh.verdict.evidence_settings import ERROR_RATES, GATED_METRICS
@@ -258,3 +259,24 @@ def test_equivalence_of_a_resource_is_tested_on_its_log_ratio(margin: float) -> 
 def test_fewer_than_two_tasks_show_nothing(tasks: int) -> None:
     assert examine_gate(gate("pass_rate", [0.5] * tasks)).unknown
     assert not examine_gate(gate("pass_rate", [0.5, 0.5])).unknown
+
+
+def test_a_candidate_with_an_unknown_gate_still_counts_as_one_of_the_tries() -> None:
+    unknown = examine_gate(gate("duration", around(0.0, 0.1), unknown="nobody measured it"))
+    other = [shown("pass_rate", non_inferior=0.0), unknown]
+    candidate = [shown("cost", superior=0.0, non_inferior=0.03)]
+
+    assert apply_rule([candidate])[0].decision is Decision.IMPROVED
+    assert apply_rule([candidate, other])[0].decision is Decision.INCONCLUSIVE
+
+
+def test_a_fixed_suite_whose_runs_never_differ_shows_nothing() -> None:
+    def noise(variance: float) -> tuple[TaskMoments, TaskMoments]:
+        runs = TaskMoments(means=np.zeros(8), variances=np.full(8, variance), counts=np.full(8, 5, dtype=np.int64))
+        return runs, runs
+
+    sample = gate("pass_rate", around(0.1, 0.1, 8))
+
+    assert examine_gate(replace(sample, noise=noise(0.0)), fixed_suite=True).unknown
+    assert not examine_gate(replace(sample, noise=noise(0.1)), fixed_suite=True).unknown
+    assert examine_gate(replace(sample, noise=None), fixed_suite=True).unknown

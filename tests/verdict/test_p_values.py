@@ -141,3 +141,16 @@ def test_an_anytime_p_value_is_one_over_the_normal_mixture() -> None:
     anytime = AnytimePValues(mean=mean, deviation=deviation, tasks=tasks, planned_tasks=100)
 
     assert anytime.above(null) == pytest.approx(1 / ratio)
+
+
+@given(st.integers(0, 4), st.integers(0, 4), st.floats(-0.3, 0.3))
+def test_few_differences_counted_from_below_are_those_counted_from_above_with_the_signs_turned(
+    gains: int, losses: int, null: float
+) -> None:
+    usual = StudentPValues(mean=0.1, error=0.05, df=19)
+    mirrored = StudentPValues(mean=-0.1, error=0.05, df=19)
+
+    one = SparsePValues(usual=usual, gains=gains, losses=losses, tasks=20)
+    other = SparsePValues(usual=mirrored, gains=losses, losses=gains, tasks=20)
+
+    assert one.below(null) == pytest.approx(other.above(-null))

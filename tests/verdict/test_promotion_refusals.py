@@ -143,3 +143,10 @@ def test_every_refusal_says_why(facts: dict[str, Any], said: str) -> None:
     (reason,) = promotion_refusals(replace(SOUND, **facts))
 
     assert said in reason
+
+
+def test_a_refusal_names_five_of_many_tasks() -> None:
+    (refusal,) = promotion_refusals(replace(SOUND, never_run=tuple(f"task-{number}" for number in range(7))))
+
+    assert "'task-4'" in refusal
+    assert "'task-5'" not in refusal

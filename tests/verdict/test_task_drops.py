@@ -61,3 +61,7 @@ def test_many_tasks_are_corrected_together() -> None:
 
     assert task_drops(one.baseline_table, one.candidate_table, 0.01).supported
     assert not task_drops(hundred.baseline_table, hundred.candidate_table, 0.01).supported
+
+
+def test_shares_that_are_all_the_same_are_no_drop() -> None:
+    assert drop_p_value([0.5] * 5, [0.5] * 5) == 1.0
