@@ -5,6 +5,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from outweigh.model.codec import RECORD_LINE_LIMIT, refuse_invalid
+from outweigh.model.judgment import Judgment
+from outweigh.model.run_record import RunRecord
 from outweigh.store.import_folder import ImportFolder
 from outweigh.store.records import RecordReader
 from outweigh.testing.builders import a_judgment, a_run
@@ -32,9 +34,9 @@ def test_what_was_imported_before_is_known_and_what_changed_is_a_clash(tmp_path:
         folder.write("runs-a.jsonl", [run, a_judgment(run)], lambda name, why: None)
     with ImportFolder(tmp_path) as folder:
         assert list(folder.arms) == ["baseline"]
-        again = [run, a_judgment(run), a_judgment(run, pass_index=2), replace(run, duration_seconds=1.0)]
-        rival = replace(run, run_id="another")
-        tally = folder.write("runs-b.jsonl", [*again, rival], lambda name, why: None)
+        changed, rival = replace(run, duration_seconds=1.0), replace(run, run_id="another")
+        again: list[RunRecord | Judgment] = [run, a_judgment(run), a_judgment(run, pass_index=2), changed, rival]
+        tally = folder.write("runs-b.jsonl", again, lambda name, why: None)
 
     assert (tally.known_before, tally.runs, tally.judgments) == (2, 1, 1)
     assert (tally.clashes, tally.rivals) == ([run.run_id], ["another"])

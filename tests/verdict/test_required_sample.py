@@ -38,7 +38,8 @@ def gate(
 
 def spread(tasks: int, deviation: float) -> np.ndarray:
     values: np.ndarray = np.where(np.arange(tasks) % 2, 1.0, -1.0)
-    return values / values.std(ddof=1) * deviation
+    values *= deviation / values.std(ddof=1)
+    return values
 
 
 def comparison(repeats: int = 5) -> Comparison:
@@ -58,10 +59,11 @@ def needs(*gates: GateSample, repeats: int = 5) -> RequiredSample:
 def test_scattered_deltas_need_the_tasks_of_a_t_test(name: str, limit: float) -> None:
     found = needs(gate(spread(20, 0.2), name=name))
 
-    assert found.more_tasks == ceil(NEEDED * 0.2**2 / limit**2) - 20
-    assert found.cost_usd == pytest.approx(found.more_tasks * 2 * 5 * 0.10)
+    tasks = ceil(NEEDED * 0.2**2 / limit**2) - 20
+    assert found.more_tasks == tasks
+    assert found.cost_usd == pytest.approx(tasks * 2 * 5 * 0.10)
     assert found.more_repeats is None
-    assert f"about {found.more_tasks} more tasks, about ${found.cost_usd:,.2f}" in found.detail
+    assert f"about {tasks} more tasks, about ${found.cost_usd:,.2f}" in found.detail
     assert "more repeats alone would not do" in found.detail
 
 
