@@ -134,6 +134,10 @@ def main() -> int:
     print(f"{len(mutants)} mutants, {len(suite.times)} tests", flush=True)
     if not options.resume:
         RESULTS.unlink(missing_ok=True)
+    if options.trust_reasons:
+        accepted = [mutant for mutant in mutants if mutant.key in _reasons()]
+        for mutant in accepted:
+            _keep(Result(mutant.key, mutant.line, "survived", 0.0, 0))
     known = {result.key for result in _results()}
     _try_all([mutant for mutant in mutants if mutant.key not in known], suite, slots, options.minutes)
     drawn = {mutant.key for mutant in mutants}
@@ -147,6 +151,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=120.0, help="begin no further mutant after so long")
     parser.add_argument("--only", default="", help="part of file:function, such as promotion.py:may_promote")
+    parser.add_argument("--trust-reasons", action="store_true", help="take explained mutants for survivors, untried")
     parser.add_argument("--resume", action="store_true", help="go on with the last run: its map of tests, its results")
     return parser.parse_args()
 
@@ -160,6 +165,11 @@ def _suite(slot: Slot, target: Path, *, fresh: bool) -> Suite:
         slot.copy_sources()
     times = msgspec.json.decode(target.read_bytes(), type=dict[str, TestTime])
     return Suite(times, calls_by_function(times))
+
+
+def _keep(result: Result) -> None:
+    with RESULTS.open("ab") as stream:
+        stream.write(msgspec.json.encode(result) + b"\n")
 
 
 def _results() -> list[Result]:
@@ -190,8 +200,7 @@ def _try_share(mutants: list[Mutant], suite: Suite, slot: Slot, end: float) -> N
         if time.monotonic() > end:
             break
         result = _try(mutant, suite, bench)
-        with RESULTS.open("ab") as stream:
-            stream.write(msgspec.json.encode(result) + b"\n")
+        _keep(result)
         if result.outcome == "survived":
             print(f"{mutant.file}:{mutant.line} {mutant.function}: {mutant.original} → {mutant.mutated}", flush=True)
     bench.close()
@@ -207,12 +216,16 @@ def _try(mutant: Mutant, suite: Suite, bench: Bench) -> Result:
     return Result(mutant.key, mutant.line, outcome, time.monotonic() - begun, len(tests))
 
 
-def _report(results: list[Result], planned: int) -> int:
+def _reasons() -> dict[MutantKey, str]:
     entries = tomllib.loads(EXPLAINED.read_text(encoding="utf-8"))["mutant"] if EXPLAINED.exists() else []
-    reasons: dict[MutantKey, str] = {
+    return {
         (entry["file"], entry["function"], entry["original"], entry["mutated"], entry.get("number", 1)): entry["reason"]
         for entry in entries
     }
+
+
+def _report(results: list[Result], planned: int) -> int:
+    reasons = _reasons()
     survivors = [result for result in results if result.outcome == "survived"]
     unexplained = [result for result in survivors if result.key not in reasons]
     for result in sorted(survivors, key=lambda item: item.key):

@@ -335,9 +335,9 @@ def test_unusable_runs_leave_every_component_unknown(candidate: list[list[float]
     assert reason in components.warnings[0]
 
 
-def test_an_offset_a_trillion_times_the_spread_costs_no_digit() -> None:
+def test_an_offset_at_which_eighths_are_just_representable_costs_no_digit() -> None:
     values, labels = np.arange(24) % 7 / 8, np.repeat(np.arange(6), 4)
 
-    shifted, plain = cluster_errors(values + 2.0**40, labels), cluster_errors(values, labels)
+    shifted, plain = cluster_errors(values + 2.0**49, labels), cluster_errors(values, labels)
 
     assert (shifted.cr0, shifted.cr1, shifted.cr2) == pytest.approx((plain.cr0, plain.cr1, plain.cr2), rel=1e-9)
