@@ -445,3 +445,4 @@ def test_equal_values_that_bound_the_median_leave_an_interval_without_width_unkn
     )
     assert task_median([3.0] * 6).interval is None
     assert interval_of(task_median([3.0] * 5)).high == math.inf
+    assert "need >= 6 tasks" in task_median([3.0] * 5).warnings[0]

@@ -113,13 +113,13 @@ def moments(means: np.ndarray, variance: float, runs: int) -> TaskMoments:
 
 def test_repeats_help_where_the_noise_between_runs_is_what_scatters() -> None:
     benefits, runs = spread(40, 0.2), 5
-    noise = (moments(np.zeros(40), 0.1, runs), moments(benefits, 0.1, runs))
-    between_tasks = 0.2**2 - 2 * 0.1 / runs
+    noise = (moments(np.zeros(40), 0.09, runs), moments(benefits, 0.09, runs))
+    between_tasks = 0.2**2 - 2 * 0.09 / runs
     affordable = 40 * 0.05**2 / NEEDED
 
     found = needs(gate(benefits, noise=noise), repeats=runs)
 
-    assert found.more_repeats == ceil(0.2 / (affordable - between_tasks)) - runs
+    assert found.more_repeats == ceil(2 * 0.09 / (affordable - between_tasks)) - runs
     assert f"or {found.more_repeats} more repeats of every task" in found.detail
 
 
