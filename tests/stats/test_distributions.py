@@ -138,3 +138,8 @@ def test_a_quantile_of_something_that_is_no_probability_is_refused(p: float) -> 
 def test_degrees_of_freedom_that_are_not_positive_are_refused(df: float) -> None:
     with pytest.raises(ValueError, match="positive"):
         t_cdf(1.0, df)
+
+
+def test_a_t_whose_square_overflows_leaves_nothing_beyond_it() -> None:
+    assert t_sf(1e200, 5.0) == 0.0
+    assert t_cdf(-1e200, 5.0) == 0.0
