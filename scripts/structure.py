@@ -42,8 +42,13 @@ class Module:
     @property
     def is_about_judging(self) -> bool:
         """Whether its name or its first sentence speaks of judges."""
-        summary = (ast.get_docstring(self.tree) or "").partition("\n")[0]
-        return bool(JUDGING.search(f"{self.name} {summary}"))
+        return _speaks_of_judging(self.name, self.tree)
+
+    @property
+    def judging_classes(self) -> list[str]:
+        """Public classes whose name or first sentence speaks of judges."""
+        classes = (node for node in self.tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_")
+        return [node.name for node in classes if _speaks_of_judging(node.name, node)]
 
     def imports(self, known: Mapping[str, "Module"]) -> set[str]:
         """Modules of the package that it imports, wherever the statement stands."""
@@ -55,6 +60,11 @@ class Module:
             elif isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
         return (found & known.keys()) - {self.name}
+
+
+def _speaks_of_judging(name: str, node: ast.Module | ast.ClassDef) -> bool:
+    summary = (ast.get_docstring(node) or "").partition("\n")[0]
+    return bool(JUDGING.search(f"{name} {summary}"))
 
 
 class Codebase:
@@ -122,7 +132,7 @@ class Codebase:
             "module names used twice": str(self.repeated_module_names()),
             "class names used twice": str(self.repeated_class_names()),
             "files about judging": str(len(judging)),
-            "classes about judging": str(sum(len(module.classes) for module in judging)),
+            "classes about judging": str(sum(len(module.judging_classes) for module in self.modules.values())),
             "files in cli/": str(len(cli)),
         }
 
