@@ -14,15 +14,15 @@ from outweigh.interop.harbor.harbor_command import stop_job
 from outweigh.model.run_record import RunRecord
 from outweigh.plugins import load_adapter
 
-ROOMS = Path(__file__).parent / "harbor_rooms"
-ROOM = "local_rooms:LocalRoom"
-TELLING = {"agent": "local_rooms:TellingAgent"}
+ENVIRONMENTS = Path(__file__).parent / "harbor_environment"
+ENVIRONMENT = "local_environment:LocalEnvironment"
+TELLING = {"agent": "local_environment:TellingAgent"}
 IDLE = {"agent": "noop"}
 SOLVER = {"agent": "oracle"}
 WAIT = "touch /flags/begun; while [ ! -e /flags/go ]; do sleep 0.05; done\n"
 
 
-class HarborDesk:
+class HarborExperiment:
     """One suite of Harbor's tasks, its store, and a folder of flags that its rooms see."""
 
     def __init__(self, folder: Path) -> None:
@@ -45,7 +45,7 @@ class HarborDesk:
             "repeats": 1,
             "harbor": {
                 "pass_environment": ["PYTHONPATH"],
-                "environment": {"import_path": ROOM, "kwargs": {"flags": str(self.flags)}},
+                "environment": {"import_path": ENVIRONMENT, "kwargs": {"flags": str(self.flags)}},
             },
             "arms": arms,
             **settings,
@@ -65,7 +65,7 @@ class HarborDesk:
             **{
                 "PATH": f"{INSTALLED}:{os.environ['PATH']}",
                 "HOME": str(self.folder),
-                "PYTHONPATH": str(ROOMS),
+                "PYTHONPATH": str(ENVIRONMENTS),
                 "HARBOR_TELEMETRY": "0",
                 **variables,
             },

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.engines import until
-from tests.cli.harbor_experiment import IDLE, SOLVER, TELLING, WAIT, HarborDesk, require_harbor
+from tests.cli.harbor_experiment import IDLE, SOLVER, TELLING, WAIT, HarborExperiment, require_harbor
 from tests.prerequisites import needs
 from tests.repositories import Repository
 
@@ -24,13 +24,13 @@ SECRET = "open sesame"
 
 @pytest.fixture
 @needs("agent", "bubblewrap")
-def desk(tmp_path: Path) -> Iterator[HarborDesk]:
+def desk(tmp_path: Path) -> Iterator[HarborExperiment]:
     require_harbor()
-    with closing(HarborDesk(tmp_path)) as desk:
+    with closing(HarborExperiment(tmp_path)) as desk:
         yield desk
 
 
-def test_what_harbor_ran_is_evidence_under_the_suites_own_names(desk: HarborDesk) -> None:
+def test_what_harbor_ran_is_evidence_under_the_suites_own_names(desk: HarborExperiment) -> None:
     (desk.suite / "laid" / "sub").mkdir(parents=True)
     (desk.suite / "laid" / "sub" / "HINT.md").write_text("try 42\n")
     telling = TELLING | {
@@ -83,8 +83,8 @@ def test_what_harbor_ran_is_evidence_under_the_suites_own_names(desk: HarborDesk
     assert Counter(run.trial.repeat for run in desk.records()) == {1: 4, 2: 4}
 
 
-def test_two_commits_are_tried_against_each_other(desk: HarborDesk) -> None:
-    desk.write({"agent": {"agent": "local_rooms:ReadingAgent"}, "unused": IDLE})
+def test_two_commits_are_tried_against_each_other(desk: HarborExperiment) -> None:
+    desk.write({"agent": {"agent": "local_environment:ReadingAgent"}, "unused": IDLE})
     repository = Repository(desk.folder / "project")
     shutil.move(desk.suite, repository.folder / "evals")
     desk.suite = repository.folder / "evals"
@@ -98,7 +98,7 @@ def test_two_commits_are_tried_against_each_other(desk: HarborDesk) -> None:
     assert {run.trial.arm: passed(run).value for run in desk.records()} == {"base": 0, "head": 1}
 
 
-def test_an_interrupted_run_keeps_what_has_finished_and_goes_on(desk: HarborDesk) -> None:
+def test_an_interrupted_run_keeps_what_has_finished_and_goes_on(desk: HarborExperiment) -> None:
     desk.write({"idle": IDLE, "solver": SOLVER}, solution=WAIT)
     engine = desk.start("--events", str(desk.events))
     until(lambda: (desk.flags / "begun").exists() and desk.has_a_result())
@@ -117,7 +117,7 @@ def test_an_interrupted_run_keeps_what_has_finished_and_goes_on(desk: HarborDesk
     assert sum(run.trial.arm == "idle" for run in desk.records()) == 1
 
 
-def test_a_job_that_outlives_its_engine_is_waited_for_and_taken_in(desk: HarborDesk) -> None:
+def test_a_job_that_outlives_its_engine_is_waited_for_and_taken_in(desk: HarborExperiment) -> None:
     desk.write({"idle": IDLE, "solver": SOLVER}, solution=WAIT)
     engine = desk.start()
     until(lambda: (desk.flags / "begun").exists() and len(list(desk.store.glob("harbor/*.pid"))) == 2)
@@ -133,7 +133,7 @@ def test_a_job_that_outlives_its_engine_is_waited_for_and_taken_in(desk: HarborD
     assert sorted((run.trial.arm, run.attempt) for run in desk.records()) == [("idle", 1), ("solver", 1)]
 
 
-def test_what_infrastructure_broke_is_made_again_and_both_attempts_are_kept(desk: HarborDesk) -> None:
+def test_what_infrastructure_broke_is_made_again_and_both_attempts_are_kept(desk: HarborExperiment) -> None:
     desk.write({"idle": IDLE, "solver": SOLVER})
     (desk.flags / "break").touch()
 
@@ -148,7 +148,7 @@ def test_what_infrastructure_broke_is_made_again_and_both_attempts_are_kept(desk
     assert len(desk.jobs()) == 3
 
 
-def test_what_harbor_would_not_run_is_refused_in_its_words_and_nothing_is_started(desk: HarborDesk) -> None:
+def test_what_harbor_would_not_run_is_refused_in_its_words_and_nothing_is_started(desk: HarborExperiment) -> None:
     desk.write({"idle": IDLE, "odd": {"agent": "claude-code", "options": {"colour": "red"}}})
 
     ended = desk.run()

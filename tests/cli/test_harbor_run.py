@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.harbor_experiment import IDLE, SOLVER, HarborDesk
+from tests.cli.harbor_experiment import IDLE, SOLVER, HarborExperiment
 from tests.engine.engine_fixtures import DONE
 
 from outweigh.app.suite_selection import read_suite
@@ -17,16 +17,16 @@ NO_VARIABLES: dict[str, Any] = {"harbor": {"environment": {"type": "daytona"}}}
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> HarborDesk:
-    return HarborDesk(tmp_path)
+def desk(tmp_path: Path) -> HarborExperiment:
+    return HarborExperiment(tmp_path)
 
 
-def run(desk: HarborDesk, *arguments: str) -> int:
+def run(desk: HarborExperiment, *arguments: str) -> int:
     return main(["run", "-c", str(desk.suite), "-o", str(desk.store), *arguments])
 
 
 def test_a_dry_run_shows_the_job_of_every_arm_and_writes_nothing(
-    desk: HarborDesk, capsys: pytest.CaptureFixture[str]
+    desk: HarborExperiment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     desk.write({"idle": IDLE, "solver": SOLVER}, tasks=2, repeats=3, executor="engine", **NO_VARIABLES)
 
@@ -70,7 +70,7 @@ def _shown(text: str) -> list[tuple[str, dict[str, Any]]]:
     ],
 )
 def test_what_harbor_could_not_keep_to_is_refused_before_anything_is_written(
-    desk: HarborDesk,
+    desk: HarborExperiment,
     capsys: pytest.CaptureFixture[str],
     settings: dict[str, Any],
     arguments: list[str],
@@ -85,7 +85,7 @@ def test_what_harbor_could_not_keep_to_is_refused_before_anything_is_written(
 
 
 def test_an_arm_and_a_task_that_are_not_for_harbor_are_refused(
-    desk: HarborDesk, capsys: pytest.CaptureFixture[str]
+    desk: HarborExperiment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     desk.write({"idle": IDLE, "mine": {"agent": "shell", "options": {"command": "true"}}}, **NO_VARIABLES)
     assert run(desk) == 2
@@ -97,7 +97,7 @@ def test_an_arm_and_a_task_that_are_not_for_harbor_are_refused(
 
 
 def test_an_executor_that_does_not_exist_is_refused_with_those_that_do(
-    desk: HarborDesk, capsys: pytest.CaptureFixture[str]
+    desk: HarborExperiment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     desk.write({"idle": IDLE, "solver": SOLVER}, **NO_VARIABLES)
 
@@ -106,7 +106,9 @@ def test_an_executor_that_does_not_exist_is_refused_with_those_that_do(
     assert "'engine', 'harbor'" in capsys.readouterr().err
 
 
-def test_a_store_of_one_executor_is_refused_to_the_other(desk: HarborDesk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_store_of_one_executor_is_refused_to_the_other(
+    desk: HarborExperiment, capsys: pytest.CaptureFixture[str]
+) -> None:
     desk.write({"idle": IDLE, "solver": SOLVER}, **NO_VARIABLES)
     suite = read_suite(str(desk.suite))
     (desk.store / "harbor").mkdir(parents=True)
@@ -118,7 +120,9 @@ def test_a_store_of_one_executor_is_refused_to_the_other(desk: HarborDesk, capsy
     assert "holds another experiment: executor differ" in capsys.readouterr().err
 
 
-def test_a_store_of_another_experiment_is_left_as_it_was(desk: HarborDesk, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_store_of_another_experiment_is_left_as_it_was(
+    desk: HarborExperiment, capsys: pytest.CaptureFixture[str]
+) -> None:
     desk.write({"idle": IDLE, "solver": SOLVER}, **NO_VARIABLES)
     suite = read_suite(str(desk.suite))
     (desk.store / "harbor").mkdir(parents=True)
@@ -136,7 +140,7 @@ def test_a_store_of_another_experiment_is_left_as_it_was(desk: HarborDesk, capsy
 
 
 def test_doctor_says_what_stands_between_a_suite_and_harbor(
-    desk: HarborDesk, capsys: pytest.CaptureFixture[str]
+    desk: HarborExperiment, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arms = {"idle": IDLE, "odd": {"agent": "oracle", "flags": ["-v"], "secrets": ["NOBODY_HAS_THIS"]}}
     desk.write(arms, harbor={"program": "harbor-that-nobody-has"})

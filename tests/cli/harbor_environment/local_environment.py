@@ -1,7 +1,7 @@
-"""Rooms for Harbor on this machine, and an agent for them: imported by Harbor's own Python, by import path.
+"""An environment for Harbor on this machine, and agents for it, which Harbor's own Python imports by path.
 
-A room is a folder seen through bubblewrap, made by the few lines of a Dockerfile that the tests' tasks have. `/flags`
-in it is a folder of the test.
+It is a folder seen through bubblewrap, made by the few lines of a Dockerfile that the tests' tasks have. `/flags` in it
+is a folder of the test.
 """
 
 import asyncio
@@ -25,18 +25,18 @@ SYSTEM = (
 )
 
 
-class LocalRoom(BaseEnvironment):  # type: ignore[misc]
+class LocalEnvironment(BaseEnvironment):  # type: ignore[misc]
     """What a container would be. A file `break` among the flags breaks the next start, once."""
 
     def __init__(self, *given: Any, flags: str, **named: Any) -> None:
         super().__init__(*given, **named)
         self._flags = Path(flags)
-        self._root = Path(tempfile.mkdtemp(prefix="room-"))
+        self._root = Path(tempfile.mkdtemp(prefix="environment-"))
         self._workdir = "/"
 
     @staticmethod
     def type() -> str:
-        return "local-room"
+        return "local-environment"
 
     @property
     def capabilities(self) -> EnvironmentCapabilities:
