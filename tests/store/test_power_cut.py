@@ -140,3 +140,36 @@ except OSError:
 
 def test_a_log_that_could_not_be_opened_holds_no_file_open(shim: Path, tmp_path: Path) -> None:
     assert run_traced(shim, OPEN_FILES, tmp_path, "root:sync:1:1").printed == "0\n"
+
+
+REPLACE_A_FILE = """
+from outweigh.store.durable_files import write_atomic
+for content in (b"first", b"second"):
+    write_atomic(ROOT / "file", [content])
+    acknowledge(content.decode())
+"""
+
+
+def test_a_file_that_was_replaced_holds_its_new_content_after_a_power_cut(shim: Path, tmp_path: Path) -> None:
+    cuts = run_traced(shim, REPLACE_A_FILE, tmp_path).power_cuts(tmp_path)
+
+    assert [(acknowledged[-1], (left / "file").read_text()) for acknowledged, left in cuts] == [
+        ("first", "first"),
+        ("second", "second"),
+    ]
+
+
+REPLACE_WITHOUT_A_SYNC = """
+from outweigh.errors import UsageError
+from outweigh.store.durable_files import write_atomic
+try:
+    write_atomic(ROOT / "file", [b"content"])
+except UsageError as refusal:
+    print(str(refusal).replace(str(ROOT), "ROOT"))
+"""
+
+
+def test_a_file_whose_folder_cannot_be_synced_is_not_said_to_be_written(shim: Path, tmp_path: Path) -> None:
+    traced = run_traced(shim, REPLACE_WITHOUT_A_SYNC, tmp_path, "root:sync:2:2")
+
+    assert traced.printed == "ROOT/file cannot be written: Input/output error.\n"

@@ -29,7 +29,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_atomic(target: Path, chunks: Iterable[bytes]) -> None:
-    """Write beside the target and rename, so that a failure leaves what was there before."""
+    """Write beside the target and rename: the new file is there for good, or what was there before still is."""
     with open_atomic(target) as stream:
         stream.writelines(chunks)
 
@@ -46,6 +46,7 @@ def open_atomic(target: Path) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
         unfinished.replace(target)
+        sync_folder(target.parent)
     except OSError as fault:
         raise UsageError(f"{target} cannot be written: {_explain(target, fault)}.") from fault
     finally:
