@@ -133,6 +133,12 @@ def test_a_task_the_candidate_never_ran_does_not_promote() -> None:
     assert "never run by the candidate" in blocked(*runs_of_arm("new", [[True] * 20]), baseline=list(before))
 
 
+def test_a_task_that_only_a_third_arm_ran_stands_in_no_ones_way() -> None:
+    third = [a_run("task-2", "third", repeat) for repeat in range(1, 21)]
+
+    assert blocked(*runs_of_arm("new", [[True] * 20]), *third) == ""
+
+
 @pytest.mark.parametrize("without_checks", ["old", "new"])
 def test_a_task_that_has_no_checks_in_one_arm_does_not_promote(without_checks: str) -> None:
     old, new = (

@@ -106,7 +106,7 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
         )
     if drops := task_drops(comparison.baseline_table, comparison.candidate_table, ERROR_RATES.task_alarm).supported:
         yield f"the candidate is worse on task {quote_names([drop.task_id for drop in drops])}, beyond chance."
-    if missing := [task.task_id for task in comparison.tasks if task.baseline.present and not task.candidate.present]:
+    if missing := [task.task_id for task in comparison.tasks if not task.candidate.present]:
         yield f"task {quote_names(missing)} was never run by the candidate. Run it there too."
     if vacuous := [task.task_id for task in comparison.tasks if task.baseline.vacuous or task.candidate.vacuous]:
         yield f"task {quote_names(vacuous)} asserts nothing (no checks), so it supports no promotion. Give it a check."

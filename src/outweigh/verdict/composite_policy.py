@@ -91,7 +91,7 @@ def _regressions(
     tasks: tuple[TaskComparison, ...], deltas: dict[str, float], thresholds: CompositeThresholds
 ) -> Iterator[Regression]:
     for task in tasks:
-        if task.baseline.present and not task.candidate.present:
+        if not task.candidate.present:
             yield _regression(RegressionKind.MISSING_TASK, task, "the candidate never ran it")
             continue
         delta = deltas.get(task.task_id)

@@ -199,7 +199,7 @@ def _missing_tasks(comparison: Comparison) -> tuple[Regression, ...]:
             detail=f"task {task.task_id!r}: the candidate never ran it",
         )
         for task in comparison.tasks
-        if task.baseline.present and not task.candidate.present
+        if not task.candidate.present
     )
 
 
