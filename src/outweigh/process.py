@@ -1,7 +1,8 @@
 """Child processes in sessions of their own, so that a Ctrl-C at the terminal reaches the engine and not its trials.
 
 A new process stays in our process group until it has started its own session. A signal to the group in between
-kills it before it has executed its program; nothing has happened yet, and it is started again.
+kills it before it has executed its program; nothing has happened yet, and it is started again. The signal may also be
+pending while the session starts and kill the process right after, so the session alone does not show that it lives.
 
 Until then it also holds copies of our open files, and Linux refuses to execute a file that any process has open for
 writing. `spawn_lock` therefore keeps processes from being started while such a file is written.
@@ -17,6 +18,8 @@ from threading import Lock
 
 # Each retry needs another signal at exactly the wrong moment.
 _MAX_TRIES = 100
+# PF_FORKNOEXEC of the kernel, in the seventh field after the name in /proc/PID/stat.
+_FORKED_WITHOUT_EXEC = 0x40
 _spawning = Lock()
 
 
@@ -49,7 +52,7 @@ def spawn(
                 start_new_session=True,
                 pass_fds=descriptors,
             )
-        if _leads_session(process.pid):
+        if _leads_session(process.pid) and _has_executed(process.pid):
             return process
         with process:  # closes its pipes and reaps it
             pass
@@ -77,6 +80,19 @@ def run_process(
 def _leads_session(process: int) -> bool:
     """Whether a child leads its own session. It has started its program or is dead, so the answer no longer changes."""
     return os.getsid(process) == process
+
+
+def _has_executed(process: int) -> bool:
+    """Whether a child that leads its session has executed its program, which the kernel also knows of a dead one.
+
+    Where /proc does not tell, the session has to do.
+    """
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    flags = int(stat.rpartition(")")[2].split()[6])
+    return not flags & _FORKED_WITHOUT_EXEC
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
