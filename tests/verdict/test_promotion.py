@@ -133,6 +133,14 @@ def test_a_task_the_candidate_never_ran_does_not_promote() -> None:
     assert "never run by the candidate" in blocked(*runs_of_arm("new", [[True] * 20]), baseline=list(before))
 
 
+def test_a_task_on_which_the_candidate_is_worse_beyond_chance_does_not_promote() -> None:
+    before = runs_of_arm("old", [[True] * 20, [True] * 20])
+
+    assert blocked(*runs_of_arm("new", [[True] * 20, [False] * 20]), baseline=list(before)) == (
+        "the candidate is worse on task 'task-2', beyond chance."
+    )
+
+
 def test_a_task_that_only_a_third_arm_ran_stands_in_no_ones_way() -> None:
     third = [a_run("task-2", "third", repeat) for repeat in range(1, 21)]
 
