@@ -83,6 +83,8 @@ def test_criteria_are_compared_each_by_itself_and_make_people_a_total() -> None:
     }
     # The third run has no label for a criterion that applies, so people's total of it is unknown.
     assert calibration.overall.labels == 3
+    # The total is a weighted mean: half the points for the only part of a run are no pass.
+    assert calibration.overall.accuracy.value == 1
     # What does not apply has no score to compare a label with.
     assert calibration.unused_labels == 1
 

@@ -67,6 +67,15 @@ def test_a_pair_without_a_usable_answer_in_one_order_is_in_no_figure() -> None:
     assert (judge.pairs, judge.incomplete, judge.invalid, judge.tally.wins) == (1, 1, 1, 1)
 
 
+def test_an_answer_that_a_later_try_has_mended_is_not_counted_as_invalid() -> None:
+    refused = a_preference(a_run("a", "old"), a_run("a", "new"), invalid_reason="refused")
+    answers = pair("a", (5, 8), (8, 5))
+    places = {(answer.first.run_id, answer.second.run_id) for answer in answers}
+
+    assert (refused.first.run_id, refused.second.run_id) in places
+    assert summary([refused, *answers]).invalid == 0
+
+
 def test_the_sign_test_counts_tasks_not_repeats() -> None:
     answers = [
         answer

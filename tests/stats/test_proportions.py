@@ -274,6 +274,7 @@ def test_samples_that_do_not_overlap_have_a_delta_of_one_without_an_interval() -
 def test_a_single_value_has_a_delta_without_an_interval() -> None:
     assert cliff([5], [1, 9]).point == 0
     assert "need >= 2 values" in cliff([5], [1, 9]).warnings[0]
+    assert cliff([5, 0], [1, 9]).interval is not None
 
 
 def test_no_interval_reaches_beyond_one() -> None:

@@ -272,3 +272,13 @@ def test_a_single_task_has_a_ratio_but_no_interval(method: object) -> None:
 def test_samples_of_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="pair up"):
         ratio_interval(X, Y[:-1], level=0.95, unit=Unit.TASK)
+
+
+@pytest.mark.parametrize(
+    ("numerators", "denominators", "reason"),
+    [([], [], "no values"), ([1.0, 2.0], [1.0, math.inf], "1 of the values are missing or infinite")],
+)
+def test_what_is_missing_is_not_called_a_sum_of_zero(
+    numerators: list[float], denominators: list[float], reason: str
+) -> None:
+    assert ratio_interval(numerators, denominators, level=0.95, unit=Unit.TASK).warnings == (reason,)

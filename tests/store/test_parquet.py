@@ -11,7 +11,7 @@ import pytest
 from outweigh.errors import EvidenceError
 from outweigh.model.codec import Record, encode, refuse_invalid
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST
-from outweigh.store.parquet import parquet_chunks, parquet_records
+from outweigh.store.parquet import is_own_parquet, parquet_chunks, parquet_records
 from outweigh.store.records import RecordReader
 from outweigh.testing.builders import a_check, a_judgment, a_run
 
@@ -94,3 +94,10 @@ def test_a_table_of_somebody_else_is_for_import(tmp_path: Path) -> None:
 
     with pytest.raises(EvidenceError, match="outweigh import table"):
         list(RecordReader(str(tmp_path / "t.parquet")).records(refuse_invalid))
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1" + b"x" * 100 + b"PAR1"])
+def test_a_damaged_table_is_not_said_to_be_ours(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "runs.parquet").write_bytes(content)
+
+    assert not is_own_parquet(tmp_path / "runs.parquet")

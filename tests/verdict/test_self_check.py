@@ -12,6 +12,7 @@ from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import NO_USAGE, Usage, reported_cost
 from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
+from outweigh.verdict.configured_policy import PolicyArguments
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.policy import POLICIES, decide
 from outweigh.verdict.self_check import (
@@ -175,6 +176,17 @@ def test_every_policy_is_asked_and_says_what_its_verdict_says() -> None:
     said = {policy: opinion.decision for policy, opinion in ask_all_policies(comparison, configure_all()).items()}
 
     assert said == {policy: decide([comparison], policy, {})[0].decision for policy in POLICIES}
+
+
+def test_the_named_policy_is_asked_with_its_arguments_and_the_others_with_their_defaults() -> None:
+    records = (noise("a", tasks=8, repeats=5, seed=1), noise("b", tasks=8, repeats=5, seed=2))
+    comparison = compare_arms(evidence_of(*records), "a", "b")
+    arguments = PolicyArguments(gates=["pass_rate"], margins={"pass_rate": 0.2})
+
+    evidence, gates = (configure_all("evidence", arguments)[name] for name in ("evidence", "gates"))
+
+    assert evidence.decide([comparison])[0].settings["margins"] == {"pass_rate": 0.2}
+    assert gates.decide([comparison]) == decide([comparison], "gates", {})
 
 
 def test_a_policy_that_could_not_judge_is_named_with_its_reason() -> None:
