@@ -199,3 +199,10 @@ def test_two_tasks_are_enough_to_resample() -> None:
     by_bootstrap = inferred(compared(before, after), method=IntervalMethod.BOOTSTRAP).deltas["pass_delta"].over_tasks
 
     assert "bootstrap" in by_bootstrap.method
+
+
+@pytest.mark.parametrize(("tasks", "answered"), [(1, []), (2, [1, 3])])
+def test_pass_at_k_has_an_interval_from_two_tasks_on(tasks: int, answered: list[int]) -> None:
+    before, after = (runs_of_arm(arm, [[True, False, True]] * tasks) for arm in ("old", "new"))
+
+    assert list(reliability_intervals(compared(before, after).baseline_table, 0, every=False)) == answered

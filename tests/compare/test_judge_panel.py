@@ -62,6 +62,16 @@ def test_a_judge_that_did_not_answer_is_not_another_judge() -> None:
     assert len(unclear.judges) == 3  # whose failures they are, nobody can say
 
 
+def test_a_judge_that_did_not_answer_is_not_one_of_another_name() -> None:
+    silent = voiced(a_judgment(RUNS[0]), None, invalid_reason="timeout", criteria=())
+    named = replace(silent, judge=replace(silent.judge, name="second"))
+
+    panel = summarise_judges(facts([voiced(a_judgment(RUNS[1]), "v1"), named]), 0)
+
+    assert panel is not None
+    assert {judge.judge_version.name: judge.invalid["old"] for judge in panel.judges} == {"judge": 0, "second": 1}
+
+
 def test_judges_agree_with_each_other_and_with_themselves_on_a_scale_of_their_own() -> None:
     judged = [a_judgment(run, score, judge="a") for run, score in zip(RUNS, SCORES, strict=True)]
     judged += [a_judgment(run, score, judge="a", pass_index=2) for run, score in zip(RUNS, SCORES, strict=True)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from outweigh.errors import UsageError
-from outweigh.store.store_lock import StoreLock
+from outweigh.store.store_lock import LOCK_FILE, StoreLock
 
 OPEN_FILES = Path("/proc/self/fd")
 
@@ -14,10 +14,20 @@ OPEN_FILES = Path("/proc/self/fd")
 @pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="open files are listed on Linux only")
 def test_whoever_is_refused_the_lock_holds_no_file_open(tmp_path: Path) -> None:
     held = StoreLock.take(tmp_path)
-    before = set(os.listdir(OPEN_FILES))
+    before = set(OPEN_FILES.iterdir())
 
     with pytest.raises(UsageError, match="is in use by process"):
         StoreLock.take(tmp_path)
 
-    assert set(os.listdir(OPEN_FILES)) == before
+    assert set(OPEN_FILES.iterdir()) == before
+    held.release()
+
+
+def test_the_holder_is_named_where_the_one_before_left_a_longer_name(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).write_bytes(b"x" * 1000)
+    held = StoreLock.take(tmp_path)
+
+    with pytest.raises(UsageError, match=f"is in use by process {os.getpid()} "):
+        StoreLock.take(tmp_path)
+
     held.release()

@@ -9,7 +9,8 @@ from outweigh.model.codec import RECORD_LINE_LIMIT, InvalidLine, encode, refuse_
 from outweigh.ports.stores import RecordSource
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.records import RecordReader
-from outweigh.testing.builders import a_run
+from outweigh.store.store import Store
+from outweigh.testing.builders import a_judgment, a_run
 from outweigh.testing.contracts import StoreContract
 
 
@@ -80,3 +81,10 @@ def test_a_broken_changes_file_is_refused_with_its_line(tmp_path: Path, line: st
 
     with pytest.raises(UsageError, match=r"changes\.jsonl:2"):
         read_changes(str(path))
+
+
+def test_the_runs_of_a_store_are_its_records_without_the_judgments(tmp_path: Path) -> None:
+    run = a_run()
+    (tmp_path / "runs.jsonl").write_bytes(encode(run) + b"\n" + encode(a_judgment(run)) + b"\n")
+
+    assert list(Store.open(tmp_path).runs()) == [run]

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf, nan
 from typing import Any
 
@@ -9,6 +10,7 @@ from outweigh.errors import UsageError
 from outweigh.model.failure import Status
 from outweigh.model.usage import NO_USAGE
 from outweigh.score.composite import EVEN
+from outweigh.stats.estimate import known
 from outweigh.testing.builders import a_check, a_judgment, a_run, evidence_of
 from outweigh.verdict.composite_policy import CompositeThresholds, decide_by_composite
 from outweigh.verdict.decision import Decision, RegressionKind, Verdict
@@ -80,6 +82,18 @@ def test_a_task_the_candidate_never_ran_is_a_hard_regression() -> None:
     result = plain([a_run("a", "old"), a_run("b", "old")], [a_run("a", "new")])
 
     assert [(item.kind, item.task_id) for item in result.regressions] == [(RegressionKind.MISSING_TASK, "b")]
+
+
+@pytest.mark.parametrize("score", [inf, -inf, nan])
+def test_a_composite_that_is_not_a_finite_number_is_a_hard_regression(score: float) -> None:
+    sound = judged([0.2, 0.2])
+    last = sound.tasks[1]
+    broken = replace(last, candidate=replace(last.candidate, composite=known(score)))
+
+    result = decide_by_composite(replace(sound, tasks=(sound.tasks[0], broken)), CompositeThresholds())
+
+    assert result.decision is Decision.REGRESSED
+    assert [(item.kind, item.task_id) for item in result.regressions] == [(RegressionKind.NON_FINITE_SCORE, "task-2")]
 
 
 def test_a_task_the_candidate_lost_to_infrastructure_is_unknown_not_missing() -> None:

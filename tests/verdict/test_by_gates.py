@@ -109,8 +109,11 @@ def test_averages_over_different_tasks_never_promote() -> None:
     assert any("only the candidate ran 'task-2', 'task-3'" in blocker for blocker in result.blockers)
 
 
-def test_an_arm_without_counted_runs_leaves_every_gate_unknown() -> None:
-    before, after = a_run(arm="old"), a_run(arm="new", status=Status.INFRA_ERROR)
+@pytest.mark.parametrize("lost", ["old", "new"])
+def test_an_arm_without_counted_runs_leaves_every_gate_unknown(lost: str) -> None:
+    before, after = (
+        a_run(arm=arm, **({"status": Status.INFRA_ERROR} if arm == lost else {})) for arm in ("old", "new")
+    )
 
     result = decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 

@@ -67,6 +67,12 @@ def test_scattered_deltas_need_the_tasks_of_a_t_test(name: str, limit: float) ->
     assert "more repeats alone would not do" in found.detail
 
 
+def test_two_tasks_are_enough_to_foresee_how_many_are_needed() -> None:
+    wanted = NEEDED * (0.2 / np.log(1.05)) ** 2
+
+    assert needs(gate(spread(2, 0.2), name="duration")).more_tasks == pytest.approx(wanted - 2, abs=5)
+
+
 def test_the_gate_that_needs_most_decides() -> None:
     small, large = gate(spread(20, 0.2)), gate(spread(20, 0.4))
 
