@@ -184,6 +184,12 @@ def test_boundaries_fall_while_spending_rises() -> None:
     assert looks[-1].z > 1.96
 
 
+def test_a_look_right_after_another_moves_no_boundary_that_follows() -> None:
+    once, twice = plan_looks([0.5, 1.0]), plan_looks([0.5, 0.50001, 1.0])
+
+    assert twice[-1].z == pytest.approx(once[-1].z, abs=1e-5)
+
+
 def test_a_plan_that_ends_early_leaves_alpha_unspent() -> None:
     looks = plan_looks([0.2, 0.4], 0.05)
 
