@@ -13,7 +13,7 @@ from outweigh.model.codec import Record, encode, refuse_invalid
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST
 from outweigh.store.parquet import is_own_parquet, parquet_chunks, parquet_records
 from outweigh.store.records import RecordReader
-from outweigh.testing.builders import a_check, a_judgment, a_run
+from outweigh.testing.builders import a_check, a_judgment, a_preference, a_run
 
 
 def written(path: Path, records: Sequence[Record]) -> Path:
@@ -59,6 +59,20 @@ def test_the_columns_hold_the_figures_and_what_is_unknown_is_null(tmp_path: Path
         ("tests", False, 2),
         ("lint", True, None),
     ]
+
+
+def test_a_preference_has_a_task_a_repeat_and_a_judge_and_is_of_no_run(tmp_path: Path) -> None:
+    preference = a_preference(a_run(arm="old", repeat=3), a_run(arm="new", repeat=3))
+
+    table = pyarrow.parquet.read_table(written(tmp_path / "runs.parquet", [preference])).to_pydict()
+
+    assert {name: table[name] for name in ("kind", "run_id", "task_id", "repeat", "judge")} == {
+        "kind": ["preference"],
+        "run_id": [None],
+        "task_id": [preference.task_id],
+        "repeat": [3],
+        "judge": ["judge"],
+    }
 
 
 def test_all_texts_but_the_records_are_dictionaries(tmp_path: Path) -> None:

@@ -275,6 +275,30 @@ def test_on_this_suite_only_the_noise_between_runs_counts() -> None:
     assert tasks.p_values["superior"] != suite.p_values["superior"]
 
 
+def test_run_noise_of_one_arm_is_enough_for_a_fixed_suite() -> None:
+    records = [
+        a_run(f"task-{task}", arm, repeat, passed=arm == "new" or repeat % 2 == 0)
+        for task in range(8)
+        for arm in ("old", "new")
+        for repeat in range(1, 7)
+    ]
+
+    verdict = decide(records, gates=["pass_rate"], fixed_suite=True)
+
+    assert verdict.decision is Decision.IMPROVED
+    assert verdict.gates[0].state is GateState.HOLDS
+
+
+def test_every_gate_shows_an_interval_around_its_estimate() -> None:
+    for gate in decide(experiment(0.25, speed=0.9)).gates:
+        assert gate.evidence is not None
+        low, effect, high = gate.evidence.low, gate.evidence.effect, gate.evidence.high
+        assert low is not None
+        assert effect is not None
+        assert high is not None
+        assert low < effect < high
+
+
 def test_the_fixed_suite_needs_two_runs_of_every_task() -> None:
     verdict = decide(experiment(0.3, repeats=1), fixed_suite=True)
 
