@@ -1,6 +1,7 @@
 """One writer per store."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,21 @@ def test_whoever_is_refused_the_lock_holds_no_file_open(tmp_path: Path) -> None:
 
     assert set(OPEN_FILES.iterdir()) == before
     held.release()
+
+
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="open files are listed on Linux only")
+def test_whoever_cannot_sign_the_lock_holds_no_file_open(tmp_path: Path) -> None:
+    before = set(OPEN_FILES.iterdir())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            StoreLock.take(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert set(OPEN_FILES.iterdir()) == before
 
 
 def test_the_holder_is_named_where_the_one_before_left_a_longer_name(tmp_path: Path) -> None:

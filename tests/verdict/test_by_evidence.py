@@ -1,3 +1,4 @@
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -5,8 +6,11 @@ import numpy as np
 import pytest
 
 from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.compare.evidence import gather
 from outweigh.errors import UsageError
+from outweigh.model.codec import LocatedRecord
 from outweigh.model.failure import Status
+from outweigh.model.pricing import PRICES_NOT_INSTALLED, ModelPrices, PriceTables
 from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, CostProvenance, Usage, reported_cost
 from outweigh.testing.builders import a_check, a_run, evidence_of
@@ -287,6 +291,29 @@ def test_run_noise_of_one_arm_is_enough_for_a_fixed_suite() -> None:
 
     assert verdict.decision is Decision.IMPROVED
     assert verdict.gates[0].state is GateState.HOLDS
+
+
+class NotInstalled:
+    """A price table whose data is not installed."""
+
+    name = "absent"
+    unavailable = f"{PRICES_NOT_INSTALLED}: install it"
+
+    def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
+        return None
+
+
+def test_a_cost_that_is_unknown_for_want_of_a_price_list_says_how_to_install_it() -> None:
+    agent = AgentIdentity(kind=AgentKind.REAL, name=None, version=None, model="gpt-4o")
+    records = [_changed(record, cost=UNKNOWN_COST, agent=agent) for record in experiment(0.25)]
+    located = [LocatedRecord(record, "records", number) for number, record in enumerate(records, start=1)]
+    evidence = gather(located, prices=PriceTables(NotInstalled()))
+
+    (verdict,) = decide_by_evidence([compare_arms(evidence, "old", "new")], evidence_settings())
+
+    (cost,) = (gate for gate in verdict.gates if gate.name == "cost")
+    assert "do not know cost_usd (" in cost.detail
+    assert "the price list is not installed: install it" in cost.detail
 
 
 def test_every_gate_shows_an_interval_around_its_estimate() -> None:
