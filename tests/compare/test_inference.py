@@ -206,3 +206,22 @@ def test_pass_at_k_has_an_interval_from_two_tasks_on(tasks: int, answered: list[
     before, after = (runs_of_arm(arm, [[True, False, True]] * tasks) for arm in ("old", "new"))
 
     assert list(reliability_intervals(compared(before, after).baseline_table, 0, every=False)) == answered
+
+
+def test_tasks_of_a_single_family_are_compared_as_if_they_had_none() -> None:
+    seconds = {"old": (10.0, 30.0, 20.0), "new": (12.0, 28.0, 25.0)}
+    plain, related = (
+        compared(
+            *(
+                [
+                    a_run(f"task-{task}", arm, duration_seconds=value, family=family)
+                    for task, value in enumerate(seconds[arm])
+                ]
+                for arm in ("old", "new")
+            )
+        )
+        for family in (None, "repo")
+    )
+
+    assert inferred(related).ratios["duration"] == inferred(plain).ratios["duration"]
+    assert inferred(related).ratios["duration"].interval is not None

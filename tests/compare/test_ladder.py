@@ -3,7 +3,7 @@ import pytest
 from outweigh.compare.ladder import CostQuality, Ladder, compare_tiers, pareto_frontier, uplift
 from outweigh.errors import UsageError
 from outweigh.model.codec import Record
-from outweigh.model.usage import reported_cost
+from outweigh.model.usage import UNKNOWN_COST, reported_cost
 from outweigh.stats.sample import population_variance
 from outweigh.testing.builders import a_judgment, a_run, evidence_of
 
@@ -72,6 +72,12 @@ def test_without_judges_the_ladder_has_no_uplift_and_says_why() -> None:
 
     assert tiers[1].uplift.value is None
     assert tiers[1].uplift.reason == "the composite needs a judge score and a pass rate on both tiers"
+
+
+def test_a_tier_of_unknown_cost_is_not_on_the_frontier() -> None:
+    known, unpriced = a_run(arm="T0", cost=reported_cost(0.1)), a_run(arm="T1", cost=UNKNOWN_COST)
+
+    assert compare_tiers(evidence_of(known, unpriced), None).frontier == ("T0",)
 
 
 def test_the_frontier_holds_whoever_nobody_beats_on_both_counts() -> None:
