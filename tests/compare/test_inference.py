@@ -6,6 +6,7 @@ from scipy import stats
 
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.inference import Inference, IntervalMethod, Population, infer, reliability_intervals
+from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import UNKNOWN_COST, reported_cost
 from outweigh.stats.sample import pass_at_k, pass_hat_k
@@ -208,14 +209,17 @@ def test_pass_at_k_has_an_interval_from_two_tasks_on(tasks: int, answered: list[
     assert list(reliability_intervals(compared(before, after).baseline_table, 0, every=False)) == answered
 
 
-def test_tasks_of_a_single_family_are_compared_as_if_they_had_none() -> None:
+def test_measured_tasks_of_a_single_family_are_compared_as_if_they_had_none() -> None:
     seconds = {"old": (10.0, 30.0, 20.0), "new": (12.0, 28.0, 25.0)}
     plain, related = (
         compared(
             *(
                 [
-                    a_run(f"task-{task}", arm, duration_seconds=value, family=family)
-                    for task, value in enumerate(seconds[arm])
+                    a_run("task-9", arm, duration_seconds=None, family=family and "another"),
+                    *(
+                        a_run(f"task-{task}", arm, duration_seconds=value, family=family)
+                        for task, value in enumerate(seconds[arm])
+                    ),
                 ]
                 for arm in ("old", "new")
             )
@@ -225,3 +229,11 @@ def test_tasks_of_a_single_family_are_compared_as_if_they_had_none() -> None:
 
     assert inferred(related).ratios["duration"] == inferred(plain).ratios["duration"]
     assert inferred(related).ratios["duration"].interval is not None
+
+
+def test_an_arm_without_counted_runs_has_no_pass_at_k() -> None:
+    lost = [a_run(arm="new", status=Status.INFRA_ERROR)]
+
+    summary = compared([a_run(arm="old")], lost).candidate
+
+    assert (summary.pass_at_k, summary.pass_hat_k) == ({}, {})

@@ -143,3 +143,8 @@ def test_degrees_of_freedom_that_are_not_positive_are_refused(df: float) -> None
 def test_a_t_whose_square_overflows_leaves_nothing_beyond_it() -> None:
     assert t_sf(1e200, 5.0) == 0.0
     assert t_cdf(-1e200, 5.0) == 0.0
+
+
+def test_the_ends_of_a_beta_variable_are_certain() -> None:
+    assert log_beta_cdf(0.0, 1.0, 0.5, 0.5) == -math.inf
+    assert log_beta_cdf(1.0, 0.0, 0.5, 0.5) == 0

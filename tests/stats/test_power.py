@@ -162,6 +162,7 @@ def test_no_other_repeats_buy_more_precision_per_dollar(task_usd: float, noise: 
         (components(0.0, 1.0), PRICES, None),
         (components(1.0, 1.0), DesignPrices(task_usd=1.0, candidate_run_usd=0.0, baseline_run_usd=0.0), None),
         (components(1.0, 0.0), PRICES, 1),
+        (components(0.0, 0.0), PRICES, 1),
         (components(0.0, 1.0), DesignPrices(task_usd=0.0, candidate_run_usd=1.0, baseline_run_usd=1.0), 1),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from outweigh.errors import UsageError
+from outweigh.store.run_store import FolderRunStore
 from outweigh.store.store_lock import LOCK_FILE, StoreLock
 
 OPEN_FILES = Path("/proc/self/fd")
@@ -47,3 +48,14 @@ def test_the_holder_is_named_where_the_one_before_left_a_longer_name(tmp_path: P
         StoreLock.take(tmp_path)
 
     held.release()
+
+
+def test_a_store_that_could_not_be_opened_is_free_for_the_next(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "runs-engine.jsonl"
+    in_the_way.mkdir()
+
+    with pytest.raises(UsageError, match="cannot be used for runs"):
+        FolderRunStore.open(tmp_path)
+
+    in_the_way.rmdir()
+    FolderRunStore.open(tmp_path).close()

@@ -25,7 +25,7 @@ def placed(name: str, start: int, step: int) -> list[RunRecord]:
     ]
 
 
-def cached(name: str, read: int, written: int) -> list[RunRecord]:
+def cached(name: str, read: int, written: int, step: int = 3) -> list[RunRecord]:
     return [
         a_run(
             run.trial.task_id,
@@ -34,7 +34,7 @@ def cached(name: str, read: int, written: int) -> list[RunRecord]:
             usage=Usage(
                 input_tokens=10,
                 output_tokens=10,
-                cache_read_tokens=read + 3 * index,
+                cache_read_tokens=read + step * index,
                 cache_write_tokens=written,
             ),
         )
@@ -63,6 +63,13 @@ def test_a_cold_cache_in_one_arm_is_told() -> None:
 
     assert why is not None
     assert "state of the cache" in why
+
+
+def test_a_cold_cache_that_is_the_same_on_every_task_is_told() -> None:
+    why = reason(cached("old", 100, 900, step=0), cached("new", 900, 100, step=0))
+
+    assert why is not None
+    assert "differs by +80 points" in why
 
 
 def test_a_longer_prompt_with_equal_cache_state_is_no_confounding() -> None:

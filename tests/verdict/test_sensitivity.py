@@ -1,6 +1,8 @@
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
+import pytest
 
 from outweigh.compare.comparison import compare_arms
 from outweigh.testing.builders import evidence_of, runs_of_arm
@@ -8,7 +10,7 @@ from outweigh.verdict.decision import Decision, Sensitivity
 from outweigh.verdict.evidence_rule import apply_rule, examine_gate
 from outweigh.verdict.evidence_settings import GATED_METRICS
 from outweigh.verdict.gate_sample import GateSample
-from outweigh.verdict.sensitivity import sensitivity
+from outweigh.verdict.sensitivity import FACTORS, sensitivity
 
 
 def decide(gates: Sequence[GateSample], left_out: str | None = None) -> Decision:
@@ -52,6 +54,20 @@ def test_a_regression_in_time_holds_for_margins_below_the_slow_down() -> None:
     low, high = result.margins["duration"]
     assert low < 0.01
     assert 0.2 < high < 0.34
+
+
+def test_the_range_of_a_margin_ends_at_the_last_one_tried_with_the_same_decision() -> None:
+    steady = [0.03, -0.03] * 10
+    decision, result = bent("duration", steady)
+
+    def stays(factor: float) -> bool:
+        return bent("duration", steady, 0.05 * factor)[0] is decision
+
+    low, high = (list(takewhile(stays, factors))[-1] for factors in (FACTORS[20::-1], FACTORS[20:]))
+
+    assert decision is Decision.NEUTRAL
+    assert low > FACTORS[0]
+    assert result.margins["duration"] == pytest.approx((0.05 * low, 0.05 * high))
 
 
 def test_with_nothing_missing_the_bounds_are_the_decision_itself() -> None:
