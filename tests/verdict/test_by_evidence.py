@@ -305,15 +305,16 @@ class NotInstalled:
 
 def test_a_cost_that_is_unknown_for_want_of_a_price_list_says_how_to_install_it() -> None:
     agent = AgentIdentity(kind=AgentKind.REAL, name=None, version=None, model="gpt-4o")
-    records = [_changed(record, cost=UNKNOWN_COST, agent=agent) for record in experiment(0.25)]
+    records = [_changed(record, cost=UNKNOWN_COST, agent=agent, duration_seconds=None) for record in experiment(0.25)]
     located = [LocatedRecord(record, "records", number) for number, record in enumerate(records, start=1)]
     evidence = gather(located, prices=PriceTables(NotInstalled()))
 
     (verdict,) = decide_by_evidence([compare_arms(evidence, "old", "new")], evidence_settings())
 
-    (cost,) = (gate for gate in verdict.gates if gate.name == "cost")
-    assert "do not know cost_usd (" in cost.detail
-    assert "the price list is not installed: install it" in cost.detail
+    details = {gate.name: gate.detail for gate in verdict.gates}
+    assert "do not know cost_usd (" in details["cost"]
+    assert "the price list is not installed: install it" in details["cost"]
+    assert "price list" not in details["duration"]
 
 
 def test_every_gate_shows_an_interval_around_its_estimate() -> None:

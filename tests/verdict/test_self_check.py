@@ -242,6 +242,13 @@ def test_an_arm_whose_configuration_changed_on_the_way_is_no_natural_pair() -> N
     assert checked(evidence_of(mixed, twin), 2).natural_pairs == ()
 
 
+def test_a_run_lost_to_infrastructure_does_not_change_the_configuration_of_its_arm() -> None:
+    twins = [runs_of_arm(name, [[True]] * 6, arm_fingerprint="x") for name in "ab"]
+    lost = a_run("task-1", "a", 2, arm_fingerprint="y", status=Status.INFRA_ERROR)
+
+    assert len(checked(evidence_of(*twins, lost), 2).natural_pairs) == 1
+
+
 def test_natural_pairs_are_enough_where_nothing_can_be_split() -> None:
     arms = [runs_of_arm(name, [[True]] * 6, arm_fingerprint="x") for name in "ab"]
 

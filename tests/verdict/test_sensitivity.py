@@ -57,7 +57,7 @@ def test_a_regression_in_time_holds_for_margins_below_the_slow_down() -> None:
 
 
 def test_the_range_of_a_margin_ends_at_the_last_one_tried_with_the_same_decision() -> None:
-    steady = [0.03, -0.03] * 10
+    steady = [0.034, -0.034] * 10
     decision, result = bent("duration", steady)
 
     def stays(factor: float) -> bool:
