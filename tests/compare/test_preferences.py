@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy.stats import binomtest
 
 from outweigh.compare.preferences import PairwiseSummary, WinCounts, compare_pairwise, preference_margin
@@ -74,6 +75,15 @@ def test_an_answer_that_a_later_try_has_mended_is_not_counted_as_invalid() -> No
 
     assert (refused.first.run_id, refused.second.run_id) in places
     assert summary([refused, *answers]).invalid == 0
+
+
+def test_a_failure_without_a_version_is_of_the_judge_that_answered() -> None:
+    silent = a_preference(a_run("b", "new"), a_run("b", "old"), invalid_reason="refused")
+    answers = [replace(answer, judge=replace(answer.judge, version="v1")) for answer in pair("a", (5, 8), (8, 5))]
+
+    (judge,) = compare_pairwise([*answers, silent], "old", "new").judges
+
+    assert (judge.judge.version, judge.pairs, judge.invalid) == ("v1", 1, 1)
 
 
 def test_the_sign_test_counts_tasks_not_repeats() -> None:

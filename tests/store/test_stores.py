@@ -1,3 +1,4 @@
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -88,3 +89,11 @@ def test_the_runs_of_a_store_are_its_records_without_the_judgments(tmp_path: Pat
     (tmp_path / "runs.jsonl").write_bytes(encode(run) + b"\n" + encode(a_judgment(run)) + b"\n")
 
     assert list(Store.open(tmp_path).runs()) == [run]
+
+
+def test_half_a_file_of_a_killed_process_with_the_same_number_is_not_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / f".file.{os.getpid()}").write_bytes(b"half")
+
+    write_atomic(tmp_path / "file", [b"whole"])
+
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"whole")]
