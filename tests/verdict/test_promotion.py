@@ -176,6 +176,12 @@ def test_five_repeats_are_enough_and_four_are_not() -> None:
         assert ("at least 5 counted repeats" not in blocked(*new, baseline=list(old))) is enough
 
 
+def test_the_task_with_the_fewest_repeats_is_what_counts() -> None:
+    old, new = (runs_of_arm(arm, [[True] * 20, [True] * 4]) for arm in ("old", "new"))
+
+    assert "the thinnest has 4" in blocked(*new, baseline=list(old))
+
+
 def test_records_that_the_other_arm_lacks_do_not_promote() -> None:
     assert "that the other arm has a record of (0% and 10%)" in blocked(*runs_of_arm("new", [[True] * 18]))
 
