@@ -1,7 +1,4 @@
-"""Scenarios of skill-validator's `eval.yaml` as tasks, and their assertions as checks.
-
-Checks are about files by pattern, a command, or the agent's last answer; a judge is asked about anything else.
-"""
+"""Scenarios of skill-validator's `eval.yaml` as tasks; an assertion is a check, or a question to a judge."""
 
 import re
 from collections.abc import Iterator, Sequence
