@@ -1,9 +1,10 @@
 """What is promised, and whether the measurements bear it out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from calibration.cells import TOLERANCE, Measurement, Promise, Reading, share_of
 from calibration.coverage import Coverage
 from calibration.rates import Rates
 from calibration.study import ORDINARY, Study
@@ -14,22 +15,14 @@ LOWEST_COVERAGE, HIGHEST_COVERAGE = 0.94, 0.965
 MOST_FALSE_IMPROVED, MOST_FALSE_REGRESSED = 0.02, 0.07
 MOST_ON_THE_MARGIN = 0.05
 MOST_AFTER_LOOKS = 0.05
-TOLERANCE = 3.0
-"""A claim is broken when a cell lies beyond its limit by more than so many standard errors of the simulation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One share with where it was measured and in how many draws."""
+    """One number with where it was measured."""
 
     where: str
-    share: float
-    draws: int
-
-    @property
-    def error(self) -> float:
-        """The standard error of the simulation."""
-        return sqrt(max(self.share * (1 - self.share), 0.0) / self.draws)
+    reading: Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +48,33 @@ class Claim:
 
 def claims(study: Study) -> list[Claim]:
     """Every promise."""
-    return [*_false_decisions(study), *_coverage(study), *_power(study)]
+    return [*_false_decisions(study), *_sections(study.cells), *_coverage(study), *_power(study)]
+
+
+def _sections(found: Sequence[Measurement]) -> Iterator[Claim]:
+    """For every limit of every section, the cell that comes nearest to breaking it."""
+    limits: dict[tuple[str, Promise], list[Measurement]] = {}
+    for measured in found:
+        for promise in measured.cell.promises:
+            limits.setdefault((measured.section, promise), []).append(measured)
+    for (section, promise), cells in limits.items():
+        worst = max(cells, key=lambda cell: promise.excess(cell.readings[promise.reading]))
+        reading = worst.readings[promise.reading]
+        yield Claim(
+            sentence=f"{section}: {promise.sentence(share=reading.share)}",
+            worst=Measured(where=worst.cell.name, reading=reading),
+            cells=len(cells),
+            distance=promise.excess(reading),
+            error=reading.error,
+        )
 
 
 def _false_decisions(study: Study) -> Iterator[Claim]:
     for decision, limit in ((Decision.IMPROVED, MOST_FALSE_IMPROVED), (Decision.REGRESSED, MOST_FALSE_REGRESSED)):
-        cells = [Measured(where=_place(cell), share=cell.of(decision), draws=cell.draws) for cell in study.nulls]
+        cells = [_decided(cell, decision) for cell in study.nulls]
         yield _at_most(f"identical arms are called {decision.value} in at most {_percent(limit)}", cells, limit)
     yield from _wider(study)
-    cells = [Measured(where=_place(cell), share=cell.of(Decision.IMPROVED), draws=cell.draws) for cell in study.margins]
+    cells = [_decided(cell, Decision.IMPROVED) for cell in study.margins]
     yield _at_most(
         f"worse by the whole margin, but cheaper, is called improved in at most {_percent(MOST_ON_THE_MARGIN)}",
         cells,
@@ -71,7 +82,7 @@ def _false_decisions(study: Study) -> Iterator[Claim]:
     )
     nulls = {world.name for world in NULLS}
     cells = [
-        Measured(where=f"{cell.world}, R = {cell.repeats}", share=cell.firm, draws=cell.draws)
+        Measured(where=f"{cell.world}, R = {cell.repeats}", reading=_reading(cell.firm, cell.draws))
         for cell in study.looks
         if cell.rule == "sequential" and cell.world in nulls
     ]
@@ -91,8 +102,7 @@ def _wider(study: Study) -> Iterator[Claim]:
         cells = [
             Measured(
                 where=f"{cell.question.name}, T = {cell.tasks}, R = {cell.repeats}",
-                share=getattr(cell, share),
-                draws=cell.draws,
+                reading=_reading(getattr(cell, share), cell.draws),
             )
             for cell in asked
         ]
@@ -102,7 +112,7 @@ def _wider(study: Study) -> Iterator[Claim]:
 def _coverage(study: Study) -> Iterator[Claim]:
     ordinary = {world.name for world in ORDINARY}
     cells = [
-        Measured(where=f"{cell.statistic}, {_place(cell)}", share=cell.covered, draws=cell.intervals)
+        Measured(where=f"{cell.statistic}, {_place(cell)}", reading=_reading(cell.covered, cell.intervals))
         for cell in study.coverage
         if cell.world in ordinary and cell.tasks >= 20
     ]
@@ -132,7 +142,7 @@ def _power(study: Study) -> Iterator[Claim]:
         yield Claim(
             sentence=f"{what} as often as in the published table"
             + (" when superiority is tested at its .05" if what == "improved" else ""),
-            worst=Measured(where=where, share=share, draws=cell.draws),
+            worst=Measured(where=where, reading=_reading(share, cell.draws)),
             cells=len(gaps),
             distance=gap,
             error=error,
@@ -141,14 +151,26 @@ def _power(study: Study) -> Iterator[Claim]:
 
 def _at_most(sentence: str, cells: Iterable[Measured], limit: float) -> Claim:
     known = list(cells)
-    worst = max(known, key=lambda cell: cell.share)
-    return Claim(sentence=sentence, worst=worst, cells=len(known), distance=worst.share - limit, error=worst.error)
+    worst = max(known, key=lambda cell: cell.reading.value)
+    return _claim(sentence, worst, len(known), worst.reading.value - limit)
 
 
 def _at_least(sentence: str, cells: Iterable[Measured], limit: float) -> Claim:
     known = list(cells)
-    worst = min(known, key=lambda cell: cell.share)
-    return Claim(sentence=sentence, worst=worst, cells=len(known), distance=limit - worst.share, error=worst.error)
+    worst = min(known, key=lambda cell: cell.reading.value)
+    return _claim(sentence, worst, len(known), limit - worst.reading.value)
+
+
+def _claim(sentence: str, worst: Measured, cells: int, distance: float) -> Claim:
+    return Claim(sentence=sentence, worst=worst, cells=cells, distance=distance, error=worst.reading.error)
+
+
+def _decided(cell: Rates, decision: Decision) -> Measured:
+    return Measured(where=_place(cell), reading=_reading(cell.of(decision), cell.draws))
+
+
+def _reading(share: float, draws: int) -> Reading:
+    return share_of(share * draws, draws)
 
 
 def _place(cell: Rates | Coverage) -> str:

@@ -1,11 +1,13 @@
 """The study as a page of tables."""
 
-from collections.abc import Iterable, Sequence
-from textwrap import fill
+from collections.abc import Sequence
 
-from calibration.claims import TOLERANCE, Claim, claims
+from calibration.cell_table import cell_sections
+from calibration.cells import TOLERANCE
+from calibration.claims import Claim, claims
 from calibration.coverage import STATISTICS, Coverage
 from calibration.looks import Looks
+from calibration.markdown import paragraph, percent, section, table
 from calibration.rates import Rates
 from calibration.study import ORDINARY, PLANNED_TASKS, Study
 from calibration.truth import pass_delta
@@ -34,12 +36,15 @@ all tasks* is exactly zero. Nearly all (or none) passing means a pass rate of 98
 def render(study: Study) -> str:
     """The page as Markdown."""
     sections = (
-        f"# Calibration: how often the evidence policy is right and wrong\n\n{_fill(_ABOUT)}\n\n{_fill(_ERROR)}",
-        f"## The worlds\n\n{_fill(_MODEL)}\n\n{_fill(_NULL_MODEL)}",
+        "# Calibration: how often the evidence policy is right and wrong",
+        paragraph(_ABOUT),
+        paragraph(_ERROR),
+        f"## The worlds\n\n{paragraph(_MODEL)}\n\n{paragraph(_NULL_MODEL)}",
         _claims(claims(study)),
         _nulls(study.nulls),
         _margins(study.margins),
         _wider(study.wider),
+        *cell_sections(study.cells),
         _power(study),
         _coverage(study.coverage),
         _bootstrap(study.bootstrap),
@@ -53,14 +58,22 @@ def render(study: Study) -> str:
 
 def _claims(found: Sequence[Claim]) -> str:
     rows = [
-        [claim.sentence, _percent(claim.worst.share), claim.worst.where, str(claim.cells), _outcome(claim)]
+        [
+            claim.sentence,
+            claim.worst.reading.shown,
+            claim.worst.reading.shown_error,
+            claim.worst.where,
+            str(claim.cells),
+            _outcome(claim),
+        ]
         for claim in found
     ]
-    return _section(
+    return section(
         "What is promised",
-        "The worst cell of each table below. The worst of many cells is partly bad luck, so a promise counts as broken "
-        f"when a cell lies beyond the limit by more than {TOLERANCE:g} standard errors of the simulation.",
-        _table(["promise", "worst cell", "where", "cells", "outcome"], rows, numeric=(1, 3)),
+        "The worst cell of each table below, with the standard error of the simulation. The worst of many cells is "
+        f"partly bad luck, so a promise counts as broken when a cell lies beyond the limit by more than {TOLERANCE:g} "
+        "standard errors.",
+        table(["promise", "worst cell", "error", "where", "cells", "outcome"], rows, numeric=(1, 2, 4)),
     )
 
 
@@ -79,24 +92,24 @@ def _nulls(found: Sequence[Rates]) -> str:
         for world in _worlds(found)
         for repeats in sorted({cell.repeats for cell in found})
     ]
-    return _section(
+    return section(
         "Identical arms: false decisions",
         f"Improved / regressed, in per cent of {found[0].draws:,} draws each. Promised: at most 2 / 7.",
-        _table(["world", "R", *(f"T = {size}" for size in tasks)], rows, numeric=range(1, 2 + len(tasks))),
+        table(["world", "R", *(f"T = {size}" for size in tasks)], rows, numeric=range(1, 2 + len(tasks))),
     )
 
 
 def _margins(found: Sequence[Rates]) -> str:
     rows = [
-        [cell.world, str(cell.tasks), str(cell.repeats), *(_percent(cell.of(decision)) for decision in Decision)]
+        [cell.world, str(cell.tasks), str(cell.repeats), *(percent(cell.of(decision)) for decision in Decision)]
         for cell in found
     ]
     headings = ["world", "T", "R", *(decision.value for decision in Decision)]
-    return _section(
+    return section(
         "Cheaper, and worse by exactly the margin",
         "Time and tokens fall by a fifth, and the pass rate by five points: `improved` would ship a loss. Promised: at "
         f"most 5. {found[0].draws:,} draws each.",
-        _table(headings, rows, numeric=range(1, len(headings))),
+        table(headings, rows, numeric=range(1, len(headings))),
     )
 
 
@@ -107,7 +120,7 @@ def _wider(found: Sequence[Answer]) -> str:
         [name, *(_answered(cells[name, *size]) for size in sizes)]
         for name in dict.fromkeys(cell.question.name for cell in found)
     ]
-    return _section(
+    return section(
         "A fourth gate, several candidates, families, and rare breaks",
         "Any candidate called improved / a single one called regressed. Arms are identical in all lines "
         "but the last, and what is promised is the same: at most 2 / 7, however many candidates share the baseline. "
@@ -116,12 +129,12 @@ def _wider(found: Sequence[Answer]) -> str:
         "and breaks one task in six altogether, five points of loss in all. A sample may hold too few of the breaks, "
         "and `improved` is then claimed somewhat more often than in 5 % of experiments. "
         f"{found[0].draws:,} draws each.",
-        _table(["question", *map(_size, sizes)], rows, numeric=range(1, 1 + len(sizes))),
+        table(["question", *map(_size, sizes)], rows, numeric=range(1, 1 + len(sizes))),
     )
 
 
 def _answered(cell: Answer) -> str:
-    return f"{_percent(cell.any_improved)} / {_percent(cell.regressed)}"
+    return f"{percent(cell.any_improved)} / {percent(cell.regressed)}"
 
 
 def _power(study: Study) -> str:
@@ -130,22 +143,22 @@ def _power(study: Study) -> str:
             cell.published.world.name,
             str(cell.published.tasks),
             str(cell.published.repeats),
-            _percent(cell.improved),
-            _percent(cell.improved_at_published_level),
-            _percent(cell.published.improved),
-            _percent(cell.regressed),
-            _percent(cell.published.regressed),
+            percent(cell.improved),
+            percent(cell.improved_at_published_level),
+            percent(cell.published.improved),
+            percent(cell.regressed),
+            percent(cell.published.regressed),
         ]
         for cell in study.power
     ]
     headings = ["world", "T", "R", "improved", "… at .05", "published", "regressed", "published"]
-    return _section(
+    return section(
         "Real differences: how often they are found",
         "Small win: +0.3 on the logit (+4.8 points), a tenth less time and tokens. Win: +0.8 (+12.5 points), a fifth "
         "less. Trap: −0.6 (−10.2 points), a fifth less. *Published* are the operating characteristics that the rule "
         "was designed to (4,000 draws), with superiority tested at .05. The rule tests it at .02, which keeps false "
         f"improvements rare; *… at .05* is the same rule at the published level. {study.power[0].draws:,} draws each.",
-        _table(headings, rows, numeric=range(1, len(headings))),
+        table(headings, rows, numeric=range(1, len(headings))),
     )
 
 
@@ -159,13 +172,13 @@ def _coverage(found: Sequence[Coverage]) -> str:
     ]
     draws = max(cell.intervals for cell in found)
     ordinary = ", ".join(world.name for world in ORDINARY)
-    return _section(
+    return section(
         "Coverage of 95 % intervals",
         f"The share of t intervals that hold the truth, {draws:,} experiments each. Promised for T ≥ 20 in the "
         f"ordinary worlds ({ordinary}): 94 to 96.5. In brackets, the share of experiments that give no interval at "
         "all. Where nearly all or none pass, most deltas are zero and the intervals of the pass rate hold too often; "
         "there the policy counts tasks instead.",
-        _table(["statistic", "world", *map(_size, sizes)], rows, numeric=range(2, 2 + len(sizes))),
+        table(["statistic", "world", *map(_size, sizes)], rows, numeric=range(2, 2 + len(sizes))),
     )
 
 
@@ -175,11 +188,11 @@ def _bootstrap(found: Sequence[Coverage]) -> str:
     kinds = list(dict.fromkeys((cell.statistic, cell.method) for cell in found))
     rows = [[*kind, *(_covered(cells[*kind, *size]) for size in sizes)] for kind in kinds]
     draws = max(cell.intervals for cell in found)
-    return _section(
+    return section(
         "Bootstrap against t",
         f"The same in the world of the small win, {draws:,} experiments of 10,000 resamples each. The plain percentile "
         "interval is too narrow with few tasks; the expanded one is widened as t is.",
-        _table(["statistic", "interval", *map(_size, sizes)], rows, numeric=range(2, 2 + len(sizes))),
+        table(["statistic", "interval", *map(_size, sizes)], rows, numeric=range(2, 2 + len(sizes))),
     )
 
 
@@ -187,16 +200,16 @@ def _false_looks(found: Sequence[Looks]) -> str:
     nulls = {world.name for world in NULLS}
     chosen = [cell for cell in found if cell.world in nulls]
     rows = [
-        [world, str(repeats), *(_percent(_look(chosen, world, repeats, rule).firm) for rule in _RULES)]
+        [world, str(repeats), *(percent(_look(chosen, world, repeats, rule).firm) for rule in _RULES)]
         for world, repeats in dict.fromkeys((cell.world, cell.repeats) for cell in chosen)
     ]
-    return _section(
+    return section(
         "Peeking at identical arms",
         f"Tasks arrive in random order and are looked at 20 times up to {PLANNED_TASKS}; no conclusion is drawn from "
         "fewer than 6. The share of experiments ever called improved or regressed. Promised for the sequential rule: "
         "at most 5. "
         f"{chosen[0].draws:,} draws each.",
-        _table(
+        table(
             ["world", "R", "sequential rule, 20 looks", "ordinary rule, 20 looks", "ordinary rule, once"],
             rows,
             numeric=range(1, 5),
@@ -212,17 +225,17 @@ def _useful_looks(found: Sequence[Looks]) -> str:
             cell.world,
             str(cell.repeats),
             _RULES[cell.rule],
-            _percent(cell.improved),
-            _percent(cell.regressed),
+            percent(cell.improved),
+            percent(cell.regressed),
             f"{cell.stopped_after:.0f}",
         ]
         for cell in chosen
     ]
-    return _section(
+    return section(
         "What stopping early saves",
         f"The same looks at real differences: stop at the first firm decision, at {PLANNED_TASKS} tasks at the latest. "
         f"{chosen[0].draws:,} draws each.",
-        _table(["world", "R", "rule", "improved", "regressed", "tasks used, mean"], rows, numeric=(1, 3, 4, 5)),
+        table(["world", "R", "rule", "improved", "regressed", "tasks used, mean"], rows, numeric=(1, 3, 4, 5)),
     )
 
 
@@ -238,18 +251,18 @@ def _rules(study: Study) -> str:
             str(cell.tasks),
             str(cell.repeats),
             names[cell.rule],
-            _percent(cell.improved),
-            _percent(cell.regressed),
-            _percent(cell.improved + cell.regressed),
+            percent(cell.improved),
+            percent(cell.regressed),
+            percent(cell.improved + cell.regressed),
         ]
         for cell in study.rules
     ]
-    return _section(
+    return section(
         "Rules without error rates, on identical arms",
         "*Averages*: no worse in pass rate, median duration and median tokens, or worse in all three. *Any lost run*: "
         "a task that passes less often is a regression, and a net gain without one an improvement. Every firm decision "
         f"here is wrong. {study.rules[0].draws:,} draws each.",
-        _table(["world", "T", "R", "rule", "improved", "regressed", "either"], rows, numeric=(1, 2, 4, 5, 6)),
+        table(["world", "T", "R", "rule", "improved", "regressed", "either"], rows, numeric=(1, 2, 4, 5, 6)),
     )
 
 
@@ -258,17 +271,17 @@ def _units(study: Study) -> str:
         [
             str(cell.tasks),
             str(cell.repeats),
-            _percent(cell.mcnemar_on_runs),
-            _percent(cell.t_on_runs),
-            _percent(cell.t_on_tasks),
+            percent(cell.mcnemar_on_runs),
+            percent(cell.t_on_runs),
+            percent(cell.t_on_tasks),
         ]
         for cell in study.units
     ]
-    return _section(
+    return section(
         "Repeats counted as tasks",
         "The candidate helps on half of the tasks, hurts on the other half, and is equal on average. How often a test "
         f"at 5 % calls it different, by what counts as one observation. {study.units[0].draws:,} draws each.",
-        _table(["T", "R", "McNemar on runs", "t on runs", "t on tasks"], rows, numeric=range(5)),
+        table(["T", "R", "McNemar on runs", "t on runs", "t on tasks"], rows, numeric=range(5)),
     )
 
 
@@ -292,27 +305,9 @@ def _size(size: tuple[int, int]) -> str:
 
 
 def _both(cell: Rates) -> str:
-    return f"{_percent(cell.of(Decision.IMPROVED))} / {_percent(cell.of(Decision.REGRESSED))}"
+    return f"{percent(cell.of(Decision.IMPROVED))} / {percent(cell.of(Decision.REGRESSED))}"
 
 
 def _covered(cell: Coverage) -> str:
-    missing = f" ({_percent(cell.unknown)})" if cell.unknown >= 0.0005 else ""
-    return _percent(cell.covered) + missing
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
-
-
-def _section(title: str, words: str, table: str) -> str:
-    return f"## {title}\n\n{_fill(words)}\n\n{table}"
-
-
-def _fill(words: str) -> str:
-    return fill(" ".join(words.split()), 120, break_long_words=False, break_on_hyphens=False)
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: Iterable[int]) -> str:
-    right = set(numeric)
-    rule = ["--:" if place in right else "---" for place in range(len(headings))]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, rule, *rows))
+    missing = f" ({percent(cell.unknown)})" if cell.unknown >= 0.0005 else ""
+    return percent(cell.covered) + missing

@@ -1,11 +1,12 @@
 """Counting decisions over many draws of a world."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
+from calibration.cells import Readings, share_of
 from calibration.worlds import Draw, World, draw
 from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg
 from outweigh.verdict.blockers import MINIMUM_RUNS, fisher_drop_p
@@ -42,9 +43,27 @@ def rates(world: World, tasks: int, repeats: int, draws: int, seed: int, promise
     )
 
 
-def decide(experiment: Draw, promised: ErrorRates = ERROR_RATES) -> Decision:
+def decision_readings(
+    world: World, tasks: int, repeats: int, with_cost: bool, unknown: tuple[str, ...], draws: int, seed: int
+) -> Readings:
+    """How often each decision is made, with cost as a gate and some gates unknown where asked for."""
+    dice = np.random.default_rng(seed)
+    decisions = Counter(
+        decide(draw(world, tasks, repeats, dice), with_cost=with_cost, unknown=unknown) for _ in range(draws)
+    )
+    return {decision.value: share_of(decisions[decision], draws) for decision in Decision}
+
+
+def decide(
+    experiment: Draw,
+    promised: ErrorRates = ERROR_RATES,
+    *,
+    with_cost: bool = False,
+    unknown: Collection[str] = (),
+) -> Decision:
     """The evidence policy's decision, hard per-task drops included."""
-    (finding,) = apply_rule([[examine_gate(gate) for gate in experiment.gates()]], promised)
+    gates = experiment.gates(with_cost=with_cost, unknown=unknown)
+    (finding,) = apply_rule([[examine_gate(gate) for gate in gates]], promised)
     return Decision.REGRESSED if supported_drop(experiment) else finding.decision
 
 
@@ -59,9 +78,3 @@ def supported_drop(experiment: Draw) -> bool:
         for b, a in zip(before.sum(axis=0), after.sum(axis=0), strict=True)
     ]
     return bool((adjust_benjamini_hochberg(p_values) <= ERROR_RATES.task_alarm).any())
-
-
-def grid(worlds: Iterable[World], sizes: Iterable[tuple[int, int]], draws: int, seed: int) -> list[Rates]:
-    """Every world at every size."""
-    places = list(sizes)
-    return [rates(world, tasks, repeats, draws, seed) for world in worlds for tasks, repeats in places]

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from multiprocessing import Pool
 from typing import Any
 
+from calibration.cells import Measurement, measure
 from calibration.coverage import Coverage, bootstrap_coverage, t_coverage
 from calibration.looks import Looks, looks_rates
 from calibration.pitfalls import Rejections, RuleRates, rejections, rule_rates
 from calibration.power import PUBLISHED, Power, power
 from calibration.rates import Rates, rates
+from calibration.sections import SECTIONS
 from calibration.wider import QUESTIONS, Answer, answer
 from calibration.worlds import MIXED_EFFECTS, NULLS, ON_THE_MARGIN, SMALL_WIN, TRAP, WIN
 
@@ -40,6 +42,7 @@ class Study:
     rules: tuple[RuleRates, ...]
     units: tuple[Rejections, ...]
     wider: tuple[Answer, ...]
+    cells: tuple[Measurement, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +58,19 @@ class Job:
 
 def conduct(share: float, processes: int) -> Study:
     """Measure every cell, with this share of the draws that the full study makes."""
-    jobs = list(plan(share))
     found: dict[str, list[Any]] = {name: [] for name in Study.__dataclass_fields__}
+    for job, result in perform_all(list(plan(share)), processes):
+        found[job.part].extend(result if isinstance(result, list) else [result])
+    return Study(**{name: tuple(results) for name, results in found.items()})
+
+
+def perform_all(jobs: list[Job], processes: int) -> Iterator[tuple[Job, Any]]:
+    """Every job with its result, in their order."""
     with Pool(processes) as pool:
         for number, (job, result) in enumerate(zip(jobs, pool.imap(perform, jobs), strict=True), start=1):
-            found[job.part].extend(result if isinstance(result, list) else [result])
+            yield job, result
             if number % 10 == 0:
                 print(f"{number} of {len(jobs)} cells, now at {job.part} …", file=sys.stderr, flush=True)
-    return Study(**{name: tuple(results) for name, results in found.items()})
 
 
 def perform(job: Job) -> Any:
@@ -72,10 +80,26 @@ def perform(job: Job) -> Any:
 
 def plan(share: float) -> Iterator[Job]:
     """Every cell with a seed of its own, so that their errors are independent."""
-    for place, (part, measure, arguments, draws) in enumerate(_cells()):
+    # The slow cells come first, so that no process is left alone with one at the end.
+    yield from cell_jobs(share)
+    for place, (part, function, arguments, draws) in enumerate(_cells()):
         yield Job(
-            part=part, measure=measure, arguments=arguments, draws=max(20, round(share * draws)), seed=SEED + place
+            part=part, measure=function, arguments=arguments, draws=max(20, round(share * draws)), seed=SEED + place
         )
+
+
+def cell_jobs(share: float, word: str = "") -> Iterator[Job]:
+    """The cells of all sections, or of those with a word in their title."""
+    for section in SECTIONS:
+        if word.lower() in section.title.lower():
+            for cell in section.cells:
+                yield Job(
+                    part="cells",
+                    measure=measure,
+                    arguments=(section, cell),
+                    draws=max(20, round(share * cell.draws)),
+                    seed=section.seed(cell),
+                )
 
 
 _Cell = tuple[str, Callable[..., Any], tuple[Any, ...], int]

@@ -15,7 +15,8 @@ def pass_rates(world: World) -> tuple[float, float]:
     after = _mean_of_logistic(
         world.logit_mean + world.effect, hypot(world.logit_deviation, world.effect_deviation, world.family_deviation)
     )
-    return before, (1 - world.lost) * after
+    broken = 1 / (1 + exp(-world.lost_logit))
+    return before, (1 - world.lost) * after + world.lost * broken
 
 
 def pass_delta(world: World) -> float:
@@ -33,7 +34,7 @@ def cost_of_pass_ratio(world: World) -> float:
     """Mean cost per pass, candidate over baseline."""
     before, after = pass_rates(world)
     # Both arms' log costs scatter alike, so their means differ as their medians do.
-    return exp((world.log_time + world.log_tokens) / 2) * before / after
+    return exp((world.log_time + world.log_tokens) / 2 + world.log_cost) * before / after
 
 
 def _mean_of_logistic(mean: float, deviation: float) -> float:

@@ -1,6 +1,7 @@
 """Worlds with a known truth: tasks that differ, runs that scatter, arms that do or do not."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,24 @@ class World:
     log_tokens: float
     correlation: float
     lost: float
-    """The share of tasks that the candidate can never solve."""
+    """The share of tasks that the candidate breaks."""
+    lost_logit: float
+    """The logit of the candidate's chance to pass a task that it broke."""
+    collapsed: int
+    """So many tasks always pass for the baseline and never for the candidate."""
+    log_cost: float
+    """What the candidate's dollars differ by beyond its time and tokens."""
+    runaways: float
+    """The share of the candidate's runs that take `runaway_factor` times as many dollars."""
+    runaway_factor: float
+    runaway_resources: bool
+    """Whether runaways take as much more time and tokens, and not dollars alone."""
+    skewed: float
+    """The share of tasks whose time, tokens and dollars the candidate moves by `skew` on the log scale.
+
+    The others move the other way by as little as keeps the mean where it was.
+    """
+    skew: float
     family_size: int
     """So many tasks form a family and share a part of what the candidate does to them; 0 where there are none."""
     family_deviation: float
@@ -45,6 +63,14 @@ def world(name: str, **changes: Any) -> World:
         "log_tokens": 0.0,
         "correlation": 0.0,
         "lost": 0.0,
+        "lost_logit": -40.0,
+        "collapsed": 0,
+        "log_cost": 0.0,
+        "runaways": 0.0,
+        "runaway_factor": 20.0,
+        "runaway_resources": False,
+        "skewed": 0.0,
+        "skew": 0.0,
         "family_size": 0,
         "family_deviation": 0.0,
     }
@@ -76,6 +102,7 @@ BREAKS_BESIDE_GAINS = world("small gains, one task in six breaks", effect=0.3, l
 FAMILIES = world("identical arms, tasks in families of five", logit_mean=0.0, family_size=5, family_deviation=0.6)
 # Equal on average by symmetry, although the candidate helps on half of the tasks and hurts on the other half.
 MIXED_EFFECTS = world("equal on average, effects differ by task", logit_mean=0.0, effect_deviation=1.5)
+PURE_GAIN = world("pure gain", effect=0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,12 +115,13 @@ class Draw:
     costs: tuple[Runs, Runs]
     families: tuple[str, ...] | None
 
-    def gates(self, *, with_cost: bool = False) -> tuple[GateSample, ...]:
-        """The three gates of the published table, and the fourth where it is asked for."""
+    def gates(self, *, with_cost: bool = False, unknown: Collection[str] = ()) -> tuple[GateSample, ...]:
+        """The three gates of the published table, and the fourth where it is asked for; some of them unknown."""
         measured = {"pass_rate": self.passes, "duration": self.times, "non_cache_tokens": self.tokens}
         if with_cost:
             measured["cost"] = self.costs
-        return tuple(_gate(name, *arms, self.families) for name, arms in measured.items())
+        gates = [_gate(name, *arms, self.families) for name, arms in measured.items()]
+        return tuple(replace(gate, unknown="not measured") if gate.gated.name in unknown else gate for gate in gates)
 
 
 def draw(world: World, tasks: int, repeats: int, dice: Generator) -> Draw:
@@ -105,25 +133,27 @@ def draw(world: World, tasks: int, repeats: int, dice: Generator) -> Draw:
 def draw_company(world: World, tasks: int, repeats: int, candidates: int, dice: Generator) -> tuple[Draw, ...]:
     """Run one experiment with several candidates of the same kind, each against the same runs of one baseline."""
     logits = dice.normal(world.logit_mean, world.logit_deviation, tasks)
+    logits[: world.collapsed] = 40.0
     chances = [logits, *(_moved(world, logits, dice) for _ in range(candidates))]
     passes = [(dice.random((repeats, tasks)) < 1 / (1 + np.exp(-chance))).astype(np.float64) for chance in chances]
-    used = [_resources(world, 0.0, 0.0, tasks, repeats, dice)]
-    used += [_resources(world, world.log_time, world.log_tokens, tasks, repeats, dice) for _ in range(candidates)]
+    used = [_scatter(world, tasks, repeats, dice) for _ in range(candidates + 1)]
     sizes = dice.normal(0, 0.5, (2, tasks))
-    times = [time + sizes[0] for time, _ in used]
-    tokens = [token + sizes[1] for _, token in used]
-    costs = [_costs(time, token, dice) for time, token in zip(times, tokens, strict=True)]
+    resources = [_with_cost(time + sizes[0], token + sizes[1], dice) for time, token in used]
+    before, after = resources[0], [_use(world, each, dice) for each in resources[1:]]
     families = tuple(str(task // world.family_size) for task in range(tasks)) if world.family_size else None
     return tuple(
         Draw(
-            passes=(passes[0], passes[one]),
-            times=(times[0], times[one]),
-            tokens=(tokens[0], tokens[one]),
-            costs=(costs[0], costs[one]),
+            passes=(passes[0], mine),
+            times=(before[0], times),
+            tokens=(before[1], tokens),
+            costs=(before[2], costs),
             families=families,
         )
-        for one in range(1, candidates + 1)
+        for mine, (times, tokens, costs) in zip(passes[1:], after, strict=True)
     )
+
+
+_Resources = tuple[Runs, Runs, Runs]
 
 
 def _moved(world: World, logits: Runs, dice: Generator) -> Runs:
@@ -132,23 +162,40 @@ def _moved(world: World, logits: Runs, dice: Generator) -> Runs:
     if world.family_size:
         families = dice.normal(0, world.family_deviation, -(-len(logits) // world.family_size))
         moved = moved + np.repeat(families, world.family_size)[: len(logits)]
-    return np.where(dice.random(len(logits)) < world.lost, -40.0, moved)
+    moved = np.where(dice.random(len(logits)) < world.lost, world.lost_logit, moved)
+    moved[: world.collapsed] = -40.0
+    return moved
 
 
-def _resources(
-    world: World, log_time: float, log_tokens: float, tasks: int, repeats: int, dice: Generator
-) -> tuple[Runs, Runs]:
+def _scatter(world: World, tasks: int, repeats: int, dice: Generator) -> tuple[Runs, Runs]:
     """Task-by-arm and run-by-run scatter of two log resources, correlated as the world says."""
     law = np.array([[1.0, world.correlation], [world.correlation, 1.0]])
     by_task = 0.15 * dice.multivariate_normal([0, 0], law, tasks)
     by_run = 0.4 * dice.multivariate_normal([0, 0], law, (repeats, tasks))
     scatter = by_task + by_run
-    return log_time + scatter[..., 0], log_tokens + scatter[..., 1]
+    return scatter[..., 0], scatter[..., 1]
 
 
-def _costs(times: Runs, tokens: Runs, dice: Generator) -> Runs:
+def _with_cost(times: Runs, tokens: Runs, dice: Generator) -> _Resources:
     """Log dollars: time and tokens in equal parts, and a little of their own."""
-    return (times + tokens) / 2 + dice.normal(0, 0.2, times.shape)
+    return times, tokens, (times + tokens) / 2 + dice.normal(0, 0.2, times.shape)
+
+
+def _use(world: World, resources: _Resources, dice: Generator) -> _Resources:
+    """What a candidate makes of the log resources of its runs."""
+    times, tokens, costs = resources
+    times, tokens = times + world.log_time, tokens + world.log_tokens
+    costs = costs + (world.log_time + world.log_tokens) / 2 + world.log_cost
+    if world.skewed:
+        back = -world.skewed * world.skew / (1 - world.skewed)
+        shift = np.where(dice.random(times.shape[1]) < world.skewed, world.skew, back)
+        times, tokens, costs = times + shift, tokens + shift, costs + shift
+    if world.runaways:
+        more = np.log(world.runaway_factor) * (dice.random(costs.shape) < world.runaways)
+        costs = costs + more
+        if world.runaway_resources:
+            times, tokens = times + more, tokens + more
+    return times, tokens, costs
 
 
 def _gate(name: str, before: Runs, after: Runs, families: tuple[str, ...] | None) -> GateSample:

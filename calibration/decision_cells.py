@@ -1,0 +1,116 @@
+"""Decisions in worlds that a release manager meets: the bill, trade-offs, small and pure gains, unknown gates."""
+
+from collections.abc import Iterable
+from itertools import product
+from math import log
+
+from calibration.cells import FALSE_DECISIONS, Cell, Promise, Section, at_least, at_most
+from calibration.rates import decision_readings
+from calibration.worlds import FAMILIES, NULLS, PURE_GAIN, SMALL_WIN, World, world
+
+_LESS = log(0.8)
+_CHEAPER = {"log_time": _LESS, "log_tokens": _LESS}
+RUNAWAYS = (
+    world("20 % cheaper, 3 % of runs take 20 times the dollars", runaways=0.03, **_CHEAPER),
+    world("20 % cheaper, 3 % of runs take 20 times everything", runaways=0.03, runaway_resources=True, **_CHEAPER),
+    world("20 % fewer dollars alone, 3 % of runs take 20 times the dollars", runaways=0.03, log_cost=_LESS),
+)
+# Baseline and candidate pass 56 % and 10 % of their runs.
+COLLAPSE_OF_QUALITY = world("46 points lost", effect=-3.185)
+DEARER_GAIN = world("a win that takes 20 % more of everything", effect=0.8, log_time=log(1.2), log_tokens=log(1.2))
+SLOWER_WITH_FEWER_TOKENS = world("12 % slower with 20 % fewer tokens", log_time=log(1.12), log_tokens=_LESS)
+ONE_RESOURCE = (
+    world("10 % fewer tokens, nothing else", log_tokens=log(0.9)),
+    world("20 % fewer tokens, nothing else", log_tokens=_LESS),
+    world("10 % fewer dollars, nothing else", log_cost=log(0.9)),
+    world("20 % fewer dollars, nothing else", log_cost=_LESS),
+)
+RARE_BREAKS = world(
+    "7 % of tasks lose 80 points, five points lost in all",
+    logit_mean=log(0.9 / 0.1),
+    logit_deviation=0.0,
+    effect=0.0743,
+    effect_deviation=0.0,
+    lost=0.07,
+    lost_logit=log(0.1 / 0.9),
+    **_CHEAPER,
+)
+SKEWED = (
+    world("7 % of tasks dearer by a factor of 5, the same on geometric average", skewed=0.07, skew=log(5)),
+    world("7 % of tasks cheaper by a factor of 5, the same on geometric average", skewed=0.07, skew=-log(5)),
+)
+SMALL = (8, 12, 20, 30, 50)
+
+
+def _cell(
+    world: World,
+    size: tuple[int, int],
+    draws: int,
+    promises: Iterable[Promise] = (),
+    *,
+    with_cost: bool = True,
+    unknown: tuple[str, ...] = (),
+) -> Cell:
+    tasks, repeats = size
+    return Cell(
+        name=f"{world.name}, {tasks} × {repeats}" + ("" if with_cost else ", three gates"),
+        measure=decision_readings,
+        arguments=(world, tasks, repeats, with_cost, unknown),
+        draws=draws,
+        promises=tuple(promises),
+    )
+
+
+BILL = Section(
+    title="The bill",
+    words="A candidate that is a fifth cheaper on nearly all runs and runs away on the rest: the typical run is 12.5 % "
+    "cheaper and the total 26 % dearer. Four gates.",
+    cells=tuple(_cell(world, (100, 5), 2_000, [at_most("improved", 0.01)]) for world in RUNAWAYS),
+)
+GAINS = Section(
+    title="Gains that must be found",
+    words="Four gates. A small win is +0.3 on the logit with a tenth less time and tokens; a pure gain is +0.5 on the "
+    "logit with resources unchanged.",
+    cells=(
+        _cell(SMALL_WIN, (50, 5), 2_000, [at_least("improved", 0.70)]),
+        _cell(PURE_GAIN, (100, 5), 2_000, [at_least("improved", 0.70)]),
+    ),
+)
+ALARMS = Section(
+    title="Losses and trade-offs",
+    words="Four gates. A loss of quality must be called regressed although tokens are unknown, and a gain of quality "
+    "that is dearer beyond the margin must be called a trade-off.",
+    cells=(
+        _cell(COLLAPSE_OF_QUALITY, (80, 5), 500, [at_least("regressed", 0.99)], unknown=("non_cache_tokens",)),
+        _cell(DEARER_GAIN, (100, 5), 1_000),
+    ),
+)
+IDENTICAL = Section(
+    title="Identical arms, larger and with four gates",
+    words="Where nothing differs, every improved and every regressed is false.",
+    cells=tuple(
+        _cell(each, size, 2_000, FALSE_DECISIONS, with_cost=with_cost)
+        for (each, with_cost), size in product(
+            ((NULLS[0], True), (NULLS[2], True), (NULLS[2], False), (FAMILIES, True)), ((50, 5), (100, 10), (300, 10))
+        )
+    ),
+)
+SINGLE = Section(
+    title="One resource alone, and one for another",
+    words="Four gates. What a candidate gets that saves one resource alone, or that trades time for tokens. Nothing is "
+    "promised here.",
+    cells=tuple(
+        _cell(each, size, 1_000) for each in (*ONE_RESOURCE, SLOWER_WITH_FEWER_TOKENS) for size in ((50, 5), (100, 5))
+    ),
+)
+LIMITS = Section(
+    title="What no test sees",
+    words="Four gates. Breaks so rare that a sample may hold none of them, beside resources that fall by a fifth; and "
+    "resources whose tasks are skewed, so that a few tasks move the mean of few tasks. Nothing is promised here: no "
+    "test sees breaks that it has not sampled.",
+    cells=(
+        *(_cell(RARE_BREAKS, (tasks, 5), 2_000) for tasks in SMALL),
+        *(_cell(each, (tasks, 5), 2_000) for each in SKEWED for tasks in (12, 30, 100)),
+    ),
+)
+DECISION_SECTIONS = (BILL, GAINS, ALARMS, IDENTICAL, SINGLE, LIMITS)
