@@ -11,6 +11,7 @@ from outweigh.stats.sequential import (
     normal_mixture_bound,
     plan_looks,
     spend_obrien_fleming,
+    spend_power,
     tune_normal_mixture,
 )
 
@@ -143,6 +144,37 @@ def test_spending_follows_the_formula_and_ends_at_alpha() -> None:
     assert spend_obrien_fleming(0.25, 0.05) == pytest.approx(2 - 2 * stats.norm.cdf(1.959964 / 0.5), rel=1e-4)
     assert spend_obrien_fleming(1.0, 0.05) == pytest.approx(0.05)
     assert spend_obrien_fleming(0.0, 0.05) == 0
+
+
+def test_the_power_family_spends_alpha_times_the_power_of_the_information() -> None:
+    spend = spend_power(2.0)
+
+    assert [spend(information, 0.05) for information in (0.0, 0.1, 0.5, 1.0, 1.5)] == pytest.approx(
+        [0.0, 0.0005, 0.0125, 0.05, 0.05]
+    )
+
+
+def test_three_looks_of_the_power_family_have_their_errors_from_a_multivariate_normal() -> None:
+    times, alpha = np.array([0.2, 0.6, 1.0]), 0.05
+    looks = plan_looks(list(times), alpha, two_sided=False, spending=spend_power(1.5))
+    correlations = np.sqrt(np.minimum.outer(times, times) / np.maximum.outer(times, times))
+    bounds = np.array([look.z for look in looks])
+
+    def spent(number: int) -> float:
+        law = stats.multivariate_normal(mean=np.zeros(number), cov=correlations[:number, :number])
+        return float(1 - law.cdf(bounds[:number], rng=np.random.default_rng(2)))
+
+    assert [spent(number) for number in (1, 2, 3)] == pytest.approx(list(alpha * times**1.5), abs=2e-4)
+
+
+def test_many_close_looks_are_integrated_as_well_as_a_few() -> None:
+    steps = np.random.default_rng(5).normal(size=(200_000, 30)) / np.sqrt(30)
+    times = np.arange(1, 31) / 30
+    looks = plan_looks(list(times), 0.02, two_sided=False, spending=spend_power(2.0))
+
+    crossed = (np.cumsum(steps, axis=1) >= np.sqrt(times) * [look.z for look in looks]).any(axis=1).mean()
+
+    assert crossed == pytest.approx(0.02, abs=0.001)
 
 
 @pytest.mark.parametrize("two_sided", [True, False])

@@ -2,12 +2,14 @@
 looks.
 
 The confidence sequence inverts a normal mixture martingale with the running standard deviation. The boundaries are
-Lan-DeMets with O'Brien-Fleming spending, by numerical integration from look to look (Armitage, McPherson and Rowe).
+Lan-DeMets with a spending function of choice, by numerical integration from look to look (Armitage, McPherson and
+Rowe).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,6 +59,9 @@ def _running_deviations(values: Floats) -> Floats:
     return deviations
 
 
+SpendingFunction = Callable[[float, float], float]
+"""The one-sided error that may be spent by a fraction of the information, given the error of the whole plan."""
+
 _FAR = 40.0  # standard deviations beyond which a normal tail is zero in doubles
 _BULK = 9.0  # standard deviations that hold all of a normal law but 1e-19
 
@@ -87,7 +92,22 @@ def spend_obrien_fleming(information: float, alpha: float) -> float:
     return 2 * normal_cdf(normal_quantile(alpha / 2) / math.sqrt(min(information, 1.0)))
 
 
-def plan_looks(information: Sequence[float], alpha: float = 0.05, *, two_sided: bool = True) -> tuple[PlannedLook, ...]:
+def spend_power(exponent: float) -> SpendingFunction:
+    """Return the power family of Kim and DeMets: α tᵉ. A larger exponent keeps more of the error for late looks."""
+
+    def spend(information: float, alpha: float) -> float:
+        return float(alpha * min(max(information, 0.0), 1.0) ** exponent)
+
+    return spend
+
+
+def plan_looks(
+    information: Sequence[float],
+    alpha: float = 0.05,
+    *,
+    two_sided: bool = True,
+    spending: SpendingFunction = spend_obrien_fleming,
+) -> tuple[PlannedLook, ...]:
     """Return the boundary of each look at increasing fractions of the planned information.
 
     Two-sided plans spend half of alpha on each side; a last fraction below 1 leaves the rest of alpha unspent.
@@ -98,7 +118,7 @@ def plan_looks(information: Sequence[float], alpha: float = 0.05, *, two_sided: 
     sides = 2 if two_sided else 1
     spent = 0.0
     for fraction in information:
-        target = spend_obrien_fleming(fraction, alpha / sides)
+        target = spending(fraction, alpha / sides)
         z = _solve_boundary(survivors, fraction, (target - spent) * sides, two_sided)
         spent = target
         looks.append(_look(fraction, z, spent * sides, sides))
@@ -135,11 +155,20 @@ def _advance(survivors: _Survivors, information: float, z: float, two_sided: boo
     top = min(z, _BULK) * scale
     bottom = -top if two_sided else -_BULK * scale
     # The density is as smooth as one step is wide: a few nodes per step integrate it to rounding.
-    nodes, weights = np.polynomial.legendre.leggauss(min(600, 64 + math.ceil(4 * (top - bottom) / step)))
+    nodes, weights = _fejer_rule(min(600, 64 * math.ceil(1 + (top - bottom) / step / 16)))
     scores = (top + bottom) / 2 + (top - bottom) / 2 * nodes
     gaps = (scores[:, None] - survivors.scores) / step
     density = np.exp(-(gaps**2) / 2) @ survivors.masses / (step * math.sqrt(2 * math.pi))
     return _Survivors(scores=scores, masses=density * weights * (top - bottom) / 2, information=information)
+
+
+@cache
+def _fejer_rule(nodes: int) -> tuple[Floats, Floats]:
+    """Nodes and weights on [-1, 1], dense near the ends; nearly as exact as Gauss's rule and far quicker to find."""
+    angles = (2 * np.arange(nodes) + 1) * math.pi / (2 * nodes)
+    orders = np.arange(1, nodes // 2 + 1)
+    weights = 2 / nodes * (1 - 2 * (np.cos(2 * np.outer(angles, orders)) / (4 * orders**2 - 1)).sum(axis=1))
+    return np.cos(angles), weights
 
 
 def _upper_tails(z: Floats) -> Floats:
