@@ -16,7 +16,7 @@ def cell_sections(found: Sequence[Measurement]) -> Iterator[str]:
 
 
 def cell_table(cells: Sequence[Measurement]) -> str:
-    """One row per cell: its numbers with their standard errors, and whether its promises hold."""
+    """One row per cell: its numbers, those that are promised with their errors, and whether the promises hold."""
     names = list(dict.fromkeys(name for each in cells for name in each.readings))
     rows = [
         [
@@ -32,7 +32,10 @@ def cell_table(cells: Sequence[Measurement]) -> str:
 
 def _number(measured: Measurement, name: str) -> str:
     reading = measured.readings.get(name)
-    return "" if reading is None else f"{reading.shown} ± {reading.shown_error}"
+    if reading is None:
+        return ""
+    promised = any(promise.reading == name for promise in measured.cell.promises)
+    return f"{reading.shown} ± {reading.shown_error}" if promised else reading.shown
 
 
 def _kept(measured: Measurement) -> Iterator[str]:

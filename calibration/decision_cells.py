@@ -15,8 +15,8 @@ RUNAWAYS = (
     world("20 % cheaper, 3 % of runs take 20 times everything", runaways=0.03, runaway_resources=True, **_CHEAPER),
     world("20 % fewer dollars alone, 3 % of runs take 20 times the dollars", runaways=0.03, log_cost=_LESS),
 )
-# Baseline and candidate pass 56 % and 10 % of their runs.
-COLLAPSE_OF_QUALITY = world("46 points lost", effect=-3.185)
+# Baseline and candidate pass 57 % and 11 % of their runs.
+COLLAPSE_OF_QUALITY = world("46 points lost", effect=-3.3728)
 DEARER_GAIN = world("a win that takes 20 % more of everything", effect=0.8, log_time=log(1.2), log_tokens=log(1.2))
 SLOWER_WITH_FEWER_TOKENS = world("12 % slower with 20 % fewer tokens", log_time=log(1.12), log_tokens=_LESS)
 ONE_RESOURCE = (
@@ -29,7 +29,7 @@ RARE_BREAKS = world(
     "7 % of tasks lose 80 points, five points lost in all",
     logit_mean=log(0.9 / 0.1),
     logit_deviation=0.0,
-    effect=0.0743,
+    effect=0.073834,
     effect_deviation=0.0,
     lost=0.07,
     lost_logit=log(0.1 / 0.9),

@@ -1,6 +1,14 @@
 """The sections of cells, in the order of the page. A new topic adds its module's sections here."""
 
 from calibration.cells import Section
+from calibration.collapse_cells import COLLAPSE_SECTIONS
 from calibration.decision_cells import DECISION_SECTIONS
+from calibration.missing_cells import MISSING_SECTIONS
+from calibration.rival_cells import RIVAL_SECTIONS
 
-SECTIONS: tuple[Section, ...] = (*DECISION_SECTIONS,)
+SECTIONS: tuple[Section, ...] = (
+    *DECISION_SECTIONS,
+    *COLLAPSE_SECTIONS,
+    *MISSING_SECTIONS,
+    *RIVAL_SECTIONS,
+)
