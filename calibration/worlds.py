@@ -8,7 +8,6 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from outweigh.stats.variance import summarize_runs
 from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
 from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, GateSample
 
@@ -169,11 +168,10 @@ def _moved(world: World, logits: Runs, dice: Generator) -> Runs:
 
 def _scatter(world: World, tasks: int, repeats: int, dice: Generator) -> tuple[Runs, Runs]:
     """Task-by-arm and run-by-run scatter of two log resources, correlated as the world says."""
-    law = np.array([[1.0, world.correlation], [world.correlation, 1.0]])
-    by_task = 0.15 * dice.multivariate_normal([0, 0], law, tasks)
-    by_run = 0.4 * dice.multivariate_normal([0, 0], law, (repeats, tasks))
-    scatter = by_task + by_run
-    return scatter[..., 0], scatter[..., 1]
+    # One row for what a task's runs have in common, and one row per run.
+    first, second = dice.normal(size=(2, 1 + repeats, tasks))
+    second = world.correlation * first + np.sqrt(1 - world.correlation**2) * second
+    return 0.15 * first[0] + 0.4 * first[1:], 0.15 * second[0] + 0.4 * second[1:]
 
 
 def _with_cost(times: Runs, tokens: Runs, dice: Generator) -> _Resources:
@@ -202,14 +200,13 @@ def _gate(name: str, before: Runs, after: Runs, families: tuple[str, ...] | None
     gated = GATED_METRICS[name]
     sign = 1.0 if gated.scale is EffectScale.POINTS else -1.0
     benefits = sign * (after.mean(axis=0) - before.mean(axis=0))
-    repeats, tasks = before.shape
-    owners = np.tile(np.arange(tasks), repeats)
+    tasks = before.shape[1]
     return GateSample(
         gated=gated,
         margin=gated.margin,
         tasks=tuple(map(str, range(tasks))),
         benefits=np.where(np.abs(benefits) < BENEFIT_ROUNDING, 0.0, benefits),
         families=families,
-        noise=(summarize_runs(before.ravel(), owners, tasks), summarize_runs(after.ravel(), owners, tasks)),
+        noise=None,
         unknown=None,
     )
