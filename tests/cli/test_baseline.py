@@ -84,7 +84,7 @@ class TestReuse:
         (note,) = json.loads(capsys.readouterr().out)["setup"]["notes"]
         assert "4 runs of base are reused from an earlier experiment, the oldest 3.0 days old" in note
 
-    def test_runs_that_are_too_old_are_made_again(self, project: Project, pinned: Path) -> None:
+    def test_a_single_run_of_a_task_that_is_too_old_is_made_again(self, project: Project, pinned: Path) -> None:
         aged(pinned, 8.0)
         main(["run", *project.sides("better", "--reuse", str(pinned))])
 
@@ -96,6 +96,30 @@ class TestReuse:
         main(["run", *project.sides("better", "--reuse", str(pinned), "--reuse-days", "9")])
 
         assert len(reused(project.store)) == 4
+
+    def test_the_suite_sets_the_age_limit_and_the_store_keeps_it(self, tmp_path: Path) -> None:
+        project = Project(tmp_path, agent(COSTS + "echo 42 >answer.txt"), tasks=2, reuse_max_age="36h")
+        project.branch("better", SOLVES)
+        main(["run", *project.sides("better")])
+
+        experiment = read_experiment(project.store)
+        assert experiment is not None
+        assert experiment.reuse_max_age == "36h"
+
+    def test_a_limit_that_changes_once_results_are_in_is_refused(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        main(["run", *project.sides("better")])
+
+        assert main(["run", *project.sides("better", "--reuse-days", "30")]) == 2
+        assert "was begun under other rules: reuse_max_age differ" in capsys.readouterr().err
+
+    def test_a_limit_in_other_words_is_refused(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        project = Project(tmp_path, reuse_max_age="a week")
+        project.branch("better", SOLVES)
+
+        assert main(["run", *project.sides("better")]) == 2
+        assert "$.reuse_max_age" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         "files",
@@ -167,6 +191,55 @@ class TestReuse:
 
     def test_a_folder_of_pins_may_still_be_missing(self, project: Project, tmp_path: Path) -> None:
         assert main(["run", *project.sides("better", "--reuse", str(tmp_path / "none yet"))]) == 0
+
+
+class TestStaleBaseline:
+    """A baseline beyond its age limit: fresh runs of it are made among the candidate's, and those decide."""
+
+    TASKS = 8
+
+    @pytest.fixture
+    def project(self, tmp_path: Path) -> Project:
+        made = Project(tmp_path, agent(COSTS + "echo 42 >answer.txt"), tasks=self.TASKS, repeats=2)
+        made.branch("better", SOLVES)
+        return made
+
+    def test_half_of_it_is_made_anew_among_the_runs_of_the_candidate(self, project: Project, pinned: Path) -> None:
+        aged(pinned, 30.0)
+        assert main(["run", *project.sides("better", "--reuse", str(pinned), "-j", "1")]) == 0
+
+        by_label = {
+            label: [run for run in records(project.store) if (REUSED_LABEL in run.extra) is label and _is_base(run)]
+            for label in (True, False)
+        }
+        assert [len({run.trial.task_id for run in runs}) for runs in by_label.values()] == [self.TASKS, self.TASKS]
+        assert [len(runs) for runs in by_label.values()] == [self.TASKS, self.TASKS]
+        starts = sorted((run.started_at, _is_base(run)) for run in records(project.store) if not _is_reused(run))
+        fresh = [place for place, (_, base) in enumerate(starts) if base]
+        assert fresh[0] < len(starts) / 2 < fresh[-1]
+
+    def test_the_verdict_rests_on_the_fresh_runs_and_states_the_drift(
+        self, project: Project, pinned: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The old runs all failed; both arms of today pass, and a comparison with the old ones would be won."""
+        aged(pinned, 30.0, _failed)
+        main(["run", *project.sides("better", "--reuse", str(pinned))])
+        capsys.readouterr()
+        main(["verdict", str(project.store), "--format", "json"])
+
+        page = json.loads(capsys.readouterr().out)
+        (note,) = [words for words in page["warnings"] if "are older than 7 days" in words]
+        assert "8 reused runs of base are older than 7 days and are left out" in note
+        assert "pass rate +100.0 points" in note
+        assert "8 of them are older than reuse_max_age (7d)" in page["setup"]["notes"][0]
+        (passes,) = [gate for gate in page["gates"] if gate["name"] == "pass_rate"]
+        assert (passes["baseline"], passes["candidate"]) == (1.0, 1.0)
+
+    def test_a_higher_limit_takes_the_old_runs_as_they_are(self, project: Project, pinned: Path) -> None:
+        aged(pinned, 30.0)
+        main(["run", *project.sides("better", "--reuse", str(pinned), "--reuse-days", "40")])
+
+        assert len(reused(project.store)) == 2 * self.TASKS
 
 
 class TestPins:
@@ -284,6 +357,14 @@ def test_the_key_changes_with_everything_that_makes_a_baseline(
 def test_an_action_that_does_not_exist_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["baseline", "pins"]) == 2
     assert "has pin, list, check, key" in capsys.readouterr().err
+
+
+def _is_base(run: RunRecord) -> bool:
+    return run.trial.arm == "base"
+
+
+def _is_reused(run: RunRecord) -> bool:
+    return REUSED_LABEL in run.extra
 
 
 def _failed(run: RunRecord) -> RunRecord:

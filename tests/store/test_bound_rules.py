@@ -32,10 +32,16 @@ def an_experiment(**fields: Any) -> ExperimentFile:
         {"policy": PolicySpec(gates=["pass_rate"])},
         {"policy": PolicySpec(margins={"duration": 0.5})},
         {"profile": "even"},
+        {"reuse_max_age": "7d"},
     ],
 )
 def test_every_rule_that_decides_is_in_it(edit: dict[str, Any]) -> None:
     assert not fits_rules(an_experiment(**edit), rules_sha256(an_experiment()))
+
+
+@pytest.mark.parametrize("edited", [None, "30d"])
+def test_the_age_of_stale_runs_can_be_neither_raised_nor_taken_away(edited: str | None) -> None:
+    assert not fits_rules(an_experiment(reuse_max_age=edited), rules_sha256(an_experiment(reuse_max_age="7d")))
 
 
 def test_what_decides_nothing_is_not_in_it() -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence, gather
+from outweigh.compare.stale_runs import set_stale_aside
 from outweigh.errors import UsageError, quote_names
 from outweigh.prices import price_tables
 from outweigh.score.composite import PROFILES, Profile
@@ -125,6 +126,7 @@ def compare_candidates(request: EvidenceRequest, arms: ArmChoice, *, refuse_seve
     baseline, candidates = choose_arms(request.stores, arms, evidence, several=refuse_several is None)
     if refuse_several is not None and len(candidates) > 1:
         raise UsageError(refuse_several)
+    evidence = set_stale_aside(evidence, baseline, request.stores.reuse_max_age_days())
     profile = PROFILES[request.stores.profile_name(arms.profile)]
     return ComparedArms(
         stores=request.stores,

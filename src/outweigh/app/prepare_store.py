@@ -3,34 +3,26 @@ be reused.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from outweigh.app.observer import Notify
 from outweigh.engine.experiment import experiment_progress
 from outweigh.engine.load_suite import LoadedSuite
-from outweigh.engine.reuse import ReusedRun, ReuseSource, age_note, find_reusable_runs, version_drift
+from outweigh.engine.reuse import ReusedRun, ReuseSource, age_note, find_reusable_runs, reuse_limits, version_drift
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.interop.harbor.jobs import has_started_jobs
 from outweigh.model.run_record import REUSED_LABEL
-from outweigh.model.suite import settings_fingerprint
+from outweigh.model.suite import age_in_days, settings_fingerprint
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import EXPERIMENT_FILE, remove_experiment, write_experiment
 from outweigh.store.pins import find_pins, read_check, read_settings_fingerprint
 from outweigh.store.run_store import FolderRunStore
 from outweigh.store.store import Store
 
-DEFAULT_REUSE_DAYS = 7.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReuseRequest:
-    """Where earlier runs of the baseline are looked for, and how old they may be."""
-
-    sources: tuple[str, ...] = ()
-    max_age_days: float = DEFAULT_REUSE_DAYS
+FIRST_START = timedelta(hours=1)
+"""The first run starts within this time, so a run that is not stale now is not stale for a verdict either."""
 
 
 def begin_store(
@@ -41,7 +33,7 @@ def begin_store(
     notify: Notify,
     *,
     until_decided: bool,
-    reuse: ReuseRequest,
+    reuse: Sequence[str],
 ) -> None:
     """Record what the store is for, keep the files of its arms, and copy the runs that can be reused."""
     if not store.begun and not has_started_jobs(store.folder):
@@ -53,7 +45,7 @@ def begin_store(
         if not any(secret and secret.encode() in content for secret in secrets):
             store.keep(content)
     _show_notes(suite.notes, notify)
-    if reuse.sources:
+    if reuse:
         _reuse_runs(store, suite, plan, reuse, notify)
 
 
@@ -67,13 +59,11 @@ def note_drift(store: FolderRunStore, suite: LoadedSuite, notify: Notify) -> Non
 
 
 def _reuse_runs(
-    store: FolderRunStore, suite: LoadedSuite, plan: Sequence[PlannedRun], reuse: ReuseRequest, notify: Notify
+    store: FolderRunStore, suite: LoadedSuite, plan: Sequence[PlannedRun], reuse: Sequence[str], notify: Notify
 ) -> None:
-    now = datetime.now(UTC)
-    left = [
-        (run, number) for run, number in experiment_progress(plan, store).left if run.trial.arm == suite.spec.baseline
-    ]
-    folders = list(_reusable_folders(reuse.sources, notify))
+    now, baseline, max_age = datetime.now(UTC), suite.spec.baseline, suite.spec.reuse_max_age
+    left = [(run, number) for run, number in experiment_progress(plan, store).left if run.trial.arm == baseline]
+    folders = list(_reusable_folders(reuse, notify))
     found = find_reusable_runs(
         left,
         suite.arms,
@@ -83,12 +73,17 @@ def _reuse_runs(
             for place in folders
         ],
         settings=settings_fingerprint(suite.spec),
-        not_before=now - timedelta(days=reuse.max_age_days),
+        limits=reuse_limits(
+            plan,
+            [record for attempts in store.finished().values() for record in attempts],
+            baseline=baseline,
+            not_before=now + FIRST_START - timedelta(days=age_in_days(max_age)),
+        ),
     )
-    moments = [one.started_at for one in found if _copy_run(one, store, notify)]
-    if moments:
-        _add_notes(store, suite, [age_note(suite.spec.baseline, moments, now)], notify)
-    notify(f"{len(moments)} of {len(left)} runs of {suite.spec.baseline} are reused")
+    reused = [one for one in found if _copy_run(one, store, notify)]
+    if reused:
+        _add_notes(store, suite, [age_note(baseline, reused, now, max_age)], notify)
+    notify(f"{len(reused)} of {len(left)} runs of {baseline} are reused")
 
 
 def _reusable_folders(paths: Sequence[str], notify: Notify) -> Iterator[Path]:

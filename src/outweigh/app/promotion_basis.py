@@ -18,6 +18,7 @@ from outweigh.app.tested_files import (
     tested_changes,
 )
 from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.compare.stale_runs import set_stale_aside
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.agent_files import configuration_kind
 from outweigh.model.arm import ArmIdentity, ArmOrigin, OverlayChange, differing_settings, overlay_changes
@@ -102,6 +103,7 @@ def decide_promotion(request: PromoteRequest) -> PromotionCandidate:
     # The rule is the suite's: a promotion takes no option of `verdict` that could bend it.
     policy, evidence = choose_policy(stores, SUITE_RULE), read_evidence(request.evidence)
     baseline, (candidate, *_) = choose_arms(stores, request.arms, evidence, several=False)
+    evidence = set_stale_aside(evidence, baseline, stores.reuse_max_age_days())
     profile = PROFILES[stores.profile_name(None)]
     rivals = dict.fromkeys((candidate, *(name for name in experiment.arms if name != baseline)))
     comparisons = [compare_arms(evidence, baseline, name, profile) for name in rivals]

@@ -1,8 +1,10 @@
 """Run a suite: attempt every trial that has no result yet, store the records, and have them judged."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import msgspec
 
 from outweigh.app.build_engine import (
     Scratch,
@@ -17,7 +19,7 @@ from outweigh.app.build_engine import (
 from outweigh.app.judging_round import STOPS_BEFORE_JUDGING, judge_after_run, judge_spending, prepare_judges
 from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals
 from outweigh.app.preflight_suite import require_preflight
-from outweigh.app.prepare_store import ReuseRequest, begin_store, note_drift
+from outweigh.app.prepare_store import begin_store, note_drift
 from outweigh.app.suite_sandbox import open_allowed_hosts
 from outweigh.app.suite_selection import RUNS_FOLDER, SuiteRequest, choose_suite, nothing_to_compare
 from outweigh.app.until_decided import sequential_decision
@@ -43,7 +45,8 @@ from outweigh.workspace.trash import Trash
 class RunRequest:
     """What to run, where to store it, and how far to go.
 
-    Without `output` the store is a folder named after the suite. `assume_yes` goes on although preflight found faults,
+    Without `output` the store is a folder named after the suite. `reuse` are folders with earlier runs of the baseline;
+    `reuse_max_age` goes over the suite's. `assume_yes` goes on although preflight found faults,
     and lets Harbor's tasks have the variables that they ask for.
     """
 
@@ -52,7 +55,8 @@ class RunRequest:
     repeats: int | None = None
     jobs: int = 2
     budget_usd: float | None = None
-    reuse: ReuseRequest = field(default_factory=ReuseRequest)
+    reuse: tuple[str, ...] = ()
+    reuse_max_age: str | None = None
     until_decided: bool = False
     assume_yes: bool = False
     dry_run: bool = False
@@ -96,6 +100,7 @@ def run(request: RunRequest, observer: RunObserver) -> EndReason | RunPreview | 
 
 def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) -> EndReason | RunPreview:
     """Everything that is left to do of a suite; only a preview of it in a dry run."""
+    suite = _with_reuse_limit(suite, request)
     plan, folder = _plan(suite, request), request.store_folder(suite)
     work = _SuiteRun(suite=suite, request=request, plan=plan, folder=folder, observer=observer)
     if suite.spec.executor is Executor.HARBOR:
@@ -104,6 +109,12 @@ def run_suite(suite: LoadedSuite, request: RunRequest, observer: RunObserver) ->
     if request.dry_run:
         return RunPreview(suite=suite, plan=plan, folder=folder, sandbox=adapters.sandboxes.name)
     return work.through_engine(adapters)
+
+
+def _with_reuse_limit(suite: LoadedSuite, request: RunRequest) -> LoadedSuite:
+    if request.reuse_max_age is None:
+        return suite
+    return replace(suite, spec=msgspec.structs.replace(suite.spec, reuse_max_age=request.reuse_max_age))
 
 
 def _plan(suite: LoadedSuite, request: RunRequest) -> tuple[PlannedRun, ...]:

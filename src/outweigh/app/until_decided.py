@@ -7,10 +7,11 @@ from collections.abc import Collection
 
 from outweigh.compare.comparison import compare_arms
 from outweigh.compare.evidence import Evidence, gather
+from outweigh.compare.stale_runs import set_stale_aside
 from outweigh.engine.batch import IsDecided
 from outweigh.model.codec import LocatedRecord
 from outweigh.model.pricing import PriceTables
-from outweigh.model.suite import SuiteSpec
+from outweigh.model.suite import SuiteSpec, age_in_days
 from outweigh.ports.stores import RunStore
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_policy import weigh_evidence
@@ -20,13 +21,14 @@ from outweigh.verdict.evidence_settings import MINIMUM_TASKS, evidence_settings
 def sequential_decision(spec: SuiteSpec, store: RunStore, tasks: Collection[str], prices: PriceTables) -> IsDecided:
     """Whether every candidate is decided at the sequential boundary. Only tasks with all trials count."""
     settings = evidence_settings(gates=spec.policy.gates, margins=spec.policy.margins, planned_tasks=max(2, len(tasks)))
+    max_age_days = age_in_days(spec.reuse_max_age)
     candidates = [name for name in spec.arms if name != spec.baseline]
 
     def decided(still_open: Collection[str]) -> bool:
         whole = set(tasks) - set(still_open)
         if len(whole) < MINIMUM_TASKS:
             return False
-        evidence = evidence_of_tasks(store, whole, prices)
+        evidence = set_stale_aside(evidence_of_tasks(store, whole, prices), spec.baseline, max_age_days)
         if not evidence.arms.keys() >= spec.arms.keys():
             return False
         comparisons = [compare_arms(evidence, spec.baseline, name) for name in candidates]

@@ -4,7 +4,6 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from outweigh.app.prepare_store import DEFAULT_REUSE_DAYS, ReuseRequest
 from outweigh.app.run import NothingToCompare, RunPreview, RunRequest, run
 from outweigh.app.suite_selection import SuiteRequest
 from outweigh.cli.arguments import Parser, parse_dollars, parse_jobs, parse_repeats
@@ -89,7 +88,7 @@ class RunOptions(SuiteOptions):
     budget: float | None
     executor: str | None
     reuse: list[str]
-    reuse_days: float
+    reuse_days: float | None
     until_decided: bool
     events: str | None
     yes: bool
@@ -103,7 +102,8 @@ class RunOptions(SuiteOptions):
             repeats=self.repeats,
             jobs=self.jobs,
             budget_usd=self.budget,
-            reuse=ReuseRequest(sources=tuple(self.reuse), max_age_days=self.reuse_days),
+            reuse=tuple(self.reuse),
+            reuse_max_age=None if self.reuse_days is None else f"{self.reuse_days:.6f}".rstrip("0").rstrip(".") + "d",
             until_decided=self.until_decided,
             assume_yes=self.yes,
             dry_run=self.dry_run,
@@ -162,9 +162,8 @@ def _add_reuse_options(parser: Parser) -> None:
     parser.add_argument(
         "--reuse-days",
         type=_parse_days,
-        default=DEFAULT_REUSE_DAYS,
         metavar="N",
-        help="how old such a run may be (default: %(default)g)",
+        help="the age beyond which fresh runs are made beside them (default: the suite's reuse_max_age, 7)",
     )
 
 

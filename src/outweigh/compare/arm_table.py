@@ -36,7 +36,7 @@ class ArmTable:
     """`columns[metric][i]` belongs to `runs[i]`; NaN stands for unknown, which is safe because records are finite.
 
     `tasks` are those with a counted run, and `task_of[i]` is the place of run i's task among them. Excluded runs are
-    kept apart and in no column; so are attempts that a later one superseded.
+    kept apart and in no column; so are attempts that a later one superseded, and stale reused runs.
     """
 
     name: str
@@ -47,6 +47,7 @@ class ArmTable:
     columns: Mapping[str, Column]
     metrics: tuple[Metric, ...] = METRICS
     superseded: Sequence[Score] = ()
+    stale: Sequence[Score] = ()
 
     @property
     def attempts(self) -> Iterator[Score]:

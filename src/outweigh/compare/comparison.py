@@ -31,7 +31,10 @@ class Discordance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two arms side by side. A policy decides from this and nothing else."""
+    """Two arms side by side. A policy decides from this and nothing else.
+
+    `unanchored` says why the age of reused runs counts as a difference between the arms; None where it does not.
+    """
 
     baseline: ArmSummary
     candidate: ArmSummary
@@ -52,6 +55,7 @@ class Comparison:
     warnings: tuple[str, ...]
     composite_warnings: tuple[str, ...]
     setups: Mapping[str, SetupSummary] = field(default_factory=dict)
+    unanchored: str | None = None
 
     @property
     def fewest_repeats(self) -> int:
@@ -67,7 +71,11 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
         raise UsageError(f"baseline and candidate are both {baseline!r}; name two different arms.")
     composer = CompositeScorer(baseline, arms, profile, evidence.metrics)
     before, after = (
-        replace(composer.tabulate_with_composites(name, scores), superseded=evidence.superseded.get(name, ()))
+        replace(
+            composer.tabulate_with_composites(name, scores),
+            superseded=evidence.superseded.get(name, ()),
+            stale=evidence.stale.get(name, ()),
+        )
         for name, scores in arms.items()
     )
     pairing = pair_runs(before, after)
@@ -101,6 +109,7 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
             *composer.warnings(),
         ),
         setups=setups,
+        unanchored=next((evidence.unanchored[name] for name in arms if name in evidence.unanchored), None),
     )
 
 

@@ -68,8 +68,8 @@ def count_missing_runs(arm: ArmTable, other: ArmTable) -> MissingRuns:
 
 
 def recorded_runs(arm: ArmTable) -> Mapping[str, int]:
-    """How many runs of each task the arm has a record of, counted or not."""
-    return Counter(run.task_id for run in (*arm.runs, *arm.excluded))
+    """How many runs of each task the arm has a record of, counted or not; stale ones are not missing."""
+    return Counter(run.task_id for run in (*arm.runs, *arm.excluded, *arm.stale))
 
 
 class Unpaired(NamedTuple):

@@ -30,7 +30,9 @@ ARBITRARY_REPEATS = (
 class Evidence:
     """Scores by arm in order of first appearance, with what was set aside on the way.
 
-    `superseded` are attempts in whose place a later one stands: they count for nothing, and were paid for.
+    `superseded` are attempts in whose place a later one stands: they count for nothing, and were paid for. `stale` are
+    reused runs that are set aside, because fresh ones stand beside them; `unanchored` names arms that lack such runs,
+    and says why that matters (compare/stale_runs.py).
     """
 
     arms: Mapping[str, Sequence[Score]]
@@ -43,6 +45,8 @@ class Evidence:
     warnings: tuple[str, ...]
     setups: Mapping[str, SetupSummary] = field(default_factory=dict)
     superseded: Mapping[str, Sequence[Score]] = field(default_factory=dict)
+    stale: Mapping[str, Sequence[Score]] = field(default_factory=dict)
+    unanchored: Mapping[str, str] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = METRICS
 
     def arm(self, name: str) -> Sequence[Score]:

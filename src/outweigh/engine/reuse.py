@@ -1,6 +1,11 @@
-"""Runs of earlier experiments that can be reused: same arm, same task, same settings, and recent enough."""
+"""Runs of earlier experiments that can be reused: same arm, same task, same settings, and not too many stale ones.
 
-from collections import defaultdict
+A run beyond the suite's `reuse_max_age` is stale: whatever changed since in models, agents or machines would count as a
+difference between the arms. Stale runs stand for at most half of a task's runs. The others are made anew among the
+candidate's: these anchor runs are what a verdict compares, and the stale ones show how far the baseline moved.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -31,6 +36,37 @@ class ReusedRun:
     record: RunRecord
     source: str
     started_at: datetime
+    stale: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReuseLimits:
+    """Runs from before `not_before` are stale; `stale_runs` says how many of them each task may have."""
+
+    not_before: datetime
+    stale_runs: Mapping[str, int]
+
+
+def reuse_limits(
+    plan: Iterable[PlannedRun],
+    stored: Iterable[RunRecord],
+    *,
+    baseline: str,
+    not_before: datetime,
+) -> ReuseLimits:
+    """Half of a task's runs of the baseline may be stale, less those in the store; none where no arm is compared."""
+    planned = list(plan)
+    repeats = Counter(run.trial.task_id for run in planned if run.trial.arm == baseline)
+    compared = any(run.trial.arm != baseline for run in planned)
+    held = Counter(
+        run.trial.task_id
+        for run in stored
+        if REUSED_LABEL in run.extra and (run.started_at is None or run.started_at < not_before)
+    )
+    return ReuseLimits(
+        not_before=not_before,
+        stale_runs={task: max(0, runs // 2 - held[task]) if compared else 0 for task, runs in repeats.items()},
+    )
 
 
 def find_reusable_runs(
@@ -40,16 +76,25 @@ def find_reusable_runs(
     sources: Iterable[ReuseSource],
     *,
     settings: str,
-    not_before: datetime,
+    limits: ReuseLimits,
 ) -> Iterator[ReusedRun]:
-    """For each planned run the newest matching one; no run is used twice."""
-    stock = _candidates([source for source in sources if source.settings == settings], not_before)
-    for planned, attempt in left:
+    """For each planned run the newest matching one, as far as the limits allow; no run is used twice."""
+    stock = _candidates(source for source in sources if source.settings == settings)
+    stale_left = dict(limits.stale_runs)
+    # In the random order of the trials' seeds: in the order of the plan, the runs to be made would all come last.
+    for planned, attempt in sorted(left, key=lambda each: each[0].trial.seed or 0):
         arm, task = arms[planned.trial.arm], tasks[planned.trial.task_id]
         fitting = stock.get((arm.fingerprint, task.checksum))
-        if fitting:
-            source, run, started_at = fitting.pop()
-            yield ReusedRun(record=_as_planned(run, source, planned, attempt), source=source, started_at=started_at)
+        if not fitting:
+            continue
+        source, run, started_at = fitting[-1]
+        stale = started_at < limits.not_before
+        if stale and not stale_left.get(task.id, 0):
+            continue
+        stale_left[task.id] -= stale
+        fitting.pop()
+        record = _as_planned(run, source, planned, attempt)
+        yield ReusedRun(record=record, source=source, started_at=started_at, stale=stale)
 
 
 def version_drift(reused: Iterable[RunRecord], fresh: Iterable[RunRecord]) -> str | None:
@@ -64,23 +109,26 @@ def version_drift(reused: Iterable[RunRecord], fresh: Iterable[RunRecord]) -> st
     )
 
 
-def age_note(arm: str, moments: Sequence[datetime], now: datetime) -> str:
+def age_note(arm: str, reused: Sequence[ReusedRun], now: datetime, max_age: str) -> str:
     """The note about reused runs and their age that is shown with the results."""
-    days = (now - min(moments)) / timedelta(days=1)
-    return (
-        f"{len(moments)} runs of {arm} are reused from an earlier experiment, the oldest {days:.1f} days old. Whatever "
-        "changed since then in models, agents or machines counts as a difference between the arms."
-    )
+    days = (now - min(run.started_at for run in reused)) / timedelta(days=1)
+    note = f"{len(reused)} runs of {arm} are reused from an earlier experiment, the oldest {days:.1f} days old."
+    if stale := sum(run.stale for run in reused):
+        return (
+            f"{note} {stale} of them are older than reuse_max_age ({max_age}), so other runs of {arm} are made anew on "
+            "every task, and the candidate is compared with those; the old ones show how far the baseline moved."
+        )
+    return f"{note} Whatever changed since then in models, agents or machines counts as a difference between the arms."
 
 
 def _candidates(
-    sources: Iterable[ReuseSource], not_before: datetime
+    sources: Iterable[ReuseSource],
 ) -> dict[tuple[str, str], list[tuple[str, RunRecord, datetime]]]:
     """Reusable runs by arm and task, the newest last, without duplicates."""
     found: dict[tuple[str, str], dict[bytes, tuple[str, RunRecord, datetime]]] = defaultdict(dict)
     for source in sources:
         for run in source.runs:
-            if run.status in EXCLUDED_STATUSES or run.started_at is None or run.started_at < not_before:
+            if run.status in EXCLUDED_STATUSES or run.started_at is None:
                 continue
             if run.arm_fingerprint is not None and run.task_checksum is not None:
                 kept = found[run.arm_fingerprint, run.task_checksum]
@@ -101,12 +149,13 @@ def _as_planned(run: RunRecord, source: str, planned: PlannedRun, attempt: int) 
         "record_sha256": record_digest(run).hex(),
     }
     trial = planned.trial
+    # No position: it was not run in the order of this plan, and its clock says when it was.
     return msgspec.structs.replace(
         run,
         run_id=f"{trial.task_id}/{trial.arm}/{trial.repeat}#{attempt}",
         trial=trial,
         attempt=attempt,
-        position=planned.position,
+        position=None,
         extra={**run.extra, REUSED_LABEL: origin},
     )
 

@@ -93,6 +93,15 @@ DEFAULT_REPEATS = 5
 LADDER_REPEATS = 10
 
 
+DEFAULT_REUSE_MAX_AGE = "7d"
+Age = Annotated[str, Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,6})?[dh]$", description="a number of days or hours: 7d, 12h")]
+
+
+def age_in_days(age: Age) -> float:
+    """`7d` is 7 and `12h` is a half."""
+    return float(age[:-1]) / (24 if age.endswith("h") else 1)
+
+
 class Executor(StrEnum):
     """Who makes the runs: outweigh's own engine, or a harness that is installed beside it."""
 
@@ -148,7 +157,7 @@ class GatewaySpec(Spec, frozen=True, kw_only=True):
 
 
 class SuiteSpec(Spec, frozen=True, kw_only=True):
-    """The content of a `suite.toml`."""
+    """The content of a `suite.toml`. Reused runs of the baseline are stale beyond `reuse_max_age`."""
 
     name: SafeName
     tasks: Annotated[list[str], Meta(min_length=1)]
@@ -157,6 +166,7 @@ class SuiteSpec(Spec, frozen=True, kw_only=True):
     repeats: Repeats | None = None
     seed: Annotated[int, Meta(ge=0)] = 0
     budget_usd: Dollars | None = None
+    reuse_max_age: Age = DEFAULT_REUSE_MAX_AGE
     profile: Literal["objective_first", "even"] = "objective_first"
     policy: PolicySpec = PolicySpec()
     sandbox: SandboxSpec = SandboxSpec()

@@ -12,7 +12,7 @@ from outweigh.model.codec import LocatedRecord
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import AgentKind, RunRecord, was_paid_here
+from outweigh.model.run_record import REUSED_LABEL, AgentKind, RunRecord, was_paid_here
 from outweigh.model.usage import CostProvenance
 from outweigh.score.composite import COST_SIGNALS, Dimension
 from outweigh.score.judge_scores import NO_JUDGE_RULES, NOT_JUDGED, JudgeCount, JudgeRules, panel_score
@@ -42,6 +42,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     family: str | None
     position: int | None
     started_at: datetime | None
+    reused: bool
     vacuous: bool
     judge_counts: frozenset[JudgeCount]
     deciding_judge_counts: frozenset[JudgeCount]
@@ -112,6 +113,7 @@ class RunScorer:
             family=run.family,
             position=run.position,
             started_at=run.started_at,
+            reused=REUSED_LABEL in run.extra,
             vacuous=checks.vacuous,
             judge_counts=NOT_JUDGED.judge_counts,
             deciding_judge_counts=NOT_JUDGED.judge_counts,

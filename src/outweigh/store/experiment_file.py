@@ -14,7 +14,7 @@ import msgspec
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.arm import Arm, ArmOrigin, OverlayFile
-from outweigh.model.suite import Executor, PolicySpec, SuiteSpec, settings_fingerprint
+from outweigh.model.suite import Age, Executor, PolicySpec, SuiteSpec, settings_fingerprint
 from outweigh.model.task import Task
 from outweigh.store.durable_files import write_atomic
 
@@ -29,7 +29,8 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     `overlays` are the files that each arm lays, `origins` the revisions that they come from where they come from git,
     `settings` is a hash of what else makes a run what it is, None where runs were made under several. `notes` is what a
     reader of results must know, `executor` who made the runs. `planned_runs` is how many trials are to have a result:
-    it says how far an experiment is, and nothing about what it is.
+    it says how far an experiment is, and nothing about what it is. `reuse_max_age` is the age beyond which reused runs
+    are stale, None in stores of releases that had no such limit.
     """
 
     schema: Literal["outweigh.experiment/1"]
@@ -48,6 +49,7 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     notes: tuple[str, ...] = ()
     executor: Executor = Executor.ENGINE
     planned_runs: int | None = None
+    reuse_max_age: Age | None = None
 
 
 def write_experiment(
@@ -84,6 +86,7 @@ def write_experiment(
         notes=tuple(dict.fromkeys((*(known.notes if known else ()), *notes))),
         executor=spec.executor,
         planned_runs=_larger(planned_runs, known.planned_runs if known else None),
+        reuse_max_age=known.reuse_max_age if known and known.reuse_max_age is None else spec.reuse_max_age,
     )
     if known is not None:
         _refuse_changes(folder, known, experiment)
@@ -121,7 +124,7 @@ def _refuse_changes(folder: Path, known: ExperimentFile, now: ExperimentFile) ->
             f"{folder} holds another experiment: {runs} differ from what was run there. Name another folder by -o, "
             "or change the suite back."
         )
-    if rules := _different(("policy", "profile", "tiers"), known, now):
+    if rules := _different(("policy", "profile", "tiers", "reuse_max_age"), known, now):
         raise UsageError(
             f"{folder} was begun under other rules: {rules} differ. Rules that change once results are in decide "
             "nothing; change the suite back, and try others with the options of `outweigh verdict` and `ladder`."
@@ -139,7 +142,7 @@ def read_rules_sha256(folder: Path) -> str | None:
 
 
 def rules_sha256(experiment: ExperimentFile) -> str:
-    """A hash of what decides: the policy, the profile, and whether somebody may look before the end."""
+    """A hash of what decides: the policy, the profile, the age of stale runs, and whether somebody may look early."""
     return _rules_hash(experiment, experiment.looked_at)
 
 
@@ -156,6 +159,9 @@ def _rules_hash(experiment: ExperimentFile, looked_at: int | None) -> str:
         for field in msgspec.structs.fields(policy)
         if (value := getattr(policy, field.name)) != _field_default(field)
     }
+    # Stated even where it is the default: a store without it has no limit.
+    if experiment.reuse_max_age is not None:
+        stated["reuse_max_age"] = experiment.reuse_max_age
     return sha256(msgspec.json.encode((stated, experiment.profile, looked_at), order="sorted")).hexdigest()
 
 

@@ -16,7 +16,7 @@ from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.arm import ArmSetups
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid, refuse_invalid
 from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord
-from outweigh.model.suite import JudgeSpec, PolicySpec
+from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, JudgeSpec, PolicySpec, age_in_days
 from outweigh.ports.stores import RecordSource
 from outweigh.score.composite import OBJECTIVE_FIRST
 from outweigh.score.judge_scores import DEFAULT_JUDGE_RULE, Consensus, JudgeRule, JudgeRules, LabelAgreement
@@ -201,6 +201,12 @@ class StoreSet:
         """How many tasks were planned where a run was to end at a decision; whoever stops at a look has looked."""
         looks = (experiment.looked_at for experiment in self.experiments())
         return max((look for look in looks if look is not None), default=None)
+
+    def reuse_max_age_days(self) -> float | None:
+        """The age beyond which reused runs are stale, the lowest of all suites; None where all had no such limit."""
+        experiments = self.experiments()
+        limits = [experiment.reuse_max_age for experiment in experiments] if experiments else [DEFAULT_REUSE_MAX_AGE]
+        return min((age_in_days(limit) for limit in limits if limit is not None), default=None)
 
     def profile_name(self, named: str | None) -> str:
         """The caller's, else the suites', else the default."""

@@ -1,0 +1,123 @@
+"""Reused runs of a baseline that are too old to be compared with a candidate's, and how far the baseline moved since.
+
+Let c, f and s be a task's mean over the candidate's runs, the baseline's fresh (anchor) runs and its stale ones. The
+candidate against the stale runs, corrected by the drift that the anchors estimate, is (c - s) - (f - s) = c - f. So the
+correction and its variance are exactly what a comparison with the fresh runs alone has, for every metric and every
+test; the stale runs are set aside, and tell how far the baseline moved.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from math import expm1
+
+import numpy as np
+
+from outweigh.compare.arm_table import ArmTable, align_tasks, tabulate_arm, task_moments
+from outweigh.compare.evidence import Evidence
+from outweigh.score.run_score import Score
+from outweigh.stats.estimate import Estimate, Unit
+from outweigh.stats.means import mean_interval
+
+UNANCHORED_TOLERANCE = 0.05
+"""So many tasks may lack fresh runs; they are left out of the comparison then, as tasks of one arm only are."""
+
+DRIFT_LEVEL = 0.95
+DRIFT_METRICS = {
+    "passed": "pass rate",
+    "duration_seconds": "duration",
+    "non_cache_tokens": "non-cache tokens",
+    "cost_usd": "cost",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaleDrift:
+    """How far one metric of an arm moved since its stale runs: in points for the pass rate, else as a log ratio."""
+
+    metric: str
+    moved: Estimate
+
+    @property
+    def words(self) -> str:
+        """The change and its interval."""
+        points, unit = self.metric == "passed", "points" if self.metric == "passed" else "%"
+
+        def shown(value: float) -> str:
+            return f"{100 * (value if points else expm1(value)):+.1f}"
+
+        interval = self.moved.interval
+        span = "no interval" if interval is None else f"{shown(interval.low)} to {shown(interval.high)}"
+        return f"{DRIFT_METRICS[self.metric]} {shown(self.moved.point or 0.0)} {unit} ({span})"
+
+
+def set_stale_aside(evidence: Evidence, baseline: str, max_age_days: float | None) -> Evidence:
+    """Leave the baseline's stale runs out where fresh ones stand beside them; say so where too few do."""
+    scores = evidence.arms.get(baseline, ())
+    stale = find_stale(evidence, baseline, max_age_days)
+    if max_age_days is None or not stale:
+        return evidence
+    held = set(map(id, stale))
+    fresh = [score for score in scores if id(score) not in held]
+    tasks = {score.task_id for score in stale}
+    lacking = tasks - {score.task_id for score in fresh if score.counted}
+    if len(lacking) > UNANCHORED_TOLERANCE * len(tasks):
+        why = (
+            f"{len(stale)} reused runs of {baseline} are older than {max_age_days:g} days, and {len(lacking)} of their "
+            f"{len(tasks)} tasks have no fresh run of {baseline}, so what changed since then counts as a difference "
+            "between the arms. Go on with the run until it is complete, or run the suite into a new store"
+        )
+        return replace(evidence, unanchored={baseline: why})
+    return replace(
+        evidence,
+        arms={**evidence.arms, baseline: fresh},
+        stale={baseline: stale},
+        warnings=(*evidence.warnings, _note(baseline, stale, fresh, max_age_days)),
+    )
+
+
+def find_stale(evidence: Evidence, arm: str, max_age_days: float | None) -> list[Score]:
+    """Reused runs that were older than the limit when the first fresh run of any arm started, or of unknown age."""
+    if max_age_days is None:
+        return []
+    reused = [score for score in evidence.arms.get(arm, ()) if score.reused]
+    starts = [
+        score.started_at
+        for scores in evidence.arms.values()
+        for score in scores
+        if not score.reused and score.started_at is not None
+    ]
+    first, limit = min(starts, default=None), timedelta(days=max_age_days)
+    return [score for score in reused if _is_stale(score.started_at, first, limit)]
+
+
+def _is_stale(started_at: datetime | None, first: datetime | None, limit: timedelta) -> bool:
+    return started_at is None or first is None or first - started_at > limit
+
+
+def stale_drift(stale: Sequence[Score], fresh: Sequence[Score]) -> Iterator[StaleDrift]:
+    """Fresh runs against stale ones of the same arm and tasks, for every metric that both know on two tasks or more."""
+    before, after = (_table(scores) for scores in (stale, fresh))
+    rows = align_tasks(before, after)
+    for metric in DRIFT_METRICS:
+        logs = metric != "passed"
+        then = task_moments(before, metric, logs=logs).means[rows[:, 0]]
+        now = task_moments(after, metric, logs=logs).means[rows[:, 1]]
+        with np.errstate(invalid="ignore"):
+            moved = now - then
+        known = moved[np.isfinite(moved)]
+        if len(known) > 1:
+            yield StaleDrift(metric=metric, moved=mean_interval(known, level=DRIFT_LEVEL, unit=Unit.TASK))
+
+
+def _table(scores: Sequence[Score]) -> ArmTable:
+    return tabulate_arm("", scores, composite=lambda _: None, composite_even=lambda _: None)
+
+
+def _note(arm: str, stale: Sequence[Score], fresh: Sequence[Score], max_age_days: float) -> str:
+    moved = "; ".join(drift.words for drift in stale_drift(stale, fresh))
+    since = f" Since then {arm} moved, with {DRIFT_LEVEL:.0%} intervals: {moved}." if moved else ""
+    return (
+        f"{len(stale)} reused runs of {arm} are older than {max_age_days:g} days and are left out: the candidate is "
+        f"compared with the fresh runs of {arm} that were made beside its own.{since}"
+    )
