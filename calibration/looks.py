@@ -8,9 +8,10 @@ import numpy as np
 
 from calibration.worlds import World, draw
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_rule import apply_rule, examine_gate
+from outweigh.verdict.evidence_rule_v1 import apply_rule_v1
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS
 from outweigh.verdict.gate_sample import GateSample
+from outweigh.verdict.gate_test import examine_gate
 
 FIRM = (Decision.IMPROVED, Decision.REGRESSED)
 
@@ -70,7 +71,7 @@ def first_firm(gates: Sequence[GateSample], sizes: Sequence[int], planned_tasks:
     for size in sizes:
         if size < MINIMUM_TASKS:
             continue
-        (finding,) = apply_rule([[examine_gate(_first(gate, size), planned_tasks=planned_tasks) for gate in gates]])
+        (finding,) = apply_rule_v1([[examine_gate(_first(gate, size), planned_tasks=planned_tasks) for gate in gates]])
         decision = finding.decision
         if decision in FIRM:
             return Stop(decision=decision, tasks=size)

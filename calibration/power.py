@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from calibration.rates import rates
 from calibration.worlds import NULLS, SMALL_WIN, TRAP, WIN, World
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_settings import ERROR_RATES
+from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ def power(published: Published, draws: int, seed: int) -> Power:
     """Measure one line again, on the same experiments for both levels."""
     world, tasks, repeats = published.world, published.tasks, published.repeats
     promised = rates(world, tasks, repeats, draws, seed)
-    looser = rates(world, tasks, repeats, draws, seed, replace(ERROR_RATES, superiority=0.05))
+    looser = rates(world, tasks, repeats, draws, seed, replace(ERROR_RATES_V1, superiority=0.05))
     return Power(
         published=published,
         draws=draws,

@@ -9,10 +9,11 @@ import numpy as np
 from calibration.cells import Readings, share_of
 from calibration.worlds import Draw, World, draw
 from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg
-from outweigh.verdict.blockers import MINIMUM_RUNS, fisher_drop_p
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_rule import apply_rule, examine_gate
-from outweigh.verdict.evidence_settings import ERROR_RATES, ErrorRates
+from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1, apply_rule_v1
+from outweigh.verdict.evidence_settings import ErrorRates
+from outweigh.verdict.gate_test import examine_gate
+from outweigh.verdict.task_drops import MINIMUM_RUNS, fisher_drop_p
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,9 @@ class Rates:
         return self.shares.get(decision, 0.0)
 
 
-def rates(world: World, tasks: int, repeats: int, draws: int, seed: int, promised: ErrorRates = ERROR_RATES) -> Rates:
+def rates(
+    world: World, tasks: int, repeats: int, draws: int, seed: int, promised: ErrorRates = ERROR_RATES_V1
+) -> Rates:
     """Decide many experiments of one world."""
     dice = np.random.default_rng(seed)
     decisions = Counter(decide(draw(world, tasks, repeats, dice), promised) for _ in range(draws))
@@ -56,14 +59,14 @@ def decision_readings(
 
 def decide(
     experiment: Draw,
-    promised: ErrorRates = ERROR_RATES,
+    promised: ErrorRates = ERROR_RATES_V1,
     *,
     with_cost: bool = False,
     unknown: Collection[str] = (),
 ) -> Decision:
     """The evidence policy's decision, hard per-task drops included."""
     gates = experiment.gates(with_cost=with_cost, unknown=unknown)
-    (finding,) = apply_rule([[examine_gate(gate) for gate in gates]], promised)
+    (finding,) = apply_rule_v1([[examine_gate(gate) for gate in gates]], promised)
     return Decision.REGRESSED if supported_drop(experiment) else finding.decision
 
 
@@ -77,4 +80,4 @@ def supported_drop(experiment: Draw) -> bool:
         fisher_drop_p(repeats, int(b), repeats, int(a))
         for b, a in zip(before.sum(axis=0), after.sum(axis=0), strict=True)
     ]
-    return bool((adjust_benjamini_hochberg(p_values) <= ERROR_RATES.task_alarm).any())
+    return bool((adjust_benjamini_hochberg(p_values) <= ERROR_RATES_V1.task_alarm).any())

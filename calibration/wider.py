@@ -7,7 +7,8 @@ import numpy as np
 from calibration.rates import supported_drop
 from calibration.worlds import BREAKS_BESIDE_GAINS, FAMILIES, NULLS, World, draw_company
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_rule import apply_rule, examine_gate
+from outweigh.verdict.evidence_rule_v1 import apply_rule_v1
+from outweigh.verdict.gate_test import examine_gate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,7 @@ def answer(question: Question, tasks: int, repeats: int, draws: int, seed: int) 
 
 def _decisions(question: Question, tasks: int, repeats: int, dice: np.random.Generator) -> list[Decision]:
     company = draw_company(question.world, tasks, repeats, question.candidates, dice)
-    findings = apply_rule(
+    findings = apply_rule_v1(
         [[examine_gate(gate) for gate in each.gates(with_cost=question.with_cost)] for each in company]
     )
     return [

@@ -36,7 +36,7 @@ from calibration.worlds import (
 from scipy import stats
 
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_settings import ERROR_RATES
+from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1
 
 SIZES = ((10, 1), (20, 5), (50, 2), (100, 10))
 RARE = 0.001
@@ -137,7 +137,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(world: World) -> None:
 )
 def test_real_differences_are_found_as_often_as_published(line: Published) -> None:
     draws = 500
-    found = rates(line.world, line.tasks, line.repeats, draws, 4, replace(ERROR_RATES, superiority=0.05))
+    found = rates(line.world, line.tasks, line.repeats, draws, 4, replace(ERROR_RATES_V1, superiority=0.05))
 
     for decision, published in ((Decision.IMPROVED, line.improved), (Decision.REGRESSED, line.regressed)):
         assert least(published, draws) - 0.02 <= found.of(decision) <= most(published, draws) + 0.02
@@ -146,7 +146,7 @@ def test_real_differences_are_found_as_often_as_published(line: Published) -> No
 def test_testing_superiority_more_strictly_costs_a_small_win_some_power_and_a_win_none() -> None:
     strict, loose = (
         [rates(world, 50, 5, 250, 5, rule).of(Decision.IMPROVED) for world in (SMALL_WIN, WIN)]
-        for rule in (ERROR_RATES, replace(ERROR_RATES, superiority=0.05))
+        for rule in (ERROR_RATES_V1, replace(ERROR_RATES_V1, superiority=0.05))
     )
 
     assert 0.05 < loose[0] - strict[0] < 0.2

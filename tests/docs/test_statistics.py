@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from outweigh.stats.means import all_zero_bound
-from outweigh.verdict.blockers import MINIMUM_REPEATS, MINIMUM_RUNS, fisher_drop_p
+from outweigh.verdict.blockers import MINIMUM_REPEATS
 from outweigh.verdict.evidence_settings import (
     ERROR_RATES,
     GATED_METRICS,
@@ -13,6 +13,7 @@ from outweigh.verdict.evidence_settings import (
     UNPAIRED_TOLERANCE,
 )
 from outweigh.verdict.gate_sample import SPARSE_BELOW_TASKS
+from outweigh.verdict.task_drops import MINIMUM_RUNS, fisher_drop_p
 from outweigh.verdict.unusable import CACHE_TOLERANCE, MINIMUM_FAMILIES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

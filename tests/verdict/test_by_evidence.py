@@ -148,11 +148,20 @@ def test_one_missing_task_of_many_does_not_stop_the_decision_but_the_promotion()
     assert not may_promote(verdict, verdict.evidence_sha256)
 
 
-def test_fewer_than_five_repeats_block_the_promotion_not_the_decision() -> None:
-    verdict = decide(experiment(0.35, tasks=80, repeats=3))
+def test_fewer_than_three_repeats_of_few_tasks_block_the_promotion_not_the_decision() -> None:
+    few, many = decide(experiment(0.8, tasks=29, repeats=2)), decide(experiment(0.8, tasks=30, repeats=2))
 
-    assert verdict.decision is Decision.IMPROVED
-    assert any("5 counted repeats" in blocker for blocker in verdict.blockers)
+    assert few.decision is many.decision is Decision.IMPROVED
+    assert any("3 counted repeats per task and arm, or 30 tasks" in blocker for blocker in few.blockers)
+    assert not any("repeats" in blocker for blocker in many.blockers)
+
+
+def test_fewer_than_twelve_tasks_block_the_promotion_not_the_decision() -> None:
+    few, enough = decide(experiment(0.8, tasks=11, repeats=5)), decide(experiment(0.8, tasks=12, repeats=5))
+
+    assert few.decision is enough.decision is Decision.IMPROVED
+    assert any("at least 12 tasks; both arms share 11" in blocker for blocker in few.blockers)
+    assert not any("tasks" in blocker for blocker in enough.blockers)
 
 
 def test_scripted_agents_improve_but_never_promote() -> None:

@@ -14,7 +14,7 @@ from outweigh.score.judge_scores import JudgeRule, JudgeRules
 from outweigh.testing.builders import a_check, a_judgment, a_run, evidence_of
 from outweigh.verdict.decision import Decision, GateState, Verdict
 from outweigh.verdict.evidence_policy import decide_by_evidence
-from outweigh.verdict.evidence_rule import apply_rule, examine_gate
+from outweigh.verdict.evidence_rule import apply_rule, examine_candidate
 from outweigh.verdict.evidence_settings import GATED_METRICS, evidence_settings
 from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, GateSample
 from outweigh.verdict.promotion import may_promote
@@ -138,7 +138,7 @@ def test_identical_arms_are_called_different_no_more_often_than_is_promised(task
     """Scores are shares of met criteria, so that they are coarse and pile up at the ends; 1000 experiments each."""
     dice, experiments = np.random.default_rng(tasks), 1000
     decisions = Counter(
-        apply_rule([[examine_gate(_identical(dice, tasks, criteria))]])[0].decision for _ in range(experiments)
+        apply_rule([examine_candidate([_identical(dice, tasks, criteria)])])[0].decision for _ in range(experiments)
     )
 
     # Three standard errors of the simulation above 2 % and 5 %.

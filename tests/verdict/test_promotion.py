@@ -10,7 +10,7 @@ from outweigh.model.failure import Status
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.model.usage import NO_USAGE, Metering, ReportedUsage
 from outweigh.testing.builders import a_run, evidence_of, runs_of_arm
-from outweigh.verdict.blockers import blockers
+from outweigh.verdict.blockers import literal_blockers
 from outweigh.verdict.decision import Decision, Regression, RegressionKind, Verdict
 from outweigh.verdict.promotion import may_promote
 
@@ -48,7 +48,7 @@ def test_only_a_clean_improvement_over_unchanged_evidence_promotes() -> None:
 
 def blocked(*candidate: object, baseline: list[object] | None = None) -> str:
     before = baseline if baseline is not None else runs_of_arm("old", [[True] * 20])
-    return " ".join(blockers(compare_arms(evidence_of(before, list(candidate)), "old", "new")))  # type: ignore[arg-type]
+    return " ".join(literal_blockers(compare_arms(evidence_of(before, list(candidate)), "old", "new")))  # type: ignore[arg-type]
 
 
 def test_complete_real_evidence_has_nothing_in_its_way() -> None:
@@ -191,7 +191,8 @@ def test_lines_that_could_not_be_read_do_not_promote() -> None:
     line = InvalidLine("runs.jsonl", 7, "not JSON")
 
     whole, damaged = (
-        blockers(compare_arms(dataclasses.replace(evidence, skipped=lines), "old", "new")) for lines in ((), (line,))
+        tuple(literal_blockers(compare_arms(dataclasses.replace(evidence, skipped=lines), "old", "new")))
+        for lines in ((), (line,))
     )
 
     assert whole == ()

@@ -258,11 +258,11 @@ def test_natural_pairs_are_enough_where_nothing_can_be_split() -> None:
     assert check.tallies["gates"].share(Decision.IMPROVED) is None
 
 
-def test_an_alarm_is_an_improvement_or_a_regression_and_has_an_interval() -> None:
+def test_an_alarm_is_an_improvement_a_trade_off_or_a_regression_and_has_an_interval() -> None:
     counts = {Decision.IMPROVED: 3, Decision.REGRESSED: 5, Decision.NEUTRAL: 12, Decision.INCONCLUSIVE: 80}
     alarms = SplitCounts(splits=100, counts=counts, obstructed=0, obstacle=None).false_alarms()
 
-    assert set(FALSE_ALARMS) == {Decision.IMPROVED, Decision.REGRESSED}
+    assert set(FALSE_ALARMS) == {Decision.IMPROVED, Decision.TRADE_OFF, Decision.REGRESSED}
     assert (alarms.point, alarms.n) == (0.08, 100)
     assert alarms.interval is not None
     assert (alarms.interval.low, alarms.interval.high) == pytest.approx((0.0411, 0.1500), abs=5e-4)

@@ -7,14 +7,14 @@ import pytest
 from outweigh.compare.comparison import compare_arms
 from outweigh.testing.builders import evidence_of, runs_of_arm
 from outweigh.verdict.decision import Decision, Sensitivity
-from outweigh.verdict.evidence_rule import apply_rule, examine_gate
+from outweigh.verdict.evidence_rule import apply_rule, examine_candidate
 from outweigh.verdict.evidence_settings import GATED_METRICS
 from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.sensitivity import FACTORS, sensitivity
 
 
 def decide(gates: Sequence[GateSample], left_out: str | None = None) -> Decision:
-    return apply_rule([[examine_gate(gate) for gate in gates]])[0].decision
+    return apply_rule([examine_candidate(gates)])[0].decision
 
 
 def bent(name: str, benefits: Sequence[float], margin: float = 0.05) -> tuple[Decision, Sensitivity]:

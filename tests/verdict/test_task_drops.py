@@ -6,7 +6,7 @@ from scipy import stats
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.model.run_record import RunRecord
 from outweigh.testing.builders import a_check, a_run, evidence_of, runs_of_arm
-from outweigh.verdict.blockers import drop_p_value, fisher_drop_p, task_drops
+from outweigh.verdict.task_drops import drop_p_value, fisher_drop_p, task_drops
 
 
 def tables(before: list[RunRecord], after: list[RunRecord]) -> Comparison:

@@ -21,7 +21,7 @@ from outweigh.report.verdict_page import verdicts_report
 from outweigh.store.store import StoreSet
 from outweigh.verdict.configured_policy import ConfiguredPolicy, PolicyArguments
 from outweigh.verdict.decision import Decision, Gate, PolicySource, Verdict
-from outweigh.verdict.policy import POLICIES, Policies, configure_policy
+from outweigh.verdict.policy import POLICIES, Policies, configure_policy, suite_arguments
 from outweigh.verdict.promotion import may_promote, verdict_refusals
 
 DEFAULT_PLANNED_TASKS = 100
@@ -31,13 +31,17 @@ DEFAULT_PLANNED_TASKS = 100
 class PolicyRequest:
     """What the caller says about the rule; nothing set is the suite's rule, or the default where no suite is known.
 
-    `margins` are numbers by gate, or texts NAME=X as the command line has them. `fixed_suite` speaks of these very
-    tasks instead of tasks like these. `sequential` says that the data were looked at more than once.
+    `margins` and `tolerances` are numbers by gate, or texts NAME=X as the command line has them. `value_usd` is what
+    one solved task is worth, `version` the version of the rule. `fixed_suite` speaks of these very tasks instead of
+    tasks like these. `sequential` says that the data were looked at more than once.
     """
 
     policy: str | None = None
     gates: tuple[str, ...] | None = None
     margins: Mapping[str, float] | tuple[str, ...] = ()
+    tolerances: Mapping[str, float] | tuple[str, ...] = ()
+    value_usd: float | None = None
+    version: int | None = None
     sequential: bool = False
     planned_tasks: int | None = None
     fixed_suite: bool = False
@@ -74,11 +78,17 @@ def choose_policy(stores: StoreSet, request: PolicyRequest, policies: Policies =
     infers = name in policies and policies[name].infers
     looked_at = planned_looks if infers else None
     _refuse_foreign_options(request, name, looked_at, infers=infers)
-    gates, margins = _gates_and_margins(request, written)
+    suite = PolicyArguments() if written is None else suite_arguments(written)
+    gates = suite.gates if request.gates is None else request.gates
     default = DEFAULT_PLANNED_TASKS if request.sequential else None
     arguments = PolicyArguments(
         gates=gates,
-        margins=margins,
+        margins=_stated(suite.margins, request.margins, "margin", gates),
+        tolerances=_stated(suite.tolerances, request.tolerances, "tolerance", gates),
+        value_usd=suite.value_usd if request.value_usd is None else request.value_usd,
+        version=suite.version if request.version is None else request.version,
+        promotion_tasks=suite.promotion_tasks,
+        promotion_repeats=suite.promotion_repeats,
         fixed_suite=request.fixed_suite,
         planned_tasks=request.planned_tasks or looked_at or default,
         seed=request.seed,
@@ -87,21 +97,20 @@ def choose_policy(stores: StoreSet, request: PolicyRequest, policies: Policies =
     return ChosenPolicy(policy=policy, arguments=arguments, source=_rule_source(request, written))
 
 
-def _gates_and_margins(
-    request: PolicyRequest, written: PolicySpec | None
-) -> tuple[Sequence[str] | None, Mapping[str, float]]:
-    """Gates and margins; a margin of the suite goes with its gate when the caller leaves that out."""
-    gates, told = request.gates, _parse_margins(request.margins)
-    if written is None:
-        return gates, told
-    kept = (
-        written.margins if gates is None else {gate: written.margins[gate] for gate in gates if gate in written.margins}
-    )
-    return written.gates if gates is None else gates, {**kept, **told}
+def _stated(
+    suite: Mapping[str, float],
+    told: Mapping[str, float] | tuple[str, ...],
+    option: str,
+    gates: Sequence[str] | None,
+) -> dict[str, float]:
+    """The caller's numbers over the suite's; one of the suite goes with its gate when the caller leaves that out."""
+    kept = suite if gates is None else {gate: number for gate, number in suite.items() if gate in gates}
+    return {**kept, **_parse_numbers(told, option)}
 
 
 def _rule_source(request: PolicyRequest, written: PolicySpec | None) -> PolicySource:
-    told = request.policy is not None or request.gates is not None or bool(request.margins)
+    stated = request.gates, request.value_usd, request.version, request.policy
+    told = any(part is not None for part in stated) or bool(request.margins) or bool(request.tolerances)
     if written is None:
         return PolicySource.COMMAND_LINE if told else PolicySource.DEFAULT
     return PolicySource.SUITE_AND_COMMAND_LINE if told else PolicySource.SUITE
@@ -124,18 +133,18 @@ def _refuse_foreign_options(request: PolicyRequest, policy: str, looked_at: int 
         raise UsageError(f"--infer belongs to policy evidence; policy {policy} makes no inference.")
 
 
-def _parse_margins(margins: Mapping[str, float] | tuple[str, ...]) -> dict[str, float]:
-    return dict(margins) if isinstance(margins, Mapping) else dict(map(_parse_margin, margins))
+def _parse_numbers(numbers: Mapping[str, float] | tuple[str, ...], option: str) -> dict[str, float]:
+    return dict(numbers) if isinstance(numbers, Mapping) else dict(_parse_number(text, option) for text in numbers)
 
 
-def _parse_margin(text: str) -> tuple[str, float]:
+def _parse_number(text: str, option: str) -> tuple[str, float]:
     name, found, value = text.partition("=")
     if not found:
-        raise UsageError(f"--margin {text} has no value; write NAME=X, e.g. duration=0.1.")
+        raise UsageError(f"--{option} {text} has no value; write NAME=X, e.g. duration=0.1.")
     try:
         number = float({"true": "1", "false": "0"}.get(value.lower(), value))
     except ValueError:
-        raise UsageError(f"--margin {text}: {value!r} is not a number; write NAME=X.") from None
+        raise UsageError(f"--{option} {text}: {value!r} is not a number; write NAME=X.") from None
     # The seed spells its thresholds minCompositeGain; both spellings mean the same.
     return re.sub(r"(?<=[a-z])([A-Z])", lambda match: f"_{match[1].lower()}", name), number
 
@@ -173,7 +182,7 @@ class CandidateResult:
 
     @property
     def decision(self) -> Decision:
-        """Improved, neutral, regressed or inconclusive."""
+        """Improved, a trade-off, neutral, regressed or inconclusive."""
         return self.verdict.decision
 
     @property

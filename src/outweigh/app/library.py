@@ -5,6 +5,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, TypeVar
 
 from outweigh.app.compare import CompareRequest, ComparisonResult, compare
@@ -43,6 +44,9 @@ def verdict(  # noqa: PLR0913 - one keyword for every option of the command
     policy: str | None = None,
     gates: Sequence[str] | None = None,
     margins: Mapping[str, float] | None = None,
+    tolerances: Mapping[str, float] | None = None,
+    value_usd: float | None = None,
+    policy_version: int | None = None,
     sequential: bool = False,
     planned_tasks: int | None = None,
     infer: Literal["tasks", "runs"] = "tasks",
@@ -60,7 +64,12 @@ def verdict(  # noqa: PLR0913 - one keyword for every option of the command
     request = DecideRequest(
         evidence=_evidence(source, columns, skip_invalid=skip_invalid, prices=prices),
         arms=_arms(baseline, candidate, profile),
-        policy=_policy(policy, gates, margins, planned_tasks, infer, seed, sequential=sequential),
+        policy=replace(
+            _policy(policy, gates, margins, planned_tasks, infer, seed, sequential=sequential),
+            tolerances=dict(tolerances or {}),
+            value_usd=value_usd,
+            version=policy_version,
+        ),
     )
     return decide(request)
 
@@ -99,6 +108,9 @@ def report(  # noqa: PLR0913 - one keyword for every option of the command
     policy: str | None = None,
     gates: Sequence[str] | None = None,
     margins: Mapping[str, float] | None = None,
+    tolerances: Mapping[str, float] | None = None,
+    value_usd: float | None = None,
+    policy_version: int | None = None,
     sequential: bool = False,
     planned_tasks: int | None = None,
     infer: Literal["tasks", "runs"] = "tasks",
@@ -114,7 +126,12 @@ def report(  # noqa: PLR0913 - one keyword for every option of the command
     request = DecideRequest(
         evidence=evidence,
         arms=_arms(baseline, candidate, profile),
-        policy=_policy(policy, gates, margins, planned_tasks, infer, seed, sequential=sequential),
+        policy=replace(
+            _policy(policy, gates, margins, planned_tasks, infer, seed, sequential=sequential),
+            tolerances=dict(tolerances or {}),
+            value_usd=value_usd,
+            version=policy_version,
+        ),
     )
     names = ", ".join(repr(store.name) for store in evidence.stores.stores)
     return make_report(ReportRequest(decide=request, command=f"outweigh.report({names})"))

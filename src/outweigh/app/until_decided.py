@@ -20,7 +20,14 @@ from outweigh.verdict.evidence_settings import MINIMUM_TASKS, evidence_settings
 
 def sequential_decision(spec: SuiteSpec, store: RunStore, tasks: Collection[str], prices: PriceTables) -> IsDecided:
     """Whether every candidate is decided at the sequential boundary. Only tasks with all trials count."""
-    settings = evidence_settings(gates=spec.policy.gates, margins=spec.policy.margins, planned_tasks=max(2, len(tasks)))
+    settings = evidence_settings(
+        gates=spec.policy.gates,
+        margins=spec.policy.margins,
+        tolerances=spec.policy.tolerances,
+        value_usd=spec.policy.value_usd,
+        version=spec.policy.version,
+        planned_tasks=max(2, len(tasks)),
+    )
     max_age_days = age_in_days(spec.reuse_max_age)
     candidates = [name for name in spec.arms if name != spec.baseline]
 

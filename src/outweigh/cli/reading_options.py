@@ -5,6 +5,7 @@ that what a verb asks of its options is checked like any other code.
 """
 
 import argparse
+from math import isfinite, nan
 
 from outweigh.app.decide import DEFAULT_PLANNED_TASKS, PolicyRequest
 from outweigh.app.evidence import ArmChoice, EvidenceRequest
@@ -56,6 +57,9 @@ class PolicyOptions(InferenceOptions):
     policy: str | None
     gates: str | None
     margin: list[str]
+    tolerance: list[str]
+    value: float | None
+    policy_version: int | None
     sequential: bool
     planned_tasks: int | None
 
@@ -65,6 +69,9 @@ class PolicyOptions(InferenceOptions):
             policy=self.policy,
             gates=None if self.gates is None else tuple(name.strip() for name in self.gates.split(",")),
             margins=tuple(self.margin),
+            tolerances=tuple(self.tolerance),
+            value_usd=self.value,
+            version=self.policy_version,
             sequential=self.sequential,
             planned_tasks=self.planned_tasks,
             fixed_suite=self.infer == "runs",
@@ -144,6 +151,25 @@ def add_policy_options(parser: Parser, policies: Policies = POLICIES) -> None:
         help="a margin of the policy, e.g. duration=0.1; others stay as the suite has them",
     )
     parser.add_argument(
+        "--tolerance",
+        action="append",
+        default=[],
+        metavar="NAME=X",
+        help="what an improvement may add to a resource at most, e.g. cost=0.5 (default: 0.25)",
+    )
+    parser.add_argument(
+        "--value",
+        type=_parse_value,
+        metavar="USD",
+        help="what one solved task is worth to you; settles a trade-off between passes and dollars",
+    )
+    parser.add_argument(
+        "--policy-version",
+        type=_parse_version,
+        metavar="N",
+        help="the version of the rule (default: the one that the experiment was run under, else the current one)",
+    )
+    parser.add_argument(
         "--sequential",
         action="store_true",
         help="the data were, or will be, looked at more than once: hold the error rate over all looks",
@@ -154,6 +180,22 @@ def add_policy_options(parser: Parser, policies: Policies = POLICIES) -> None:
         metavar="N",
         help=f"where a sequential verdict is sharpest; fix it before the first look (default: {DEFAULT_PLANNED_TASKS})",
     )
+
+
+def _parse_value(text: str) -> float:
+    try:
+        value = float(text.removeprefix("$"))
+    except ValueError:
+        value = nan
+    if not (isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not an amount of dollars above 0")
+    return value
+
+
+def _parse_version(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a version of a rule (1 or more)")
+    return int(text)
 
 
 def _parse_planned_tasks(text: str) -> int:

@@ -110,11 +110,20 @@ class Executor(StrEnum):
 
 
 class PolicySpec(Spec, frozen=True, kw_only=True):
-    """Which rule decides, and its margins."""
+    """Which rule decides, by which version of it, with which margins and tolerances.
+
+    `value_usd` is what one solved task is worth, `promotion_tasks` and `promotion_repeats` ask for more evidence than
+    the policy does before anything is promoted. Without a `version` a new experiment takes the current one.
+    """
 
     name: str = "evidence"
     gates: list[str] | None = None
     margins: dict[str, float] = {}  # noqa: RUF012 - msgspec copies defaults
+    tolerances: dict[str, float] = {}  # noqa: RUF012
+    value_usd: Annotated[float, Meta(gt=0)] | None = None
+    promotion_tasks: Annotated[int, Meta(ge=0)] = 0
+    promotion_repeats: Annotated[int, Meta(ge=0)] = 0
+    version: Annotated[int, Meta(ge=1)] | None = None
 
 
 class SandboxSpec(Spec, frozen=True, kw_only=True):

@@ -116,12 +116,22 @@ def gate_blocks(gates: tuple[Gate, ...], comparison: Comparison) -> list[Block]:
 
 def format_gate(evidence: GateEvidence) -> tuple[str, str, str]:
     """A gate's change, its interval and its margin."""
+    if evidence.scale == "dollars":
+        return _format_worth(evidence)
     unit = "points" if evidence.scale == "points" else "%"
     effect = UNKNOWN if evidence.effect is None else f"{100 * evidence.effect:+.1f} {unit}"
     span = UNKNOWN
     if evidence.low is not None and evidence.high is not None:
         span = f"{100 * evidence.low:+.1f} to {100 * evidence.high:+.1f}"
     return effect, span, f"{100 * evidence.margin:g} {unit}"
+
+
+def _format_worth(evidence: GateEvidence) -> tuple[str, str, str]:
+    effect = UNKNOWN if evidence.effect is None else f"{evidence.effect:+.2f} USD"
+    span = UNKNOWN
+    if evidence.low is not None and evidence.high is not None:
+        span = f"{evidence.low:+.2f} to {evidence.high:+.2f}"
+    return effect, span, "0 USD"
 
 
 def _gate_table(gates: tuple[Gate, ...], comparison: Comparison) -> Table:

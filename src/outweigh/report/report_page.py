@@ -46,6 +46,11 @@ def verdict_sentence(verdict: Verdict, comparison: Comparison, *, allowed: bool)
     match verdict.decision:
         case Decision.IMPROVED:
             return f"{candidate} is better than {baseline}{reason}. {_promotion_sentence(verdict, allowed=allowed)}"
+        case Decision.TRADE_OFF:
+            price = "" if verdict.break_even is None else f" {_sentence(verdict.break_even.detail)}"
+            return (
+                f"{candidate} is better than {baseline} and dearer{reason}.{price} Whether that is worth it is yours."
+            )
         case Decision.REGRESSED:
             return f"{candidate} is worse than {baseline}{reason}. It must not be promoted."
         case Decision.NEUTRAL:
@@ -53,6 +58,10 @@ def verdict_sentence(verdict: Verdict, comparison: Comparison, *, allowed: bool)
         case Decision.INCONCLUSIVE:
             need = "" if verdict.needs is None else f" To decide, you would need {verdict.needs.detail}."
             return f"Nobody can tell yet whether {candidate} is better or worse than {baseline}{reason}.{need}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def verdicts_sentence(decided: Sequence[tuple[str, Decision]], allowed: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from outweigh.verdict.self_check import FALSE_ALARMS, TOLERATED_FALSE_ALARMS, Id
 MOST_PAIRS = 12
 
 _LIMIT = f"{100 * TOLERATED_FALSE_ALARMS:g} %"
-_ORDER = (Decision.IMPROVED, Decision.NEUTRAL, Decision.REGRESSED, Decision.INCONCLUSIVE)
+_ORDER = (Decision.IMPROVED, Decision.TRADE_OFF, Decision.NEUTRAL, Decision.REGRESSED, Decision.INCONCLUSIVE)
 
 
 def self_check_report(check: SelfCheck, seed: int, deciding: str, source: PolicySource) -> Report:

@@ -32,6 +32,7 @@ def _decision_payload(verdict: Verdict, comparison: Comparison, *, may_promote: 
     return {
         "schema": "outweigh.verdict/1",
         "policy": verdict.policy,
+        "policy_version": verdict.policy_version,
         "baseline": comparison.baseline.name,
         "candidate": comparison.candidate.name,
         "decision": verdict.decision.value,
@@ -43,6 +44,8 @@ def _decision_payload(verdict: Verdict, comparison: Comparison, *, may_promote: 
         "regressions": [
             {"kind": item.kind.value, "task_id": item.task_id, "detail": item.detail} for item in verdict.regressions
         ],
+        "superiority_p": verdict.superiority_p,
+        "break_even": None if verdict.break_even is None else asdict(verdict.break_even),
         "needs": None if verdict.needs is None else asdict(verdict.needs),
         "sensitivity": None if verdict.sensitivity is None else _sensitivity_payload(verdict.sensitivity),
         "settings": dict(verdict.settings),
@@ -82,6 +85,7 @@ AGREEMENT_SEED = 0
 
 DECISION_TONES = {
     Decision.IMPROVED: Tone.GOOD,
+    Decision.TRADE_OFF: Tone.UNSURE,
     Decision.REGRESSED: Tone.BAD,
     Decision.NEUTRAL: Tone.PLAIN,
     Decision.INCONCLUSIVE: Tone.UNSURE,

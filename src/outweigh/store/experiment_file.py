@@ -17,8 +17,12 @@ from outweigh.model.arm import Arm, ArmOrigin, OverlayFile
 from outweigh.model.suite import Age, Executor, PolicySpec, SuiteSpec, settings_fingerprint
 from outweigh.model.task import Task
 from outweigh.store.durable_files import write_atomic
+from outweigh.verdict.evidence_settings import CURRENT_VERSION
 
 EXPERIMENT_FILE = "experiment.json"
+
+VERSIONED_POLICIES = {"evidence": CURRENT_VERSION}
+"""Policies whose rule has changed, with the version that a new experiment takes; without one written down it is 1."""
 
 
 class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,7 +79,7 @@ def write_experiment(
         baseline=spec.baseline,
         seed=spec.seed,
         profile=spec.profile,
-        policy=spec.policy,
+        policy=_versioned(spec.policy, known),
         arms={name: arm.fingerprint for name, arm in arms.items()},
         tiers={name: arm.tier for name, arm in arms.items() if arm.tier is not None},
         tasks={task.id: task.checksum for task in tasks},
@@ -92,6 +96,14 @@ def write_experiment(
         _refuse_changes(folder, known, experiment)
     if known != experiment:
         write_atomic(folder / EXPERIMENT_FILE, [msgspec.json.format(msgspec.json.encode(experiment), indent=2), b"\n"])
+
+
+def _versioned(policy: PolicySpec, known: ExperimentFile | None) -> PolicySpec:
+    """The policy with the version of its rule; an experiment that was begun goes on under the version it has."""
+    if policy.version is not None or policy.name not in VERSIONED_POLICIES:
+        return policy
+    version = VERSIONED_POLICIES[policy.name] if known is None else known.policy.version
+    return msgspec.structs.replace(policy, version=version)
 
 
 def _larger(now: int | None, before: int | None) -> int | None:

@@ -1,104 +1,54 @@
-"""What forbids promotion whatever the policy: tasks that dropped beyond chance, and defects of the evidence."""
+"""What forbids promotion whatever the policy: too few repeats or tasks, tasks that dropped, defects of the evidence."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from math import comb
 
-from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import count_missing_runs
 from outweigh.errors import quote_names
 from outweigh.model.failure import Status
 from outweigh.model.run_record import AgentKind
-from outweigh.stats.estimate import Alternative, Unit
-from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg, mann_whitney_test
-from outweigh.verdict.decision import Regression, RegressionKind
 from outweigh.verdict.evidence_settings import ERROR_RATES
-
-MINIMUM_RUNS = 5
-Outcomes = dict[str, list[float]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskDrops:
-    """Drops that repeats support, and tasks whose drop may be chance."""
-
-    supported: tuple[Regression, ...]
-    unsupported: tuple[str, ...]
-
-
-def task_drops(baseline: ArmTable, candidate: ArmTable, alpha: float) -> TaskDrops:
-    """Test every task with enough repeats for a drop of its objective, and correct over tasks."""
-    before, after = _outcomes(baseline), _outcomes(candidate)
-    dropped = [task for task in before if task in after and _mean(after[task]) < _mean(before[task])]
-    tested = {
-        task: drop_p_value(before[task], after[task])
-        for task in before.keys() & after.keys()
-        if min(len(before[task]), len(after[task])) >= MINIMUM_RUNS
-    }
-    adjusted = dict(zip(tested, adjust_benjamini_hochberg(list(tested.values())), strict=True)) if tested else {}
-    supported = tuple(
-        Regression(
-            kind=RegressionKind.OBJECTIVE_DROP,
-            task_id=task,
-            detail=f"task {task!r}: objective fell from {_mean(before[task]):.2f} to {_mean(after[task]):.2f} "
-            f"(adjusted p {adjusted[task]:.2g})",
-        )
-        for task in dropped
-        if adjusted.get(task, 1.0) <= alpha
-    )
-    supported_tasks = {item.task_id for item in supported}
-    return TaskDrops(supported=supported, unsupported=tuple(task for task in dropped if task not in supported_tasks))
-
-
-def drop_p_value(before: Sequence[float], after: Sequence[float]) -> float:
-    """Exact one-sided test that `after` is worse: Fisher's for pass and fail, ranks for shares of checks."""
-    if all(value in (0.0, 1.0) for value in (*before, *after)):
-        return fisher_drop_p(len(before), int(sum(before)), len(after), int(sum(after)))
-    p_value = mann_whitney_test(after, before, alternative=Alternative.LESS, unit=Unit.RUN).p_value
-    return 1.0 if p_value is None else p_value
-
-
-@cache
-def fisher_drop_p(runs_before: int, passes_before: int, runs_after: int, passes_after: int) -> float:
-    """Chance of so few passes after, if all passes were dealt to the runs at random."""
-    runs, passes = runs_before + runs_after, passes_before + passes_after
-    ways = sum(
-        comb(passes, hits) * comb(runs - passes, runs_after - hits)
-        for hits in range(max(0, runs_after - (runs - passes)), passes_after + 1)
-    )
-    return ways / comb(runs, runs_after)
-
-
-def _outcomes(arm: ArmTable) -> Outcomes:
-    """The objective of every counted run; one that ended in a crash or a timeout before its checks achieved nothing."""
-    found: Outcomes = defaultdict(list)
-    for run in arm.runs:
-        if run.vacuous:
-            continue
-        if run.objective is not None:
-            found[run.task_id].append(run.objective)
-        elif run.status is not Status.COMPLETED:
-            found[run.task_id].append(0.0)
-    return dict(found)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
+from outweigh.verdict.task_drops import task_drops
 
 MINIMUM_REPEATS = 5
 EXCLUSION_TOLERANCE = 0.05
 
 
-def blockers(comparison: Comparison) -> tuple[str, ...]:
-    """Every reason, each with its way out."""
-    return tuple(_reasons(comparison))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionMinimum:
+    """How much evidence a promotion under the evidence policy takes: so many tasks, and repeats unless there are many.
+
+    `repeats` are not asked for where at least `tasks_instead` tasks were compared, since more tasks tell more than
+    more repeats. What the suite asks for comes on top of it.
+    """
+
+    tasks: int = 12
+    repeats: int = 3
+    tasks_instead: int = 30
+    suite_tasks: int = 0
+    suite_repeats: int = 0
+
+    def lacking(self, tasks: int, repeats: int) -> Iterator[str]:
+        """What there is too little of."""
+        wanted = max(self.tasks, self.suite_tasks)
+        if tasks < wanted:
+            by = " (the suite asks for them)" if self.suite_tasks > self.tasks else ""
+            yield f"promotion needs at least {wanted} tasks{by}; both arms share {tasks}. Run more tasks."
+        if repeats < self.repeats and tasks < self.tasks_instead:
+            yield (
+                f"promotion needs at least {self.repeats} counted repeats per task and arm, or {self.tasks_instead} "
+                f"tasks; the thinnest task has {repeats}, and {tasks} tasks are shared. Run more repeats or more tasks."
+            )
+        elif repeats < self.suite_repeats:
+            yield (
+                f"promotion needs at least {self.suite_repeats} counted repeats per task and arm (the suite asks for "
+                f"them); the thinnest has {repeats}. Run more repeats."
+            )
 
 
-def _reasons(comparison: Comparison) -> Iterator[str]:
+def literal_blockers(comparison: Comparison) -> Iterator[str]:
+    """Every reason, with the minimum of repeats and the tests of single tasks that the literal policies have."""
     if comparison.fewest_repeats < MINIMUM_REPEATS:
         yield (
             f"promotion needs at least {MINIMUM_REPEATS} counted repeats per task and arm (10 for noisy suites); the "
@@ -106,6 +56,11 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
         )
     if drops := task_drops(comparison.baseline_table, comparison.candidate_table, ERROR_RATES.task_alarm).supported:
         yield f"the candidate is worse on task {quote_names([drop.task_id for drop in drops])}, beyond chance."
+    yield from evidence_blockers(comparison)
+
+
+def evidence_blockers(comparison: Comparison) -> Iterator[str]:
+    """Defects of the evidence that forbid a promotion under every policy, each with its way out."""
     if missing := [task.task_id for task in comparison.tasks if not task.candidate.present]:
         yield f"task {quote_names(missing)} was never run by the candidate. Run it there too."
     if vacuous := [task.task_id for task in comparison.tasks if task.baseline.vacuous or task.candidate.vacuous]:

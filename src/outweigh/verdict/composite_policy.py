@@ -9,7 +9,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import TaskComparison
 from outweigh.errors import UsageError, quote_names
 from outweigh.stats.estimate import Quantity
-from outweigh.verdict.blockers import blockers
+from outweigh.verdict.blockers import literal_blockers
 from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion, refuse_gates
 from outweigh.verdict.decision import Decision, Regression, RegressionKind, Verdict
 
@@ -53,7 +53,7 @@ def decide_by_composite(comparison: Comparison, thresholds: CompositeThresholds)
         warnings=(*comparison.warnings, *comparison.composite_warnings, *_candidate_only(comparison)),
         gates=(),
         regressions=regressions,
-        blockers=blockers(comparison),
+        blockers=tuple(literal_blockers(comparison)),
         needs=None,
         sensitivity=None,
         settings=asdict(thresholds),

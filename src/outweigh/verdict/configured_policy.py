@@ -24,11 +24,18 @@ class PolicyOpinion:
 class PolicyArguments:
     """What a suite or a caller sets: gates, margins by name, and over which tasks and looks the error rate holds.
 
-    `planned_tasks` is set where the data are looked at more than once.
+    `planned_tasks` is set where the data are looked at more than once. `value_usd` is what one solved task is worth.
+    `version` is the version of the rule; None means the current one. `promotion_tasks` and `promotion_repeats` are
+    what a suite asks of a promotion beyond the policy's own minimum.
     """
 
     gates: Sequence[str] | None = None
     margins: Mapping[str, float] = field(default_factory=dict)
+    tolerances: Mapping[str, float] = field(default_factory=dict)
+    value_usd: float | None = None
+    version: int | None = None
+    promotion_tasks: int = 0
+    promotion_repeats: int = 0
     fixed_suite: bool = False
     planned_tasks: int | None = None
     seed: int = 0
@@ -61,5 +68,14 @@ class Policy:
 
 def refuse_gates(policy: str, arguments: PolicyArguments) -> None:
     """For policies that compare a fixed list of numbers."""
-    if arguments.gates is not None:
-        raise UsageError(f"gates belong to policy evidence; policy {policy} decides as the seed wrote it.")
+    foreign = {
+        "gates": arguments.gates is not None,
+        "tolerances": bool(arguments.tolerances),
+        "a value of a solved task": arguments.value_usd is not None,
+        "versions": arguments.version not in (None, 1),
+        "minimums of a promotion": bool(arguments.promotion_tasks or arguments.promotion_repeats),
+    }
+    for what, given in foreign.items():
+        if given:
+            verb = "belongs" if what.startswith("a ") else "belong"
+            raise UsageError(f"{what} {verb} to policy evidence; policy {policy} decides as the seed wrote it.")

@@ -3,39 +3,59 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    # Loads numpy, which code that only reads a decision does not need.
-    pass
 
 
 class Decision(StrEnum):
-    """*neutral* is evidence of no meaningful change; *inconclusive* is lack of evidence."""
+    """*neutral* is evidence of no meaningful change; *inconclusive* is lack of evidence.
+
+    *trade_off* is better beyond chance on quality and dearer beyond the margin, which only the reader can settle.
+    """
 
     IMPROVED = "improved"
+    TRADE_OFF = "trade_off"
     NEUTRAL = "neutral"
     REGRESSED = "regressed"
     INCONCLUSIVE = "inconclusive"
 
 
 class GateState(StrEnum):
-    """A gate on an unknown is unknown, and unknown never passes."""
+    """A gate on an unknown is unknown, and unknown never passes.
+
+    A literal rule that compares two numbers *fails*. A test *holds*, shows that the candidate is *worse*, or does not
+    show either.
+    """
 
     HOLDS = "holds"
+    NOT_SHOWN = "not_shown"
+    WORSE = "worse"
     FAILS = "fails"
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateEvidence:
-    """What a tested gate rests on: the effect (points, or a ratio), the bounds of its tests, and their p-values."""
+class TotalEffect:
+    """The change of a resource's total, the ratio of means, with the ends of its 90 % interval."""
 
-    scale: str
-    margin: float
     effect: float | None
     low: float | None
     high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateEvidence:
+    """What a tested gate rests on: the effect (points, dollars, or a ratio), the bounds of its tests, their p-values.
+
+    For a resource, `effect` is that of the typical run and `total` that of the bill; `tolerance` is what an improvement
+    must be shown to stay below.
+    """
+
+    scale: str
+    margin: float
+    tolerance: float | None
+    effect: float | None
+    low: float | None
+    high: float | None
+    total: TotalEffect | None
     tasks: int
     p_values: Mapping[str, float | None]
 
@@ -92,8 +112,26 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BreakEven:
+    """What one more solved task costs, in dollars: the value of a solved task at which both arms are worth the same.
+
+    `low` and `high` are the ends of the 90 % interval; None on both where it is unbounded, because the pass rates may
+    be equal.
+    """
+
+    usd: float | None
+    low: float | None
+    high: float | None
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """A decision about a candidate. `blockers` are the reasons why even an improvement would not be promoted."""
+    """A decision about a candidate. `blockers` are the reasons why even an improvement would not be promoted.
+
+    `policy_version` is the version of the rule that decided. `superiority_p` is the p-value of the gain that an
+    improvement rests on; None where nothing was improved, and for rules that test nothing.
+    """
 
     policy: str
     decision: Decision
@@ -107,6 +145,9 @@ class Verdict:
     sensitivity: Sensitivity | None
     settings: Mapping[str, object]
     evidence_sha256: str
+    policy_version: int = 1
+    superiority_p: float | None = None
+    break_even: BreakEven | None = None
 
 
 class PolicySource(StrEnum):

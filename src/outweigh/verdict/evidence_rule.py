@@ -1,197 +1,251 @@
-"""The rule of the evidence policy on task-level deltas alone: non-inferior on every gate and superior on one; and
-each gate's test in figures and words.
+"""The rule of the evidence policy on gate tests alone: alarms first, then two ways to an improvement, then sameness.
+
+The first way is a gain in quality by itself, with every resource below its tolerance. The second is a gain of all gates
+together (O'Brien's sum of standardised task deltas), with quality not worse and no total much dearer.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import expm1, inf
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from outweigh.compare.arm_table import ArmTable
-from outweigh.compare.comparison import Comparison
 from outweigh.stats.hypothesis_tests import adjust_holm
-from outweigh.verdict.decision import Decision, Gate, GateEvidence, GateState
-from outweigh.verdict.evidence_settings import ERROR_RATES, EffectScale, ErrorRates
-from outweigh.verdict.gate_sample import GateSample, PValues, confidence_bound, p_values_of
+from outweigh.stats.sample import has_no_spread
+from outweigh.verdict.decision import Decision
+from outweigh.verdict.evidence_settings import ERROR_RATES, EffectScale, ErrorRates, GateRole
+from outweigh.verdict.gate_sample import GateSample, p_values_of
+from outweigh.verdict.gate_test import GateTest, examine_gate, weakest
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GateTest:
-    """One-sided p-values of the four claims about a gate; None means that the data cannot answer."""
-
-    sample: GateSample
-    p_values: PValues
-    non_inferior: float | None
-    superior: float | None
-    equivalent: float | None
-    alarm: float | None
-
-    @property
-    def unknown(self) -> bool:
-        """Whether the gate cannot be judged at all."""
-        return self.non_inferior is None
+ALL_GATES = "all gates together"
+"""What improved where no gate is better by itself and their sum is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleFinding:
-    """What the rule says about one candidate, before anything outside the deltas is looked at."""
+    """What the rule says about one candidate, before anything outside the deltas is looked at.
+
+    `alarm` is the decision that alarms lead to, whatever else is unknown; None without one. `decision` holds where the
+    evidence is usable. `superiority_p` is the p-value of the gain that an improvement rests on.
+    """
 
     decision: Decision
+    alarm: Decision | None
     tests: tuple[GateTest, ...]
     superior: tuple[str, ...]
     alarms: tuple[str, ...]
+    superiority_p: float | None
 
 
-def examine_gate(sample: GateSample, *, fixed_suite: bool = False, planned_tasks: int | None = None) -> GateTest:
-    """Test one gate: not worse, better, the same, and worse."""
-    p_values = p_values_of(sample, fixed_suite=fixed_suite, planned_tasks=planned_tasks)
-    not_worse, not_better = p_values.above(-sample.limit), p_values.below(sample.limit)
-    # Any loss of passes raises the alarm, more use of a resource only beyond its margin.
-    harm = 0.0 if sample.gated.scale is EffectScale.POINTS else -sample.limit
-    return GateTest(
-        sample=sample,
-        p_values=p_values,
-        non_inferior=not_worse,
-        superior=p_values.above(0.0),
-        equivalent=None if not_worse is None or not_better is None else max(not_worse, not_better),
-        alarm=p_values.below(harm),
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CandidateTests:
+    """Everything that is tested about one candidate. `gain` is the p-value of the sum of all gates.
+
+    `worth` is the test of what the candidate is worth, where a solved task has a value.
+    """
+
+    gates: tuple[GateTest, ...]
+    gain: float | None
+    worth: GateTest | None = None
+
+    def of(self, role: GateRole) -> tuple[GateTest, ...]:
+        """The gates of one role."""
+        return tuple(test for test in self.gates if test.sample.gated.role is role)
+
+
+def examine_candidate(
+    gates: Sequence[GateSample],
+    worth: GateSample | None = None,
+    *,
+    fixed_suite: bool = False,
+    planned_tasks: int | None = None,
+) -> CandidateTests:
+    """Test every gate of a candidate, and all of them together."""
+    return CandidateTests(
+        gates=tuple(examine_gate(gate, fixed_suite=fixed_suite, planned_tasks=planned_tasks) for gate in gates),
+        gain=gain_of_all_gates(gates, fixed_suite=fixed_suite, planned_tasks=planned_tasks),
+        worth=None if worth is None else examine_gate(worth, fixed_suite=fixed_suite, planned_tasks=planned_tasks),
     )
 
 
-def apply_rule(candidates: Sequence[Sequence[GateTest]], rates: ErrorRates = ERROR_RATES) -> tuple[RuleFinding, ...]:
+def gain_of_all_gates(
+    samples: Sequence[GateSample], *, fixed_suite: bool = False, planned_tasks: int | None = None
+) -> float | None:
+    """One-sided p-value of O'Brien's sum: each gate's deltas over their deviation, added up task by task.
+
+    None where a gate is unknown. Gates on which nothing differs add nothing.
+    """
+    if any(sample.unknown is not None for sample in samples):
+        return None
+    varying = [sample for sample in samples if not has_no_spread(sample.benefits, 1.0)]
+    if not varying:
+        return None
+    if fixed_suite:
+        # The noise of runs is known gate by gate and not jointly, so gates are tested each and corrected.
+        p_values = [p_values_of(sample, fixed_suite=True, planned_tasks=None).above(0.0) for sample in varying]
+        return float(adjust_holm(p_values).min())
+    return p_values_of(_sum_of_gates(varying), fixed_suite=False, planned_tasks=planned_tasks).above(0.0)
+
+
+def _sum_of_gates(samples: Sequence[GateSample]) -> GateSample:
+    """The sum as a sample of its own, over the tasks that every gate knows."""
+    tasks = [task for task in samples[0].tasks if all(task in known for known in _task_sets(samples[1:]))]
+    totals, drift = np.zeros(len(tasks)), 0.0
+    for sample in samples:
+        places = {task: place for place, task in enumerate(sample.tasks)}
+        values = sample.benefits[[places[task] for task in tasks]]
+        deviation = float(sample.benefits.std(ddof=1))
+        totals += values / deviation
+        drift += np.sqrt(sample.drift_variance) / deviation
+    families = samples[0].families
+    labels = None if families is None else dict(zip(samples[0].tasks, families, strict=True))
+    return replace(
+        samples[0],
+        # A sum is no rate: it is tested by t alone.
+        gated=replace(samples[0].gated, scale=EffectScale.RATIO),
+        tasks=tuple(tasks),
+        benefits=totals,
+        families=None if labels is None else tuple(labels[task] for task in tasks),
+        noise=None,
+        total=None,
+        # Corrections of several gates come from the same runs, so their errors may all point the same way.
+        drift_variance=float(drift) ** 2,
+    )
+
+
+def _task_sets(samples: Sequence[GateSample]) -> list[set[str]]:
+    return [set(sample.tasks) for sample in samples]
+
+
+def apply_rule(candidates: Sequence[CandidateTests], rates: ErrorRates = ERROR_RATES) -> tuple[RuleFinding, ...]:
     """Decide about all candidates of one baseline together.
 
     Gains are corrected over all candidates, so that one of many does not win by luck. Alarms are corrected within
     each candidate only: testing others beside it must not hide a loss.
     """
-    superior = _superior(candidates, rates.superiority)
-    not_worse = adjust_holm([_weakest([test.non_inferior for test in tests]) for tests in candidates])
-    return tuple(
-        _finding(tests, superior[index], not_worse[index] <= rates.non_inferiority, rates)
-        for index, tests in enumerate(candidates)
+    ways = [_ways_to_improve(tests) for tests in candidates]
+    by_quality, by_sum = (_holm_over_candidates([way[place] for way in ways]) for place in range(2))
+    return tuple(_finding(tests, by_quality[index], by_sum[index], rates) for index, tests in enumerate(candidates))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """One way to an improvement: p-values of the gain, and of the conditions that must hold beside it."""
+
+    gain: float | None
+    conditions: float | None
+
+    def is_shown(self, rates: ErrorRates) -> bool:
+        return _at_most(self.gain, rates.superiority) and _at_most(self.conditions, rates.non_inferiority)
+
+
+def _ways_to_improve(tests: CandidateTests) -> tuple[_Way, _Way]:
+    quality, resources = tests.of(GateRole.QUALITY), tests.of(GateRole.RESOURCE)
+    known = not any(test.unknown for test in tests.gates)
+    others_hold = [test.non_inferior for test in quality]
+    by_quality = _Way(
+        gain=_quality_gain(quality),
+        # With one quality gate its own superiority implies this; with two the other must not be worse.
+        conditions=_all_of([*others_hold, *(test.tolerable for test in resources)]),
     )
+    by_sum = _Way(
+        gain=tests.gain if known else None,
+        conditions=_all_of([*others_hold, *(test.tolerable_saving for test in resources)]),
+    )
+    return by_quality, by_sum
 
 
-def alarmed_gates(tests: Sequence[GateTest], rates: ErrorRates = ERROR_RATES) -> tuple[str, ...]:
-    """The gates on which one candidate is shown to be worse."""
-    passes = _rejected(tests, EffectScale.POINTS, rates.pass_rate_alarm)
-    return (*passes, *_rejected(tests, EffectScale.RATIO, rates.resource_alarm))
+def _quality_gain(quality: Sequence[GateTest]) -> float | None:
+    return float(adjust_holm([test.superior for test in quality]).min()) if quality else None
 
 
-def _finding(tests: Sequence[GateTest], superior: tuple[str, ...], not_worse: bool, rates: ErrorRates) -> RuleFinding:
-    alarms = alarmed_gates(tests, rates)
+def _all_of(p_values: list[float | None]) -> float | None:
+    """The p-value of all claims together; certain where there is no claim to show."""
+    return weakest(p_values) if p_values else 0.0
+
+
+def _holm_over_candidates(ways: Sequence[_Way]) -> list[_Way]:
+    gains, conditions = (adjust_holm([getattr(way, name) for way in ways]) for name in ("gain", "conditions"))
+    return [
+        _Way(
+            gain=None if way.gain is None else float(gain),
+            conditions=None if way.conditions is None else float(condition),
+        )
+        for way, gain, condition in zip(ways, gains, conditions, strict=True)
+    ]
+
+
+def _at_most(p_value: float | None, alpha: float) -> bool:
+    return p_value is not None and p_value <= alpha
+
+
+def _finding(tests: CandidateTests, by_quality: _Way, by_sum: _Way, rates: ErrorRates) -> RuleFinding:
+    quality_alarms, resource_alarms = alarmed_gates(tests.gates, rates)
+    superior = _superior_gates(tests, rates) if _at_most(by_quality.gain, rates.superiority) else ()
+    alarm = None
+    if quality_alarms:
+        alarm = Decision.REGRESSED
+    elif resource_alarms:
+        alarm = Decision.TRADE_OFF if superior else Decision.REGRESSED
+    shown = [way for way in (by_quality, by_sum) if way.is_shown(rates)]
+    decision = _decide(tests, alarm, improved=bool(shown), rates=rates)
+    p_value = None
+    if decision is Decision.IMPROVED:
+        p_value = _superiority_p(shown or [by_quality], tests.worth if alarm else None)
     return RuleFinding(
-        decision=_decide(tests, bool(superior) and not_worse, alarms, rates),
-        tests=tuple(tests),
-        superior=superior,
-        alarms=alarms,
+        decision=decision,
+        alarm=alarm,
+        tests=tests.gates,
+        superior=superior or ((ALL_GATES,) if by_sum in shown else ()),
+        alarms=(*quality_alarms, *resource_alarms),
+        superiority_p=p_value,
     )
 
 
-def _decide(tests: Sequence[GateTest], improved: bool, alarms: tuple[str, ...], rates: ErrorRates) -> Decision:
-    if any(test.unknown for test in tests):
+def _decide(tests: CandidateTests, alarm: Decision | None, *, improved: bool, rates: ErrorRates) -> Decision:
+    if alarm is Decision.TRADE_OFF and tests.worth is not None:
+        return _settle(tests.worth, rates)
+    if alarm is not None:
+        return alarm
+    if not tests.gates or any(test.unknown for test in tests.gates):
         return Decision.INCONCLUSIVE
-    if alarms:
-        return Decision.REGRESSED
     if improved:
         return Decision.IMPROVED
-    same = _weakest([test.equivalent for test in tests])
-    return Decision.NEUTRAL if same is not None and same <= rates.non_inferiority else Decision.INCONCLUSIVE
+    same = weakest([test.equivalent for test in tests.gates])
+    return Decision.NEUTRAL if _at_most(same, rates.non_inferiority) else Decision.INCONCLUSIVE
 
 
-def _superior(candidates: Sequence[Sequence[GateTest]], alpha: float) -> list[tuple[str, ...]]:
-    """The gates of each candidate whose gain survives Holm's correction over all gates of all candidates."""
-    asked = [(index, test) for index, tests in enumerate(candidates) for test in tests]
-    found: list[list[str]] = [[] for _ in candidates]
-    adjusted = adjust_holm([test.superior for _, test in asked]) if asked else ()
-    for (index, test), p_value in zip(asked, adjusted, strict=True):
-        if p_value <= alpha:
-            found[index].append(test.sample.gated.name)
-    return [tuple(names) for names in found]
+def _settle(worth: GateTest, rates: ErrorRates) -> Decision:
+    """What a trade-off comes to where a solved task has a value."""
+    if _at_most(worth.superior, rates.superiority):
+        return Decision.IMPROVED
+    return Decision.REGRESSED if _at_most(worth.typical.alarm, rates.pass_rate_alarm) else Decision.INCONCLUSIVE
 
 
-def _rejected(tests: Sequence[GateTest], scale: EffectScale, alpha: float) -> tuple[str, ...]:
-    asked = [test for test in tests if test.sample.gated.scale is scale]
-    adjusted = adjust_holm([test.alarm for test in asked]) if asked else ()
-    return tuple(test.sample.gated.name for test, p in zip(asked, adjusted, strict=True) if p <= alpha)
+def _superiority_p(ways: Sequence[_Way], worth: GateTest | None) -> float | None:
+    """The p-value of the gain, for both ways together; a settled trade-off needs its worth shown too."""
+    gains = [weakest([way.gain] if worth is None else [way.gain, worth.superior]) for way in ways]
+    known = [gain for gain in gains if gain is not None]
+    return min(1.0, 2 * min(known)) if known else None
 
 
-def _weakest(p_values: Sequence[float | None]) -> float | None:
-    """The largest p-value, because all must be shown; None where one is unknown."""
-    known = [p_value for p_value in p_values if p_value is not None]
-    return max(known) if known and len(known) == len(p_values) else None
+def _superior_gates(tests: CandidateTests, rates: ErrorRates) -> tuple[str, ...]:
+    quality = tests.of(GateRole.QUALITY)
+    adjusted = adjust_holm([test.superior for test in quality])
+    return tuple(test.sample.gated.name for test, p in zip(quality, adjusted, strict=True) if p <= rates.superiority)
 
 
-_WIDEST = {EffectScale.POINTS: 1.0, EffectScale.RATIO: 20.0}
-
-
-def gate_result(test: GateTest, comparison: Comparison) -> Gate:
-    """The gate as a verdict shows it."""
-    sample = test.sample
-    state = GateState.UNKNOWN
-    if test.non_inferior is not None and sample.unknown is None:
-        state = GateState.HOLDS if test.non_inferior <= ERROR_RATES.non_inferiority else GateState.FAILS
-    return Gate(
-        name=sample.gated.name,
-        state=state,
-        baseline=_task_mean(comparison.baseline_table, sample),
-        candidate=_task_mean(comparison.candidate_table, sample),
-        detail=describe_gate(test) if sample.unknown is None else sample.unknown,
-        evidence=_evidence(test),
+def alarmed_gates(
+    tests: Sequence[GateTest], rates: ErrorRates = ERROR_RATES
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The gates on which one candidate is shown to be worse: of quality, and of resources by either ratio."""
+    return (
+        _rejected(tests, GateRole.QUALITY, rates.pass_rate_alarm),
+        _rejected(tests, GateRole.RESOURCE, rates.resource_alarm),
     )
 
 
-def _task_mean(arm: ArmTable, sample: GateSample) -> float | None:
-    """Mean of task means over the tasks compared, so that a task run more often weighs no more."""
-    means = dict(zip(arm.tasks, arm.mean_per_task(sample.gated.metric).tolist(), strict=True))
-    values = [means[task] for task in sample.tasks]
-    return float(np.mean(values)) if values else None
-
-
-def _evidence(test: GateTest) -> GateEvidence:
-    sample = test.sample
-    low, high = _bounds(test)
-    effect = float(sample.benefits.mean()) if len(sample.benefits) else None
-    return GateEvidence(
-        scale=sample.gated.scale.value,
-        margin=sample.margin,
-        effect=None if effect is None else _as_shown(effect, sample),
-        low=low,
-        high=high,
-        tasks=len(sample.benefits),
-        p_values={
-            "non_inferior": test.non_inferior,
-            "superior": test.superior,
-            "equivalent": test.equivalent,
-            "worse": test.alarm,
-        },
-    )
-
-
-def _bounds(test: GateTest) -> tuple[float | None, float | None]:
-    """The ends of the 90 % interval that belongs to the one-sided tests at 5 %, as points or as a ratio."""
-    sample, widest = test.sample, _WIDEST[test.sample.gated.scale]
-    ends = [
-        confidence_bound(test.p_values, ERROR_RATES.non_inferiority, -widest, widest, lower=lower)
-        for lower in (True, False)
-    ]
-    shown = sorted(_as_shown(end, sample) for end in ends if end is not None and abs(end) != inf)
-    return (shown[0], shown[1]) if len(shown) == 2 else (None, None)
-
-
-def _as_shown(benefit: float, sample: GateSample) -> float:
-    """A gain in points as it is; minus the log of a ratio as the change of that ratio (−0.1 is 10 % less)."""
-    return benefit if sample.gated.scale is EffectScale.POINTS else expm1(-benefit)
-
-
-def describe_gate(test: GateTest) -> str:
-    """The change, its interval and its margin in one line."""
-    evidence, unit = _evidence(test), " points" if test.sample.gated.scale is EffectScale.POINTS else " %"
-    if evidence.effect is None:
-        return "no task to compare"
-    span = "no interval"
-    if evidence.low is not None and evidence.high is not None:
-        span = f"90 % interval {100 * evidence.low:+.1f} to {100 * evidence.high:+.1f}"
-    margin = f"margin {100 * evidence.margin:g}{unit}"
-    return f"{100 * evidence.effect:+.1f}{unit} over {evidence.tasks} tasks ({span}; {margin})"
+def _rejected(tests: Sequence[GateTest], role: GateRole, alpha: float) -> tuple[str, ...]:
+    asked = [(test, p_value) for test in tests if test.sample.gated.role is role for p_value in test.alarms]
+    adjusted = adjust_holm([p_value for _, p_value in asked]) if asked else ()
+    names = [test.sample.gated.name for (test, _), p in zip(asked, adjusted, strict=True) if p <= alpha]
+    return tuple(dict.fromkeys(names))

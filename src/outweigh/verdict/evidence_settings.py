@@ -8,65 +8,114 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from math import isfinite, log1p
+from math import inf, isfinite, log1p
 
 from outweigh.errors import UsageError
 
 
 class EffectScale(StrEnum):
-    """How two arms differ: by points of a rate, or by a ratio."""
+    """How two arms differ: by points of a rate, by a ratio, or by dollars."""
 
     POINTS = "points"
     RATIO = "ratio"
+    DOLLARS = "dollars"
+
+
+class GateRole(StrEnum):
+    """What a gate is there for: how well tasks are done, what that takes, or whether the one is worth the other."""
+
+    QUALITY = "quality"
+    RESOURCE = "resource"
+    WORTH = "worth"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatedMetric:
     """A gate's metric. `margin` is in points of a rate (0.05 is five points) or as a relative change (0.05 is 5 %).
 
-    One that is `only_when_named` is no gate unless somebody asks for it.
+    Beyond the margin a loss is real. `tolerance` is what an improvement must be shown to stay below; None for quality,
+    where that is the margin itself. One that is `only_when_named` is no gate unless somebody asks for it.
     """
 
     name: str
     metric: str
     scale: EffectScale
+    role: GateRole
     margin: float
+    tolerance: float | None = None
     only_when_named: bool = False
 
     def on_scale(self, margin: float) -> float:
-        """The margin where the test happens: as it is for points, as a log for ratios."""
-        return margin if self.scale is EffectScale.POINTS else log1p(margin)
+        """The margin where the test happens: as a log for ratios, as it is for points and dollars."""
+        return log1p(margin) if self.scale is EffectScale.RATIO else margin
+
+
+def _resource(name: str, metric: str, *, only_when_named: bool = False) -> GatedMetric:
+    return GatedMetric(
+        name=name,
+        metric=metric,
+        scale=EffectScale.RATIO,
+        role=GateRole.RESOURCE,
+        margin=0.05,
+        tolerance=0.25,
+        only_when_named=only_when_named,
+    )
+
+
+def _quality(name: str, metric: str, *, only_when_named: bool = False) -> GatedMetric:
+    return GatedMetric(
+        name=name,
+        metric=metric,
+        scale=EffectScale.POINTS,
+        role=GateRole.QUALITY,
+        margin=0.05,
+        only_when_named=only_when_named,
+    )
 
 
 PASS_RATE = "pass_rate"
 JUDGE_SCORE = "judge_score"
+COST_OF_PASS = "cost_of_pass"
+WORTH = "worth"
 
 GATED_METRICS = {
     gated.name: gated
     for gated in (
-        GatedMetric(name=PASS_RATE, metric="passed", scale=EffectScale.POINTS, margin=0.05),
-        GatedMetric(name="duration", metric="duration_seconds", scale=EffectScale.RATIO, margin=0.05),
-        GatedMetric(name="non_cache_tokens", metric="non_cache_tokens", scale=EffectScale.RATIO, margin=0.05),
-        GatedMetric(name="cost", metric="cost_usd", scale=EffectScale.RATIO, margin=0.05),
+        _quality(PASS_RATE, "passed"),
+        _resource("duration", "duration_seconds"),
+        _resource("non_cache_tokens", "non_cache_tokens"),
+        _resource("cost", "cost_usd"),
         # What judges say decides only where a suite has nothing better, and says so before it runs.
-        GatedMetric(
-            name=JUDGE_SCORE, metric="deciding_judge_score", scale=EffectScale.POINTS, margin=0.05, only_when_named=True
-        ),
+        _quality(JUDGE_SCORE, "deciding_judge_score", only_when_named=True),
+        _resource(COST_OF_PASS, COST_OF_PASS, only_when_named=True),
     )
 }
+"""What can be named as a gate."""
 
+WORTH_GATE = GatedMetric(
+    name=WORTH, metric=WORTH, scale=EffectScale.DOLLARS, role=GateRole.WORTH, margin=0.0, only_when_named=True
+)
+"""Added where somebody says what a solved task is worth."""
+
+TOTAL_TOLERANCE = 0.10
+"""An improvement that is no gain in quality must be shown to keep every total below so much more."""
 
 MINIMUM_TASKS = 6
 UNPAIRED_TOLERANCE = 0.05
 UNKNOWN_TOLERANCE = 0.05
 
 
+CURRENT_VERSION = 2
+"""The version of the rule that new experiments are decided by; `evidence_rule_v1` has the one before."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRates:
     """How often each kind of mistake may happen, all one-sided.
 
-    The alarms add up to 8 % at the very worst. Resources are only overspent beyond a margin and single tasks are
-    tested exactly, so identical arms are called regressed less often; docs/calibration.md has the measured rates.
+    `superiority` is that of each of the two ways to an improvement: quality by itself, and all gates together. The
+    alarms add up to 8 % at the very worst. Resources are only overspent beyond a margin and collapsed tasks are
+    counted exactly, so identical arms are called regressed less often; docs/calibration.md has the measured rates.
     """
 
     non_inferiority: float
@@ -77,52 +126,108 @@ class ErrorRates:
 
 
 ERROR_RATES = ErrorRates(
-    non_inferiority=0.05, superiority=0.02, pass_rate_alarm=0.05, resource_alarm=0.02, task_alarm=0.01
+    non_inferiority=0.05, superiority=0.01, pass_rate_alarm=0.05, resource_alarm=0.02, task_alarm=0.01
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceSettings:
-    """Which gates, with which margins, over which population. `planned_tasks` is set for a sequential verdict."""
+    """Which gates, with which margins and tolerances, over which population, by which version of the rule.
+
+    `planned_tasks` is set for a sequential verdict. `value_usd` is what one solved task is worth; None where nobody
+    says. `promotion_tasks` and `promotion_repeats` are what the suite asks of a promotion beyond the rule's own.
+    """
 
     gates: tuple[str, ...] | None
     margins: Mapping[str, float]
+    tolerances: Mapping[str, float]
+    value_usd: float | None
+    version: int
     fixed_suite: bool
     planned_tasks: int | None
     seed: int
+    promotion_tasks: int = 0
+    promotion_repeats: int = 0
 
     def margin(self, gate: str) -> float:
         """The margin of a gate: the user's own or the default."""
         return self.margins.get(gate, GATED_METRICS[gate].margin)
 
+    def tolerance(self, gate: str) -> float | None:
+        """The tolerance of a gate, never narrower than its margin; None where the margin is the tolerance."""
+        usual = GATED_METRICS[gate].tolerance
+        return None if usual is None else self.tolerances.get(gate, max(usual, self.margin(gate)))
 
-def evidence_settings(
+
+def evidence_settings(  # noqa: PLR0913 - one keyword for every setting
     *,
     gates: Sequence[str] | None = None,
     margins: Mapping[str, float] | None = None,
+    tolerances: Mapping[str, float] | None = None,
+    value_usd: float | None = None,
+    version: int | None = None,
     fixed_suite: bool = False,
     planned_tasks: int | None = None,
     seed: int = 0,
+    promotion_tasks: int = 0,
+    promotion_repeats: int = 0,
 ) -> EvidenceSettings:
     """Check what the user asked for. No gates means the default: all, cost only where an arm knows it."""
-    for name in (*(gates or ()), *(margins or {})):
+    settings = EvidenceSettings(
+        gates=None if gates is None else tuple(gates),
+        margins=dict(margins or {}),
+        tolerances=dict(tolerances or {}),
+        value_usd=value_usd,
+        version=CURRENT_VERSION if version is None else version,
+        fixed_suite=fixed_suite,
+        planned_tasks=planned_tasks,
+        seed=seed,
+        promotion_tasks=promotion_tasks,
+        promotion_repeats=promotion_repeats,
+    )
+    _check_names(settings)
+    _check_numbers(settings)
+    _check_version(settings)
+    if fixed_suite and planned_tasks is not None:
+        raise UsageError("--sequential counts tasks and --infer runs counts runs of fixed tasks; use one of them.")
+    return settings
+
+
+def _check_names(settings: EvidenceSettings) -> None:
+    for name in (*(settings.gates or ()), *settings.margins, *settings.tolerances):
+        if name == WORTH:
+            raise UsageError("gate worth is there where a solved task has a value; say which with --value USD.")
         if name not in GATED_METRICS:
             near = get_close_matches(name, GATED_METRICS, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise UsageError(f"policy evidence has no gate {name!r}; it has {', '.join(GATED_METRICS)}.{hint}")
-    for name, margin in (margins or {}).items():
-        if not isfinite(margin) or not 0 < margin < 1:
-            raise UsageError(f"margin {name} must lie between 0 and 1 (0.05 is five points, or 5 %), not {margin}.")
-    if fixed_suite and planned_tasks is not None:
-        raise UsageError("--sequential counts tasks and --infer runs counts runs of fixed tasks; use one of them.")
-    if foreign := [name for name in margins or {} if gates is not None and name not in gates]:
-        raise UsageError(f"margin {foreign[0]} belongs to a gate that is left out; name the gate too, or drop it.")
-    if gates is not None and len(set(gates)) < len(gates):
+    for what, stated in (("margin", settings.margins), ("tolerance", settings.tolerances)):
+        if foreign := [name for name in stated if settings.gates is not None and name not in settings.gates]:
+            raise UsageError(f"{what} {foreign[0]} belongs to a gate that is left out; name the gate too, or drop it.")
+    if settings.gates is not None and len(set(settings.gates)) < len(settings.gates):
         raise UsageError("a gate is named twice.")
-    return EvidenceSettings(
-        gates=None if gates is None else tuple(gates),
-        margins=dict(margins or {}),
-        fixed_suite=fixed_suite,
-        planned_tasks=planned_tasks,
-        seed=seed,
-    )
+
+
+def _check_numbers(settings: EvidenceSettings) -> None:
+    for name, margin in settings.margins.items():
+        ratio = GATED_METRICS[name].scale is EffectScale.RATIO
+        if not isfinite(margin) or not 0 < margin < (inf if ratio else 1):
+            limits = "be above 0 (0.05 is 5 %)" if ratio else "lie between 0 and 1 (0.05 is five points)"
+            raise UsageError(f"margin {name} must {limits}, not {margin}.")
+    for name, tolerance in settings.tolerances.items():
+        if GATED_METRICS[name].tolerance is None:
+            raise UsageError(f"{name} has no tolerance; quality is held to its margin. Use --margin {name}=X.")
+        if not isfinite(tolerance) or tolerance < settings.margin(name):
+            margin = settings.margin(name)
+            raise UsageError(f"tolerance {name} must not be below its margin of {margin:g}; it is {tolerance}.")
+    if settings.value_usd is not None and not (isfinite(settings.value_usd) and settings.value_usd > 0):
+        raise UsageError(f"the value of a solved task must be above 0 dollars, not {settings.value_usd}.")
+
+
+def _check_version(settings: EvidenceSettings) -> None:
+    if settings.version not in range(1, CURRENT_VERSION + 1):
+        raise UsageError(f"policy evidence has versions 1 to {CURRENT_VERSION}, not {settings.version}.")
+    if settings.version == 1 and (settings.tolerances or settings.value_usd is not None):
+        raise UsageError("version 1 of policy evidence has neither tolerances nor a value; leave them out.")
+    if settings.version == 1 and COST_OF_PASS in (settings.gates or ()):
+        raise UsageError(f"version 1 of policy evidence has no gate {COST_OF_PASS}; leave it out.")

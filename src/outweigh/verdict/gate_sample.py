@@ -5,20 +5,20 @@ A missing p-value means that the data cannot answer.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from math import exp, inf
+from dataclasses import dataclass, replace
+from math import exp, hypot, inf, sqrt
 from typing import Protocol
 
 import numpy as np
 
-from outweigh.compare.arm_table import ArmTable, Column, align_tasks, select_tasks, task_moments
+from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, select_tasks, task_moments
 from outweigh.stats.distributions import binomial_cdf
 from outweigh.stats.estimate import Alternative
 from outweigh.stats.means import one_sided_p, suite_error
 from outweigh.stats.sample import has_no_spread
 from outweigh.stats.sequential import log_normal_mixture, tune_normal_mixture
 from outweigh.stats.variance import TaskMoments, cluster_errors, sum_clusters
-from outweigh.verdict.evidence_settings import EffectScale, GatedMetric
+from outweigh.verdict.evidence_settings import TOTAL_TOLERANCE, WORTH, WORTH_GATE, EffectScale, GatedMetric
 
 SPARSE_BELOW_TASKS = 5
 """With fewer tasks that differ at all, a t test is not reliable, and exact bounds are used."""
@@ -129,6 +129,19 @@ class AnytimePValues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EqualPValues:
+    """Both arms use nothing at all of a resource: a flat rate or a local model. They are known to be equal."""
+
+    def above(self, null: float) -> float | None:
+        """Certain below zero, and never above it."""
+        return 0.0 if null < 0 else 1.0
+
+    def below(self, null: float) -> float | None:
+        """The same with the signs turned round."""
+        return self.above(-null)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownPValues:
     """The data cannot answer."""
 
@@ -166,7 +179,13 @@ BENEFIT_ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GateSample:
-    """What a gate rests on. `unknown` says why it cannot be judged; `families` are labels above the tasks, if any."""
+    """What a gate rests on. `unknown` says why it cannot be judged; `families` are labels above the tasks, if any.
+
+    `benefits` of a resource are minus the logs of task ratios, which speak of the typical run. `total` is the same
+    gate by the ratio of means, which speaks of the bill: one pseudo-value per task, whose mean is minus the log of the
+    ratio and whose scatter gives its error (delta method on logs). `drift_variance` is the variance of a correction
+    that was made to all benefits alike. `equal` says that both arms are known to be equal, at zero.
+    """
 
     gated: GatedMetric
     margin: float
@@ -175,50 +194,164 @@ class GateSample:
     families: tuple[str, ...] | None
     noise: tuple[TaskMoments, TaskMoments] | None
     unknown: str | None
+    tolerance: float | None = None
+    total: "GateSample | None" = None
+    drift_variance: float = 0.0
+    equal: bool = False
 
     @property
     def limit(self) -> float:
         """The margin on the scale of the benefits."""
         return self.gated.on_scale(self.margin)
 
+    @property
+    def tolerance_limit(self) -> float:
+        """The tolerance on the scale of the benefits; the margin where there is none, and never below it."""
+        return max(self.limit, self.limit if self.tolerance is None else self.gated.on_scale(self.tolerance))
+
+    @property
+    def total_limit(self) -> float:
+        """What a saving may add to the total, on the scale of the benefits: 10 %, within margin and tolerance."""
+        return min(self.tolerance_limit, max(self.limit, self.gated.on_scale(TOTAL_TOLERANCE)))
+
     def without(self, place: int) -> "GateSample":
         """The same gate with one task left out."""
         keep = np.arange(len(self.benefits)) != place
-        return GateSample(
-            gated=self.gated,
-            margin=self.margin,
+        left_out, total = self.tasks[place], self.total
+        if total is not None and left_out in total.tasks:
+            total = total.without(total.tasks.index(left_out))
+        return replace(
+            self,
             tasks=tuple(np.array(self.tasks, dtype=object)[keep]),
             benefits=self.benefits[keep],
             families=None if self.families is None else tuple(np.array(self.families, dtype=object)[keep]),
             noise=None
             if self.noise is None
             else (select_tasks(self.noise[0], keep), select_tasks(self.noise[1], keep)),
-            unknown=self.unknown,
+            total=total,
         )
 
 
+Families = Mapping[str, str]
+
+
 def sample_gate(
-    gated: GatedMetric, margin: float, baseline: ArmTable, candidate: ArmTable, families: Mapping[str, str] | None
+    gated: GatedMetric,
+    margin: float,
+    baseline: ArmTable,
+    candidate: ArmTable,
+    families: Families | None,
+    tolerance: float | None = None,
 ) -> GateSample:
-    """Take one delta per task that both arms know: points of a rate, or minus the log of a ratio."""
+    """Take one delta per task that both arms know: points of a rate, or minus the log of a ratio.
+
+    A resource that is 0 in every run of a task in both arms is the same there.
+    """
     rows, logs = align_tasks(baseline, candidate), gated.scale is EffectScale.RATIO
     before = select_tasks(task_moments(baseline, gated.metric, logs=logs), rows[:, 0])
     after = select_tasks(task_moments(candidate, gated.metric, logs=logs), rows[:, 1])
     # The mean log of a task with a zero is minus infinity, on one side or on both.
     with np.errstate(invalid="ignore"):
         differences = after.means - before.means
+    amounts = _amounts(gated.metric, baseline, candidate, rows) if logs else None
+    if amounts is not None:
+        differences = np.where((amounts[0].means == 0) & (amounts[1].means == 0), 0.0, differences)
     known = np.isfinite(differences)
     benefits = -differences[known] if logs else differences[known]
     tasks = tuple(baseline.tasks[place] for place in rows[known, 0].tolist())
-    return GateSample(
+    sample = GateSample(
         gated=gated,
         margin=margin,
+        tolerance=tolerance,
         tasks=tasks,
         benefits=np.where(np.abs(benefits) < BENEFIT_ROUNDING, 0.0, benefits),
         families=None if families is None else tuple(families[task] for task in tasks),
         noise=(select_tasks(before, known), select_tasks(after, known)),
         unknown=None,
     )
+    if amounts is None:
+        return sample
+    names = tuple(baseline.tasks[place] for place in rows[:, 0].tolist())
+    return _with_total(sample, names, amounts, families)
+
+
+def _amounts(metric: str, baseline: ArmTable, candidate: ArmTable, rows: Index) -> tuple[TaskMoments, TaskMoments]:
+    """The metric itself, not its logs, for the tasks that both arms ran."""
+    before = select_tasks(task_moments(baseline, metric, logs=False), rows[:, 0])
+    return before, select_tasks(task_moments(candidate, metric, logs=False), rows[:, 1])
+
+
+def _with_total(
+    sample: GateSample, names: tuple[str, ...], amounts: tuple[TaskMoments, TaskMoments], families: Families | None
+) -> GateSample:
+    """Add the ratio of means, over all tasks whose amounts both arms know, zeros included."""
+    known = np.isfinite(amounts[0].means) & np.isfinite(amounts[1].means)
+    before, after = (select_tasks(arm, known) for arm in amounts)
+    if known.any() and before.means.max() == after.means.max() == 0:
+        return replace(sample, equal=True)
+    if not known.any() or not (before.means.mean() > 0 and after.means.mean() > 0):
+        return replace(sample, total=replace(sample, benefits=np.zeros(0), tasks=(), families=None, noise=None))
+    tasks = tuple(task for task, is_known in zip(names, known.tolist(), strict=True) if is_known)
+    total = replace(
+        sample,
+        tasks=tasks,
+        benefits=total_benefits(before.means, after.means),
+        families=None if families is None else tuple(families[task] for task in tasks),
+        noise=(_relative(before), _relative(after)),
+    )
+    return replace(sample, total=total)
+
+
+def total_benefits(before: Column, after: Column) -> Column:
+    """Minus the log of the ratio of means, as one pseudo-value per task: their mean is it, their scatter its error."""
+    influence = after / after.mean() - before / before.mean()
+    benefits: Column = -(np.log(after.mean() / before.mean()) + influence)
+    return benefits
+
+
+def _relative(moments: TaskMoments) -> TaskMoments:
+    """An arm's amounts as parts of their mean, which is how they enter the log of a ratio of means."""
+    mean = moments.means.mean()
+    return TaskMoments(means=moments.means / mean, variances=moments.variances / mean**2, counts=moments.counts)
+
+
+def sample_cost_of_pass(
+    gated: GatedMetric,
+    margin: float,
+    baseline: ArmTable,
+    candidate: ArmTable,
+    families: Families | None,
+    tolerance: float | None = None,
+) -> GateSample:
+    """Dollars per pass, as a ratio of ratios of means; one pseudo-value per task."""
+    rows = align_tasks(baseline, candidate)
+    costs, passes = (_amounts(metric, baseline, candidate, rows) for metric in ("cost_usd", "passed"))
+    known = np.all([np.isfinite(arm.means) for arm in (*costs, *passes)], axis=0)
+    tasks = tuple(baseline.tasks[place] for place in rows[known, 0].tolist())
+    sample = GateSample(
+        gated=gated,
+        margin=margin,
+        tolerance=tolerance,
+        tasks=tasks,
+        benefits=np.zeros(0),
+        families=None if families is None else tuple(families[task] for task in tasks),
+        noise=None,
+        unknown=None,
+    )
+    means = [arm.means[known] for arm in (*costs, *passes)]
+    if not known.any() or not all(values.mean() > 0 for values in means):
+        return replace(sample, tasks=(), families=None)
+    dearer, fewer = total_benefits(means[0], means[1]), total_benefits(means[2], means[3])
+    return replace(sample, benefits=dearer - fewer)
+
+
+def sample_worth(value_usd: float, baseline: ArmTable, candidate: ArmTable, families: Families | None) -> GateSample:
+    """Dollars per task that the candidate is worth more: the value of its passes less what they cost."""
+    arms = [
+        replace(arm, columns={WORTH: value_usd * arm.columns["passed"] - arm.columns["cost_usd"]})
+        for arm in (baseline, candidate)
+    ]
+    return sample_gate(WORTH_GATE, WORTH_GATE.margin, arms[0], arms[1], families)
 
 
 def p_values_of(sample: GateSample, *, fixed_suite: bool, planned_tasks: int | None) -> PValues:
@@ -226,6 +359,8 @@ def p_values_of(sample: GateSample, *, fixed_suite: bool, planned_tasks: int | N
     benefits, bounded = sample.benefits, sample.gated.scale is EffectScale.POINTS
     if sample.unknown is not None or len(benefits) < 2:
         return UnknownPValues()
+    if sample.equal:
+        return EqualPValues()
     if fixed_suite:
         return _suite_p_values(sample)
     units = _units(sample)
@@ -247,15 +382,18 @@ def _units(sample: GateSample) -> Column:
 
 
 def _usual_p_values(sample: GateSample, planned_tasks: int | None) -> PValues:
-    benefits = sample.benefits
+    benefits, drift = sample.benefits, sample.drift_variance
     mean, deviation, tasks = float(benefits.mean()), float(benefits.std(ddof=1)), len(benefits)
     if planned_tasks is not None:
+        deviation = sqrt(deviation**2 + tasks * drift)
         return AnytimePValues(mean=mean, deviation=deviation, tasks=tasks, planned_tasks=planned_tasks)
     if sample.families is not None:
         errors = cluster_errors(benefits, sample.families)
         # CR2 with its own degrees of freedom holds its level for uneven families too.
-        return StudentPValues(mean=mean, error=errors.cr2, df=min(errors.cr2_df, errors.clusters - 1))
-    return StudentPValues(mean=mean, error=deviation / tasks**0.5, df=tasks - 1)
+        return StudentPValues(
+            mean=mean, error=hypot(errors.cr2, sqrt(drift)), df=min(errors.cr2_df, errors.clusters - 1)
+        )
+    return StudentPValues(mean=mean, error=sqrt(deviation**2 / tasks + drift), df=tasks - 1)
 
 
 def _suite_p_values(sample: GateSample) -> PValues:
@@ -267,4 +405,4 @@ def _suite_p_values(sample: GateSample) -> PValues:
     if runs.min() < 2 or not variances.max() > 0:
         return UnknownPValues()
     error, df = suite_error(variances, runs)
-    return StudentPValues(mean=float(sample.benefits.mean()), error=error, df=df)
+    return StudentPValues(mean=float(sample.benefits.mean()), error=hypot(error, sqrt(sample.drift_variance)), df=df)

@@ -7,7 +7,7 @@ from operator import ge, le
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
 from outweigh.errors import UsageError, quote_names
-from outweigh.verdict.blockers import MINIMUM_REPEATS, blockers
+from outweigh.verdict.blockers import MINIMUM_REPEATS, literal_blockers
 from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion, refuse_gates
 from outweigh.verdict.decision import Decision, Gate, GateState, Verdict
 
@@ -47,7 +47,7 @@ def decide_by_gates(comparison: Comparison) -> Verdict:
         warnings=(*comparison.warnings, *(tied if tie else ()), *extra, *_repeat_warning(comparison)),
         gates=gates,
         regressions=(),
-        blockers=(*(tied if tie else ()), *extra, *blockers(comparison)),
+        blockers=(*(tied if tie else ()), *extra, *literal_blockers(comparison)),
         needs=None,
         sensitivity=None,
         settings={},

@@ -19,6 +19,11 @@ def _configure_evidence(arguments: PolicyArguments) -> ConfiguredPolicy:
     settings = evidence_settings(
         gates=arguments.gates,
         margins=arguments.margins,
+        tolerances=arguments.tolerances,
+        value_usd=arguments.value_usd,
+        version=arguments.version,
+        promotion_tasks=arguments.promotion_tasks,
+        promotion_repeats=arguments.promotion_repeats,
         fixed_suite=arguments.fixed_suite,
         planned_tasks=arguments.planned_tasks,
         seed=arguments.seed,
@@ -60,7 +65,20 @@ def configure_policy(name: str, arguments: PolicyArguments, policies: Policies =
 
 def check_policy(policy: PolicySpec, policies: Policies = POLICIES) -> None:
     """Refuse what a suite says about its policy, if the policy cannot be configured so."""
-    configure_policy(policy.name, PolicyArguments(gates=policy.gates, margins=policy.margins), policies)
+    configure_policy(policy.name, suite_arguments(policy), policies)
+
+
+def suite_arguments(policy: PolicySpec) -> PolicyArguments:
+    """What a suite sets about its policy."""
+    return PolicyArguments(
+        gates=policy.gates,
+        margins=policy.margins,
+        tolerances=policy.tolerances,
+        value_usd=policy.value_usd,
+        version=policy.version,
+        promotion_tasks=policy.promotion_tasks,
+        promotion_repeats=policy.promotion_repeats,
+    )
 
 
 def decide(

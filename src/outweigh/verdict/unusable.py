@@ -16,6 +16,7 @@ from outweigh.stats.means import mean_interval
 from outweigh.stats.proportions import cliff_delta
 from outweigh.stats.sample import has_no_spread
 from outweigh.verdict.evidence_settings import (
+    COST_OF_PASS,
     GATED_METRICS,
     JUDGE_SCORE,
     MINIMUM_TASKS,
@@ -25,7 +26,7 @@ from outweigh.verdict.evidence_settings import (
     EffectScale,
     EvidenceSettings,
 )
-from outweigh.verdict.gate_sample import GateSample, sample_gate
+from outweigh.verdict.gate_sample import Families, GateSample, sample_cost_of_pass, sample_gate, sample_worth
 
 ORDER_TOLERANCE = 0.5
 CACHE_TOLERANCE = 0.10
@@ -111,19 +112,38 @@ def sample_gates(comparison: Comparison, settings: EvidenceSettings) -> tuple[Ga
     baseline, candidate = comparison.baseline_table, comparison.candidate_table
     families = _families(comparison, settings)
     gates = [
-        _checked(
-            sample_gate(GATED_METRICS[name], settings.margin(name), baseline, candidate, families), comparison, settings
-        )
+        _checked(_sample(name, baseline, candidate, families, settings), comparison, settings)
         for name in _gate_names(comparison, settings)
     ]
     return tuple(_with_remedy(gate, gates, comparison) for gate in gates)
 
 
+def _sample(
+    name: str, baseline: ArmTable, candidate: ArmTable, families: Families | None, settings: EvidenceSettings
+) -> GateSample:
+    take = sample_cost_of_pass if name == COST_OF_PASS else sample_gate
+    gated, tolerance = GATED_METRICS[name], settings.tolerance(name)
+    return take(gated, settings.margin(name), baseline, candidate, families, tolerance)
+
+
+def sample_worth_gate(comparison: Comparison, settings: EvidenceSettings) -> GateSample | None:
+    """What the candidate is worth more, per task; None where nobody says what a solved task is worth."""
+    if settings.value_usd is None:
+        return None
+    families = _families(comparison, settings)
+    gate = sample_worth(settings.value_usd, *_tables(comparison), families)
+    arms = [arm.name for arm in _tables(comparison) if _too_unknown(arm, "passed") or _too_unknown(arm, "cost_usd")]
+    lacking = f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(arms)} do not know passed or cost_usd"
+    return replace(gate, unknown=lacking if arms else cost_confounded(*_tables(comparison)))
+
+
 def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settings: EvidenceSettings) -> Iterator[str]:
     """Everything that forbids a conclusion."""
     shared, all_tasks = len(align_tasks(comparison.baseline_table, comparison.candidate_table)), len(comparison.tasks)
-    if shared < MINIMUM_TASKS:
+    if shared < MINIMUM_TASKS and not settings.fixed_suite:
         yield f"{shared} tasks have counted runs in both arms; no conclusion rests on fewer than {MINIMUM_TASKS}"
+    elif not shared:
+        yield "no task has counted runs in both arms; run the same tasks in both"
     if all_tasks - shared > UNPAIRED_TOLERANCE * all_tasks:
         yield f"{all_tasks - shared} of {all_tasks} tasks have counted runs in one arm only; run them in both"
     families = _families(comparison, settings)
@@ -142,13 +162,7 @@ def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settin
 def watched_pass_rate(comparison: Comparison, settings: EvidenceSettings) -> GateSample:
     """The pass rate as a gate, whether or not it was asked for: a loss of passes is always looked for."""
     families = _families(comparison, settings)
-    sample = sample_gate(
-        GATED_METRICS[PASS_RATE],
-        settings.margin(PASS_RATE),
-        comparison.baseline_table,
-        comparison.candidate_table,
-        families,
-    )
+    sample = _sample(PASS_RATE, *_tables(comparison), families, settings)
     return _checked(sample, comparison, settings)
 
 
@@ -203,13 +217,21 @@ def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSet
         return lacking
     if settings.fixed_suite:
         return _why_no_run_noise(gate)
+    if gate.equal:
+        return None
     if gate.gated.scale is EffectScale.RATIO and len(gate.benefits) > 1 and has_no_spread(gate.benefits, 1.0):
         return "every task shows the very same ratio, so the data do not show how far it could be off"
-    return cost_confounded(baseline, candidate) if gate.gated.name == "cost" else None
+    total = gate.total
+    if settings.version > 1 and total is not None and (len(total.benefits) < 2 or has_no_spread(total.benefits, 1.0)):
+        return "its total shows no variation between tasks, so the data do not show how far it could be off"
+    dollars = gate.gated.name in ("cost", COST_OF_PASS)
+    return cost_confounded(baseline, candidate) if dollars else None
 
 
 def _why_missing(gate: GateSample, comparison: Comparison) -> str | None:
     """Why the metric is unknown for too many runs, or for too many tasks; None where it is not."""
+    if gate.gated.name == COST_OF_PASS:
+        return _why_no_cost_of_pass(gate, comparison)
     unknowing = [arm.name for arm in _tables(comparison) if _too_unknown(arm, gate.gated.metric)]
     if unknowing:
         arms = " and ".join(unknowing)
@@ -219,6 +241,13 @@ def _why_missing(gate: GateSample, comparison: Comparison) -> str | None:
         metric = JUDGE_SCORE if gate.gated.name == JUDGE_SCORE else gate.gated.metric
         return f"{shared - len(gate.benefits)} of {shared} tasks have no {metric} to compare (missing or 0)"
     return None
+
+
+def _why_no_cost_of_pass(gate: GateSample, comparison: Comparison) -> str | None:
+    arms = [arm.name for arm in _tables(comparison) if _too_unknown(arm, "passed") or _too_unknown(arm, "cost_usd")]
+    if arms:
+        return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(arms)} do not know passed or cost_usd"
+    return None if len(gate.benefits) > 1 else "an arm has no pass or no cost at all, so a pass has no price there"
 
 
 def _unknown_metric(gate: GateSample, comparison: Comparison) -> str:

@@ -22,6 +22,8 @@ Span = tuple[float, float]
 
 GATE_MARKERS = {
     GateState.HOLDS: ChangeMarker.BETTER,
+    GateState.NOT_SHOWN: ChangeMarker.OPEN,
+    GateState.WORSE: ChangeMarker.WORSE,
     GateState.FAILS: ChangeMarker.WORSE,
     GateState.UNKNOWN: ChangeMarker.OPEN,
 }
@@ -75,7 +77,7 @@ def _gate_row(gate: Gate, evidence: GateEvidence) -> IntervalRow:
 
 def as_benefit(change: float, evidence: GateEvidence) -> float:
     """More passes are better, and so is less of a resource."""
-    return change if evidence.scale == EffectScale.POINTS else -change
+    return -change if evidence.scale == EffectScale.RATIO else change
 
 
 def benefit_interval(evidence: GateEvidence) -> Span | None:
@@ -89,7 +91,7 @@ def benefit_interval(evidence: GateEvidence) -> Span | None:
 def margin_band(evidence: GateEvidence) -> Span:
     """The test is symmetric in logs: the counterpart of 5 % more is 1/1.05, which is 4.8 % less."""
     margin = evidence.margin
-    return -margin, margin if evidence.scale == EffectScale.POINTS else 1 - 1 / (1 + margin)
+    return -margin, 1 - 1 / (1 + margin) if evidence.scale == EffectScale.RATIO else margin
 
 
 def _describe_interval(interval: Span | None, band: Span) -> str:

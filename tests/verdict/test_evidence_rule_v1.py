@@ -7,9 +7,11 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from outweigh.stats.variance import TaskMoments
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_rule import GateTest, RuleFinding, apply_rule, examine_gate
-from outweigh.verdict.evidence_settings import ERROR_RATES, GATED_METRICS
+from outweigh.verdict.evidence_rule import RuleFinding
+from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1, apply_rule_v1
+from outweigh.verdict.evidence_settings import GATED_METRICS
 from outweigh.verdict.gate_sample import GateSample
+from outweigh.verdict.gate_test import GateTest, examine_gate
 
 
 def gate(name: str, benefits: Any, margin: float | None = None, unknown: str | None = None) -> GateSample:
@@ -34,7 +36,7 @@ def around(mean: float, deviation: float, tasks: int = 60) -> np.ndarray:
 
 
 def finding(*gates: GateSample) -> RuleFinding:
-    return apply_rule([[examine_gate(sample) for sample in gates]])[0]
+    return apply_rule_v1([[examine_gate(sample) for sample in gates]])[0]
 
 
 SAME = gate("duration", around(0.0, 0.1))
@@ -93,8 +95,8 @@ def test_a_lucky_candidate_among_many_is_held_to_a_higher_standard() -> None:
     lucky = [examine_gate(gate("pass_rate", around(0.06, 0.2)))]
     others = [[examine_gate(gate("pass_rate", around(0.0, 0.2)))] for _ in range(9)]
 
-    assert apply_rule([lucky])[0].decision is Decision.IMPROVED
-    assert apply_rule([lucky, *others])[0].decision is not Decision.IMPROVED
+    assert apply_rule_v1([lucky])[0].decision is Decision.IMPROVED
+    assert apply_rule_v1([lucky, *others])[0].decision is not Decision.IMPROVED
 
 
 def test_turning_all_signs_round_turns_an_improvement_into_a_regression() -> None:
@@ -123,13 +125,13 @@ def test_many_candidates_must_each_show_that_they_are_not_worse_against_all_the_
         examine_gate(gate("pass_rate", around(-0.01, 0.18))),
         examine_gate(gate("duration", around(0.3, 0.1))),
     ]
-    assert apply_rule([slightly_worse])[0].decision is Decision.IMPROVED
+    assert apply_rule_v1([slightly_worse])[0].decision is Decision.IMPROVED
 
     crowd = [
         [examine_gate(gate("pass_rate", around(-0.05, 0.2))), examine_gate(gate("duration", around(0.3, 0.1)))]
     ] * 19
 
-    assert apply_rule([slightly_worse, *crowd])[0].decision is Decision.INCONCLUSIVE
+    assert apply_rule_v1([slightly_worse, *crowd])[0].decision is Decision.INCONCLUSIVE
 
 
 def test_a_loss_of_passes_is_never_made_up_for_by_a_lower_cost() -> None:
@@ -138,7 +140,7 @@ def test_a_loss_of_passes_is_never_made_up_for_by_a_lower_cost() -> None:
 
     result = finding(small_loss, cheaper)
 
-    assert examine_gate(small_loss).non_inferior <= ERROR_RATES.non_inferiority  # type: ignore[operator]
+    assert examine_gate(small_loss).non_inferior <= ERROR_RATES_V1.non_inferiority  # type: ignore[operator]
     assert (result.superior, result.alarms) == (("cost",), ("pass_rate",))
     assert result.decision is Decision.REGRESSED
 
@@ -158,8 +160,8 @@ def test_beside_one_unknown_gate_equal_passes_are_not_called_neutral() -> None:
 
 
 def test_without_any_gate_nothing_is_decided() -> None:
-    assert apply_rule([[]])[0].decision is Decision.INCONCLUSIVE
-    assert apply_rule([]) == ()
+    assert apply_rule_v1([[]])[0].decision is Decision.INCONCLUSIVE
+    assert apply_rule_v1([]) == ()
 
 
 def shown(
@@ -172,7 +174,8 @@ def shown(
 ) -> GateTest:
     """A gate with these p-values; those that are left out show nothing."""
     test = examine_gate(gate(name, around(0.0, 0.1)))
-    return replace(test, non_inferior=non_inferior, superior=superior, equivalent=equivalent, alarm=alarm)
+    claims = replace(test.typical, non_inferior=non_inferior, superior=superior, equivalent=equivalent, alarm=alarm)
+    return replace(test, typical=claims)
 
 
 BEYOND = 1e-9
@@ -181,16 +184,16 @@ BEYOND = 1e-9
 @pytest.mark.parametrize(
     ("tests", "reached", "missed"),
     [
-        ([("pass_rate", {"alarm": ERROR_RATES.pass_rate_alarm})], Decision.REGRESSED, Decision.INCONCLUSIVE),
-        ([("cost", {"alarm": ERROR_RATES.resource_alarm})], Decision.REGRESSED, Decision.INCONCLUSIVE),
-        ([("cost", {"equivalent": ERROR_RATES.non_inferiority})], Decision.NEUTRAL, Decision.INCONCLUSIVE),
+        ([("pass_rate", {"alarm": ERROR_RATES_V1.pass_rate_alarm})], Decision.REGRESSED, Decision.INCONCLUSIVE),
+        ([("cost", {"alarm": ERROR_RATES_V1.resource_alarm})], Decision.REGRESSED, Decision.INCONCLUSIVE),
+        ([("cost", {"equivalent": ERROR_RATES_V1.non_inferiority})], Decision.NEUTRAL, Decision.INCONCLUSIVE),
         (
-            [("cost", {"superior": ERROR_RATES.superiority, "non_inferior": 0.0})],
+            [("cost", {"superior": ERROR_RATES_V1.superiority, "non_inferior": 0.0})],
             Decision.IMPROVED,
             Decision.INCONCLUSIVE,
         ),
         (
-            [("cost", {"superior": 0.0, "non_inferior": ERROR_RATES.non_inferiority})],
+            [("cost", {"superior": 0.0, "non_inferior": ERROR_RATES_V1.non_inferiority})],
             Decision.IMPROVED,
             Decision.INCONCLUSIVE,
         ),
@@ -201,32 +204,32 @@ def test_a_p_value_at_its_error_rate_counts_and_one_above_it_does_not(
 ) -> None:
     beyond = [(name, {question: p + BEYOND for question, p in asked.items()}) for name, asked in tests]
 
-    assert apply_rule([[shown(name, **asked) for name, asked in tests]])[0].decision is reached
-    assert apply_rule([[shown(name, **asked) for name, asked in beyond]])[0].decision is missed
+    assert apply_rule_v1([[shown(name, **asked) for name, asked in tests]])[0].decision is reached
+    assert apply_rule_v1([[shown(name, **asked) for name, asked in beyond]])[0].decision is missed
 
 
 def test_all_gates_must_be_equivalent_for_a_neutral_verdict() -> None:
     same, doubtful = shown("pass_rate", equivalent=0.0), shown("cost", equivalent=0.2)
 
-    assert apply_rule([[same, same]])[0].decision is Decision.NEUTRAL
-    assert apply_rule([[same, doubtful]])[0].decision is Decision.INCONCLUSIVE
+    assert apply_rule_v1([[same, same]])[0].decision is Decision.NEUTRAL
+    assert apply_rule_v1([[same, doubtful]])[0].decision is Decision.INCONCLUSIVE
 
 
 def test_resource_alarms_are_corrected_among_themselves_and_not_for_the_pass_rate() -> None:
-    once = ERROR_RATES.resource_alarm
+    once = ERROR_RATES_V1.resource_alarm
 
-    alone = apply_rule([[shown("cost", alarm=once), shown("pass_rate")]])[0]
-    crowded = apply_rule([[shown("cost", alarm=once), shown("duration"), shown("pass_rate")]])[0]
+    alone = apply_rule_v1([[shown("cost", alarm=once), shown("pass_rate")]])[0]
+    crowded = apply_rule_v1([[shown("cost", alarm=once), shown("duration"), shown("pass_rate")]])[0]
 
     assert alone.alarms == ("cost",)
     assert crowded.alarms == ()
 
 
 def test_other_candidates_never_excuse_a_loss() -> None:
-    worse = [shown("pass_rate", alarm=ERROR_RATES.pass_rate_alarm)]
+    worse = [shown("pass_rate", alarm=ERROR_RATES_V1.pass_rate_alarm)]
     others = [[shown("pass_rate")] for _ in range(9)]
 
-    assert apply_rule([worse, *others])[0].decision is Decision.REGRESSED
+    assert apply_rule_v1([worse, *others])[0].decision is Decision.REGRESSED
 
 
 FIRST = np.array([4.0, 3.26, 4.14, 3.42, 3.25, 4.34, 4.97, 4.31, 3.11, 3.41, 5.02, 4.21, 4.59, 5.3, 4.32])
@@ -252,7 +255,7 @@ def test_equivalence_of_a_resource_is_tested_on_its_log_ratio(margin: float) -> 
 
     assert cheaper.equivalent == pytest.approx(expected, rel=1e-9)
     assert cheaper.non_inferior == pytest.approx(below[1], rel=1e-9)
-    assert cheaper.alarm == pytest.approx(1 - below[1], rel=1e-9)
+    assert cheaper.typical.alarm == pytest.approx(1 - below[1], rel=1e-9)
 
 
 @pytest.mark.parametrize("tasks", [0, 1])
@@ -266,8 +269,8 @@ def test_a_candidate_with_an_unknown_gate_still_counts_as_one_of_the_tries() -> 
     other = [shown("pass_rate", non_inferior=0.0), unknown]
     candidate = [shown("cost", superior=0.0, non_inferior=0.03)]
 
-    assert apply_rule([candidate])[0].decision is Decision.IMPROVED
-    assert apply_rule([candidate, other])[0].decision is Decision.INCONCLUSIVE
+    assert apply_rule_v1([candidate])[0].decision is Decision.IMPROVED
+    assert apply_rule_v1([candidate, other])[0].decision is Decision.INCONCLUSIVE
 
 
 def test_a_fixed_suite_whose_runs_never_differ_shows_nothing() -> None:

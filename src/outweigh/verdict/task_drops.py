@@ -1,0 +1,84 @@
+"""Drops of single tasks: the exact test of one task, and the tasks whose drop survives correction over all tasks."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import comb
+
+from outweigh.compare.arm_table import ArmTable
+from outweigh.model.failure import Status
+from outweigh.stats.estimate import Alternative, Unit
+from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg, mann_whitney_test
+from outweigh.verdict.decision import Regression, RegressionKind
+
+MINIMUM_RUNS = 5
+Outcomes = dict[str, list[float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDrops:
+    """Drops that repeats support, and tasks whose drop may be chance."""
+
+    supported: tuple[Regression, ...]
+    unsupported: tuple[str, ...]
+
+
+def task_drops(baseline: ArmTable, candidate: ArmTable, alpha: float) -> TaskDrops:
+    """Test every task with enough repeats for a drop of its objective, and correct over tasks."""
+    before, after = task_outcomes(baseline), task_outcomes(candidate)
+    dropped = [task for task in before if task in after and _mean(after[task]) < _mean(before[task])]
+    tested = {
+        task: drop_p_value(before[task], after[task])
+        for task in before.keys() & after.keys()
+        if min(len(before[task]), len(after[task])) >= MINIMUM_RUNS
+    }
+    adjusted = dict(zip(tested, adjust_benjamini_hochberg(list(tested.values())), strict=True)) if tested else {}
+    supported = tuple(
+        Regression(
+            kind=RegressionKind.OBJECTIVE_DROP,
+            task_id=task,
+            detail=f"task {task!r}: objective fell from {_mean(before[task]):.2f} to {_mean(after[task]):.2f} "
+            f"(adjusted p {adjusted[task]:.2g})",
+        )
+        for task in dropped
+        if adjusted.get(task, 1.0) <= alpha
+    )
+    supported_tasks = {item.task_id for item in supported}
+    return TaskDrops(supported=supported, unsupported=tuple(task for task in dropped if task not in supported_tasks))
+
+
+def drop_p_value(before: Sequence[float], after: Sequence[float]) -> float:
+    """Exact one-sided test that `after` is worse: Fisher's for pass and fail, ranks for shares of checks."""
+    if all(value in (0.0, 1.0) for value in (*before, *after)):
+        return fisher_drop_p(len(before), int(sum(before)), len(after), int(sum(after)))
+    p_value = mann_whitney_test(after, before, alternative=Alternative.LESS, unit=Unit.RUN).p_value
+    return 1.0 if p_value is None else p_value
+
+
+@cache
+def fisher_drop_p(runs_before: int, passes_before: int, runs_after: int, passes_after: int) -> float:
+    """Chance of so few passes after, if all passes were dealt to the runs at random."""
+    runs, passes = runs_before + runs_after, passes_before + passes_after
+    ways = sum(
+        comb(passes, hits) * comb(runs - passes, runs_after - hits)
+        for hits in range(max(0, runs_after - (runs - passes)), passes_after + 1)
+    )
+    return ways / comb(runs, runs_after)
+
+
+def task_outcomes(arm: ArmTable) -> Outcomes:
+    """The objective of every counted run; one that ended in a crash or a timeout before its checks achieved nothing."""
+    found: Outcomes = defaultdict(list)
+    for run in arm.runs:
+        if run.vacuous:
+            continue
+        if run.objective is not None:
+            found[run.task_id].append(run.objective)
+        elif run.status is not Status.COMPLETED:
+            found[run.task_id].append(0.0)
+    return dict(found)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
