@@ -1,13 +1,14 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from outweigh.app.calibrate import read_labels
 from outweigh.compare.calibrate import calibrate
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.judgment import Calibration
-from outweigh.score.judge_scores import HumanLabel
+from outweigh.score.judge_scores import HumanLabel, LabelAgreement
 from outweigh.store.judging_file import read_calibrations, write_calibration
 from outweigh.testing.builders import a_judgment, a_run
 
@@ -70,7 +71,7 @@ def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path: Path) -> None
 
 def a_calibration() -> Calibration:
     labels = [HumanLabel(run_id=a_run().run_id, criterion=None, score=0.5, passed=None)]
-    (calibration,) = calibrate([a_judgment(a_run())], labels, "0" * 64, seed=0)
+    (calibration,) = calibrate([a_judgment(a_run())], labels, "0" * 64, tasks={a_run().run_id: "task-1"})
     return calibration
 
 
@@ -79,6 +80,18 @@ def test_a_calibration_is_kept_beside_the_runs_and_found_again(tmp_path: Path) -
 
     assert kept.name == f"calibration-{a_calibration().judge.sha256}.json"
     assert list(read_calibrations(tmp_path)) == [a_calibration()]
+
+
+def test_a_calibration_of_before_tasks_were_counted_is_read_and_lets_no_judge_decide(tmp_path: Path) -> None:
+    kept = write_calibration(tmp_path, a_calibration())
+    older = msgspec.json.decode(kept.read_bytes())
+    for name in ("between", "within", "bias"):
+        del older["overall"][name]
+    kept.write_bytes(msgspec.json.encode(older | {"seed": 0}))
+
+    (read,) = read_calibrations(tmp_path)
+
+    assert "its labels cannot show one" in (LabelAgreement.of(read).shortfall(0.5) or "")
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,17 @@ from outweigh.model.suite import JudgeSpec
 from outweigh.store.judging_file import JudgingFile, write_judging
 from outweigh.testing.builders import a_judgment, runs_of_arm
 
-SCORES = [0.1, 0.3, 0.5, 0.7, 0.9, 0.4]
+SCORES = [0.1, 0.3, 0.5, 0.7, 0.9, 0.4, 0.2, 0.6, 0.8, 0.1, 0.3, 0.5]
+GAIN = {"old": 0.0, "new": 0.1}
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """Six tasks in two arms, judged; the suite demands an alpha of .7."""
+    """Twelve tasks in two arms, judged; the suite demands an alpha of .7."""
     folder = tmp_path / "store"
     folder.mkdir()
     records: list[Record] = []
-    for arm, gain in (("old", 0.0), ("new", 0.1)):
+    for arm, gain in GAIN.items():
         runs = runs_of_arm(arm, [[True]] * len(SCORES))
         records += runs
         records += [a_judgment(run, score + gain) for run, score in zip(runs, SCORES, strict=True)]
@@ -32,9 +33,14 @@ def store(tmp_path: Path) -> Path:
     return folder
 
 
-def labels(folder: Path, scores: list[float]) -> str:
+def labels(folder: Path, scores: list[float], *, sees_gain: bool = True) -> str:
+    """People's scores of one run of each arm; they see which is better, or see it the other way round."""
     path = folder.parent / "labels.csv"
-    rows = [f"task-{place}/old/1,{score}" for place, score in enumerate(scores, start=1)]
+    rows = [
+        f"task-{place}/{arm}/1,{score + (gain if sees_gain else 0.1 - gain)}"
+        for place, score in enumerate(scores, start=1)
+        for arm, gain in GAIN.items()
+    ]
     path.write_text("\n".join(["run_id,score", *rows]) + "\n")
     return str(path)
 
@@ -59,23 +65,33 @@ def test_a_judge_that_agrees_with_people_may_decide(store: Path, capsys: pytest.
     code = main(["judge", str(store), "--calibrate", labels(store, SCORES)])
 
     assert code == 0
-    assert "alpha 1.000, 0.7 demanded: it may decide" in capsys.readouterr().out
+    assert "alpha within tasks 1.000, 0.7 demanded: it may decide" in capsys.readouterr().out
     assert "decides nothing" not in verdict_warnings(store, capsys)
 
 
 def test_a_judge_that_does_not_agree_stays_without_a_say(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["judge", str(store), "--calibrate", labels(store, SCORES[::-1])])
+    code = main(["judge", str(store), "--calibrate", labels(store, SCORES, sees_gain=False)])
 
     assert code == 1
     assert "it may not decide" in capsys.readouterr().out
     assert "its alpha with human labels is" in verdict_warnings(store, capsys)
 
 
+def test_agreement_on_nine_tasks_is_not_enough(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["judge", str(store), "--calibrate", labels(store, SCORES[:9])])
+
+    assert code == 1
+    assert "rests on 9 tasks with labelled runs that differ, and 10 are needed" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert "decides nothing" in verdict_warnings(store, capsys)
+
+
 @pytest.mark.parametrize("judges", [(), (JudgeSpec(name="judge", backend="command", minimum_alpha=0.1),)])
 def test_a_demand_that_is_lowered_or_dropped_later_stays_in_force(
     store: Path, judges: tuple[JudgeSpec, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    main(["judge", str(store), "--calibrate", labels(store, [0.1, 0.9, 0.5, 0.6, 0.2, 0.4])])
+    main(["judge", str(store), "--calibrate", labels(store, SCORES, sees_gain=False)])
     capsys.readouterr()
 
     write_judging(store, JudgingFile(judges=judges, tasks={}, tell_tales=()))

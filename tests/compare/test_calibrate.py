@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import krippendorff
@@ -7,10 +8,11 @@ from msgspec.structs import replace
 
 from outweigh.compare.calibrate import calibrate
 from outweigh.model.judgment import Calibration, CriterionScore, Grading, Judgment
-from outweigh.score.judge_scores import Consensus, HumanLabel, JudgeRule, JudgeRules
+from outweigh.score.judge_scores import Consensus, HumanLabel, JudgeRule, JudgeRules, LabelAgreement
 from outweigh.testing.builders import a_judgment, a_run
 
 RUNS = [a_run(f"task-{number}", "old") for number in range(1, 41)]
+TASKS = {run.run_id: run.trial.task_id for run in RUNS}
 HASH = "0" * 64
 
 
@@ -23,7 +25,7 @@ def passed(run_id: str, verdict: bool) -> HumanLabel:
 
 
 def one(judgments: list[Judgment], labels: list[HumanLabel], judge_rules: JudgeRules | None = None) -> Calibration:
-    (calibration,) = calibrate(judgments, labels, HASH, seed=0, judge_rules=judge_rules or JudgeRules())
+    (calibration,) = calibrate(judgments, labels, HASH, tasks=TASKS, judge_rules=judge_rules or JudgeRules())
     return calibration
 
 
@@ -108,7 +110,7 @@ def test_every_voice_is_calibrated_by_itself_and_invalid_answers_count_for_nothi
     judged.append(a_judgment(RUNS[9], invalid_reason="refused", criteria=()))
     labels = [scored(run.run_id, 0.9) for run in RUNS[:10]]
 
-    calibrations = calibrate(judged, labels, HASH, seed=0)
+    calibrations = calibrate(judged, labels, HASH, tasks=TASKS)
 
     assert sorted((each.judge.model or "", each.overall.labels) for each in calibrations) == [("", 5), ("newer", 2)]
     assert len({each.judge_sha256 for each in calibrations}) == 2
@@ -123,7 +125,7 @@ def test_without_a_labelled_whole_run_there_is_no_overall_agreement() -> None:
 
 
 def test_labels_of_strangers_calibrate_nobody() -> None:
-    assert calibrate([a_judgment(RUNS[0])], [scored("nobody", 0.5)], HASH, seed=0) == ()
+    assert calibrate([a_judgment(RUNS[0])], [scored("nobody", 0.5)], HASH, tasks=TASKS) == ()
 
 
 def by_rubric(judgment: Judgment, rubric: str, day: int) -> Judgment:
@@ -151,3 +153,63 @@ def test_runs_of_a_rubric_without_labels_are_said() -> None:
     warnings = one([*labelled, *others], labels).warnings
 
     assert any("3 runs were judged by rubrics of which no run is labelled" in warning for warning in warnings)
+
+
+def of_tasks(
+    tasks: int, judged: Callable[[int, int], float], labelled: Callable[[int, int], float], runs: int = 4
+) -> Calibration:
+    """Runs whose judge and people score as functions of the task and of the run in it."""
+    judgments, labels, task_of = [], [], {}
+    for task in range(tasks):
+        for place in range(runs):
+            run = a_run(f"task-{task}", "old", place + 1)
+            task_of[run.run_id] = run.trial.task_id
+            judgments.append(a_judgment(run, judged(task, place)))
+            labels.append(scored(run.run_id, labelled(task, place)))
+    (calibration,) = calibrate(judgments, labels, HASH, tasks=task_of)
+    return calibration
+
+
+def test_a_judge_that_only_tells_easy_tasks_from_hard_ones_shows_no_agreement_within_tasks() -> None:
+    found = of_tasks(
+        12,
+        lambda task, run: 0.05 * task + 0.02 * run,
+        lambda task, run: 0.05 * task + 0.02 * (2, 0, 3, 1)[(run + task) % 4],
+    )
+
+    overall = found.overall
+    assert overall.alpha.value is not None
+    assert overall.within is not None
+    assert overall.within.value is not None
+    assert overall.alpha.value > 0.9
+    assert overall.within.value < 0.3
+    assert (overall.within.tasks, overall.within.items) == (12, 48)
+    assert LabelAgreement.of(found).alpha == overall.within.value
+    assert "is demanded" in (LabelAgreement.of(found).shortfall(0.667) or "")
+
+
+@pytest.mark.parametrize(("tasks", "may"), [(9, False), (10, True)])
+def test_full_agreement_within_tasks_lets_a_judge_decide_from_ten_tasks_on(tasks: int, may: bool) -> None:
+    found = of_tasks(tasks, lambda task, run: 0.2 * run, lambda task, run: 0.2 * run)
+
+    assert LabelAgreement.of(found).alpha == 1
+    assert (LabelAgreement.of(found).shortfall(0.667) is None) == may
+
+
+def test_the_bias_of_a_judge_is_measured_against_people() -> None:
+    found = of_tasks(10, lambda task, run: 0.2 * run + 0.1, lambda task, run: 0.2 * run + (0.05 if task % 2 else 0.0))
+
+    bias = found.overall.bias
+    assert bias is not None
+    assert [bias.value, bias.tasks] == pytest.approx([0.075, 10])
+    assert bias.interval is not None
+    assert 0 < bias.interval.low < 0.075 < bias.interval.high
+
+
+def test_labelled_runs_of_few_tasks_are_said() -> None:
+    found = of_tasks(3, lambda task, run: 0.2 * run, lambda task, run: 0.2 * run, runs=20)
+
+    assert found.overall.labels == 60
+    assert any("only 3 tasks have labelled runs" in warning for warning in found.warnings)
+    assert found.overall.accuracy.interval is None
+    assert found.overall.kappa.interval is None

@@ -46,7 +46,7 @@ def test_a_try_that_was_replaced_is_paid_for_and_counted_nowhere_else(signed: st
     answer = replace(answer, judge=replace(answer.judge, version=signed))
 
     for tries in ((refused, answer), (refused, refused, answer), (answer, refused)):
-        panel = summarise_judges(evidence_of(BEFORE, *tries).judging, 0)
+        panel = summarise_judges(evidence_of(BEFORE, *tries).judging)
         assert panel is not None
         (judge,) = panel.judges
         assert (judge.answers, judge.invalid) == ({"old": 1}, {"old": 0})
@@ -124,7 +124,7 @@ def test_a_judge_that_must_be_calibrated_is_shown_but_decides_only_with_enough_a
     rules = {"judge": JudgeRule(minimum_alpha=0.6)}
 
     def composites(*alphas: float | None) -> tuple[float | None, ...]:
-        agreements = {judge_version: [LabelAgreement(alpha=alpha) for alpha in alphas]}
+        agreements = {judge_version: [LabelAgreement(alpha=alpha, tasks=10) for alpha in alphas]}
         evidence = evidence_of(BEFORE, AFTER, judged, judge_rules=JudgeRules(rules=rules, agreements=agreements))
         comparison = compare_arms(evidence, "old", "new")
         said = any("is shown but decides nothing" in warning for warning in comparison.composite_warnings)
@@ -137,6 +137,16 @@ def test_a_judge_that_must_be_calibrated_is_shown_but_decides_only_with_enough_a
     assert composites() == composites(0.59) == composites(None) == composites(0.9, 0.5) != trusted
 
 
+@pytest.mark.parametrize(("tasks", "words"), [(9, "rests on 9 tasks"), (10, None)])
+def test_a_judge_decides_only_where_ten_tasks_have_shown_its_agreement(tasks: int, words: str | None) -> None:
+    shown = {judge_version_of(identity()).sha256: [LabelAgreement(alpha=0.9, tasks=tasks)]}
+    rules = JudgeRules(rules={"judge": JudgeRule(minimum_alpha=0.6)}, agreements=shown)
+
+    objection = rules.objection(identity())
+
+    assert objection is None if words is None else words in (objection or "")
+
+
 def test_agreement_about_one_rubric_lets_a_judge_decide_nothing_about_another() -> None:
     runs = [a_run(task, arm) for task in ("task-1", "task-2") for arm in ("old", "new")]
     judged = [
@@ -145,7 +155,9 @@ def test_agreement_about_one_rubric_lets_a_judge_decide_nothing_about_another() 
         )
         for run in runs
     ]
-    shown = {judge_version_of(judged[0].judge).sha256: [LabelAgreement(alpha=0.9, rubrics=frozenset({"task-1"}))]}
+    shown = {
+        judge_version_of(judged[0].judge).sha256: [LabelAgreement(alpha=0.9, tasks=10, rubrics=frozenset({"task-1"}))]
+    }
     judge_rules = JudgeRules(rules={"judge": JudgeRule(minimum_alpha=0.6)}, agreements=shown)
 
     comparison = compare_arms(evidence_of(runs, judged, judge_rules=judge_rules), "old", "new")

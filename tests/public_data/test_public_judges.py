@@ -4,8 +4,8 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import krippendorff
 import msgspec
-import numpy as np
 import pytest
 
 from outweigh.compare.judge_agreement import summarise_judges
@@ -14,7 +14,7 @@ from outweigh.compare.preferences import WinCounts, compare_pairwise
 from outweigh.interop.scylla.tables import read_judgments
 from outweigh.model.judgment import Judgment, Preference
 from outweigh.score.judge_scores import judgment_score
-from outweigh.stats.agreement import MeasurementScale, krippendorff_alpha
+from outweigh.stats.agreement import MeasurementScale, alphas_by_task
 from outweigh.testing.builders import a_preference, a_run
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -56,7 +56,7 @@ def test_scores_follow_from_the_items_and_are_what_the_project_itself_computes(s
 
 
 def test_a_third_of_the_printed_totals_are_not_the_sum_of_their_items(scylla: Path) -> None:
-    panel = summarise_judges({"all": [judge_call_fact(judgment) for judgment in read_judgments(scylla)]}, 0)
+    panel = summarise_judges({"all": [judge_call_fact(judgment, "only") for judgment in read_judgments(scylla)]})
 
     assert panel is not None
     gaps = {judge.judge_version.name: (judge.notable_gaps, judge.stated_totals) for judge in panel.judges}
@@ -72,10 +72,14 @@ def test_the_published_alpha_of_the_three_judges_is_reproduced(scylla: Path) -> 
     judges, runs = (sorted({key[place] for key in judgments}) for place in (0, 1))
     totals = [[judgments[judge, run].stated_total for run in runs] for judge in judges]
 
-    alpha = krippendorff_alpha(totals, scale=MeasurementScale.INTERVAL, level=0.95, rng=np.random.default_rng(0))
+    alphas = alphas_by_task(totals, ["only"] * len(runs), scale=MeasurementScale.INTERVAL, level=0.95)
 
     # tab03_judge_agreement.md
-    assert alpha.point == pytest.approx(-0.117, abs=5e-4)
+    assert alphas.overall.point == pytest.approx(-0.117, abs=5e-4)
+    assert alphas.within.point == pytest.approx(alphas.overall.point)
+    # Seven runs of one task say nothing about other tasks.
+    assert alphas.overall.interval is None
+    assert "all runs are of 1 task;" in alphas.overall.warnings[0]
 
 
 def test_the_published_wins_ties_and_losses_are_reproduced(preferences: list[Preference]) -> None:
@@ -97,3 +101,24 @@ def test_fourteen_pairs_turn_on_the_order_and_the_place_shows_no_bias_beyond_cha
     assert judge.first_share.point == pytest.approx(60 / 112)
     assert judge.first_share.interval is not None
     assert judge.first_share.interval.low < 0.5 < judge.first_share.interval.high
+
+
+def test_the_two_orders_of_a_judge_agree_on_who_wrote_better_within_eight_scenarios() -> None:
+    """The judge's score of a text when it comes first and when it comes second: 112 texts for 8 scenarios."""
+    first, second, scenarios = [], [], []
+    for path in sorted((need("simple_english_judge") / "raw").glob("*__judge__*.json")):
+        raw: dict[str, Any] = msgspec.json.decode(path.read_bytes())
+        one, other = raw["order1_base_first"], raw["order2_skill_first"]
+        first += [one["a_score"], one["b_score"]]
+        second += [other["b_score"], other["a_score"]]
+        scenarios += [raw["scenario"]] * 2
+
+    found = alphas_by_task([first, second], scenarios, scale=MeasurementScale.ORDINAL, level=0.95)
+
+    expected = krippendorff.alpha(reliability_data=[first, second], level_of_measurement="ordinal")
+    assert (found.runs, found.overall.n) == (112, 8)
+    assert found.overall.point == pytest.approx(expected)
+    assert found.overall.warnings == ("the interval rests on only 8 tasks",)
+    # Part of the agreement is that some scenarios are hard for everybody; within them it is lower.
+    assert found.within.point == pytest.approx(0.636, abs=5e-4)
+    assert found.by_task["readme-intro"] == pytest.approx(0.359, abs=5e-4)

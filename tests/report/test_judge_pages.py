@@ -3,9 +3,10 @@ from outweigh.compare.comparison import compare_arms
 from outweigh.compare.inference import IntervalMethod, Population, infer
 from outweigh.compare.preferences import compare_pairwise
 from outweigh.model.usage import reported_cost
+from outweigh.report.calibration_page import calibration_report
 from outweigh.report.comparison_page import comparison_report
 from outweigh.report.document import Report
-from outweigh.report.judge_agreement import calibration_report, pairwise_report
+from outweigh.report.judge_agreement import pairwise_report
 from outweigh.report.render_text import TextReporter
 from outweigh.report.verdict_page import verdict_report
 from outweigh.score.judge_scores import HumanLabel
@@ -20,6 +21,8 @@ JUDGED = [
     for judge in ("strict", "mild")
 ]
 REFUSED = a_judgment(BEFORE[0], judge="strict", pass_index=2, invalid_reason="refused", cost=reported_cost(0.5))
+TASK_OF = {run.run_id: run.trial.task_id for run in (*BEFORE, *AFTER)}
+LABELS = [HumanLabel(run_id=run.run_id, criterion=None, score=0.5, passed=None) for run in BEFORE]
 COMPARISON = compare_arms(evidence_of(BEFORE, AFTER, JUDGED, REFUSED), "old", "new")
 
 
@@ -36,7 +39,8 @@ def page() -> Report:
 def test_compare_shows_what_the_judges_are_worth_and_what_they_cost() -> None:
     shown = text(page())
 
-    assert "agreement between judges, Krippendorff's alpha over 24 runs: 1.000" in shown
+    assert "agreement between judges over 24 runs of 6 tasks, Krippendorff's alpha: 1.000" in " ".join(shown.split())
+    assert "mild – strict" in shown
     assert "judging cost $24.5000; it is in none of the arms' costs" in shown
     assert "more than 0.02 from the sum of its parts" in shown
 
@@ -45,6 +49,11 @@ def test_compare_tells_scripts_the_same() -> None:
     judges = page().payload["judges"]
 
     assert judges["agreement"]["value"] == 1
+    assert judges["agreement"]["within"]["value"] == 1
+    assert judges["agreement"]["by_task"].keys() == {f"task-{number}" for number in range(1, 7)}
+    assert [(pair["first"]["name"], pair["second"]["name"], pair["bias"]["value"]) for pair in judges["pairs"]] == [
+        ("mild", "strict", 0)
+    ]
     assert judges["cost_usd"] == {"old": 12.5, "new": 12.0}
     assert [(judge["name"], sum(judge["invalid"].values())) for judge in judges["judges"]] == [
         ("mild", 0),
@@ -69,20 +78,22 @@ def test_without_judges_nothing_is_said_about_them() -> None:
 
 
 def test_a_calibration_says_whether_the_judge_may_decide() -> None:
+    runs = runs_of_arm("old", [[True, True, True]] * 12)
+    task_of = {run.run_id: run.trial.task_id for run in runs}
+    judged = [a_judgment(run, 0.3 * place % 1, judge="mild") for place, run in enumerate(runs)]
     labels = [
-        HumanLabel(run_id=run.run_id, criterion=None, score=0.1 * place % 1, passed=None)
-        for place, run in enumerate(BEFORE)
+        HumanLabel(run_id=run.run_id, criterion=None, score=0.3 * place % 1, passed=None)
+        for place, run in enumerate(runs)
     ]
-    calibrations = calibrate(
-        [judgment for judgment in JUDGED if judgment.judge.name == "mild"], labels, "0" * 64, seed=0
-    )
+    calibrations = calibrate(judged, labels, "0" * 64, tasks=task_of)
 
     met, missed = (text(calibration_report(calibrations, [demand])) for demand in (0.9, None))
-    refused = calibration_report(calibrate(JUDGED[:2], labels[:1], "0" * 64, seed=0), [0.9, None])
+    refused = calibration_report(calibrate(JUDGED[:2], LABELS[:1], "0" * 64, tasks=TASK_OF), [0.9, None])
 
-    assert "alpha 1.000, 0.9 demanded: it may decide" in met
+    assert "mild: alpha within tasks 1.000, 0.9 demanded: it may decide" in met
     assert "the suite demands none" in missed
-    assert "mild: alpha unknown, 0.9 demanded: it may not decide" in text(refused)
+    assert "mild: alpha within tasks unknown, 0.9 demanded: it may not decide" in text(refused)
+    assert "it may not decide: an alpha of 0.9 with human labels is demanded within tasks" in text(refused)
     assert refused.headline == "2 judges compared with people; 1 may not decide anything"
     assert refused.payload["schema"] == "outweigh.calibrations/1"
 

@@ -6,8 +6,9 @@ from outweigh.stats.agreement import cohen_kappa
 from outweigh.stats.estimate import Estimate
 
 
-def kappa(one: list[float], other: list[float], seed: int = 0) -> Estimate:
-    return cohen_kappa(one, other, level=0.95, rng=np.random.default_rng(seed))
+def kappa(one: list[float], other: list[float]) -> Estimate:
+    """With every item a task of its own."""
+    return cohen_kappa(one, other, [str(place) for place in range(len(one))], level=0.95)
 
 
 def test_the_textbook_table_of_fifty_grants_is_reproduced() -> None:
@@ -37,14 +38,35 @@ def test_swapping_the_raters_changes_nothing() -> None:
     assert kappa(one, other).point == kappa(other, one).point
 
 
-def test_the_interval_holds_the_point_and_follows_the_seed() -> None:
-    one, other = [0.0, 1.0] * 15, [0.0, 1.0] * 10 + [1.0, 1.0] * 5
-    first, again = kappa(one, other, 1), kappa(one, other, 1)
+def test_the_interval_holds_the_point_and_is_close_to_the_textbook_error() -> None:
+    one, other = [0.0, 1.0] * 60, [0.0, 1.0] * 40 + [1.0, 1.0] * 20
+    found = kappa(one, other)
 
-    assert first == again
-    assert first.interval is not None
-    assert first.point is not None
-    assert first.interval.low < first.point < first.interval.high
+    table, _ = to_table(np.column_stack([one, other]))
+
+    assert found.interval is not None
+    assert found.point is not None
+    assert found.interval.low < found.point < found.interval.high
+    assert found.standard_error == pytest.approx(cohens_kappa(table).std_kappa, rel=0.03)
+
+
+def test_copies_of_every_item_in_its_task_do_not_make_the_interval_narrower() -> None:
+    rng = np.random.default_rng(5)
+    one, other = ([*rng.integers(0, 2, size=20).astype(float)] for _ in range(2))
+    tasks = [str(place // 2) for place in range(20)]
+    few, many = (cohen_kappa(one * n, other * n, tasks * n, level=0.95) for n in (1, 8))
+
+    assert few.interval is not None
+    assert many.interval is not None
+    assert many.interval.low == pytest.approx(few.interval.low)
+
+
+def test_items_of_four_tasks_have_no_interval() -> None:
+    found = cohen_kappa([0.0, 1.0] * 20, [1.0, 1.0, 0.0, 1.0] * 10, [*"abcd"] * 10, level=0.95)
+
+    assert found.point is not None
+    assert found.interval is None
+    assert "all runs are of 4 tasks" in found.warnings[0]
 
 
 def test_full_agreement_is_one_without_an_interval() -> None:

@@ -6,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import binomtest, brunnermunzel
+from scipy.stats import norm as stats_norm
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from outweigh.stats.estimate import Estimate, Unit
 from outweigh.stats.proportions import (
     cliff_delta,
+    clustered_rate_interval,
     dominance,
     paired_difference_interval,
     proportion_difference_interval,
@@ -296,3 +298,55 @@ def test_two_hundred_thousand_values_are_not_too_many() -> None:
     low, high = ends(cliff(a, b))
 
     assert -0.02 < low < high < 0.02
+
+
+def clustered(by_task: list[list[bool]]) -> Estimate:
+    tasks = [str(place) for place, items in enumerate(by_task) for _ in items]
+    return clustered_rate_interval([one for items in by_task for one in items], tasks, level=0.95)
+
+
+def test_a_rate_over_tasks_has_wilsons_interval_for_the_items_its_spread_is_worth() -> None:
+    # Tasks with 4, 4, 4, 4, 4 and 0 of 4 right: rate 20/24. Residuals 4 - 10/3 five times and -10/3, so the variance
+    # is 6/5 * (5 * 4/9 + 100/9) / 24**2 = 1/36, and 5/36 over that makes 5 items. The t of 5 degrees is 2.5706.
+    found = clustered([[True] * 4] * 5 + [[False] * 4])
+
+    low, high = proportion_confint(5 * 20 / 24, 5, alpha=2 * stats_norm.sf(2.570582), method="wilson")
+    assert found.point == pytest.approx(20 / 24)
+    assert found.standard_error == pytest.approx(1 / 6)
+    assert ends(found) == pytest.approx((low, high), abs=1e-5)
+    assert found.warnings == ("the interval rests on only 6 tasks",)
+
+
+def test_items_that_all_agree_say_no_more_than_their_tasks() -> None:
+    few, many = clustered([[True]] * 12), clustered([[True] * 50] * 12)
+
+    assert ends(few) == ends(many)
+    assert ends(many)[1] == 1
+    assert ends(many)[0] < 0.8
+
+
+def test_the_interval_of_a_rate_over_tasks_is_never_narrower_than_over_independent_items() -> None:
+    # Every task has one of two: its tasks differ less than chance would make them.
+    found = clustered([[True, False]] * 20)
+
+    assert ends(found)[0] < ends(success_rate(20, 40))[0]
+
+
+def test_fewer_than_five_tasks_give_a_rate_without_an_interval() -> None:
+    found = clustered([[True, False]] * 4)
+
+    assert (found.point, found.interval) == (0.5, None)
+    assert "all runs are of 4 tasks" in found.warnings[0]
+    assert clustered([]).point is None
+
+
+def test_a_rate_over_tasks_holds_the_truth_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(300):
+        ease = rng.beta(3.2, 0.8, 8)
+        low, high = ends(clustered([[*(rng.uniform(size=6) < chance)] for chance in ease]))
+        held += low <= 0.8 <= high
+
+    # 95 % less what 300 draws leave to chance; treated as independent, it would be about 80 %.
+    assert held / 300 >= 0.92

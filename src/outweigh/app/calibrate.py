@@ -14,7 +14,8 @@ from outweigh.compare.calibrate import calibrate
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import refuse_invalid
 from outweigh.model.judgment import Calibration, Judgment
-from outweigh.score.judge_scores import HumanLabel, JudgeRule
+from outweigh.model.run_record import RunRecord
+from outweigh.score.judge_scores import HumanLabel, JudgeRule, LabelAgreement
 from outweigh.store.judging_file import write_calibration
 from outweigh.store.records import RecordReader
 from outweigh.store.store import StoreSet
@@ -112,10 +113,6 @@ def _parse_passed(value: object, place: str) -> bool:
     return LABEL_WORDS[word]
 
 
-CALIBRATION_SEED = 0
-"""Of the resamples behind the intervals; it is in the stored calibration."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrateRequest:
     """Recorded judgments, people's labels of the same runs, and whose judgments count (without names, everyone's)."""
@@ -141,17 +138,19 @@ class Calibrated:
 def calibrate_store(request: CalibrateRequest) -> Calibrated:
     """Compare, and keep the result beside the runs; of a file without a store it is kept nowhere."""
     labels, judge_rules = read_labels(request.labels), StoreSet.open([request.runs]).judge_rules()
-    records = (located.record for located in RecordReader(request.runs).records(refuse_invalid))
-    judgments = [
-        record
-        for record in records
-        if isinstance(record, Judgment) and (not request.judges or record.judge.name in request.judges)
-    ]
-    calibrations = calibrate(judgments, labels.labels, labels.sha256, seed=CALIBRATION_SEED, judge_rules=judge_rules)
+    judgments: list[Judgment] = []
+    tasks: dict[str, str] = {}
+    for located in RecordReader(request.runs).records(refuse_invalid):
+        record = located.record
+        if isinstance(record, RunRecord):
+            tasks[record.run_id] = record.trial.task_id
+        elif isinstance(record, Judgment) and (not request.judges or record.judge.name in request.judges):
+            judgments.append(record)
+    calibrations = calibrate(judgments, labels.labels, labels.sha256, tasks=tasks, judge_rules=judge_rules)
     if not calibrations:
         raise EvidenceError(
-            f"no label of {request.labels} is about a run that has a usable judgment in {request.runs}. Labels name "
-            "runs by their run_id; `outweigh export RUNS -o runs.csv` lists them."
+            f"no label of {request.labels} is about a run that has a record and a usable judgment in {request.runs}. "
+            "Labels name runs by their run_id; `outweigh export RUNS -o runs.csv` lists them."
         )
     if Path(request.runs).is_dir():
         for calibration in calibrations:
@@ -165,5 +164,4 @@ def _required_alpha(calibration: Calibration, rules: Mapping[str, JudgeRule]) ->
 
 
 def _meets_requirement(calibration: Calibration, required: float | None) -> bool:
-    alpha = calibration.overall.alpha.value
-    return required is None or (alpha is not None and alpha >= required)
+    return required is None or LabelAgreement.of(calibration).shortfall(required) is None

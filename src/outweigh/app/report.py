@@ -111,7 +111,7 @@ def _reported(comparison: Comparison, verdict: Verdict, population: Population, 
     return ReportedCandidate(
         comparison=comparison,
         inference=infer(comparison, population=population, method=IntervalMethod.T, seed=seed),
-        panel=summarise_judges(comparison.judging, seed),
+        panel=summarise_judges(comparison.judging),
         verdict=verdict,
     )
 

@@ -10,7 +10,8 @@ from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import ConsoleObserver
 from outweigh.engine.batch import EndReason
 from outweigh.errors import UsageError
-from outweigh.report.judge_agreement import calibration_report, pairwise_report
+from outweigh.report.calibration_page import calibration_report
+from outweigh.report.judge_agreement import pairwise_report
 from outweigh.report.judge_page import judge_report
 
 JUDGE_EXIT_CODES = {EndReason.BUDGET: ExitCode.BUDGET_EXHAUSTED, EndReason.INTERRUPTED: ExitCode.INTERRUPTED}

@@ -4,17 +4,20 @@ warnings where a judge or a rubric changed.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import fsum
+from typing import NamedTuple
 
 from outweigh.compare.judge_calls import JudgeCallFact, match_anonymous_failures
 from outweigh.errors import quote_names
 from outweigh.model.judgment import JudgeVersion, judge_version_of
 from outweigh.score.judge_scores import NOTABLE_GAP, JudgeRules
 from outweigh.score.run_score import Score
-from outweigh.stats.agreement import MeasurementScale, krippendorff_alpha
-from outweigh.stats.estimate import Estimate, Quantity, known, unknown
+from outweigh.stats.agreement import MeasurementScale, TaskAlphas, alphas_by_task
+from outweigh.stats.estimate import Estimate, Quantity, Unit, known, unknown, unknown_estimate
+from outweigh.stats.jackknife import warn_of_few_tasks
+from outweigh.stats.means import mean_interval
 
 _PARTS = {"model": "model", "version": "version", "prompt_sha256": "prompt"}
 
@@ -27,9 +30,9 @@ def judge_drift_warnings(
     `asked` is all that judges were asked, unusable answers included: who fails by a new rubric has changed, too.
     """
     runs = [score for scores in arms for score in scores if score.counted]
-    tasks = {run.run_id: run.task_id for run in runs}
-    facts = [fact for fact in asked if fact.run_id in tasks]
-    return (*_drifted(facts), *_rubrics(facts, tasks), *_objections(runs, judge_rules))
+    counted = {run.run_id for run in runs}
+    facts = [fact for fact in asked if fact.run_id in counted]
+    return (*_drifted(facts), *_rubrics(facts), *_objections(runs, judge_rules))
 
 
 def unusable_judge_warnings(asked: Iterable[JudgeCallFact]) -> Iterator[str]:
@@ -66,10 +69,10 @@ def _drifted(facts: Sequence[JudgeCallFact]) -> Iterator[str]:
         )
 
 
-def _rubrics(facts: Sequence[JudgeCallFact], tasks: Mapping[str, str]) -> Iterator[str]:
+def _rubrics(facts: Sequence[JudgeCallFact]) -> Iterator[str]:
     seen: dict[tuple[str, str], set[str | None]] = defaultdict(set)
     for fact in facts:
-        seen[tasks[fact.run_id], fact.judge.name].add(fact.judge.rubric_sha256)
+        seen[fact.task_id, fact.judge.name].add(fact.judge.rubric_sha256)
     changed = dict.fromkeys(task for (task, _), rubrics in seen.items() if len(rubrics) > 1)
     if changed:
         yield (
@@ -94,6 +97,7 @@ def _objections(runs: Sequence[Score], judge_rules: JudgeRules) -> Iterator[str]
 
 
 LEVEL = 0.95
+BIAS_METHOD = "mean difference, Student t over tasks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +105,8 @@ class JudgeSummary:
     """One version of a judge: how many answers it gave for each arm, how many could not be used, and how it adds up.
 
     Tries that another one replaced are in its cost and in nothing else.
-    `notable_gaps` of `stated_totals` are further than .02 from the sum of their parts. `retest` is the agreement
-    between its own passes over the same runs.
+    `notable_gaps` of `stated_totals` are further than .02 from the sum of their parts. `retest` are the alphas between
+    its own passes over the same runs.
     """
 
     judge_version: JudgeVersion
@@ -112,20 +116,34 @@ class JudgeSummary:
     stated_totals: int
     notable_gaps: int
     mean_gap: float | None
-    retest: Estimate
+    retest: TaskAlphas
     cost_usd: Mapping[str, Quantity]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgePair:
+    """Two judges over the runs that both have scored.
+
+    `bias` is how much higher the first one scores: the mean over tasks of the mean difference on their runs.
+    """
+
+    first: JudgeVersion
+    second: JudgeVersion
+    alphas: TaskAlphas
+    bias: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PanelAgreement:
-    """All judges by version, and the agreement between them over the runs that they share."""
+    """All judges by version, and the agreement between them, of all together and of every two."""
 
     judges: tuple[JudgeSummary, ...]
-    agreement: Estimate
+    agreement: TaskAlphas
+    pairs: tuple[JudgePair, ...]
     cost_usd: Mapping[str, Quantity]
 
 
-def summarise_judges(arms: Mapping[str, Sequence[JudgeCallFact]], seed: int) -> PanelAgreement | None:
+def summarise_judges(arms: Mapping[str, Sequence[JudgeCallFact]]) -> PanelAgreement | None:
     """How the judges of some arms agree; None where no run was judged."""
     judge_versions: dict[JudgeVersion, dict[str, list[JudgeCallFact]]] = defaultdict(lambda: {arm: [] for arm in arms})
     for arm, facts in arms.items():
@@ -141,14 +159,16 @@ def summarise_judges(arms: Mapping[str, Sequence[JudgeCallFact]], seed: int) -> 
         for arm, facts in judge_versions.pop(silent).items():
             judge_versions[judge_version][arm].extend(facts)
     ordered = sorted(judge_versions.items(), key=lambda item: (item[0].name, item[0].sha256))
+    opinions = {judge_version: _opinions(_flat(by_arm)) for judge_version, by_arm in ordered}
     return PanelAgreement(
-        judges=tuple(_summary(judge_version, by_arm, seed) for judge_version, by_arm in ordered),
-        agreement=_agreement([_flat(by_arm) for _, by_arm in ordered], seed),
+        judges=tuple(_summary(judge_version, by_arm) for judge_version, by_arm in ordered),
+        agreement=_alphas(list(opinions.values())),
+        pairs=tuple(_pair(opinions, *two) for two in combinations(opinions, 2)),
         cost_usd={arm: _cost(facts) for arm, facts in arms.items()},
     )
 
 
-def _summary(judge_version: JudgeVersion, by_arm: Mapping[str, Sequence[JudgeCallFact]], seed: int) -> JudgeSummary:
+def _summary(judge_version: JudgeVersion, by_arm: Mapping[str, Sequence[JudgeCallFact]]) -> JudgeSummary:
     standing = {arm: [fact for fact in of_arm if not fact.replaced] for arm, of_arm in by_arm.items()}
     facts = _flat(standing)
     gaps = [abs(fact.gap) for fact in facts if fact.gap is not None]
@@ -160,40 +180,63 @@ def _summary(judge_version: JudgeVersion, by_arm: Mapping[str, Sequence[JudgeCal
         stated_totals=len(gaps),
         notable_gaps=sum(round(gap, 9) > NOTABLE_GAP for gap in gaps),
         mean_gap=sum(gaps) / len(gaps) if gaps else None,
-        retest=retest(facts, seed),
+        retest=retest(facts),
         cost_usd={arm: _cost(of_arm) for arm, of_arm in by_arm.items()},
     )
 
 
-def retest(facts: Iterable[JudgeCallFact], seed: int) -> Estimate:
+class RatedRun(NamedTuple):
+    """A run, with the task it belongs to."""
+
+    task_id: str
+    run_id: str
+
+
+def retest(facts: Iterable[JudgeCallFact]) -> TaskAlphas:
     """The agreement of a judge with itself: its passes as raters of the same runs."""
-    passes: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    passes: dict[int, list[JudgeCallFact]] = defaultdict(list)
+    for fact in facts:
+        passes[fact.pass_index].append(fact)
+    return _alphas([_opinions(of_pass) for _, of_pass in sorted(passes.items())])
+
+
+def _opinions(facts: Iterable[JudgeCallFact]) -> dict[RatedRun, float]:
+    """A judge's score of every run, the mean of its passes."""
+    rated: dict[RatedRun, list[float]] = defaultdict(list)
     for fact in facts:
         if fact.score is not None:
-            passes[fact.pass_index][fact.run_id].append(fact.score)
-    return _alpha([_means(rated) for _, rated in sorted(passes.items())], seed)
+            rated[RatedRun(fact.task_id, fact.run_id)].append(fact.score)
+    return {run: sum(scores) / len(scores) for run, scores in rated.items()}
 
 
-def _agreement(judge_versions: Iterable[Iterable[JudgeCallFact]], seed: int) -> Estimate:
-    """Judges as raters of the same runs, each with the mean of its passes."""
-    raters = []
-    for facts in judge_versions:
-        rated: dict[str, list[float]] = defaultdict(list)
-        for fact in facts:
-            if fact.score is not None:
-                rated[fact.run_id].append(fact.score)
-        raters.append(_means(rated))
-    return _alpha(raters, seed)
+def _pair(
+    opinions: Mapping[JudgeVersion, Mapping[RatedRun, float]], first: JudgeVersion, second: JudgeVersion
+) -> JudgePair:
+    return JudgePair(
+        first=first,
+        second=second,
+        alphas=_alphas([opinions[first], opinions[second]]),
+        bias=judge_bias(opinions[first], opinions[second]),
+    )
 
 
-def _means(rated: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    return {run_id: sum(scores) / len(scores) for run_id, scores in rated.items()}
+def judge_bias(first: Mapping[RatedRun, float], second: Mapping[RatedRun, float]) -> Estimate:
+    """How much higher the first rater scores the same runs; every task counts the same."""
+    differences: dict[str, list[float]] = defaultdict(list)
+    for run in first.keys() & second.keys():
+        differences[run.task_id].append(first[run] - second[run])
+    means = [fsum(of_task) / len(of_task) for _, of_task in sorted(differences.items())]
+    if not means:
+        return unknown_estimate("no run has both scores", n=0, unit=Unit.TASK, method=BIAS_METHOD, point=None)
+    estimate = mean_interval(means, level=LEVEL, unit=Unit.TASK)
+    few = () if estimate.interval is None else warn_of_few_tasks(len(means))
+    return replace(estimate, method=BIAS_METHOD, warnings=(*estimate.warnings, *few))
 
 
-def _alpha(raters: Sequence[Mapping[str, float]], seed: int) -> Estimate:
-    runs = sorted({run_id for rated in raters for run_id in rated})
-    matrix = np.array([[rated.get(run_id, np.nan) for run_id in runs] for rated in raters] or [[]], dtype=np.float64)
-    return krippendorff_alpha(matrix, scale=MeasurementScale.ORDINAL, level=LEVEL, rng=np.random.default_rng(seed))
+def _alphas(raters: Sequence[Mapping[RatedRun, float]]) -> TaskAlphas:
+    runs = sorted({run for rated in raters for run in rated})
+    matrix = [[rated.get(run) for run in runs] for rated in raters] or [[]]
+    return alphas_by_task(matrix, [run.task_id for run in runs], scale=MeasurementScale.ORDINAL, level=LEVEL)
 
 
 def total_cost(costs: Sequence[float | None]) -> Quantity:

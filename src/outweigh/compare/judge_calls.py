@@ -23,6 +23,7 @@ class JudgeCallFact(NamedTuple):
     """
 
     run_id: str
+    task_id: str
     judge: JudgeIdentity
     pass_index: int
     score: float | None
@@ -33,10 +34,11 @@ class JudgeCallFact(NamedTuple):
     replaced: bool
 
 
-def judge_call_fact(judgment: Judgment, *, replaced: bool = False) -> JudgeCallFact:
+def judge_call_fact(judgment: Judgment, task_id: str, *, replaced: bool = False) -> JudgeCallFact:
     """Keep the figures, leave the words."""
     return JudgeCallFact(
         run_id=judgment.run_id,
+        task_id=task_id,
         judge=judgment.judge,
         pass_index=judgment.pass_index,
         score=judgment_score(judgment).value,
@@ -121,16 +123,16 @@ def join_judgments(
         if answers:
             joined.scores[key] = with_judgments(scores[key], answers, judge_rules)
             joined.digests[key[1]].extend(map(record_digest, answers))
-            joined.facts[key[1]].extend(_facts([one.judgment for one in fresh]))
+            joined.facts[key[1]].extend(_facts([one.judgment for one in fresh], key[0]))
     return joined
 
 
-def _facts(tries: Sequence[Judgment]) -> Iterator[JudgeCallFact]:
+def _facts(tries: Sequence[Judgment], task_id: str) -> Iterator[JudgeCallFact]:
     """All tries, as all were paid for; an unusable one is replaced by any later one and by any that could be used."""
     for place, one in enumerate(tries):
         others = (other for later, other in enumerate(tries) if later > place or other.invalid_reason is None)
         replaced = one.invalid_reason is not None and any(_same_question(one, other) for other in others)
-        yield judge_call_fact(one, replaced=replaced)
+        yield judge_call_fact(one, task_id, replaced=replaced)
 
 
 def _same_question(one: Judgment, other: Judgment) -> bool:

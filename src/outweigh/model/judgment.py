@@ -189,13 +189,18 @@ class AgreementInterval(Stored, frozen=True):
 
 
 class AgreementMeasure(Stored, frozen=True):
-    """A number with its interval. `value` is None where it cannot be known, and `warnings` says why."""
+    """A number with its interval. `value` is None where it cannot be known, and `warnings` says why.
+
+    `tasks` is how many tasks it rests on, which is what the interval is over. It is None in older calibrations, whose
+    intervals take all runs to be independent.
+    """
 
     value: float | None
     interval: AgreementInterval | None
     items: Count
     method: Name
     warnings: tuple[str, ...]
+    tasks: Count | None = None
 
     def __post_init__(self) -> None:
         """Only finite numbers are stored."""
@@ -205,7 +210,9 @@ class AgreementMeasure(Stored, frozen=True):
 class JudgeAgreement(Stored, frozen=True):
     """A judge and people about the same things: whole runs (`criterion` None), or one criterion of them.
 
-    `accuracy` and `kappa` are about passed or not. `alpha` is about scores where people gave scores throughout.
+    `accuracy` and `kappa` are about passed or not. `alpha` is about scores where people gave scores throughout, and so
+    are `between`, the alpha of the tasks' means, and `within`, the alpha among runs of the same task, which is what
+    decides. `bias` is how much higher the judge scores. The last three are None in older calibrations.
     """
 
     criterion: Name | None
@@ -213,20 +220,24 @@ class JudgeAgreement(Stored, frozen=True):
     accuracy: AgreementMeasure
     kappa: AgreementMeasure
     alpha: AgreementMeasure
+    between: AgreementMeasure | None = None
+    within: AgreementMeasure | None = None
+    bias: AgreementMeasure | None = None
 
 
 class Calibration(Stored, frozen=True, tag_field="schema", tag="outweigh.calibration/1"):
     """One version of a judge against one file of labels. It says nothing about any other version.
 
-    `overall` decides whether the judge may drive anything; `retest` is its agreement with itself, pass by pass.
-    `rubrics` are those whose runs were labelled. `unused_labels` name runs or criteria that it did not judge.
+    `overall.within` decides whether the judge may drive anything; `retest` is its agreement with itself, pass by pass.
+    `rubrics` are those whose runs were labelled. `unused_labels` name runs or criteria that it did not judge. `seed` is
+    of the resamples behind older intervals; those over tasks draw nothing.
     """
 
     judge: JudgeVersion
     judge_sha256: Sha256
     labels_sha256: Sha256
     judgments_sha256: Sha256
-    seed: Count
+    seed: Count | None
     overall: JudgeAgreement
     criteria: tuple[JudgeAgreement, ...]
     retest: AgreementMeasure

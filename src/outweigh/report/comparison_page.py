@@ -9,11 +9,12 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import Delta
 from outweigh.compare.inference import Inference, Population
 from outweigh.compare.judge_agreement import PanelAgreement, summarise_judges
-from outweigh.report.comparison_tables import arms_table, judge_blocks
+from outweigh.report.comparison_tables import arms_table
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
 from outweigh.report.formatting import SAME, UNIT_FORMATS, UNKNOWN, describe_direction
 from outweigh.report.json_output import Payload, finite_or_none, never_passes, observed_setup_payload
 from outweigh.report.judge_agreement import panel_payload
+from outweigh.report.judge_tables import judge_blocks
 from outweigh.stats.estimate import Estimate, Interval, Quantity, excludes
 
 
@@ -172,7 +173,7 @@ def comparison_report(comparison: Comparison, inference: Inference) -> Report:
     before, after = comparison.baseline, comparison.candidate
     size = f"{len(comparison.tasks)} tasks, {comparison.pairing.pairs} pairs of runs"
     headline = f"{after.name} against {before.name}: {size}"
-    panel = summarise_judges(comparison.judging, inference.seed)
+    panel = summarise_judges(comparison.judging)
     blocks: list[Block] = [
         arms_table(comparison.baseline, comparison.candidate),
         *difference_blocks(comparison, inference),

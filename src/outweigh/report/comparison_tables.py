@@ -1,4 +1,4 @@
-"""Tables shared by the pages of `verdict`, `compare` and `report`: the arms side by side, the gates, the judges."""
+"""Tables shared by the pages of `verdict`, `compare` and `report`: the arms side by side and the gates."""
 
 from collections.abc import Callable
 from math import isclose
@@ -6,8 +6,7 @@ from typing import Literal, NamedTuple
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.judge_agreement import JudgeSummary, PanelAgreement
-from outweigh.report.document import Block, BulletList, Table, Tone
+from outweigh.report.document import Block, Table
 from outweigh.report.formatting import (
     ROUNDING_ERROR,
     UNIT_FORMATS,
@@ -19,9 +18,7 @@ from outweigh.report.formatting import (
     format_percent,
     format_score,
 )
-from outweigh.score.judge_scores import NOTABLE_GAP
 from outweigh.score.metrics import METRICS_BY_NAME
-from outweigh.stats.estimate import Estimate
 from outweigh.verdict.decision import Gate, GateEvidence
 
 
@@ -155,60 +152,3 @@ def _gate_table(gates: tuple[Gate, ...], comparison: Comparison) -> Table:
 
 def _format_gate_value(value: float | None) -> str:
     return format_count(value) if value is None or abs(value) >= 100 else f"{value:.4g}"
-
-
-def judge_blocks(panel: PanelAgreement | None) -> list[Block]:
-    """A table of judges and remarks on all of them; nothing where no run was judged."""
-    if panel is None:
-        return []
-    arms = list(panel.cost_usd)
-    table = Table(
-        title="Judges",
-        columns=("", *(f"answers, {arm}" for arm in arms), "unusable", "own sums off", "with itself", "cost"),
-        rows=tuple(_judge_row(judge) for judge in panel.judges),
-    )
-    return [table, BulletList(title="About the judges", items=tuple(_judge_remarks(panel)), tone=Tone.PLAIN)]
-
-
-def format_alpha(alpha: Estimate) -> str:
-    """Alpha with its interval, or that there is none."""
-    if alpha.point is None:
-        return UNKNOWN
-    if alpha.interval is None:
-        return f"{alpha.point:.3f}"
-    return f"{alpha.point:.3f} ({alpha.interval.low:.3f} to {alpha.interval.high:.3f})"
-
-
-def _judge_row(judge: JudgeSummary) -> tuple[str, ...]:
-    costs = [quantity.value for quantity in judge.cost_usd.values()]
-    known = [cost for cost in costs if cost is not None]
-    sums = f"{judge.notable_gaps} of {judge.stated_totals}" if judge.stated_totals else "none stated"
-    return (
-        judge.judge_version.name
-        if judge.judge_version.model in (None, judge.judge_version.name)
-        else f"{judge.judge_version.name}, {judge.judge_version.model}",
-        *(str(number) for number in judge.answers.values()),
-        str(sum(judge.invalid.values())),
-        sums,
-        format_alpha(judge.retest),
-        format_dollars(sum(known)) if len(known) == len(costs) else UNKNOWN,
-    )
-
-
-def _judge_remarks(panel: PanelAgreement) -> list[str]:
-    lines = []
-    if len(panel.judges) > 1:
-        alpha = panel.agreement
-        lines.append(f"agreement between judges, Krippendorff's alpha over {alpha.n} runs: {format_alpha(alpha)}")
-    costs = [quantity.value for quantity in panel.cost_usd.values()]
-    known = [cost for cost in costs if cost is not None]
-    total = format_dollars(sum(known)) if len(known) == len(costs) else UNKNOWN
-    lines.append(f"judging cost {total}; it is in none of the arms' costs")
-    if any(judge.notable_gaps for judge in panel.judges):
-        lines.append(
-            f"own sums off: a judge's own total was more than {NOTABLE_GAP:g} from the sum of its parts. Only the "
-            "parts count."
-        )
-    if flagged := sum(judge.flagged for judge in panel.judges):
-        lines.append(f"{flagged} judgments carry warnings, such as words of a run that speak to its judge")
-    return lines

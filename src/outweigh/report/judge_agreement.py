@@ -1,19 +1,18 @@
-"""How far judges can be trusted: the JSON of a judge panel, and the pages of `judge --calibrate` and `judge
---pairwise`.
-"""
+"""How far judges agree with each other: the JSON of a judge panel, and the page of `judge --pairwise`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from types import MappingProxyType
 
 import msgspec
 
-from outweigh.compare.judge_agreement import JudgeSummary, PanelAgreement
+from outweigh.compare.judge_agreement import JudgePair, JudgeSummary, PanelAgreement
 from outweigh.compare.preferences import Pairwise, PairwiseSummary
-from outweigh.model.judgment import AgreementMeasure, Calibration, JudgeAgreement, JudgeVersion
-from outweigh.report.document import Block, Heading, Report, Table, Tone, optional_bullets
-from outweigh.report.formatting import UNKNOWN, format_dollars, format_percent, format_score
+from outweigh.model.judgment import JudgeVersion
+from outweigh.report.document import Block, Report, Table, Tone, optional_bullets
+from outweigh.report.formatting import UNKNOWN, format_dollars, format_percent
 from outweigh.report.json_output import Payload, finite_or_none
+from outweigh.stats.agreement import TaskAlphas
 from outweigh.stats.estimate import Estimate, Quantity, excludes
 
 
@@ -22,18 +21,11 @@ def panel_payload(panel: PanelAgreement | None) -> Payload | None:
     if panel is None:
         return None
     return {
-        "agreement": estimate_payload(panel.agreement),
+        "agreement": _alphas_payload(panel.agreement),
+        "pairs": [_pair_payload(pair) for pair in panel.pairs],
         "cost_usd": _quantity_values(panel.cost_usd),
         "judges": [_judge_payload(judge) for judge in panel.judges],
     }
-
-
-def calibrations_payload(calibrations: Sequence[Calibration]) -> Payload:
-    """`judge --calibrate LABELS --format json`: one calibration as it is stored, or a list of them."""
-    if len(calibrations) == 1:
-        payload: Payload = msgspec.to_builtins(calibrations[0])
-        return payload
-    return {"schema": "outweigh.calibrations/1", "calibrations": [msgspec.to_builtins(one) for one in calibrations]}
 
 
 def pairwise_payload(pairwise: Pairwise) -> Payload:
@@ -61,6 +53,26 @@ def estimate_payload(estimate: Estimate) -> Payload:
     }
 
 
+def _alphas_payload(alphas: TaskAlphas) -> Payload:
+    """The overall alpha as every estimate has it, and beside it what it is made of."""
+    return {
+        **estimate_payload(alphas.overall),
+        "runs": alphas.runs,
+        "between": estimate_payload(alphas.between),
+        "within": estimate_payload(alphas.within),
+        "by_task": dict(alphas.by_task),
+    }
+
+
+def _pair_payload(pair: JudgePair) -> Payload:
+    return {
+        "first": _judge_version_payload(pair.first),
+        "second": _judge_version_payload(pair.second),
+        "agreement": _alphas_payload(pair.alphas),
+        "bias": estimate_payload(pair.bias),
+    }
+
+
 def _judge_payload(judge: JudgeSummary) -> Payload:
     return {
         **_judge_version_payload(judge.judge_version),
@@ -70,7 +82,7 @@ def _judge_payload(judge: JudgeSummary) -> Payload:
         "stated_totals": judge.stated_totals,
         "notable_gaps": judge.notable_gaps,
         "mean_gap": judge.mean_gap,
-        "retest": estimate_payload(judge.retest),
+        "retest": _alphas_payload(judge.retest),
         "cost_usd": _quantity_values(judge.cost_usd),
     }
 
@@ -96,90 +108,6 @@ def _judge_version_payload(judge_version: JudgeVersion) -> Payload:
 
 def _quantity_values(quantities: Mapping[str, Quantity]) -> Payload:
     return {name: quantity.value for name, quantity in quantities.items()}
-
-
-def calibration_report(calibrations: Sequence[Calibration], demands: Sequence[float | None]) -> Report:
-    """The page of `outweigh judge --calibrate`; `demands` are the alphas that the suite asks of each judge."""
-    blocks: list[Block] = []
-    met = []
-    for calibration, demand in zip(calibrations, demands, strict=True):
-        alpha = calibration.overall.alpha.value
-        met.append(demand is None or (alpha is not None and alpha >= demand))
-        blocks += [
-            Heading(title=_calibration_title(calibration, demand), tone=Tone.PLAIN if met[-1] else Tone.BAD),
-            _calibration_table(calibration),
-            *optional_bullets("Warnings", _calibration_remarks(calibration, demand)),
-        ]
-    decided = "" if all(met) else f"; {met.count(False)} may not decide anything"
-    judges = "1 judge" if len(met) == 1 else f"{len(met)} judges"
-    return Report(
-        headline=f"{judges} compared with people{decided}",
-        tone=Tone.PLAIN if all(met) else Tone.BAD,
-        blocks=tuple(blocks),
-        payload=calibrations_payload(calibrations),
-    )
-
-
-def _calibration_title(calibration: Calibration, demand: float | None) -> str:
-    judge, alpha = calibration.judge, calibration.overall.alpha.value
-    words = f"{judge.name}{'' if judge.model is None else f' ({judge.model})'}: alpha {format_score(alpha)}"
-    if demand is None:
-        return f"{words}; the suite demands none"
-    return f"{words}, {demand:g} demanded: it {'may' if alpha is not None and alpha >= demand else 'may not'} decide"
-
-
-def _calibration_table(calibration: Calibration) -> Table:
-    rows = [_calibration_row("whole runs", calibration.overall)]
-    rows += [_calibration_row(one.criterion or "", one) for one in calibration.criteria]
-    if calibration.retest.value is not None:
-        rows.append(
-            ("with itself, pass by pass", str(calibration.retest.items), "", "", _format_measured(calibration.retest))
-        )
-    return Table(
-        title="Agreement with people (95 % intervals)",
-        columns=("", "labels", "same side of passing", "kappa", "alpha"),
-        rows=tuple(rows),
-    )
-
-
-def _calibration_row(title: str, agreement: JudgeAgreement) -> tuple[str, ...]:
-    rate = agreement.accuracy.value
-    return (
-        title,
-        str(agreement.labels),
-        format_percent(rate),
-        _format_measured(agreement.kappa),
-        _format_measured(agreement.alpha),
-    )
-
-
-def _format_measured(measured: AgreementMeasure) -> str:
-    if measured.value is None:
-        return UNKNOWN
-    if measured.interval is None:
-        return f"{measured.value:.3f}"
-    return f"{measured.value:.3f} ({measured.interval.low:.3f} to {measured.interval.high:.3f})"
-
-
-def _calibration_remarks(calibration: Calibration, demand: float | None) -> tuple[str, ...]:
-    alpha = calibration.overall.alpha
-    lines = [*calibration.warnings]
-    if calibration.overall.labels:
-        lines += [f"alpha of whole runs: {warning}." for warning in alpha.warnings]
-    if (
-        demand is not None
-        and alpha.value is not None
-        and alpha.value >= demand
-        and not _interval_reaches(alpha, demand)
-    ):
-        lines.append(
-            f"the interval of alpha does not exclude less than the {demand:g} demanded; more labels would tell."
-        )
-    return tuple(lines)
-
-
-def _interval_reaches(alpha: AgreementMeasure, demand: float) -> bool:
-    return alpha.interval is not None and alpha.interval.low >= demand
 
 
 PAIRWISE_NOTES = (

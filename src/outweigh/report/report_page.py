@@ -10,7 +10,7 @@ from outweigh.compare.inference import Inference
 from outweigh.compare.judge_agreement import PanelAgreement
 from outweigh.compare.ladder import Ladder
 from outweigh.report.comparison_page import READING_NOTES, comparison_payload, comparison_warnings, difference_blocks
-from outweigh.report.comparison_tables import arms_table, format_gate, gate_blocks, judge_blocks
+from outweigh.report.comparison_tables import arms_table, format_gate, gate_blocks
 from outweigh.report.document import Block, BulletList, CodeBlock, Heading, Report, Table, Tone, optional_bullets
 from outweigh.report.figures.arm_overview import (
     component_figures,
@@ -24,6 +24,7 @@ from outweigh.report.figures.gates import dial_figures, gate_figures
 from outweigh.report.figures.judge_reliability import judge_agreement_figures
 from outweigh.report.figures.over_time import evidence_figures, spending_figures
 from outweigh.report.json_output import Payload
+from outweigh.report.judge_tables import judge_blocks
 from outweigh.report.report_sections import cost_blocks, setup_check_blocks, task_details
 from outweigh.report.verdict_page import (
     DECISION_TONES,

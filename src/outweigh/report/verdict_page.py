@@ -8,10 +8,11 @@ import msgspec
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.judge_agreement import summarise_judges
-from outweigh.report.comparison_tables import arms_table, gate_blocks, judge_blocks
+from outweigh.report.comparison_tables import arms_table, gate_blocks
 from outweigh.report.document import Block, BulletList, Heading, Report, Tone, optional_bullets
 from outweigh.report.figures.gates import gate_figures_without_words
 from outweigh.report.json_output import Payload, finite_or_none, observed_setup_payload
+from outweigh.report.judge_tables import judge_blocks
 from outweigh.verdict.decision import Decision, Gate, PolicySource, RequiredSample, Sensitivity, Verdict
 from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
 from outweigh.verdict.promotion import may_promote
@@ -80,8 +81,6 @@ def _sensitivity_payload(sensitivity: Sensitivity) -> Payload:
 
 
 MOST_REASONS = 12
-AGREEMENT_SEED = 0
-"""Of the resamples behind the agreement of judges, which decides nothing."""
 
 DECISION_TONES = {
     Decision.IMPROVED: Tone.GOOD,
@@ -100,7 +99,7 @@ def verdict_report(verdict: Verdict, comparison: Comparison, source: PolicySourc
         *gate_figures_without_words(verdict.gates),
         *gate_blocks(verdict.gates, comparison),
         arms_table(comparison.baseline, comparison.candidate),
-        *judge_blocks(summarise_judges(comparison.judging, AGREEMENT_SEED)),
+        *judge_blocks(summarise_judges(comparison.judging)),
         *sensitivity_blocks(verdict, allowed=allowed),
         *optional_bullets("Warnings", verdict.warnings),
     ]

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import mean, median, pvariance
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from outweigh.model.judgment import JudgeIdentity, Judgment, judge_version_of
+from outweigh.model.judgment import Calibration, JudgeIdentity, Judgment, judge_version_of
 from outweigh.score.composite import GRADE_SCALES, grade
 from outweigh.stats.estimate import Quantity, known, unknown
 
@@ -150,12 +150,46 @@ class JudgeRule:
 DEFAULT_JUDGE_RULE = JudgeRule()
 
 
+FEWEST_LABELLED_TASKS = 10
+"""A judge decides only after people have labelled runs of so many tasks."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelAgreement:
-    """How far a judge agreed with people about runs judged by these rubrics; None where that is unknown."""
+    """How far a judge agreed with people about runs of the same task, and on how many tasks that rests.
+
+    It speaks for runs judged by these rubrics. `alpha` is None where it is unknown.
+    """
 
     alpha: float | None
+    tasks: int
     rubrics: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, calibration: Calibration) -> Self:
+        """What a calibration says about the judge: its agreement with people within tasks, and no other figure."""
+        within = calibration.overall.within
+        return cls(
+            alpha=None if within is None else within.value,
+            tasks=0 if within is None else within.tasks or 0,
+            rubrics=frozenset(calibration.rubrics),
+        )
+
+    def shortfall(self, least: float) -> str | None:
+        """Why this is not the agreement that is demanded; None where it is."""
+        demand = f"an alpha of {least:g} with human labels is demanded within tasks, and"
+        if self.alpha is None:
+            return (
+                f"{demand} its labels cannot show one: label at least two runs of each of {FEWEST_LABELLED_TASKS} tasks"
+            )
+        if self.alpha < least:
+            return f"its alpha with human labels is {self.alpha:.3f} within tasks, and {least:g} is demanded"
+        if self.tasks < FEWEST_LABELLED_TASKS:
+            return (
+                f"its alpha with human labels is {self.alpha:.3f} within tasks, but rests on {self.tasks} tasks with "
+                f"labelled runs that differ, and {FEWEST_LABELLED_TASKS} are needed"
+            )
+        return None
 
     def covers(self, rubric_sha256: str | None) -> bool:
         """Whether it says anything about a rubric; one that nobody recorded is covered only by others like it."""
@@ -179,20 +213,14 @@ class JudgeRules:
         if least is None:
             return None
         shown = self.agreements.get(judge_version_of(judge).sha256, ())
-        alphas = [agreement.alpha for agreement in shown if agreement.covers(judge.rubric_sha256)]
-        known = [alpha for alpha in alphas if alpha is not None]
-        demand = f"an alpha of {least:g} with human labels is demanded, and"
+        covering = [agreement for agreement in shown if agreement.covers(judge.rubric_sha256)]
+        demand = f"an alpha of {least:g} with human labels is demanded within tasks, and"
         if not shown:
             return f"{demand} it was not calibrated"
-        if not alphas:
+        if not covering:
             return f"{demand} no run that was judged by this rubric was labelled"
-        if len(known) < len(alphas):
-            return f"{demand} its labels cannot show one"
-        return (
-            None
-            if min(known) >= least
-            else f"its alpha with human labels is {min(known):.3f}, and {least:g} is demanded"
-        )
+        covering.sort(key=lambda agreement: (agreement.alpha is not None, agreement.alpha))
+        return next(filter(None, (agreement.shortfall(least) for agreement in covering)), None)
 
 
 NO_JUDGE_RULES = JudgeRules()

@@ -5,15 +5,17 @@ Wald's interval is absent on purpose: it is (0, 0) after no success.
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import sqrt
 
 import numpy as np
 
-from outweigh.stats.distributions import normal_quantile
+from outweigh.stats.distributions import normal_quantile, t_quantile
 from outweigh.stats.estimate import Estimate, Interval, Unit, unknown_estimate
+from outweigh.stats.jackknife import FEWEST_TASKS, few_tasks_reason, warn_of_few_tasks
 from outweigh.stats.means import t_estimate
 from outweigh.stats.sample import Sample, Values, as_sample, find_defect, zero_rounding_errors
+from outweigh.stats.variance import sum_clusters
 
 
 def wilson_interval(successes: int, n: int, *, level: float, unit: Unit) -> Estimate:
@@ -22,13 +24,42 @@ def wilson_interval(successes: int, n: int, *, level: float, unit: Unit) -> Esti
     if n == 0:
         return _no_trials(unit, method)
     _require_count(successes, n)
-    z = normal_quantile((1 + level) / 2)
-    rate = successes / n
+    low, high = _wilson_ends(successes / n, n, normal_quantile((1 + level) / 2))
+    return _rate_estimate(successes, n, Interval(low=low, high=high, level=level, method=method), unit)
+
+
+def _wilson_ends(rate: float, n: float, z: float) -> tuple[float, float]:
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-    low = centre - half if successes > 0 else 0.0
-    high = centre + half if successes < n else 1.0
-    return _rate_estimate(successes, n, Interval(low=low, high=high, level=level, method=method), unit)
+    return centre - half if rate > 0 else 0.0, centre + half if rate < 1 else 1.0
+
+
+def clustered_rate_interval(passed: Sequence[bool], tasks: Sequence[str], *, level: float) -> Estimate:
+    """The rate over all items, with Wilson's interval for as many independent items as its spread over tasks is worth.
+
+    With n items whose clustered variance is v, that is rate·(1 - rate) / v and at most n. Where nothing varies, no
+    item says more than its task, so it is the number of tasks. Student's t on T - 1 degrees of freedom replaces z.
+    """
+    method = "rate, Wilson score with the effective number of items"
+    clusters = sum_clusters(passed, tasks)
+    count = int(clusters.sizes.size)
+    if not passed:
+        return _no_trials(Unit.TASK, method)
+    if count < FEWEST_TASKS:
+        return unknown_estimate(few_tasks_reason(count), n=count, unit=Unit.TASK, method=method, point=clusters.mean)
+    n, rate = float(clusters.sizes.sum()), clusters.mean
+    variance = count / (count - 1) * float((clusters.residuals**2).sum()) / n**2
+    effective = min(rate * (1 - rate) / variance, n) if variance > 0 and 0 < rate < 1 else float(count)
+    low, high = _wilson_ends(rate, effective, t_quantile((1 + level) / 2, count - 1))
+    return Estimate(
+        point=rate,
+        interval=Interval(low=low, high=high, level=level, method="clustered Wilson score"),
+        standard_error=math.sqrt(variance) if variance > 0 else None,
+        n=count,
+        unit=Unit.TASK,
+        method=method,
+        warnings=warn_of_few_tasks(count),
+    )
 
 
 def _rate_estimate(successes: int, n: int, interval: Interval, unit: Unit) -> Estimate:

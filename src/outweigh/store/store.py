@@ -246,8 +246,7 @@ class StoreSet:
                         "read them one by one."
                     )
             for calibration in store.calibrations:
-                shown = LabelAgreement(alpha=calibration.overall.alpha.value, rubrics=frozenset(calibration.rubrics))
-                agreements[calibration.judge_sha256].append(shown)
+                agreements[calibration.judge_sha256].append(LabelAgreement.of(calibration))
         return JudgeRules(rules=rules, agreements=agreements)
 
     def instructions(self) -> dict[tuple[str, str], str]:

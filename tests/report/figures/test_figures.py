@@ -211,7 +211,7 @@ def test_judges_that_judged_twice_are_drawn() -> None:
     ]
     comparison = both(evidence_of(slow, fast, answers))
 
-    picture = only(judge_agreement_figures(summarise_judges(comparison.judging, 0)))
+    picture = only(judge_agreement_figures(summarise_judges(comparison.judging)))
     assert "judge with itself" in written(picture.draw())
     assert judge_agreement_figures(None) == []
 

@@ -4,24 +4,26 @@ from functools import partial
 from math import isfinite
 
 from outweigh.compare.judge_agreement import PanelAgreement
-from outweigh.report.comparison_tables import format_alpha
 from outweigh.report.document import Block, Figure
+from outweigh.report.judge_tables import format_alpha
 from outweigh.report.svg.intervals import AgreementRow, draw_agreement
+from outweigh.stats.agreement import TaskAlphas
 from outweigh.stats.estimate import Estimate
 
 AGREEMENT_CAPTION = (
-    "Krippendorff's alpha with its 95 % interval: 1 is full agreement, 0 is what chance gives. A judge that does "
-    "not agree with itself can agree with nobody."
+    "Krippendorff's alpha with its 95 % interval over tasks: 1 is full agreement, 0 is what chance gives. Within "
+    "tasks, telling easy tasks from hard ones counts for nothing. A judge that does not agree with itself can agree "
+    "with nobody."
 )
 
 
 def judge_agreement_figures(panel: PanelAgreement | None) -> list[Block]:
-    """One row per judge that judged twice, and one for all of them; nothing where nothing is known."""
+    """Rows for every judge that judged twice, and for all of them; nothing where nothing is known."""
     if panel is None:
         return []
-    rows = [_agreement_row(f"{judge.judge_version.name} with itself", judge.retest) for judge in panel.judges]
+    rows = [row for judge in panel.judges for row in _rows(f"{judge.judge_version.name} with itself", judge.retest)]
     if len(panel.judges) > 1:
-        rows.append(_agreement_row("judges with each other", panel.agreement))
+        rows += _rows("judges with each other", panel.agreement)
     known = [row for row in rows if row.alpha is not None]
     if not known:
         return []
@@ -29,7 +31,14 @@ def judge_agreement_figures(panel: PanelAgreement | None) -> list[Block]:
     return [Figure(title=title, draw=partial(draw_agreement, title, known), caption=AGREEMENT_CAPTION, text_lines=())]
 
 
-def _agreement_row(name: str, alpha: Estimate) -> AgreementRow:
+def _rows(name: str, alphas: TaskAlphas) -> list[AgreementRow]:
+    return [
+        _agreement_row(name, alphas.overall, alphas.runs),
+        _agreement_row(f"{name}, within tasks", alphas.within, alphas.runs),
+    ]
+
+
+def _agreement_row(name: str, alpha: Estimate, runs: int) -> AgreementRow:
     found = alpha.interval
     bounded = found is not None and isfinite(found.low) and isfinite(found.high)
     label = format_alpha(alpha)
@@ -38,5 +47,5 @@ def _agreement_row(name: str, alpha: Estimate) -> AgreementRow:
         alpha=alpha.point if alpha.point is not None and isfinite(alpha.point) else None,
         interval=(found.low, found.high) if found is not None and bounded else None,
         label=label,
-        description=f"{name}: alpha {label} over {alpha.n} runs",
+        description=f"{name}: alpha {label} over {runs} runs of {alpha.n} tasks",
     )
