@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from outweigh.compare.arm_table import ArmTable
-from outweigh.verdict.task_drops import drop_p_value, fisher_drop_p, task_outcomes
+from outweigh.verdict.task_drops import Outcomes, drop_p_value, fisher_drop_p, task_outcomes
 
 DROP_LEVEL = 0.01
 """The level at which the drop of a single task counts."""
@@ -56,7 +56,11 @@ class CollapseTest:
 
 def collapse_test(baseline: ArmTable, candidate: ArmTable) -> CollapseTest:
     """Count the tasks that both arms ran and whose drop is exact at 1 %, and test the count."""
-    before, after = task_outcomes(baseline), task_outcomes(candidate)
+    return count_collapses(task_outcomes(baseline), task_outcomes(candidate))
+
+
+def count_collapses(before: Outcomes, after: Outcomes) -> CollapseTest:
+    """The same for outcomes by task."""
     shared = [task for task in before if task in after]
     dropped, lesser = [], []
     for task in shared:
