@@ -4,6 +4,7 @@ from calibration.cells import Section
 from calibration.collapse_cells import COLLAPSE_SECTIONS
 from calibration.decision_cells import DECISION_SECTIONS
 from calibration.missing_cells import MISSING_SECTIONS
+from calibration.pin_cells import PIN_SECTIONS
 from calibration.rival_cells import RIVAL_SECTIONS
 
 SECTIONS: tuple[Section, ...] = (
@@ -11,4 +12,5 @@ SECTIONS: tuple[Section, ...] = (
     *COLLAPSE_SECTIONS,
     *MISSING_SECTIONS,
     *RIVAL_SECTIONS,
+    *PIN_SECTIONS,
 )

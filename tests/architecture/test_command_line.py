@@ -6,14 +6,22 @@ from pathlib import Path
 
 from outweigh.store.experiment_file import EXPERIMENT_FILE
 from outweigh.store.judging_file import JUDGING_FILE
-from outweigh.store.pins import CHECK_FILE, PIN_FILE
+from outweigh.store.pins import CHECKS_FILE, EARLIER_CHECK_FILE, PIN_FILE
 from outweigh.store.preflight_file import PREFLIGHT_FILE
 from outweigh.store.records import MANIFEST_FILE
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "outweigh"
 OWN_ERRORS = {"OutweighError", "UsageError", "EvidenceError", "MissingExtraError"}
 INSIDE_THE_SANDBOX = {"agents/acp_bridge.py"}  # a program of its own, which the agent's process talks to
-STORE_FILES = {EXPERIMENT_FILE, JUDGING_FILE, MANIFEST_FILE, PREFLIGHT_FILE, PIN_FILE, CHECK_FILE}
+STORE_FILES = {
+    EXPERIMENT_FILE,
+    JUDGING_FILE,
+    MANIFEST_FILE,
+    PREFLIGHT_FILE,
+    PIN_FILE,
+    CHECKS_FILE,
+    EARLIER_CHECK_FILE,
+}
 
 
 def nodes(folder: Path) -> Iterator[tuple[str, ast.AST]]:

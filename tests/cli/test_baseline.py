@@ -14,7 +14,7 @@ from tests.cli.two_sides import Project, agent
 from outweigh.cli.main import main
 from outweigh.model.run_record import REUSED_LABEL, RunRecord
 from outweigh.store.experiment_file import read_experiment
-from outweigh.store.pins import find_pins, read_check, read_pin
+from outweigh.store.pins import find_pins, read_check, read_checks, read_pin
 from outweigh.store.run_store import FolderRunStore
 
 COSTS = 'echo \'{"cost_usd": 0.5, "version": "1.0"}\' >"$OUTWEIGH_USAGE"; '
@@ -49,6 +49,17 @@ def aged(pin: Path, days: float, change: Callable[[RunRecord], RunRecord] = lamb
     with FolderRunStore.open(pin, writer="pinned") as store:
         for run in old:
             store.append(change(msgspec.structs.replace(run, started_at=moment)))
+
+
+def repeated(pin: Path, repeats: int, change: Callable[[RunRecord], RunRecord]) -> None:
+    """The same pin with so many runs of every task."""
+    old = records(pin)
+    (pin / "runs-pinned.jsonl").unlink()
+    with FolderRunStore.open(pin, writer="pinned") as store:
+        for run in old:
+            for repeat in range(repeats):
+                trial = msgspec.structs.replace(run.trial, repeat=repeat)
+                store.append(change(msgspec.structs.replace(run, trial=trial, run_id=f"{run.run_id}-{repeat}")))
 
 
 class TestReuse:
@@ -296,16 +307,69 @@ class TestChecks:
     def test_results_that_moved_are_drift_and_the_pin_is_not_reused(
         self, project: Project, pinned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """The agent of the pin failed every task; today's solves them."""
-        aged(pinned, 1.0, _failed)
-        code = self._check(project, pinned, tmp_path / "check")
+        """The agent of the pin failed every task three times; today's solves them."""
+        repeated(pinned, 3, _failed)
+        code = self._check(project, pinned, tmp_path / "check", "-k", "3")
         said = capsys.readouterr().out
         main(["run", *project.sides("better", "--reuse", str(pinned))])
 
         assert code == 1
-        assert "the pass rate moved by +1 on 4 tasks, from 0" in said
+        assert "the pass rate moved by +100.0 points over 12 runs" in said
         assert reused(project.store) == []
-        assert "is not reused: its last check found drift" in capsys.readouterr().err
+        assert "is not reused: a check found drift" in capsys.readouterr().err
+
+    def test_small_checks_add_up_to_an_alarm_that_stays(self, project: Project, pinned: Path, tmp_path: Path) -> None:
+        repeated(pinned, 3, _failed)
+        codes = [self._check(project, pinned, tmp_path / f"check-{day}", "--tasks", "3") for day in range(4)]
+
+        assert codes == sorted(codes)
+        assert (codes[0], codes[-1]) == (0, 1)
+        assert [check.drifted for check in read_checks(pinned)] == [code == 1 for code in codes]
+
+    def test_every_task_gets_its_turn(self, project: Project, pinned: Path, tmp_path: Path) -> None:
+        for day in range(2):
+            self._check(project, pinned, tmp_path / f"check-{day}", "--tasks", "2")
+
+        first, second = ({run.task_id for run in check.outcomes} for check in read_checks(pinned))
+        assert first | second == {f"task-{number}" for number in range(1, 5)}
+
+    def test_what_is_said_names_the_evidence_and_where_the_alarm_is(
+        self, project: Project, pinned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self._check(project, pinned, tmp_path / "check", "--tasks", "3")
+        said = capsys.readouterr().out
+        main(["baseline", "list", str(pinned.parent), "--format", "json"])
+        (row,) = json.loads(capsys.readouterr().out)["pins"]
+
+        assert "first: no drift shown (1 check, 3 runs of 3 tasks): evidence " in said
+        assert said.endswith(", alarm at 20\n")
+        assert (row["checks"], row["drifted"]) == (1, False)
+        assert 0 < row["evidence"] < 20
+
+    def test_the_check_of_an_earlier_release_is_still_read(
+        self, project: Project, pinned: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        moved = ["the pass rate moved by -1 on 4 tasks, from 1"]
+        old = {"schema": "outweigh.pin_check/1", "checked_at": "2026-01-01T00:00:00Z", "drifted": True}
+        (pinned / "check.json").write_text(json.dumps({**old, "findings": moved, "runs": 4}))
+        main(["run", *project.sides("better", "--reuse", str(pinned))])
+        assert reused(project.store) == []
+        assert self._check(project, pinned, tmp_path / "check") == 0
+
+        assert [check.drifted for check in read_checks(pinned)] == [True, False]
+
+    def test_a_check_that_a_crash_cut_short_is_dropped_and_the_others_stay(
+        self, project: Project, pinned: Path, tmp_path: Path
+    ) -> None:
+        self._check(project, pinned, tmp_path / "check-1", "--tasks", "2")
+        log = pinned / "checks.log"
+        whole = log.read_bytes()
+        log.write_bytes(whole + whole[: len(whole) // 2])
+        assert len(read_checks(pinned)) == 1
+        self._check(project, pinned, tmp_path / "check-2", "--tasks", "2")
+
+        assert log.read_bytes().startswith(whole)
+        assert len(read_checks(pinned)) == 2
 
     def test_another_version_of_the_agent_is_drift(self, project: Project, pinned: Path, tmp_path: Path) -> None:
         pin = read_pin(pinned)

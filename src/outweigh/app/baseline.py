@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -13,21 +14,27 @@ import msgspec
 from outweigh.app.observer import RunObserver
 from outweigh.app.run import RunRequest, run_suite
 from outweigh.app.suite_selection import RUNS_FOLDER, SuiteRequest, choose_suite
-from outweigh.compare.arm_drift import FEWEST_TASKS, ArmDrift, find_arm_drift
-from outweigh.compare.comparison import compare_arms
+from outweigh.compare.arm_drift import (
+    COMBINED,
+    FEWEST_TASKS,
+    checked_runs,
+    pinned_runs,
+    weigh_drift,
+)
 from outweigh.compare.evidence import gather
 from outweigh.engine.batch import EndReason
 from outweigh.engine.load_suite import LoadedSuite, effective_repeats
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import LocatedRecord, evidence_sha256, record_digest
 from outweigh.model.failure import EXCLUDED_STATUSES
+from outweigh.model.pin_check import CheckedRun, PinCheck
 from outweigh.model.run_record import RunRecord
 from outweigh.model.suite import settings_fingerprint
 from outweigh.prices import price_tables
 from outweigh.report.pins_page import PinRow
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.experiment_file import ExperimentFile
-from outweigh.store.pins import Pin, PinCheck, find_pins, read_check, read_pin, write_check, write_pin
+from outweigh.store.pins import Pin, find_pins, open_checks, read_checks, read_pin, write_pin
 from outweigh.store.store import Store
 
 PINS_FOLDER = "outweigh-baselines"
@@ -79,7 +86,8 @@ def pin_rows(folder: Path) -> tuple[PinRow, ...]:
 
 
 def _pin_row(folder: Path, now: datetime) -> PinRow:
-    pinned, checked = read_pin(folder), read_check(folder)
+    pinned, checks = read_pin(folder), read_checks(folder)
+    checked = checks[-1] if checks else None
     day = timedelta(days=1)
     return PinRow(
         name=pinned.name,
@@ -90,6 +98,8 @@ def _pin_row(folder: Path, now: datetime) -> PinRow:
         agents=pinned.agents,
         age_days=(now - pinned.oldest) / day,
         checked_days=None if checked is None else (now - checked.checked_at) / day,
+        checks=len(checks),
+        evidence=None if checked is None else checked.evidence.get(COMBINED),
         drifted=None if checked is None else checked.drifted,
         findings=() if checked is None else checked.findings,
     )
@@ -158,18 +168,23 @@ class CheckRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedPin:
-    """What a check found about a pin, on how many tasks."""
+    """What a check found about a pin, with the number of its checks so far and of their runs and tasks."""
 
     name: str
     result: PinCheck
+    checks: int
+    runs: int
     tasks: int
 
 
 def check_pin(request: CheckRequest, observer: RunObserver) -> CheckedPin | EndReason:
-    """Run a few tasks of a pin again and compare; the pin remembers the result. Says why where the runs did not end."""
+    """Run a few tasks of a pin again and weigh them with all earlier checks; the pin remembers them.
+
+    Says why where the runs did not end.
+    """
     pinned = read_pin(request.pin)
     with choose_suite(request.run.suite) as suite:
-        sample = _sample(suite, pinned, request.tasks)
+        sample = _sample(suite, pinned, read_checks(request.pin), request.tasks)
         store = request.run.output or RUNS_FOLDER / f"check-{pinned.name}-{datetime.now(UTC):%Y%m%dT%H%M%S}"
         if store.exists():
             raise UsageError(f"{store} is there already, and a check takes runs of its own; name a new folder by -o.")
@@ -180,26 +195,37 @@ def check_pin(request: CheckRequest, observer: RunObserver) -> CheckedPin | EndR
 
 
 def _record_check(folder: Path, pinned: Pin, then: Sequence[RunRecord], now: Sequence[RunRecord]) -> CheckedPin:
-    drift = _find_pin_drift(then, now)
-    if drift.tasks < FEWEST_TASKS:
-        raise EvidenceError(f"the check has {drift.tasks} tasks with a result; it needs {FEWEST_TASKS} at least.")
-    findings = (*_agent_changes(pinned, now), *drift.findings)
-    result = PinCheck(checked_at=datetime.now(UTC), drifted=bool(findings), findings=findings, runs=len(now))
-    write_check(folder, result)
-    return CheckedPin(name=pinned.name, result=result, tasks=drift.tasks)
+    before, outcomes = _in_figures(then, now)
+    if (tasks := len({run.task_id for run in outcomes})) < FEWEST_TASKS:
+        raise EvidenceError(f"the check has {tasks} tasks with a result; it needs {FEWEST_TASKS} at least.")
+    with open_checks(folder) as checks:
+        made = [check.outcomes for check in checks.earlier if check.outcomes]
+        drift = weigh_drift(before, [*made, outcomes], pinned.evidence_sha256)
+        findings = (*_agent_changes(pinned, now), *drift.findings)
+        result = PinCheck(
+            checked_at=datetime.now(UTC),
+            drifted=bool(findings),
+            findings=findings,
+            runs=len(now),
+            outcomes=outcomes,
+            evidence=dict(drift.evidence),
+        )
+        checks.append(result)
+    return CheckedPin(name=pinned.name, result=result, checks=len(made) + 1, runs=drift.runs, tasks=drift.tasks)
 
 
-def _find_pin_drift(then: Sequence[RunRecord], now: Sequence[RunRecord]) -> ArmDrift:
-    tasks = {run.trial.task_id for run in now}
-    evidence = gather(
-        (*_relabelled(then, PINNED_ARM, tasks), *_relabelled(now, CURRENT_ARM, tasks)), prices=price_tables(None)
-    )
-    return find_arm_drift(compare_arms(evidence, PINNED_ARM, CURRENT_ARM))
+def _in_figures(
+    then: Sequence[RunRecord], now: Sequence[RunRecord]
+) -> tuple[tuple[CheckedRun, ...], tuple[CheckedRun, ...]]:
+    """The pinned runs and those of the check on one scale, at the same prices."""
+    evidence = gather((*_relabelled(then, PINNED_ARM), *_relabelled(now, CURRENT_ARM)), prices=price_tables(None))
+    before = evidence.arms.get(PINNED_ARM, ())
+    return pinned_runs(before), checked_runs(before, evidence.arms.get(CURRENT_ARM, ()))
 
 
-def _relabelled(runs: Sequence[RunRecord], arm: str, tasks: set[str]) -> Iterator[LocatedRecord]:
+def _relabelled(runs: Sequence[RunRecord], arm: str) -> Iterator[LocatedRecord]:
     """One arm then and now, as two."""
-    for number, run in enumerate((run for run in runs if run.trial.task_id in tasks), 1):
+    for number, run in enumerate(runs, 1):
         trial = msgspec.structs.replace(run.trial, arm=arm)
         yield LocatedRecord(msgspec.structs.replace(run, trial=trial, run_id=f"{arm} {run.run_id}"), arm, number)
 
@@ -210,14 +236,19 @@ def _agent_changes(pinned: Pin, now: Sequence[RunRecord]) -> Iterator[str]:
         yield f"the agent was {' and '.join(pinned.agents)} and is {' and '.join(agents)}"
 
 
-def _sample(suite: LoadedSuite, pinned: Pin, size: int) -> LoadedSuite:
-    """The pinned arm alone, on some of its tasks, drawn so that the same pin is always checked on the same ones."""
+def _sample(suite: LoadedSuite, pinned: Pin, checks: Sequence[PinCheck], size: int) -> LoadedSuite:
+    """The pinned arm alone, on the tasks that were checked least often, so that all of them get their turn.
+
+    Among those checked equally often the order is random and fixed by the pin: no result has a say in it.
+    """
     name = suite.spec.baseline
     _require_same_arm(suite, pinned)
     shared = [task for task in suite.tasks if pinned.tasks.get(task.id) == task.checksum]
     if len(shared) < FEWEST_TASKS:
         raise UsageError(f"the suite shares {len(shared)} unchanged tasks with {pinned.name}; run the baseline anew.")
-    chosen = random.Random(pinned.evidence_sha256).sample(shared, min(size, len(shared)))
+    turns = Counter(run.task_id for check in checks for run in check.outcomes)
+    random.Random(pinned.evidence_sha256).shuffle(shared)
+    chosen = sorted(shared, key=lambda task: turns[task.id])[:size]
     spec = msgspec.structs.replace(suite.spec, arms={name: suite.spec.arms[name]}, judges=[])
     return replace(suite, spec=spec, arms={name: suite.arms[name]}, tasks=tuple(chosen))
 

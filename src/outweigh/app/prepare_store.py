@@ -97,7 +97,7 @@ def _reusable_folders(paths: Sequence[str], notify: Notify) -> Iterator[Path]:
         for pin in find_pins(path):
             check = read_check(pin)
             if check is not None and check.drifted:
-                notify(f"{pin} is not reused: its last check found drift")
+                notify(f"{pin} is not reused: a check found drift")
             else:
                 yield pin
 

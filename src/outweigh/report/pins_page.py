@@ -4,13 +4,17 @@ check.
 
 from dataclasses import dataclass
 
+from outweigh.compare.arm_drift import ALARM_AT
 from outweigh.report.document import Block, BulletList, Report, Table, Tone
 from outweigh.report.json_output import Payload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinRow:
-    """One pin. Ages are in days; `drifted` is None where it was never checked."""
+    """One pin. Ages are in days; `drifted` is None where it was never checked.
+
+    `evidence` is that of drift over all checks, None where the last one was made by an earlier release.
+    """
 
     name: str
     suite: str
@@ -20,6 +24,8 @@ class PinRow:
     agents: tuple[str, ...]
     age_days: float
     checked_days: float | None
+    checks: int
+    evidence: float | None
     drifted: bool | None
     findings: tuple[str, ...]
 
@@ -62,4 +68,5 @@ def _pin_payload(row: PinRow) -> Payload:
 def _last_check(row: PinRow) -> str:
     if row.drifted is None or row.checked_days is None:
         return "never"
-    return f"{'drifted' if row.drifted else 'steady'}, {row.checked_days:.1f} days ago"
+    evidence = "" if row.evidence is None else f", evidence {row.evidence:.2g} of {ALARM_AT:g}"
+    return f"{'drifted' if row.drifted else 'no drift shown'}, {row.checked_days:.1f} days ago{evidence}"

@@ -3,10 +3,12 @@
 pin.json            what was pinned: suite, arm, fingerprint, checksums, settings, agents, age
 runs-pinned.jsonl   its runs, one sealed line each
 artifacts/ab/ab12…  what the runs refer to, by SHA-256
-check.json          the result of the last drift check, if there was one
+checks.log          every drift check: the runs it made, in figures, and what it found; one sealed line each
+check.json          the result of the last check that an earlier release made
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,13 +17,15 @@ from msgspec import Meta
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.base import Moment
+from outweigh.model.pin_check import PinCheck
 from outweigh.model.run_record import RunRecord
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.durable_files import write_atomic
 from outweigh.store.experiment_file import read_experiment
+from outweigh.store.journal import Journal, open_journal, read_journal
 from outweigh.store.run_store import FolderRunStore
 
-PIN_FILE, CHECK_FILE = "pin.json", "check.json"
+PIN_FILE, CHECKS_FILE, EARLIER_CHECK_FILE = "pin.json", "checks.log", "check.json"
 PIN_WRITER = "pinned"
 
 
@@ -43,16 +47,6 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     evidence_sha256: str
 
 
-class PinCheck(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a small re-run said about a pin."""
-
-    schema: Literal["outweigh.pin_check/1"] = "outweigh.pin_check/1"
-    checked_at: Moment
-    drifted: bool
-    findings: tuple[str, ...]
-    runs: int
-
-
 def write_pin(folder: Path, pin: Pin, runs: Sequence[RunRecord], artifacts: ArtifactFolder) -> Path:
     """Keep the runs with everything they name; a pin of that name is not overwritten."""
     target = folder / pin.name
@@ -69,9 +63,23 @@ def write_pin(folder: Path, pin: Pin, runs: Sequence[RunRecord], artifacts: Arti
     return target
 
 
-def write_check(folder: Path, check: PinCheck) -> None:
-    """Remember what a check found, in place of what the one before did."""
-    _write(folder / CHECK_FILE, check)
+class PinChecks:
+    """The checks of a pin so far, and where the next one goes. Nobody else adds one meanwhile."""
+
+    def __init__(self, folder: Path, journal: Journal) -> None:
+        self._journal = journal
+        self.earlier = _decode_checks(folder, journal.lines)
+
+    def append(self, check: PinCheck) -> None:
+        """Return when the check is durable."""
+        self._journal.append(msgspec.json.encode(check))
+
+
+@contextmanager
+def open_checks(folder: Path) -> Iterator[PinChecks]:
+    """Open the checks of a pin to add one."""
+    with open_journal(folder / CHECKS_FILE) as journal:
+        yield PinChecks(folder, journal)
 
 
 def read_pin(folder: Path) -> Pin:
@@ -84,12 +92,30 @@ def read_pin(folder: Path) -> Pin:
         raise EvidenceError(f"{folder / PIN_FILE} cannot be read: {fault}. Remove the pin and pin again.") from fault
 
 
+def read_checks(folder: Path) -> tuple[PinCheck, ...]:
+    """Every check that was made of a pin; the result of an earlier release's check stands first."""
+    lines, _ = read_journal(folder / CHECKS_FILE)
+    return _decode_checks(folder, lines)
+
+
 def read_check(folder: Path) -> PinCheck | None:
     """What the last check found; None where there was none, or it cannot be read any more."""
+    checks = read_checks(folder)
+    return checks[-1] if checks else None
+
+
+def _decode_checks(folder: Path, lines: Sequence[bytes]) -> tuple[PinCheck, ...]:
     try:
-        return msgspec.json.decode((folder / CHECK_FILE).read_bytes(), type=PinCheck)
+        checks = [msgspec.json.decode(line, type=PinCheck) for line in lines]
+    except msgspec.MsgspecError as fault:
+        raise EvidenceError(
+            f"{folder / CHECKS_FILE} cannot be read: {fault}. A newer release may have written it; else pin again."
+        ) from fault
+    try:
+        first = msgspec.json.decode((folder / EARLIER_CHECK_FILE).read_bytes(), type=PinCheck)
     except (OSError, msgspec.MsgspecError):
-        return None
+        return tuple(checks)
+    return (first, *checks)
 
 
 def find_pins(folder: Path) -> list[Path]:
@@ -107,5 +133,5 @@ def read_settings_fingerprint(folder: Path) -> str | None:
     return None if experiment is None else experiment.settings
 
 
-def _write(path: Path, value: Pin | PinCheck) -> None:
+def _write(path: Path, value: Pin) -> None:
     write_atomic(path, [msgspec.json.format(msgspec.json.encode(value), indent=2), b"\n"])
