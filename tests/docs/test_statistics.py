@@ -5,6 +5,7 @@ from pathlib import Path
 
 from outweigh.stats.means import all_zero_bound
 from outweigh.verdict.blockers import MINIMUM_REPEATS
+from outweigh.verdict.confounding import CACHE_TOLERANCE
 from outweigh.verdict.evidence_settings import (
     ERROR_RATES,
     GATED_METRICS,
@@ -14,7 +15,7 @@ from outweigh.verdict.evidence_settings import (
 )
 from outweigh.verdict.gate_sample import SPARSE_BELOW_TASKS
 from outweigh.verdict.task_drops import MINIMUM_RUNS, fisher_drop_p
-from outweigh.verdict.unusable import CACHE_TOLERANCE, MINIMUM_FAMILIES
+from outweigh.verdict.unusable import MINIMUM_FAMILIES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WORDS = " ".join((DOCS / "statistics.md").read_text().split())

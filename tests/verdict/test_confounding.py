@@ -1,12 +1,21 @@
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from outweigh.compare.comparison import compare_arms
-from outweigh.model.run_record import RunRecord
-from outweigh.model.usage import Usage
-from outweigh.testing.builders import a_run, evidence_of
-from outweigh.verdict.unusable import cost_confounded
+from outweigh.compare.stale_runs import set_stale_aside
+from outweigh.model.run_record import REUSED_LABEL, RunRecord
+from outweigh.model.usage import Usage, reported_cost
+from outweigh.testing.builders import a_check, a_run, evidence_of
+from outweigh.verdict.confounding import cost_confounded
+from outweigh.verdict.decision import Decision, GateState, Verdict
+from outweigh.verdict.evidence_policy import decide_by_evidence
+from outweigh.verdict.evidence_settings import evidence_settings
+
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 
 
 def reason(before: list[RunRecord], after: list[RunRecord]) -> str | None:
@@ -52,6 +61,132 @@ def test_arms_run_one_after_the_other_are(first: int, second: int) -> None:
 
     assert why is not None
     assert "interleave the arms" in why
+
+
+def clocked(
+    name: str, day: float, *, reused: bool = False, faster: float = 1.0, tasks: int = 20, **fields: Any
+) -> list[RunRecord]:
+    """Two runs a task from this day on, half an hour apart, with times and tokens that scatter."""
+    dice = np.random.default_rng(sum(name.encode()))
+    return [
+        a_run(
+            f"task-{task}",
+            name,
+            repeat,
+            passed=bool(dice.random() < 0.5),
+            started_at=MONDAY + timedelta(days=day, minutes=60 * task + 30 * repeat),
+            duration_seconds=faster * 60 * float(np.exp(dice.normal(0, 0.1))),
+            usage=Usage(
+                input_tokens=round(1000 * float(np.exp(dice.normal(0, 0.1)))),
+                output_tokens=10,
+                cache_read_tokens=0,
+                cache_write_tokens=0,
+            ),
+            cost=reported_cost(float(np.exp(dice.normal(0, 0.1)))),
+            extra={REUSED_LABEL: {"run_id": "there"}} if reused else {},
+            **fields,
+        )
+        for task in range(tasks)
+        for repeat in (1, 2)
+    ]
+
+
+def verdict(*arms: list[RunRecord], limit: float | None = 7.0, **settings: Any) -> Verdict:
+    evidence = set_stale_aside(evidence_of(*arms), "old", limit)
+    (found,) = decide_by_evidence([compare_arms(evidence, "old", "new")], evidence_settings(**settings))
+    return found
+
+
+@pytest.mark.parametrize("infer", [False, True])
+def test_arms_run_a_week_apart_show_nothing_about_any_resource(infer: bool) -> None:
+    found = verdict(clocked("old", 0), clocked("new", 7, faster=0.5), fixed_suite=infer)
+
+    unknown = {gate.name: gate.detail for gate in found.gates if gate.state is GateState.UNKNOWN}
+    assert unknown.keys() == {"duration", "non_cache_tokens", "cost"}
+    assert all("the runs of new came after those of old" in detail for detail in unknown.values())
+    assert found.decision is Decision.INCONCLUSIVE
+    assert found.reasons[0].startswith("gates duration, non_cache_tokens and cost are unknown")
+
+
+def test_the_clock_goes_before_the_plan() -> None:
+    """Positions that alternate do not hide that one arm ran a week later."""
+    before, after = (
+        [replace(run, position=2 * place + late) for place, run in enumerate(clocked(name, day))]
+        for name, day, late in (("old", 0, 0), ("new", 7, 1))
+    )
+
+    assert "interleave" in (reason(before, after) or "")
+
+
+def test_a_run_without_a_clock_does_not_hide_when_the_others_ran() -> None:
+    before, after = clocked("old", 0), clocked("new", 7)
+
+    assert "interleave" in (reason([replace(before[0], started_at=None), *before[1:]], after) or "")
+
+
+def test_version_1_asks_about_the_order_for_dollars_alone() -> None:
+    found = verdict(clocked("old", 0), clocked("new", 7), version=1)
+
+    assert [gate.name for gate in found.gates if gate.state is GateState.UNKNOWN] == ["cost"]
+
+
+def test_a_loss_of_passes_is_heard_although_resources_are_confounded() -> None:
+    lost = [replace(run, checks=(a_check(passed=False),)) for run in clocked("new", 7)]
+
+    assert verdict(clocked("old", 0), lost).decision is Decision.REGRESSED
+
+
+def test_reused_runs_within_their_age_limit_are_judged() -> None:
+    found = verdict(clocked("old", 0, reused=True), clocked("new", 6, faster=0.5))
+
+    assert GateState.UNKNOWN not in {gate.state for gate in found.gates}
+
+
+def test_reused_runs_beyond_it_show_nothing_by_themselves() -> None:
+    found = verdict(clocked("old", 0, reused=True), clocked("new", 8, faster=0.5))
+
+    assert found.decision is Decision.INCONCLUSIVE
+    assert found.reasons[0].startswith("40 reused runs of old are older than 7 days, and 20 of their 20 tasks have no")
+    assert {gate.name for gate in found.gates if gate.state is GateState.UNKNOWN} == {
+        "duration",
+        "non_cache_tokens",
+        "cost",
+    }
+
+
+def test_a_gain_of_passes_against_a_stale_baseline_alone_is_none() -> None:
+    failed = [replace(run, checks=(a_check(passed=False),)) for run in clocked("old", 0, reused=True)]
+    passed = [replace(run, checks=(a_check(passed=True),)) for run in clocked("new", 8)]
+
+    assert verdict(failed, passed, gates=["pass_rate"]).decision is Decision.INCONCLUSIVE
+    assert verdict(failed, passed, limit=9.0, gates=["pass_rate"]).decision is Decision.IMPROVED
+
+
+def test_fresh_runs_beside_stale_ones_make_resources_known_again() -> None:
+    fresh = [
+        replace(run, run_id=f"{run.run_id}'", trial=replace(run.trial, repeat=run.trial.repeat + 2))
+        for run in clocked("old", 30)
+    ]
+    found = verdict(clocked("old", 0, reused=True), fresh, clocked("new", 30, faster=0.5))
+
+    (duration,) = [gate for gate in found.gates if gate.name == "duration"]
+    assert duration.state is GateState.HOLDS
+    assert duration.evidence is not None
+    assert duration.evidence.effect == pytest.approx(-0.5, abs=0.05)
+
+
+def test_fresh_runs_that_came_before_the_candidate_do_not() -> None:
+    fresh = [
+        replace(run, run_id=f"{run.run_id}'", trial=replace(run.trial, repeat=run.trial.repeat + 2))
+        for run in clocked("old", 30)
+    ]
+    found = verdict(clocked("old", 0, reused=True), fresh, clocked("new", 40, faster=0.5))
+
+    assert {gate.name for gate in found.gates if gate.state is GateState.UNKNOWN} == {
+        "duration",
+        "non_cache_tokens",
+        "cost",
+    }
 
 
 def test_an_unknown_order_speaks_neither_way() -> None:

@@ -16,7 +16,7 @@ from outweigh.model.run_record import AgentIdentity
 from outweigh.report.document import Block, BulletList, Details, Table, Tone, optional_bullets
 from outweigh.report.formatting import UNKNOWN, format_count, format_dollars, format_percent, format_seconds
 from outweigh.score.run_score import Score
-from outweigh.verdict.unusable import cost_confounded
+from outweigh.verdict.confounding import cost_confounded
 
 CostRow = tuple[str, Callable[[ArmSummary, ArmTable], str]]
 

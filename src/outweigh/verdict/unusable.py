@@ -1,4 +1,4 @@
-"""What makes evidence unusable: reasons to decide nothing (too few tasks, unknown metrics, confounded cost), each
+"""What makes evidence unusable: reasons to decide nothing (too few tasks, unknown metrics, confounded resources), each
 with a remedy.
 """
 
@@ -7,14 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from outweigh.compare.arm_table import ArmTable, Column, align_tasks
+from outweigh.compare.arm_table import ArmTable, align_tasks
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import task_families
 from outweigh.model.pricing import PRICES_NOT_INSTALLED
-from outweigh.stats.estimate import Unit, excludes
-from outweigh.stats.means import mean_interval
-from outweigh.stats.proportions import cliff_delta
 from outweigh.stats.sample import has_no_spread
+from outweigh.verdict.confounding import cost_confounded, dollars_confounded, order_confounded
 from outweigh.verdict.evidence_settings import (
     COST_OF_PASS,
     GATED_METRICS,
@@ -28,91 +26,15 @@ from outweigh.verdict.evidence_settings import (
 )
 from outweigh.verdict.gate_sample import Families, GateSample, sample_cost_of_pass, sample_gate, sample_worth
 
-ORDER_TOLERANCE = 0.5
-CACHE_TOLERANCE = 0.10
-
-
-def cost_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
-    """The reason why cost must not be gated, or None when nothing speaks against it."""
-    return (
-        _provenance_differs(baseline, candidate)
-        or _order_confounded(baseline, candidate)
-        or _cache_confounded(baseline, candidate)
-    )
-
-
-def _provenance_differs(baseline: ArmTable, candidate: ArmTable) -> str | None:
-    ours, theirs = (
-        {run.cost_provenance.value for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
-    )
-    if not ours or not theirs or ours == theirs:
-        return None
-    sources = f"{' and '.join(sorted(ours))} against {' and '.join(sorted(theirs))}"
-    return f"the arms' costs come from different sources ({sources}); price both the same way"
-
-
-def _order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
-    moments = _positions(baseline, candidate)
-    if moments is None:
-        return None
-    ours, theirs = moments
-    lag = cliff_delta(theirs, ours, level=0.95, unit=Unit.RUN).point
-    if lag is None or abs(lag) <= ORDER_TOLERANCE:
-        return None
-    late, early = (candidate.name, baseline.name) if lag > 0 else (baseline.name, candidate.name)
-    return f"the runs of {late} came after those of {early}, so cost may reflect a warmed cache; interleave the arms"
-
-
-def _positions(baseline: ArmTable, candidate: ArmTable) -> tuple[Column, Column] | None:
-    """When the runs took place: by their position in the plan where all have one, else by the clock."""
-    runs = (*baseline.runs, *candidate.runs)
-    if runs and all(run.position is not None for run in runs):
-        moments = [float(run.position or 0) for run in runs]
-    elif runs and all(run.started_at is not None for run in runs):
-        moments = [run.started_at.timestamp() for run in runs if run.started_at is not None]
-    else:
-        return None
-    split = len(baseline.runs)
-    return (np.array(moments[:split]), np.array(moments[split:])) if 0 < split < len(runs) else None
-
-
-def _cache_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
-    rows = align_tasks(baseline, candidate)
-    shifts = _hit_rates(candidate)[rows[:, 1]] - _hit_rates(baseline)[rows[:, 0]]
-    shifts = shifts[~np.isnan(shifts)]
-    if len(shifts) < 2 or abs(float(shifts.mean())) <= CACHE_TOLERANCE:
-        return None
-    interval = mean_interval(shifts, level=0.99, unit=Unit.TASK).interval
-    if not (excludes(interval, 0.0) or has_no_spread(shifts, 1.0)):
-        return None
-    return (
-        f"the share of cached prompt tokens that were read, not written, differs by {100 * float(shifts.mean()):+.0f} "
-        "points between the arms, so cost reflects the state of the cache; compare with equal cache state"
-    )
-
-
-def _hit_rates(arm: ArmTable) -> Column:
-    """Per task, the part of the cache traffic that was a read; NaN where a task had none or nobody knows."""
-    read, written = arm.columns["cache_read_tokens"], arm.columns["cache_write_tokens"]
-    known = ~np.isnan(read) & ~np.isnan(written)
-    reads, both = (
-        np.bincount(arm.task_of[known], part[known], len(arm.tasks)).astype(np.float64)
-        for part in (read, read + written)
-    )
-    rates = np.full(len(arm.tasks), np.nan)
-    np.divide(reads, both, out=rates, where=both > 0)
-    return rates
-
-
 MINIMUM_FAMILIES = 5
 
 
 def sample_gates(comparison: Comparison, settings: EvidenceSettings) -> tuple[GateSample, ...]:
     """The gates asked for, each with its deltas or with the reason why it cannot be judged."""
     baseline, candidate = comparison.baseline_table, comparison.candidate_table
-    families = _families(comparison, settings)
+    families, then_and_now = _families(comparison, settings), _then_and_now(comparison, settings)
     gates = [
-        _checked(_sample(name, baseline, candidate, families, settings), comparison, settings)
+        _checked(_sample(name, baseline, candidate, families, settings), comparison, settings, then_and_now)
         for name in _gate_names(comparison, settings)
     ]
     return tuple(_with_remedy(gate, gates, comparison) for gate in gates)
@@ -134,7 +56,8 @@ def sample_worth_gate(comparison: Comparison, settings: EvidenceSettings) -> Gat
     gate = sample_worth(settings.value_usd, *_tables(comparison), families)
     arms = [arm.name for arm in _tables(comparison) if _too_unknown(arm, "passed") or _too_unknown(arm, "cost_usd")]
     lacking = f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(arms)} do not know passed or cost_usd"
-    return replace(gate, unknown=lacking if arms else cost_confounded(*_tables(comparison)))
+    confounded = _unanchored(comparison, settings) or cost_confounded(*_tables(comparison))
+    return replace(gate, unknown=lacking if arms else confounded)
 
 
 def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settings: EvidenceSettings) -> Iterator[str]:
@@ -154,9 +77,13 @@ def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settin
         )
     if families is not None and settings.planned_tasks is not None:
         yield "a sequential verdict counts tasks, and these come in families; decide once, without --sequential"
-    for gate in gates:
-        if gate.unknown is not None:
-            yield f"gate {gate.gated.name} is unknown: {gate.unknown}"
+    if (unanchored := _unanchored(comparison, settings)) is not None:
+        yield unanchored
+    reasons = dict.fromkeys(gate.unknown for gate in gates if gate.unknown not in (None, unanchored))
+    for reason in reasons:
+        names = [gate.gated.name for gate in gates if gate.unknown == reason]
+        subject = f"gate {names[0]} is" if len(names) == 1 else f"gates {', '.join(names[:-1])} and {names[-1]} are"
+        yield f"{subject} unknown: {reason}"
 
 
 def watched_pass_rate(comparison: Comparison, settings: EvidenceSettings) -> GateSample:
@@ -206,12 +133,27 @@ def _tables(comparison: Comparison) -> tuple[ArmTable, ArmTable]:
     return comparison.baseline_table, comparison.candidate_table
 
 
-def _checked(gate: GateSample, comparison: Comparison, settings: EvidenceSettings) -> GateSample:
-    return replace(gate, unknown=_why_unknown(gate, comparison, settings))
+def _checked(
+    gate: GateSample, comparison: Comparison, settings: EvidenceSettings, then_and_now: str | None = None
+) -> GateSample:
+    """The gate with the reason why it cannot be judged; `then_and_now` is one that speaks against every resource."""
+    why = _why_unknown(gate, comparison, settings) or _why_confounded(gate, comparison, settings, then_and_now)
+    return replace(gate, unknown=why)
+
+
+def _why_confounded(
+    gate: GateSample, comparison: Comparison, settings: EvidenceSettings, then_and_now: str | None
+) -> str | None:
+    """Why a difference may come from something else than the arms; version 1 asked that about dollars alone."""
+    dollars = gate.gated.name in ("cost", COST_OF_PASS)
+    if gate.gated.scale is not EffectScale.RATIO or gate.equal:
+        return None
+    if settings.version == 1 and (settings.fixed_suite or not dollars):
+        return None
+    return then_and_now or (dollars_confounded(*_tables(comparison)) if dollars else None)
 
 
 def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSettings) -> str | None:
-    baseline, candidate = comparison.baseline_table, comparison.candidate_table
     lacking = _why_missing(gate, comparison)
     if lacking is not None:
         return lacking
@@ -224,8 +166,16 @@ def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSet
     total = gate.total
     if settings.version > 1 and total is not None and (len(total.benefits) < 2 or has_no_spread(total.benefits, 1.0)):
         return "its total shows no variation between tasks, so the data do not show how far it could be off"
-    dollars = gate.gated.name in ("cost", COST_OF_PASS)
-    return cost_confounded(baseline, candidate) if dollars else None
+    return None
+
+
+def _then_and_now(comparison: Comparison, settings: EvidenceSettings) -> str | None:
+    """Why a difference in any resource may be one between then and now."""
+    return _unanchored(comparison, settings) or order_confounded(*_tables(comparison))
+
+
+def _unanchored(comparison: Comparison, settings: EvidenceSettings) -> str | None:
+    return comparison.unanchored if settings.version > 1 else None
 
 
 def _why_missing(gate: GateSample, comparison: Comparison) -> str | None:

@@ -1,0 +1,99 @@
+"""Whether a difference in resources may come from something else than the arms: the order of the runs, the state of the
+cache, or where costs come from.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from outweigh.compare.arm_table import ArmTable, Column, align_tasks
+from outweigh.score.run_score import Score
+from outweigh.stats.estimate import Unit, excludes
+from outweigh.stats.means import mean_interval
+from outweigh.stats.proportions import cliff_delta
+from outweigh.stats.sample import has_no_spread
+
+ORDER_TOLERANCE = 0.5
+CACHE_TOLERANCE = 0.10
+
+
+def cost_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
+    """The reason why cost must not be gated, or None when nothing speaks against it."""
+    return order_confounded(baseline, candidate) or dollars_confounded(baseline, candidate)
+
+
+def dollars_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
+    """Why dollars must not be gated although the order of the runs speaks against no resource."""
+    return _provenance_differs(baseline, candidate) or _cache_confounded(baseline, candidate)
+
+
+def _provenance_differs(baseline: ArmTable, candidate: ArmTable) -> str | None:
+    ours, theirs = (
+        {run.cost_provenance.value for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
+    )
+    if not ours or not theirs or ours == theirs:
+        return None
+    sources = f"{' and '.join(sorted(ours))} against {' and '.join(sorted(theirs))}"
+    return f"the arms' costs come from different sources ({sources}); price both the same way"
+
+
+def order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
+    """Why no resource must be gated: one arm ran after the other. Reused runs have an age limit of their own."""
+    moments = _moments(baseline, candidate)
+    if moments is None:
+        return None
+    ours, theirs = moments
+    lag = cliff_delta(theirs, ours, level=0.95, unit=Unit.RUN).point
+    if lag is None or abs(lag) <= ORDER_TOLERANCE:
+        return None
+    late, early = (candidate.name, baseline.name) if lag > 0 else (baseline.name, candidate.name)
+    return (
+        f"the runs of {late} came after those of {early}, so a warmed cache, another load or whatever else changed "
+        "meanwhile counts as a difference; interleave the arms"
+    )
+
+
+def _moments(baseline: ArmTable, candidate: ArmTable) -> tuple[Column, Column] | None:
+    """When the runs of both arms took place: by the clock, and by their position in the plan where an arm has none."""
+    arms = [[run for run in arm.runs if not run.reused] for arm in (baseline, candidate)]
+    clocks, positions = ([getter(runs) for runs in arms] for getter in (_clocks, _positions))
+    for ours, theirs in (clocks, positions):
+        if len(ours) and len(theirs):
+            return ours, theirs
+    return None
+
+
+def _clocks(runs: Sequence[Score]) -> Column:
+    return np.array([run.started_at.timestamp() for run in runs if run.started_at is not None])
+
+
+def _positions(runs: Sequence[Score]) -> Column:
+    return np.array([float(run.position) for run in runs if run.position is not None])
+
+
+def _cache_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
+    rows = align_tasks(baseline, candidate)
+    shifts = _hit_rates(candidate)[rows[:, 1]] - _hit_rates(baseline)[rows[:, 0]]
+    shifts = shifts[~np.isnan(shifts)]
+    if len(shifts) < 2 or abs(float(shifts.mean())) <= CACHE_TOLERANCE:
+        return None
+    interval = mean_interval(shifts, level=0.99, unit=Unit.TASK).interval
+    if not (excludes(interval, 0.0) or has_no_spread(shifts, 1.0)):
+        return None
+    return (
+        f"the share of cached prompt tokens that were read, not written, differs by {100 * float(shifts.mean()):+.0f} "
+        "points between the arms, so cost reflects the state of the cache; compare with equal cache state"
+    )
+
+
+def _hit_rates(arm: ArmTable) -> Column:
+    """Per task, the part of the cache traffic that was a read; NaN where a task had none or nobody knows."""
+    read, written = arm.columns["cache_read_tokens"], arm.columns["cache_write_tokens"]
+    known = ~np.isnan(read) & ~np.isnan(written)
+    reads, both = (
+        np.bincount(arm.task_of[known], part[known], len(arm.tasks)).astype(np.float64)
+        for part in (read, read + written)
+    )
+    rates = np.full(len(arm.tasks), np.nan)
+    np.divide(reads, both, out=rates, where=both > 0)
+    return rates
