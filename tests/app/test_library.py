@@ -213,11 +213,11 @@ def test_about_a_store_that_lacks_a_file_both_say_the_same(
 def test_a_rule_that_was_changed_after_the_runs_is_refused_by_both(
     outweigh: Outweigh, tmp_path: Path, rule: PolicySpec
 ) -> None:
-    from outweigh.store.experiment_file import read_rules_sha256  # noqa: PLC0415
+    from outweigh.store.experiment_file import read_rule_labels  # noqa: PLC0415
 
     arms = ("plain", "new")
     write_store(tmp_path / "before", worse() + better(), arms, policy=GATES)
-    rules = str(read_rules_sha256(tmp_path / "before"))
+    rules = str(read_rule_labels(tmp_path / "before")[RULES_LABEL])
     write_store(tmp_path / "after", bound(worse() + better(), rules), arms, policy=rule)
 
     printed, said = answers(outweigh, tmp_path / "after", {})

@@ -22,7 +22,9 @@ def task_in(folder: Path) -> Task:
 
 
 def adopt(record: RunRecord, task: Task, *secrets: str) -> RunRecord:
-    return adopt_record(record, TRIAL, 2, arm=arm(), task=task, job="0001-plain", rules_sha256="5ea1", secrets=secrets)
+    return adopt_record(
+        record, TRIAL, 2, arm=arm(), task=task, job="0001-plain", rule_labels={"rules_sha256": "5ea1"}, secrets=secrets
+    )
 
 
 def test_a_run_keeps_what_was_measured_and_gets_the_names_of_its_trial(tmp_path: Path) -> None:

@@ -3,13 +3,21 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.engine.engine_fixtures import Arms, shell, write_suite
 
 from outweigh.engine.load_suite import load_suite
 from outweigh.errors import UsageError
 from outweigh.model.suite import PolicySpec
-from outweigh.store.experiment_file import ExperimentFile, read_experiment, remove_experiment, write_experiment
+from outweigh.store.experiment_file import (
+    EXPERIMENT_FILE,
+    ExperimentFile,
+    read_experiment,
+    remove_experiment,
+    write_experiment,
+)
+from outweigh.store.store import StoreSet
 from outweigh.verdict.policy import check_policy
 
 ARMS: Arms = {"a": {**shell("true"), "tier": 0}, "b": {**shell("false"), "tier": 1}}
@@ -32,7 +40,7 @@ def test_the_rules_of_the_suite_are_remembered(tmp_path: Path) -> None:
 
     experiment = remember(tmp_path, policy=policy, profile="even")
 
-    assert experiment.policy == PolicySpec(gates=["pass_rate"], margins={"pass_rate": 0.1})
+    assert experiment.policy == PolicySpec(gates=["pass_rate"], margins={"pass_rate": 0.1}, version=2)
     assert (experiment.profile, experiment.baseline, experiment.tiers) == ("even", "a", {"a": 0, "b": 1})
 
 
@@ -50,6 +58,25 @@ def test_rules_cannot_change_once_runs_may_be_in(tmp_path: Path, change: dict[st
     with pytest.raises(UsageError, match=f"under other rules: {word} differ"):
         remember(tmp_path, **change)
     assert read_experiment(tmp_path / "store") == before
+
+
+def test_a_new_experiment_takes_the_current_version_of_its_rule(tmp_path: Path) -> None:
+    assert remember(tmp_path).policy.version == 2
+
+
+def test_an_experiment_that_was_begun_before_versions_goes_on_without_one(tmp_path: Path) -> None:
+    remember(tmp_path)
+    path = tmp_path / "store" / EXPERIMENT_FILE
+    old = msgspec.json.decode(path.read_bytes())
+    del old["policy"]["version"]
+    path.write_bytes(msgspec.json.encode(old))
+
+    assert remember(tmp_path).policy.version is None
+    assert StoreSet.open([path.parent]).policy() == PolicySpec(version=1)
+
+
+def test_a_version_that_the_suite_names_is_kept(tmp_path: Path) -> None:
+    assert remember(tmp_path, policy={"version": 1}).policy.version == 1
 
 
 def test_what_is_forgotten_binds_nobody(tmp_path: Path) -> None:

@@ -218,6 +218,11 @@ def test_a_gate_on_which_nothing_differs_adds_nothing_to_the_sum() -> None:
     assert gain_of_all_gates([gate("pass_rate", np.zeros(60))]) is None
 
 
+@pytest.mark.parametrize("tasks", [0, 1])
+def test_fewer_than_two_tasks_have_no_sum(tasks: int) -> None:
+    assert gain_of_all_gates([gate("duration", [0.5] * tasks)]) is None
+
+
 def test_pseudo_values_of_a_total_have_the_log_ratio_as_mean_and_its_error_as_scatter() -> None:
     before, after = np.array([1.0, 2.0, 3.0, 6.0]), np.array([2.0, 2.0, 5.0, 15.0])
     values = total_benefits(before, after)

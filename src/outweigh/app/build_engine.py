@@ -31,7 +31,7 @@ from outweigh.ports.agents import Agent
 from outweigh.ports.gateways import Gateway, HostAccess
 from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.prices import price_tables
-from outweigh.store.experiment_file import read_rules_sha256
+from outweigh.store.experiment_file import read_rule_labels
 from outweigh.store.run_store import FolderRunStore
 from outweigh.workspace.cache import WorkspaceCache
 from outweigh.workspace.overlay_mount import overlay_mounts_below, unmount
@@ -145,7 +145,7 @@ def build_engine_deps(
         hosts=hosts,
         expected_setup=expected_setup(suite.arms, suite.overlays),
         keep_bodies=suite.spec.gateway.keep_bodies,
-        rules_sha256=read_rules_sha256(store.folder),
+        rule_labels=read_rule_labels(store.folder),
     )
 
 

@@ -6,7 +6,7 @@ policy that the caller names leaves nothing of the suite's.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from outweigh.app.evidence import SUITE_ARMS, ArmChoice, ComparedArms, EvidenceRequest, compare_candidates
@@ -320,6 +320,21 @@ def _gate_row(baseline: str, result: CandidateResult, gate: Gate) -> dict[str, o
     }
 
 
+def _by_named_version(chosen: ChosenPolicy, named: frozenset[int]) -> ChosenPolicy:
+    """Records that name the version of their rule are decided by it, where nobody says otherwise."""
+    if chosen.name not in POLICIES or not POLICIES[chosen.name].infers or chosen.arguments.version is not None:
+        return chosen
+    if len(named) > 1:
+        raise UsageError(
+            "the records were made under different versions of the rule; choose one with --policy-version, or decide "
+            "about each store by itself."
+        )
+    if not named:
+        return chosen
+    arguments = replace(chosen.arguments, version=min(named))
+    return replace(chosen, arguments=arguments, policy=configure_policy(chosen.name, arguments))
+
+
 def decide(request: DecideRequest) -> DecisionResult:
     """Choose the rule, read the records, choose the arms, compare, decide."""
     return decide_by(choose_policy(request.evidence.stores, request.policy), request)
@@ -328,6 +343,7 @@ def decide(request: DecideRequest) -> DecisionResult:
 def decide_by(policy: ChosenPolicy, request: DecideRequest) -> DecisionResult:
     """The same by a policy that was chosen already."""
     compared = compare_candidates(request.evidence, request.arms)
+    policy = _by_named_version(policy, compared.evidence.policy_versions)
     verdicts = policy.decide(compared.comparisons)
     return DecisionResult(
         compared=compared,

@@ -30,7 +30,7 @@ from outweigh.interop.harbor.jobs import HARBOR_FOLDER, HarborJobs, HarborJobSet
 from outweigh.model.redact import redact_secrets
 from outweigh.model.run_record import RunRecord, Trial
 from outweigh.ports.importers import ImportNotes, ImportRequest
-from outweigh.store.experiment_file import read_rules_sha256
+from outweigh.store.experiment_file import read_rule_labels
 from outweigh.store.run_store import FolderRunStore
 
 
@@ -50,7 +50,7 @@ class HarborRun:
         """Everything that is left to do of a plan in a store that was begun, and how it ended."""
         with closing(self._jobs(store)) as jobs:
             watch.resume(experiment_progress(plan, store))
-            adopt = partial(self._adopted, rules_sha256=read_rules_sha256(store.folder))
+            adopt = partial(self._adopted, rule_labels=read_rule_labels(store.folder))
             outside = ExternalExperiment(
                 jobs, store, adopt, drain=signals.drain, cancel=signals.cancel, listen=watch.listen
             )
@@ -62,12 +62,12 @@ class HarborRun:
         return HarborJobs(store.folder, self.setting, self.program, self.environments, read)
 
     def _adopted(
-        self, record: RunRecord, trial: Trial, attempt: int, job: str, *, rules_sha256: str | None
+        self, record: RunRecord, trial: Trial, attempt: int, job: str, *, rule_labels: Mapping[str, str | int]
     ) -> RunRecord:
         task = next(task for task in self.suite.tasks if task.id == trial.task_id)
         arm = self.suite.arms[trial.arm]
         return adopt_record(
-            record, trial, attempt, arm=arm, task=task, job=job, rules_sha256=rules_sha256, secrets=self.secrets
+            record, trial, attempt, arm=arm, task=task, job=job, rule_labels=rule_labels, secrets=self.secrets
         )
 
 

@@ -11,7 +11,7 @@ from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.codec import InvalidLine, LocatedRecord, evidence_sha256, record_digest
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import ModelPrices, PriceTables
-from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord
+from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord, named_policy_version
 from outweigh.model.usage import Component, ComponentTokens
 from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
 from outweigh.score.metrics import METRICS, Metric
@@ -48,6 +48,7 @@ class Evidence:
     stale: Mapping[str, Sequence[Score]] = field(default_factory=dict)
     unanchored: Mapping[str, str] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = METRICS
+    policy_versions: frozenset[int] = frozenset()
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
@@ -108,6 +109,7 @@ def gather(
         setups=trials.setups(),
         superseded=trials.superseded,
         metrics=metrics,
+        policy_versions=frozenset(trials.policy_versions),
     )
 
 
@@ -121,6 +123,7 @@ class _Trials:
         self.digest_of: dict[tuple[str, str, int], bytes] = {}
         self.superseded: dict[str, list[Score]] = defaultdict(list)
         self.arbitrary_repeats = False
+        self.policy_versions: set[int] = set()
         self._observers: dict[str, SetupObserver] = defaultdict(SetupObserver)
         self._ledgers: dict[str, Counter[tuple[Component, str]]] = defaultdict(Counter)
         self._models: dict[str, set[str | None]] = defaultdict(set)
@@ -132,6 +135,8 @@ class _Trials:
         self.digests[arm].append(digest)
         self._observers[arm].add(run)
         self.arbitrary_repeats |= run.extra.get(REPEAT_LABEL) == ARBITRARY_REPEAT
+        if (version := named_policy_version(run)) is not None:
+            self.policy_versions.add(version)
         if (earlier := self.scores.get(key)) is None or self._last_attempt(earlier, score) is score:
             self.scores[key] = score
             self.digest_of[key] = digest

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Event as Signal
@@ -56,7 +56,7 @@ class EngineDeps:
     hosts: Callable[[], HostAccess | None]
     expected_setup: ExpectedSetup
     keep_bodies: bool
-    rules_sha256: str | None = None
+    rule_labels: Mapping[str, str | int] = field(default_factory=dict)
 
 
 @contextmanager
@@ -163,7 +163,7 @@ def _new_draft(deps: EngineDeps, planned: PlannedRun, number: int, started_at: d
         task=task,
         arm=arm,
         started_at=started_at,
-        rules_sha256=deps.rules_sha256,
+        rule_labels=deps.rule_labels,
     )
 
 

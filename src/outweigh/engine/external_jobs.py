@@ -20,7 +20,7 @@ from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.arm import Arm
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.redact import storable_text
-from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RULES_LABEL, RunRecord, Step, Trial, TrialKey
+from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord, Step, Trial, TrialKey
 from outweigh.model.task import Task
 from outweigh.ports.external_harness import ExternalHarness, ExternalJob
 from outweigh.ports.stores import RunStore
@@ -39,7 +39,7 @@ def adopt_record(
     arm: Arm,
     task: Task,
     job: str,
-    rules_sha256: str | None,
+    rule_labels: Mapping[str, str | int],
     secrets: Collection[str],
 ) -> RunRecord:
     """A result of the harness as the record of one of our trials, tied to our rules and without secrets.
@@ -48,7 +48,6 @@ def adopt_record(
     unknown: the order of the runs is read from their start times.
     """
     checks, steps = record.checks, record.steps
-    rules = {} if rules_sha256 is None else {RULES_LABEL: rules_sha256}
     return replace(
         record,
         trial=trial,
@@ -66,7 +65,7 @@ def adopt_record(
             JOB_LABEL: job,
             REPEAT_LABEL: ARBITRARY_REPEAT,
             SOURCE_CHECKSUM_LABEL: record.task_checksum,
-            **rules,
+            **rule_labels,
         },
     )
 

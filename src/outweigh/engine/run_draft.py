@@ -3,7 +3,7 @@
 Stored text is bounded and free of secrets.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Status
 from outweigh.model.redact import storable_text
-from outweigh.model.run_record import RULES_LABEL, AgentIdentity, AgentKind, CheckResult, Milestone, RunRecord
+from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, Milestone, RunRecord
 from outweigh.model.task import Task
 from outweigh.model.usage import Metering, ReportedUsage
 from outweigh.ports.agents import AttemptOutcome, build_outcome
@@ -43,7 +43,7 @@ class RunDraft:
     failure: tuple[Status, str] | None = None
     checks: tuple[CheckResult, ...] | None = None
     artifacts: dict[str, bytes] = field(default_factory=dict)
-    rules_sha256: str | None = None
+    rule_labels: Mapping[str, str | int] = field(default_factory=dict)
 
     @property
     def run_id(self) -> str:
@@ -87,7 +87,7 @@ def build_record(draft: RunDraft, kept: dict[str, str], secrets: Collection[str]
         loaded=outcome.loaded,
         warnings=tuple(storable_text(warning, secrets) or "" for warning in outcome.warnings),
         artifacts=kept,
-        extra={} if draft.rules_sha256 is None else {RULES_LABEL: draft.rules_sha256},
+        extra=dict(draft.rule_labels),
     )
 
 

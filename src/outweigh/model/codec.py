@@ -44,6 +44,7 @@ class CollectedRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     step_count: Count | None = None
     tool_call_count: Count | None = None
     acceptance_cmd_count: Count | None = None
+    family: Name | None = None
 
 
 _FIELDS = frozenset(CollectedRun.__struct_fields__)
@@ -68,7 +69,7 @@ def from_collected(raw: Json) -> RunRecord:
         agent=AgentIdentity(kind=AgentKind.REAL, name=None, version=None, model=None),
         arm_fingerprint=None,
         task_checksum=None,
-        family=None,
+        family=run.family,
         position=None,
         started_at=None,
         duration_seconds=run.duration_seconds,

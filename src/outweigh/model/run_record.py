@@ -264,3 +264,14 @@ def changed_nothing(run: RunRecord) -> bool:
 
 RULES_LABEL = "rules_sha256"
 """The label under which the engine stores the hash of its store's rules."""
+
+POLICY_VERSION_LABEL = "policy_version"
+"""The label under which the engine stores the version of the rule that its store is decided by."""
+
+
+def named_policy_version(run: RunRecord) -> int | None:
+    """The version of the rule that a run was made for; the first one where its store had rules and no version."""
+    version = run.extra.get(POLICY_VERSION_LABEL)
+    if isinstance(version, int):
+        return version
+    return 1 if RULES_LABEL in run.extra else None

@@ -14,6 +14,7 @@ import msgspec
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.arm import Arm, ArmOrigin, OverlayFile
+from outweigh.model.run_record import POLICY_VERSION_LABEL, RULES_LABEL
 from outweigh.model.suite import Age, Executor, PolicySpec, SuiteSpec, settings_fingerprint
 from outweigh.model.task import Task
 from outweigh.store.durable_files import write_atomic
@@ -147,10 +148,12 @@ def _different(fields: Sequence[str], known: ExperimentFile, now: ExperimentFile
     return " and ".join(field for field in fields if getattr(known, field) != getattr(now, field))
 
 
-def read_rules_sha256(folder: Path) -> str | None:
-    """What a record that is made for a store names as its rules; None where nobody wrote down what the store is for."""
+def read_rule_labels(folder: Path) -> Mapping[str, str | int]:
+    """What a record that is made for a store says about its rules; nothing where nobody wrote down what it is for."""
     experiment = read_experiment(folder)
-    return None if experiment is None else rules_sha256(experiment)
+    if experiment is None:
+        return {}
+    return {RULES_LABEL: rules_sha256(experiment), POLICY_VERSION_LABEL: experiment.policy.version or 1}
 
 
 def rules_sha256(experiment: ExperimentFile) -> str:

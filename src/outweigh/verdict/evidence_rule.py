@@ -74,7 +74,7 @@ def gain_of_all_gates(
 
     None where a gate is unknown. Gates on which nothing differs add nothing.
     """
-    if any(sample.unknown is not None for sample in samples):
+    if any(sample.unknown is not None or len(sample.benefits) < 2 for sample in samples):
         return None
     varying = [sample for sample in samples if not has_no_spread(sample.benefits, 1.0)]
     if not varying:
