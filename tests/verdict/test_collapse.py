@@ -90,8 +90,7 @@ def test_the_number_of_events_is_tested_against_the_poisson_binomial_law() -> No
 def test_with_equal_chances_it_is_the_binomial_law() -> None:
     assert count_p_value(3, [0.02] * 50) == pytest.approx(float(stats.binom.sf(2, 50, 0.02)))
     assert count_p_value(0, [0.02] * 50) == 1.0
-    assert count_p_value(1, []) is None
-    assert count_p_value(1, [0.0, 0.0]) is None
+    assert count_p_value(1, []) == count_p_value(1, [0.0, 0.0]) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -110,6 +109,36 @@ def test_the_chance_of_a_drop_is_what_the_outcomes_of_a_task_could_show_at_all(
     outcomes = [float(value) for value in before], [float(value) for value in after]
 
     assert chance_of_a_drop(*outcomes, 0.01) == pytest.approx(chance)
+
+
+def test_a_fall_of_less_than_80_points_is_counted_only_by_its_depth() -> None:
+    """From 9 of 10 to 2 of 10 is none; 11 passes could have been 10 and 1, in 11 of C(20, 10) ways."""
+    before, after = [1.0] * 9 + [0.0], [1.0] * 2 + [0.0] * 8
+
+    assert chance_of_a_drop(before, after, 0.01) > 0.002
+    assert chance_of_a_drop(before, after, 0.01, fall=0.8) == pytest.approx(11 / 184_756)
+
+
+@pytest.mark.parametrize("tasks", [100, 300])
+def test_effects_that_differ_by_task_and_cancel_out_are_no_collapses(tasks: int) -> None:
+    dice, heard = np.random.default_rng(tasks), 0
+    for _ in range(100):
+        logits = dice.normal(0.4, 1.6, (tasks, 1))
+        moved = logits + dice.normal(0, 0.4, (tasks, 1))
+        before, after = (dice.random((tasks, 10)) < 1 / (1 + np.exp(-chance)) for chance in (logits, moved))
+        heard += rings_for(before, after)
+
+    assert heard <= 3
+
+
+def test_a_task_that_fell_beyond_chance_is_never_among_those_that_may_be_chance() -> None:
+    before, after = [True] * 9 + [False], [True] * 2 + [False] * 8
+    compared = tables([before] * 30, [after, *[before] * 29])
+
+    found = collapse_test(compared.baseline_table, compared.candidate_table)
+
+    assert [task.p_value for task in found.dropped] == [pytest.approx(0.0027, rel=0.1)]
+    assert found.lesser == ()
 
 
 def test_a_task_with_shares_of_checks_is_given_the_whole_level() -> None:

@@ -244,7 +244,7 @@ def _summary(weighed: WeighedEvidence) -> Iterator[str]:
     finding, decision = weighed.finding, weighed.decision
     if weighed.hard_drops and weighed.collapse is not None:
         chance = weighed.collapse.p_value
-        yield f"{len(weighed.hard_drops)} tasks collapsed, which chance explains with p = {chance:.2g}"
+        yield f"single tasks fell deeper, or more of them did, than chance explains (p = {chance:.2g})"
     if decision is Decision.IMPROVED and finding.alarm is Decision.TRADE_OFF:
         yield f"{_joined(finding.superior)} improved, {_joined(finding.alarms)} got dearer, and it is worth its money"
     elif decision is Decision.IMPROVED:
