@@ -3,7 +3,7 @@
 import numpy as np
 
 from calibration.cells import Cell, Readings, Section, at_least, at_most, share_of
-from calibration.rates import decide, supported_drop
+from calibration.rates import collapse_rings, decide
 from calibration.worlds import NULLS, World, draw, world
 from outweigh.verdict.decision import Decision
 
@@ -17,7 +17,7 @@ def collapse_readings(world: World, tasks: int, repeats: int, what: str, draws: 
     heard = regressed = 0
     for _ in range(draws):
         experiment = draw(world, tasks, repeats, dice)
-        heard += supported_drop(experiment)
+        heard += collapse_rings(experiment)
         regressed += decide(experiment, with_cost=True) is Decision.REGRESSED
     return {what: share_of(heard, draws), Decision.REGRESSED.value: share_of(regressed, draws)}
 

@@ -4,9 +4,12 @@ from collections.abc import Iterable
 from itertools import product
 from math import log
 
-from calibration.cells import FALSE_DECISIONS, Cell, Promise, Section, at_least, at_most
-from calibration.rates import decision_readings
-from calibration.worlds import FAMILIES, NULLS, PURE_GAIN, SMALL_WIN, World, world
+import numpy as np
+
+from calibration.cells import FALSE_DECISIONS, Cell, Promise, Readings, Section, at_least, at_most, mean_of, share_of
+from calibration.rates import decide, decide_without_totals, decision_readings
+from calibration.worlds import FAMILIES, NULLS, PURE_GAIN, SMALL_WIN, TRAP, Draw, World, draw, world
+from outweigh.verdict.decision import Decision
 
 _LESS = log(0.8)
 _CHEAPER = {"log_time": _LESS, "log_tokens": _LESS}
@@ -40,6 +43,23 @@ SKEWED = (
     world("7 % of tasks cheaper by a factor of 5, the same on geometric average", skewed=0.07, skew=-log(5)),
 )
 SMALL = (8, 12, 20, 30, 50)
+PRICE = "power lost to the totals"
+
+
+def price_of_totals(world: World, tasks: int, repeats: int, draws: int, seed: int) -> Readings:
+    """How many more experiments would be called improved if the totals were not tested, on the same experiments."""
+    dice = np.random.default_rng(seed)
+    found = [
+        [rule(experiment) is Decision.IMPROVED for rule in (decide_with_cost, decide_without_totals)]
+        for experiment in (draw(world, tasks, repeats, dice) for _ in range(draws))
+    ]
+    lost = mean_of([float(without) - float(whole) for whole, without in found], share=True)
+    return {"improved": share_of(sum(whole for whole, _ in found), draws), PRICE: lost}
+
+
+def decide_with_cost(experiment: Draw) -> Decision:
+    """The decision with all four gates."""
+    return decide(experiment, with_cost=True)
 
 
 def _cell(
@@ -74,15 +94,23 @@ GAINS = Section(
     cells=(
         _cell(SMALL_WIN, (50, 5), 2_000, [at_least("improved", 0.70)]),
         _cell(PURE_GAIN, (100, 5), 2_000, [at_least("improved", 0.70)]),
+        Cell(
+            name="small win, 50 × 5, with and without the totals",
+            measure=price_of_totals,
+            arguments=(SMALL_WIN, 50, 5),
+            draws=2_000,
+            promises=(at_most(PRICE, 0.03),),
+        ),
     ),
 )
 ALARMS = Section(
     title="Losses and trade-offs",
     words="Four gates. A loss of quality must be called regressed although tokens are unknown, and a gain of quality "
-    "that is dearer beyond the margin must be called a trade-off.",
+    "that is dearer beyond the margin must be called a trade-off. A loss stays a loss, however cheap it is.",
     cells=(
         _cell(COLLAPSE_OF_QUALITY, (80, 5), 500, [at_least("regressed", 0.99)], unknown=("non_cache_tokens",)),
-        _cell(DEARER_GAIN, (100, 5), 1_000),
+        _cell(DEARER_GAIN, (100, 5), 500, [at_least("trade_off", 0.95)]),
+        _cell(TRAP, (100, 5), 500, [at_least("regressed", 0.95), at_most("trade_off", 0.01)]),
     ),
 )
 IDENTICAL = Section(

@@ -1,17 +1,19 @@
 """Counting decisions over many draws of a world."""
 
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calibration.cells import Readings, share_of
 from calibration.worlds import Draw, World, draw
 from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg
+from outweigh.verdict.collapse import DROP_LEVEL, REPEATS_TO_HEAR, collapse_p_value
 from outweigh.verdict.decision import Decision
+from outweigh.verdict.evidence_rule import apply_rule, examine_candidate
 from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1, apply_rule_v1
-from outweigh.verdict.evidence_settings import ErrorRates
+from outweigh.verdict.evidence_settings import ERROR_RATES, ErrorRates
 from outweigh.verdict.gate_test import examine_gate
 from outweigh.verdict.task_drops import MINIMUM_RUNS, fisher_drop_p
 
@@ -31,53 +33,82 @@ class Rates:
         return self.shares.get(decision, 0.0)
 
 
-def rates(
-    world: World, tasks: int, repeats: int, draws: int, seed: int, promised: ErrorRates = ERROR_RATES_V1
-) -> Rates:
+def rates(world: World, tasks: int, repeats: int, draws: int, seed: int) -> Rates:
     """Decide many experiments of one world."""
-    dice = np.random.default_rng(seed)
-    decisions = Counter(decide(draw(world, tasks, repeats, dice), promised) for _ in range(draws))
-    return Rates(
-        world=world.name,
-        tasks=tasks,
-        repeats=repeats,
-        draws=draws,
-        shares={decision: number / draws for decision, number in decisions.items()},
-    )
+    return _rates(world, tasks, repeats, [decide(each) for each in _experiments(world, tasks, repeats, draws, seed)])
+
+
+def rates_v1(world: World, tasks: int, repeats: int, draws: int, seed: int, promised: ErrorRates) -> Rates:
+    """Decide the same experiments by version 1 of the rule."""
+    experiments = _experiments(world, tasks, repeats, draws, seed)
+    return _rates(world, tasks, repeats, [decide_v1(each, promised) for each in experiments])
 
 
 def decision_readings(
     world: World, tasks: int, repeats: int, with_cost: bool, unknown: tuple[str, ...], draws: int, seed: int
 ) -> Readings:
     """How often each decision is made, with cost as a gate and some gates unknown where asked for."""
-    dice = np.random.default_rng(seed)
     decisions = Counter(
-        decide(draw(world, tasks, repeats, dice), with_cost=with_cost, unknown=unknown) for _ in range(draws)
+        decide(each, with_cost=with_cost, unknown=unknown) for each in _experiments(world, tasks, repeats, draws, seed)
     )
     return {decision.value: share_of(decisions[decision], draws) for decision in Decision}
 
 
-def decide(
-    experiment: Draw,
-    promised: ErrorRates = ERROR_RATES_V1,
-    *,
-    with_cost: bool = False,
-    unknown: Collection[str] = (),
-) -> Decision:
-    """The evidence policy's decision, hard per-task drops included."""
-    gates = experiment.gates(with_cost=with_cost, unknown=unknown)
-    (finding,) = apply_rule_v1([[examine_gate(gate) for gate in gates]], promised)
-    return Decision.REGRESSED if supported_drop(experiment) else finding.decision
+def decide(experiment: Draw, *, with_cost: bool = False, unknown: Collection[str] = ()) -> Decision:
+    """The evidence policy's decision, collapsed tasks included."""
+    if collapse_rings(experiment):
+        return Decision.REGRESSED
+    (finding,) = apply_rule([examine_candidate(experiment.gates(with_cost=with_cost, unknown=unknown))])
+    return finding.decision
 
 
-def supported_drop(experiment: Draw) -> bool:
-    """Whether a single task got worse beyond chance, which no gate has to agree with."""
+def decide_without_totals(experiment: Draw) -> Decision:
+    """What the rule would say with cost as a gate if resources were judged by the typical run alone."""
+    if collapse_rings(experiment):
+        return Decision.REGRESSED
+    gates = [replace(gate, total=None) for gate in experiment.gates(with_cost=True)]
+    (finding,) = apply_rule([examine_candidate(gates)])
+    return finding.decision
+
+
+def decide_v1(experiment: Draw, promised: ErrorRates = ERROR_RATES_V1, *, with_cost: bool = False) -> Decision:
+    """The decision by version 1, hard drops of single tasks included."""
+    (finding,) = apply_rule_v1([[examine_gate(gate) for gate in experiment.gates(with_cost=with_cost)]], promised)
+    return Decision.REGRESSED if _drop_survives_correction(experiment) else finding.decision
+
+
+def collapse_rings(experiment: Draw) -> bool:
+    """Whether more tasks collapsed than chance explains, which no gate has to agree with."""
+    drops = [p_value for p_value in _drop_p_values(experiment, REPEATS_TO_HEAR) if p_value <= DROP_LEVEL]
+    if not drops:
+        return False
+    before, after = (arm.T.tolist() for arm in experiment.passes)
+    p_value = collapse_p_value(drops, list(zip(before, after, strict=True)))
+    return p_value is not None and p_value <= ERROR_RATES.task_alarm
+
+
+def _drop_survives_correction(experiment: Draw) -> bool:
+    p_values = _drop_p_values(experiment, MINIMUM_RUNS)
+    return bool(p_values) and bool((adjust_benjamini_hochberg(p_values) <= ERROR_RATES_V1.task_alarm).any())
+
+
+def _drop_p_values(experiment: Draw, fewest_runs: int) -> list[float]:
+    """Exact p-values of "passes less often", one per task; none where there are too few runs."""
     before, after = experiment.passes
     repeats = len(before)
-    if repeats < MINIMUM_RUNS:
-        return False
-    p_values = [
-        fisher_drop_p(repeats, int(b), repeats, int(a))
-        for b, a in zip(before.sum(axis=0), after.sum(axis=0), strict=True)
+    if repeats < fewest_runs:
+        return []
+    return [
+        fisher_drop_p(repeats, int(first), repeats, int(second))
+        for first, second in zip(before.sum(axis=0), after.sum(axis=0), strict=True)
     ]
-    return bool((adjust_benjamini_hochberg(p_values) <= ERROR_RATES_V1.task_alarm).any())
+
+
+def _experiments(world: World, tasks: int, repeats: int, draws: int, seed: int) -> Iterator[Draw]:
+    dice = np.random.default_rng(seed)
+    return (draw(world, tasks, repeats, dice) for _ in range(draws))
+
+
+def _rates(world: World, tasks: int, repeats: int, decisions: Sequence[Decision]) -> Rates:
+    shares = {decision: number / len(decisions) for decision, number in Counter(decisions).items()}
+    return Rates(world=world.name, tasks=tasks, repeats=repeats, draws=len(decisions), shares=shares)

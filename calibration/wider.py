@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibration.rates import supported_drop
+from calibration.rates import collapse_rings
 from calibration.worlds import BREAKS_BESIDE_GAINS, FAMILIES, NULLS, World, draw_company
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_rule_v1 import apply_rule_v1
-from outweigh.verdict.gate_test import examine_gate
+from outweigh.verdict.evidence_rule import apply_rule, examine_candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +69,8 @@ def answer(question: Question, tasks: int, repeats: int, draws: int, seed: int) 
 
 def _decisions(question: Question, tasks: int, repeats: int, dice: np.random.Generator) -> list[Decision]:
     company = draw_company(question.world, tasks, repeats, question.candidates, dice)
-    findings = apply_rule_v1(
-        [[examine_gate(gate) for gate in each.gates(with_cost=question.with_cost)] for each in company]
-    )
+    findings = apply_rule([examine_candidate(each.gates(with_cost=question.with_cost)) for each in company])
     return [
-        Decision.REGRESSED if supported_drop(each) else finding.decision
+        Decision.REGRESSED if collapse_rings(each) else finding.decision
         for each, finding in zip(company, findings, strict=True)
     ]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
-from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, GateSample
+from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale, GateRole
+from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, GateSample, total_benefits
 
 Runs = NDArray[np.float64]
 
@@ -200,13 +200,17 @@ def _gate(name: str, before: Runs, after: Runs, families: tuple[str, ...] | None
     gated = GATED_METRICS[name]
     sign = 1.0 if gated.scale is EffectScale.POINTS else -1.0
     benefits = sign * (after.mean(axis=0) - before.mean(axis=0))
-    tasks = before.shape[1]
-    return GateSample(
+    sample = GateSample(
         gated=gated,
         margin=gated.margin,
-        tasks=tuple(map(str, range(tasks))),
+        tolerance=gated.tolerance,
+        tasks=tuple(map(str, range(before.shape[1]))),
         benefits=np.where(np.abs(benefits) < BENEFIT_ROUNDING, 0.0, benefits),
         families=families,
         noise=None,
         unknown=None,
     )
+    if gated.role is not GateRole.RESOURCE:
+        return sample
+    means = (np.exp(arm).mean(axis=0) for arm in (before, after))
+    return replace(sample, total=replace(sample, benefits=total_benefits(*means)))

@@ -48,7 +48,14 @@ def good_study(cells: tuple[Measurement, ...] = ()) -> Study:
         nulls=(rates_of(NULLS[0].name, 0.011, 0.061),),
         margins=(rates_of(ON_THE_MARGIN[0].name, 0.041, 0.3),),
         power=(
-            Power(published=line, draws=1000, improved=0.5, improved_at_published_level=line.improved, regressed=0.0),
+            Power(
+                published=line,
+                draws=1000,
+                improved=0.5,
+                regressed=0.0,
+                improved_by_version_1=line.improved,
+                regressed_by_version_1=line.regressed,
+            ),
         ),
         coverage=tuple(coverage_of(statistic.name) for statistic in STATISTICS),
         bootstrap=(coverage_of(STATISTICS[0].name),),

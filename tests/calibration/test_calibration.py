@@ -14,8 +14,8 @@ import pytest
 from calibration.coverage import STATISTICS, t_coverage
 from calibration.looks import looks_rates
 from calibration.pitfalls import by_any_drop, by_averages, rejections
-from calibration.power import PUBLISHED, Published
-from calibration.rates import decide, rates
+from calibration.power import PUBLISHED, PUBLISHED_RATES, Published
+from calibration.rates import decide, rates_v1
 from calibration.study import plan
 from calibration.truth import cost_of_pass_ratio, pass_delta, pass_rates
 from calibration.wider import QUESTIONS, Question, answer
@@ -36,7 +36,6 @@ from calibration.worlds import (
 from scipy import stats
 
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1
 
 SIZES = ((10, 1), (20, 5), (50, 2), (100, 10))
 RARE = 0.001
@@ -100,7 +99,8 @@ def test_a_fourth_gate_families_and_company_promote_no_noise_either(question: Qu
 
 def test_without_families_tasks_that_are_alike_are_taken_for_more_than_they_are() -> None:
     dice = np.random.default_rng(15)
-    experiments = [draw(replace(FAMILIES, family_deviation=2.0), 60, 5, dice) for _ in range(300)]
+    # With fewer than five repeats no single task can raise the alarm, and here some tasks really do get worse.
+    experiments = [draw(replace(FAMILIES, family_deviation=2.0), 60, 4, dice) for _ in range(300)]
 
     blind = shares([decide(replace(each, families=None)) for each in experiments])
     told = shares([decide(each) for each in experiments])
@@ -135,22 +135,12 @@ def test_intervals_hold_the_truth_as_often_as_they_say(world: World) -> None:
     [line for line in PUBLISHED if line.tasks == 50 and line.world is not NULLS[0]],
     ids=lambda line: name_of(line.world),
 )
-def test_real_differences_are_found_as_often_as_published(line: Published) -> None:
+def test_version_1_finds_real_differences_as_often_as_published(line: Published) -> None:
     draws = 500
-    found = rates(line.world, line.tasks, line.repeats, draws, 4, replace(ERROR_RATES_V1, superiority=0.05))
+    found = rates_v1(line.world, line.tasks, line.repeats, draws, 4, PUBLISHED_RATES)
 
     for decision, published in ((Decision.IMPROVED, line.improved), (Decision.REGRESSED, line.regressed)):
         assert least(published, draws) - 0.02 <= found.of(decision) <= most(published, draws) + 0.02
-
-
-def test_testing_superiority_more_strictly_costs_a_small_win_some_power_and_a_win_none() -> None:
-    strict, loose = (
-        [rates(world, 50, 5, 250, 5, rule).of(Decision.IMPROVED) for world in (SMALL_WIN, WIN)]
-        for rule in (ERROR_RATES_V1, replace(ERROR_RATES_V1, superiority=0.05))
-    )
-
-    assert 0.05 < loose[0] - strict[0] < 0.2
-    assert loose[1] - strict[1] < 0.02
 
 
 # 300 draws: 12 % would be caught 9 times in 10; the ordinary rule is wrong in some 23 %, and is always caught.

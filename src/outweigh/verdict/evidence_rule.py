@@ -88,7 +88,8 @@ def gain_of_all_gates(
 
 def _sum_of_gates(samples: Sequence[GateSample]) -> GateSample:
     """The sum as a sample of its own, over the tasks that every gate knows."""
-    tasks = [task for task in samples[0].tasks if all(task in known for known in _task_sets(samples[1:]))]
+    known_to_others = [set(sample.tasks) for sample in samples[1:]]
+    tasks = [task for task in samples[0].tasks if all(task in known for known in known_to_others)]
     totals, drift = np.zeros(len(tasks)), 0.0
     for sample in samples:
         places = {task: place for place, task in enumerate(sample.tasks)}
@@ -110,10 +111,6 @@ def _sum_of_gates(samples: Sequence[GateSample]) -> GateSample:
         # Corrections of several gates come from the same runs, so their errors may all point the same way.
         drift_variance=float(drift) ** 2,
     )
-
-
-def _task_sets(samples: Sequence[GateSample]) -> list[set[str]]:
-    return [set(sample.tasks) for sample in samples]
 
 
 def apply_rule(candidates: Sequence[CandidateTests], rates: ErrorRates = ERROR_RATES) -> tuple[RuleFinding, ...]:
