@@ -9,7 +9,7 @@ import numpy as np
 from calibration.cells import Readings, share_of
 from calibration.worlds import Draw, World, draw
 from outweigh.stats.hypothesis_tests import adjust_benjamini_hochberg
-from outweigh.verdict.collapse import DROP_LEVEL, REPEATS_TO_HEAR, collapse_p_value
+from outweigh.verdict.collapse import DROP_LEVEL, count_collapses
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_rule import apply_rule, examine_candidate
 from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1, apply_rule_v1
@@ -79,25 +79,23 @@ def decide_v1(experiment: Draw, promised: ErrorRates = ERROR_RATES_V1, *, with_c
 
 def collapse_rings(experiment: Draw) -> bool:
     """Whether more tasks collapsed than chance explains, which no gate has to agree with."""
-    drops = [p_value for p_value in _drop_p_values(experiment, REPEATS_TO_HEAR) if p_value <= DROP_LEVEL]
-    if not drops:
+    # Most experiments have no such drop, and counting takes longer than deciding.
+    if not any(p_value <= DROP_LEVEL for p_value in _drop_p_values(experiment)):
         return False
-    before, after = (arm.T.tolist() for arm in experiment.passes)
-    p_value = collapse_p_value(drops, list(zip(before, after, strict=True)))
-    return p_value is not None and p_value <= ERROR_RATES.task_alarm
+    before, after = ({str(task): runs for task, runs in enumerate(arm.T.tolist())} for arm in experiment.passes)
+    return count_collapses(before, after).rings(ERROR_RATES.task_alarm)
 
 
 def _drop_survives_correction(experiment: Draw) -> bool:
-    p_values = _drop_p_values(experiment, MINIMUM_RUNS)
-    return bool(p_values) and bool((adjust_benjamini_hochberg(p_values) <= ERROR_RATES_V1.task_alarm).any())
+    if len(experiment.passes[0]) < MINIMUM_RUNS:
+        return False
+    return bool((adjust_benjamini_hochberg(_drop_p_values(experiment)) <= ERROR_RATES_V1.task_alarm).any())
 
 
-def _drop_p_values(experiment: Draw, fewest_runs: int) -> list[float]:
-    """Exact p-values of "passes less often", one per task; none where there are too few runs."""
+def _drop_p_values(experiment: Draw) -> list[float]:
+    """Exact p-values of "passes less often", one per task."""
     before, after = experiment.passes
     repeats = len(before)
-    if repeats < fewest_runs:
-        return []
     return [
         fisher_drop_p(repeats, int(first), repeats, int(second))
         for first, second in zip(before.sum(axis=0), after.sum(axis=0), strict=True)
