@@ -11,8 +11,8 @@ from calibration.cells import FALSE_DECISIONS, Cell, Readings, Section, share_of
 from calibration.records import comparison_of
 from calibration.worlds import NULLS, Draw, Runs, draw
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_policy import weigh_evidence
 from outweigh.verdict.evidence_settings import evidence_settings
+from outweigh.verdict.weigh_evidence import weigh_evidence
 
 Spoil = Callable[[Draw], Draw]
 

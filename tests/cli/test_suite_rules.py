@@ -259,7 +259,7 @@ class TestAnEdit:
 
         assert "experiment.json was edited" not in untouched.err
         assert (edited.code, edited.out) == (3, "")
-        assert "experiment.json was edited: its policy, profile or looked_at" in edited.err
+        assert "experiment.json was edited: its policy, profile or looks" in edited.err
         assert "policy evidence (default)" in alone.out
 
     def test_elsewhere_does_not_matter_to_runs_that_were_taken_over(self, tmp_path: Path, outweigh: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from outweigh.engine.attempt import FinishedAttempt
-from outweigh.engine.batch import Batch, BatchSettings, EndReason
+from outweigh.engine.batch import Batch, BatchSettings, EndReason, LookResult
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EngineEvent, EventKind
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
@@ -44,6 +44,7 @@ class BatchUnderTest:
         self.drain = Signal()
         self.drain_after: EventKind | None = None
         self.has_stopped = Signal()
+        self.has_noted = Signal()
         self.attempt = run_attempt
         self._now = 0
         self._lock = Lock()
@@ -68,10 +69,15 @@ class BatchUnderTest:
         backoff: float = 0.01,
         longest: float = 10.0,
         budget: Budget | None = None,
-        decided: Callable[[Collection[str]], bool] | None = None,
+        take_look: Callable[[Collection[str]], LookResult] | None = None,
+        look_wait: float = PATIENCE,
     ) -> EndReason:
         settings = BatchSettings(
-            jobs=jobs, retries=retries, first_backoff_seconds=backoff, longest_backoff_seconds=longest
+            jobs=jobs,
+            retries=retries,
+            first_backoff_seconds=backoff,
+            longest_backoff_seconds=longest,
+            look_wait_seconds=look_wait,
         )
         batch = Batch(
             run_attempt=self.run_attempt,
@@ -79,7 +85,7 @@ class BatchUnderTest:
             budget=budget or Budget(None, None),
             drain=self.drain,
             listen=self.listen,
-            decided=decided,
+            take_look=take_look,
         )
         return batch.run([(run, 1) for run in plan])
 
@@ -87,6 +93,8 @@ class BatchUnderTest:
         self.events.append(event)
         if event.kind is EventKind.STOPPED:
             self.has_stopped.set()
+        if event.kind is EventKind.NOTE:
+            self.has_noted.set()
         if event.kind is self.drain_after:
             Timer(0.1, self.drain.set).start()
 
@@ -346,27 +354,27 @@ class TestBudgets:
         assert (stop, len(engine.starts)) == (EndReason.BUDGET, 5)
 
 
-class TestDeciding:
-    def test_the_decision_is_checked_when_a_task_is_complete_and_told_which_are_not(self) -> None:
+class TestLooks:
+    def test_a_look_is_taken_at_the_start_and_when_a_task_is_complete_and_told_which_are_not(self) -> None:
         asked: list[set[str]] = []
 
-        def decided(still_open: Collection[str]) -> bool:
+        def take_look(still_open: Collection[str]) -> LookResult:
             asked.append(set(still_open))
-            return False
+            return LookResult()
 
         plan = plan_runs(["x", "y", "z"], ["a", "b"], 2, seed=1, task_by_task=True)
-        stop = BatchUnderTest().run(plan, jobs=1, decided=decided)
+        stop = BatchUnderTest().run(plan, jobs=1, take_look=take_look)
 
         tasks = list(dict.fromkeys(run.trial.task_id for run in plan))
         assert stop is EndReason.DONE
-        assert asked == [set(tasks[1:]), set(tasks[2:]), set()]
+        assert asked == [set(tasks), set(tasks[1:]), set(tasks[2:])]
 
     def test_a_task_with_a_pending_retry_is_not_complete(self) -> None:
         asked: list[set[str]] = []
 
-        def decided(still_open: Collection[str]) -> bool:
+        def take_look(still_open: Collection[str]) -> LookResult:
             asked.append(set(still_open))
-            return False
+            return LookResult()
 
         plan = plan_runs(["x", "y"], ["a", "b"], 1, seed=1, task_by_task=True)
         first = plan[0]
@@ -375,15 +383,88 @@ class TestDeciding:
             failed = planned == first and number == 1
             return made(planned, number, status=Status.INFRA_ERROR if failed else Status.COMPLETED)
 
-        BatchUnderTest(run_attempt).run(plan, jobs=1, backoff=2.0, decided=decided)
+        BatchUnderTest(run_attempt).run(plan, jobs=1, backoff=2.0, take_look=take_look)
 
-        assert asked == [{first.trial.task_id}, set()]
+        assert asked == [{"x", "y"}, {first.trial.task_id}]
 
-    def test_a_decision_stops_what_has_not_begun(self) -> None:
+    def test_a_look_that_ends_the_batch_stops_what_has_not_begun(self) -> None:
         plan = plan_runs([f"t{number}" for number in range(10)], ["a", "b"], 2, seed=1, task_by_task=True)
         engine = BatchUnderTest()
 
-        stop = engine.run(plan, jobs=1, decided=lambda still_open: len(still_open) <= 7)
+        def take_look(still_open: Collection[str]) -> LookResult:
+            return LookResult(end=EndReason.FUTILE if len(still_open) <= 7 else None)
 
-        assert stop is EndReason.DECIDED
+        stop = engine.run(plan, jobs=1, take_look=take_look)
+
+        assert stop is EndReason.FUTILE
         assert len(engine.starts) == 3 * 4
+
+    def test_nothing_is_started_where_the_results_of_an_earlier_engine_decide(self) -> None:
+        engine = BatchUnderTest()
+
+        stop = engine.run(a_plan(2), take_look=lambda _: LookResult(end=EndReason.DECIDED))
+
+        assert (stop, engine.starts) == (EndReason.DECIDED, [])
+
+    def test_trials_start_while_a_long_look_is_being_taken(self) -> None:
+        all_started = Signal()
+        plan = plan_runs(["x", "y"], ["a", "b"], 1, seed=1, task_by_task=True)
+
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
+            if planned == plan[-1]:
+                all_started.set()
+            return made(planned, number)
+
+        def take_look(still_open: Collection[str]) -> LookResult:
+            assert all_started.wait(PATIENCE)
+            return LookResult()
+
+        stop = BatchUnderTest(run_attempt).run(plan, jobs=1, take_look=take_look, look_wait=0.01)
+
+        assert stop is EndReason.DONE
+
+    def test_an_arm_that_is_settled_starts_no_more_runs_and_the_others_go_on(self) -> None:
+        plan = plan_runs(["x", "y", "z"], ["base", "a", "b"], 2, seed=1, task_by_task=True)
+        engine = BatchUnderTest()
+
+        def take_look(still_open: Collection[str]) -> LookResult:
+            done = len(still_open) <= 2
+            return LookResult(
+                settled=frozenset({"a"}) if done else frozenset(), notes=("a is settled",) if done else ()
+            )
+
+        stop = engine.run(plan, jobs=1, take_look=take_look)
+
+        begun = Counter(planned.trial.arm for planned, _, _ in engine.starts)
+        assert stop is EndReason.DONE
+        assert begun == {"base": 6, "a": 2, "b": 6}
+        assert "a is settled" in [event.detail for event in engine.events]
+
+    def test_a_run_of_a_settled_arm_that_fails_is_not_tried_again(self) -> None:
+        plan = [
+            run
+            for run in plan_runs(["x", "y"], ["base", "a"], 1, seed=1)
+            if (run.trial.task_id, run.trial.arm) in {("x", "a"), ("y", "base")}
+        ]
+
+        def run_attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
+            if planned.trial.arm != "a":
+                return made(planned, number)
+            assert engine.has_noted.wait(PATIENCE)
+            return made(planned, number, status=Status.INFRA_ERROR)
+
+        def take_look(still_open: Collection[str]) -> LookResult:
+            return LookResult() if "y" in still_open else LookResult(settled=frozenset({"a"}), notes=("a is settled",))
+
+        engine = BatchUnderTest(run_attempt)
+        stop = engine.run(plan, retries=5, take_look=take_look)
+
+        assert stop is EndReason.DONE
+        assert [number for planned, number, _ in engine.starts if planned.trial.arm == "a"] == [1]
+
+    def test_a_look_that_fails_ends_the_batch_with_its_fault(self) -> None:
+        def take_look(still_open: Collection[str]) -> LookResult:
+            raise ValueError("no prices")
+
+        with pytest.raises(ValueError, match="no prices"):
+            BatchUnderTest().run(a_plan(2), take_look=take_look)

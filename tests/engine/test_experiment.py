@@ -10,7 +10,7 @@ import pytest
 from tests.engine.engine_fixtures import loaded, open_engine, plan_of, shell
 from tests.engine.fake_sandboxes import BrokenSandboxes
 
-from outweigh.app.until_decided import sequential_decision
+from outweigh.app.until_decided import Looks
 from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.batch import EndReason
 from outweigh.engine.budget import Budget
@@ -24,8 +24,10 @@ from outweigh.engine.experiment import (
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
+from outweigh.model.look_plan import plan_even_looks
 from outweigh.model.pricing import PriceTables
 from outweigh.store.run_store import FolderRunStore
+from outweigh.verdict.evidence_settings import evidence_settings
 
 SOLVE = [{"do": "write", "path": "answer.txt", "content": "42"}]
 
@@ -52,19 +54,30 @@ class Engine:
     ) -> EndReason:
         close_abandoned_attempts(self.deps, plan, self.store.abandoned(), self.events.append)
         progress = experiment_progress(plan, self.store)
-        decided = (
-            sequential_decision(self.suite.spec, self.store, self.deps.tasks, PriceTables()) if until_decided else None
-        )
+        looks = self.looks(plan) if until_decided else None
         return run_experiment(
             self.deps,
             self.suite.spec,
             progress,
             jobs=2,
             budget=Budget(budget_usd, self.suite.spec.limits.budget_usd, progress.paid),
-            decided=decided,
+            looks=looks,
             drain=drain or Signal(),
             listen=self.events.append,
         )
+
+    def looks(self, plan: Sequence[PlannedRun]) -> Looks:
+        """Looks at the first tasks of the plan, by the suite's policy."""
+        spec = self.suite.spec
+        planned = plan_even_looks(list(dict.fromkeys(run.trial.task_id for run in plan)), 2)
+        settings = evidence_settings(gates=spec.policy.gates, looks=planned)
+        looks = Looks(
+            spec.baseline, [arm for arm in spec.arms if arm != spec.baseline], planned, settings, PriceTables()
+        )
+        for attempts in self.store.finished().values():
+            for record in attempts:
+                looks.add(record)
+        return looks
 
     def progress(self, plan: Sequence[PlannedRun]) -> ExperimentProgress:
         return experiment_progress(plan, self.store)
@@ -217,8 +230,8 @@ def test_until_decided_stops_early_on_a_clear_difference(tmp_path: Path) -> None
     assert ran < planned / 2
 
 
-def test_until_decided_goes_on_to_the_end_when_there_is_none(tmp_path: Path) -> None:
+def test_until_decided_stops_early_where_a_decision_has_become_unlikely(tmp_path: Path) -> None:
     stop, ran, planned = sequential(tmp_path, baseline=0.5, candidate=0.5)
 
-    assert stop is EndReason.DONE
-    assert ran == planned
+    assert stop is EndReason.FUTILE
+    assert ran < planned

@@ -26,8 +26,8 @@ from outweigh.model.suite import SuiteSpec
 from outweigh.model.usage import reported_cost
 from outweigh.testing.builders import a_run, evidence_of
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_policy import weigh_evidence
 from outweigh.verdict.evidence_settings import evidence_settings
+from outweigh.verdict.weigh_evidence import weigh_evidence
 
 DEMO = Path(__file__).parents[2] / "src" / "outweigh" / "demo_suite"
 TASKS = sorted(path.name for path in (DEMO / "tasks").iterdir())

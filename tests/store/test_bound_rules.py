@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from outweigh.model.look_plan import plan_even_looks
 from outweigh.model.suite import PolicySpec
 from outweigh.store.experiment_file import ExperimentFile, fits_rules, rules_sha256
 
@@ -55,3 +56,14 @@ def test_a_look_that_was_planned_cannot_be_taken_back_and_may_be_planned_later()
     assert fits_rules(looking, rules_sha256(looking))
     assert not fits_rules(before, rules_sha256(looking))
     assert not fits_rules(replace(looking, looked_at=9), rules_sha256(looking))
+
+
+def test_the_plan_of_looks_cannot_be_changed_either() -> None:
+    looks = plan_even_looks([f"t{number}" for number in range(8)], 5)
+    planned = an_experiment(looked_at=8, looks=looks)
+
+    assert fits_rules(planned, rules_sha256(planned))
+    assert fits_rules(planned, rules_sha256(an_experiment()))
+    for edit in ({"order": looks.order[::-1]}, {"sizes": (8,)}, {"repeats": 4}, {"exponent": 1.0}):
+        assert not fits_rules(replace(planned, looks=replace(looks, **edit)), rules_sha256(planned))
+    assert not fits_rules(replace(planned, looks=None), rules_sha256(planned))

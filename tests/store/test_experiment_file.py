@@ -9,6 +9,7 @@ from tests.engine.engine_fixtures import Arms, shell, write_suite
 
 from outweigh.engine.load_suite import load_suite
 from outweigh.errors import UsageError
+from outweigh.model.look_plan import plan_even_looks
 from outweigh.model.suite import PolicySpec
 from outweigh.store.experiment_file import (
     EXPERIMENT_FILE,
@@ -23,13 +24,16 @@ from outweigh.verdict.policy import check_policy
 ARMS: Arms = {"a": {**shell("true"), "tier": 0}, "b": {**shell("false"), "tier": 1}}
 
 
-def remember(folder: Path, *, until_decided: bool = False, arms: Arms = ARMS, **settings: Any) -> ExperimentFile:
+def remember(
+    folder: Path, *, until_decided: bool = False, repeats: int = 2, arms: Arms = ARMS, **settings: Any
+) -> ExperimentFile:
     """Write a suite of its own, note it in one and the same store, and read the note."""
     place = folder / f"suite-{len(list(folder.iterdir()))}"
     suite = load_suite(write_suite(place, arms, **settings), check_policy=check_policy)
     store = folder / "store"
     store.mkdir(exist_ok=True)
-    write_experiment(store, suite.spec, suite.tasks, suite.arms, until_decided=until_decided)
+    looks = plan_even_looks([task.id for task in suite.tasks], repeats) if until_decided else None
+    write_experiment(store, suite.spec, suite.tasks, suite.arms, looks=looks)
     found = read_experiment(store)
     assert found is not None
     return found
@@ -101,6 +105,17 @@ def test_whoever_looked_has_looked(tmp_path: Path) -> None:
     later = remember(tmp_path, tasks=3)
 
     assert (never.looked_at, looked.looked_at, later.looked_at) == (None, 3, 3)
+
+
+def test_looks_are_planned_once(tmp_path: Path) -> None:
+    never = remember(tmp_path, tasks=8)
+    looked = remember(tmp_path, tasks=8, until_decided=True)
+    later = remember(tmp_path, tasks=8, until_decided=True, repeats=5)
+
+    assert never.looks is None
+    assert looked.looks is not None
+    assert (looked.looks.sizes, looked.looks.repeats) == ((6, 7, 8), 2)
+    assert later.looks == looked.looks
 
 
 def test_fewer_repeats_later_take_nothing_back_of_what_was_planned(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_the_baseline_comes_first_whatever_its_name(tmp_path: Path) -> None:
     )
     folder = tmp_path / "runs" / "first"
     store_of(folder, [(a_run("task-1", "alpha", 1), {}), (a_run("task-1", "zero", 1), {})])
-    write_experiment(folder, suite.spec, suite.tasks, suite.arms, until_decided=False)
+    write_experiment(folder, suite.spec, suite.tasks, suite.arms)
 
     reader = Reader(tmp_path / "runs")
     page = reader.ask(reader.store()).text

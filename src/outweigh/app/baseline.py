@@ -189,7 +189,7 @@ def check_pin(request: CheckRequest, observer: RunObserver) -> CheckedPin | EndR
         if store.exists():
             raise UsageError(f"{store} is there already, and a check takes runs of its own; name a new folder by -o.")
         ended = run_suite(sample, replace(request.run, output=store, dry_run=False), observer)
-    if isinstance(ended, EndReason) and ended not in (EndReason.DONE, EndReason.DECIDED):
+    if isinstance(ended, EndReason) and ended not in (EndReason.DONE, EndReason.DECIDED, EndReason.FUTILE):
         return ended
     return _record_check(request.pin, pinned, list(Store.open(request.pin).runs()), list(Store.open(store).runs()))
 

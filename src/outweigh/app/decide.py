@@ -81,6 +81,8 @@ def choose_policy(stores: StoreSet, request: PolicyRequest, policies: Policies =
     suite = PolicyArguments() if written is None else suite_arguments(written)
     gates = suite.gates if request.gates is None else request.gates
     default = DEFAULT_PLANNED_TASKS if request.sequential else None
+    # Whoever asks for a sequential verdict looks at moments of their own.
+    looks = stores.look_plan() if infers and not request.sequential and request.planned_tasks is None else None
     arguments = PolicyArguments(
         gates=gates,
         margins=_stated(suite.margins, request.margins, "margin", gates),
@@ -90,7 +92,8 @@ def choose_policy(stores: StoreSet, request: PolicyRequest, policies: Policies =
         promotion_tasks=suite.promotion_tasks,
         promotion_repeats=suite.promotion_repeats,
         fixed_suite=request.fixed_suite,
-        planned_tasks=request.planned_tasks or looked_at or default,
+        planned_tasks=None if looks is not None else request.planned_tasks or looked_at or default,
+        looks=looks,
         seed=request.seed,
     )
     policy = configure_policy(name, arguments, policies)

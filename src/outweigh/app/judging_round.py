@@ -214,7 +214,7 @@ def _sum_up(
     )
 
 
-STOPS_BEFORE_JUDGING = (EndReason.DONE, EndReason.DECIDED, EndReason.INCOMPLETE)
+STOPS_BEFORE_JUDGING = (EndReason.DONE, EndReason.DECIDED, EndReason.FUTILE, EndReason.INCOMPLETE)
 """Ends of a run after which judges are asked; a run that was interrupted or is out of money asks nobody."""
 
 

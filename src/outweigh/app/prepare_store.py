@@ -13,6 +13,7 @@ from outweigh.engine.reuse import ReusedRun, ReuseSource, age_note, find_reusabl
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.interop.harbor.jobs import has_started_jobs
+from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import REUSED_LABEL
 from outweigh.model.suite import age_in_days, settings_fingerprint
 from outweigh.store.artifact_folder import ArtifactFolder
@@ -32,14 +33,16 @@ def begin_store(
     secrets: Collection[str],
     notify: Notify,
     *,
-    until_decided: bool,
+    looks: LookPlan | None,
     reuse: Sequence[str],
 ) -> None:
-    """Record what the store is for, keep the files of its arms, and copy the runs that can be reused."""
+    """Record what the store is for and when it is looked at, keep the files of its arms, and copy the runs that can be
+    reused.
+    """
     if not store.begun and not has_started_jobs(store.folder):
         remove_experiment(store.folder)
     # Noted before anything is copied: a store that is for something else is refused here.
-    _write_experiment(store, suite, until_decided=until_decided, planned_runs=len(plan))
+    _write_experiment(store, suite, looks=looks, planned_runs=len(plan))
     # The manifest of an arm is found by its fingerprint, which every run names.
     for content in (*suite.overlays.values(), *(arm.manifest for arm in suite.arms.values())):
         if not any(secret and secret.encode() in content for secret in secrets):
@@ -126,7 +129,7 @@ def _write_experiment(
     store: FolderRunStore,
     suite: LoadedSuite,
     *,
-    until_decided: bool = False,
+    looks: LookPlan | None = None,
     notes: Sequence[str] = (),
     planned_runs: int | None = None,
 ) -> None:
@@ -135,7 +138,7 @@ def _write_experiment(
         suite.spec,
         suite.tasks,
         suite.arms,
-        until_decided=until_decided,
+        looks=looks,
         origins=suite.origins,
         notes=(*suite.notes, *notes),
         planned_runs=planned_runs,

@@ -22,7 +22,7 @@ from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import begin_store, note_drift
 from outweigh.app.suite_sandbox import open_allowed_hosts
 from outweigh.app.suite_selection import RUNS_FOLDER, SuiteRequest, choose_suite, nothing_to_compare
-from outweigh.app.until_decided import sequential_decision
+from outweigh.app.until_decided import Looks, looks_of_store
 from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.batch import EndReason
 from outweigh.engine.budget import Budget
@@ -34,8 +34,10 @@ from outweigh.engine.experiment import (
 from outweigh.engine.load_suite import LoadedSuite, effective_repeats
 from outweigh.engine.trial_plan import PlannedRun, plan_runs
 from outweigh.errors import UsageError
+from outweigh.model.look_plan import LookPlan, plan_even_looks
 from outweigh.model.suite import Executor
 from outweigh.prices import price_tables
+from outweigh.store.experiment_file import read_experiment
 from outweigh.store.run_store import FolderRunStore
 from outweigh.verdict.evidence_settings import JUDGE_SCORE
 from outweigh.workspace.trash import Trash
@@ -127,9 +129,13 @@ def _plan(suite: LoadedSuite, request: RunRequest) -> tuple[PlannedRun, ...]:
             "--until-decided: judges are asked when all trials have ended, so their gate cannot decide before. "
             "Leave it out, or take judge_score out of the gates."
         )
-    repeats = request.repeats or effective_repeats(suite)
+    repeats = _repeats(suite, request)
     tasks = [task.id for task in suite.tasks]
     return plan_runs(tasks, list(suite.arms), repeats, suite.spec.seed, task_by_task=request.until_decided)
+
+
+def _repeats(suite: LoadedSuite, request: RunRequest) -> int:
+    return request.repeats or effective_repeats(suite)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +210,28 @@ class _SuiteRun:
             self.plan,
             secrets,
             self.observer.notify,
-            until_decided=self.request.until_decided,
+            looks=self._planned_looks(),
             reuse=self.request.reuse,
         )
         prepare_judges(self.folder, self.suite, self.observer.notify)
+
+    def _planned_looks(self) -> LookPlan | None:
+        """When the results are to be looked at; None where the run is to go on to its end."""
+        if not self.request.until_decided:
+            return None
+        order = tuple(dict.fromkeys(run.trial.task_id for run in self.plan))
+        return plan_even_looks(order, _repeats(self.suite, self.request))
+
+    def _looks(self, store: FolderRunStore) -> Looks | None:
+        """The looks of this run, which know of everything that earlier engines finished."""
+        planned, experiment = self._planned_looks(), read_experiment(self.folder)
+        if planned is None or experiment is None:
+            return None
+        looks = looks_of_store(experiment, planned.order, planned.repeats, price_tables(None))
+        for attempts in store.finished().values():
+            for record in attempts:
+                looks.add(record)
+        return looks
 
     def _remove_leftovers(self, adapters: SuiteAdapters, label: str) -> None:
         """Processes first: they might still write to the folders."""
@@ -239,14 +263,13 @@ class _SuiteRun:
         progress = experiment_progress(self.plan, store)
         watch.resume(progress)
         budget = Budget(self._remaining_budget(judge_spending(store)), spec.limits.budget_usd, progress.paid)
-        until_decided = self.request.until_decided
         stop = run_experiment(
             deps,
             spec,
             progress,
             jobs=self.request.jobs,
             budget=budget,
-            decided=sequential_decision(spec, store, deps.tasks, price_tables(None)) if until_decided else None,
+            looks=self._looks(store),
             drain=signals.drain,
             listen=watch.listen,
         )

@@ -1,51 +1,154 @@
-"""When a run that ends at a decision may end: the sequential boundary of the evidence policy, task by task.
+"""When a run that ends at a decision may end: the planned looks of the evidence policy.
 
-Not in the engine, which attempts trials and knows no verdict.
+Not in the engine, which attempts trials and knows no verdict. Every record is scored once, as it comes in; a look adds
+the tasks that have become complete since the last one and reads nothing again.
 """
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
 
-from outweigh.compare.comparison import compare_arms
-from outweigh.compare.evidence import Evidence, gather
-from outweigh.compare.stale_runs import set_stale_aside
-from outweigh.engine.batch import IsDecided
+from outweigh.compare.arm_table import join_tables
+from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.compare.evidence import gather
+from outweigh.engine.batch import EndReason, LookResult
 from outweigh.model.codec import LocatedRecord
+from outweigh.model.look_plan import LookPlan, plan_even_looks
 from outweigh.model.pricing import PriceTables
-from outweigh.model.suite import SuiteSpec, age_in_days
-from outweigh.ports.stores import RunStore
+from outweigh.model.run_record import RunRecord
+from outweigh.store.experiment_file import ExperimentFile
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_policy import weigh_evidence
-from outweigh.verdict.evidence_settings import MINIMUM_TASKS, evidence_settings
+from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
+from outweigh.verdict.weigh_evidence import weigh_evidence
+from outweigh.verdict.weigh_looks import describe_look, weigh_look
+
+MANY_CANDIDATES = 3
+"""Among so many, one that can no longer win is dropped, although it is not known yet whether it is worse."""
 
 
-def sequential_decision(spec: SuiteSpec, store: RunStore, tasks: Collection[str], prices: PriceTables) -> IsDecided:
-    """Whether every candidate is decided at the sequential boundary. Only tasks with all trials count."""
-    settings = evidence_settings(
-        gates=spec.policy.gates,
-        margins=spec.policy.margins,
-        tolerances=spec.policy.tolerances,
-        value_usd=spec.policy.value_usd,
-        version=spec.policy.version,
-        planned_tasks=max(2, len(tasks)),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """A candidate that needs no more runs: its decision, and the sentence that tells of it."""
+
+    decision: Decision
+    words: str
+
+
+class Looks:
+    """Takes the looks at a run. `add` is given every record, by any thread; `take` looks, in one thread at a time.
+
+    A look is taken when the first tasks of the plan's order are complete, however early others finished. Where
+    `settings` has no plan of looks, as in stores of earlier releases, the same looks are decided by a confidence
+    sequence.
+    """
+
+    def __init__(
+        self,
+        baseline: str,
+        candidates: Sequence[str],
+        plan: LookPlan,
+        settings: EvidenceSettings,
+        prices: PriceTables,
+    ) -> None:
+        self._baseline = baseline
+        self._candidates = tuple(candidates)
+        self._plan = plan
+        self._settings = settings
+        self._prices = prices
+        self._new: SimpleQueue[RunRecord] = SimpleQueue()
+        self._waiting: dict[str, list[RunRecord]] = defaultdict(list)
+        self._comparisons: dict[str, Comparison] = {}
+        self._taken = 0
+        self._tasks_taken = 0
+        self._settled: dict[str, Settled] = {}
+
+    def add(self, record: RunRecord) -> None:
+        """Take note of a finished attempt."""
+        self._new.put(record)
+
+    def take(self, still_open: Collection[str]) -> LookResult:
+        """Take every look that is due, given the tasks that still have open trials."""
+        while not self._new.empty():
+            record = self._new.get()
+            self._waiting[record.trial.task_id].append(record)
+        before = set(self._settled)
+        order = self._plan.order
+        reached = next((place for place, task in enumerate(order) if task in still_open), len(order))
+        while self._open() and self._taken < len(self._plan.sizes) and self._plan.sizes[self._taken] <= reached:
+            self._look(self._taken)
+            self._taken += 1
+        notes = tuple(f"{name}: {self._settled[name].words}" for name in self._settled if name not in before)
+        return LookResult(settled=frozenset(self._settled), end=self._end(), notes=notes)
+
+    def _open(self) -> list[str]:
+        return [name for name in self._candidates if name not in self._settled]
+
+    def _end(self) -> EndReason | None:
+        if self._open():
+            return None
+        decided = all(settled.decision is not Decision.INCONCLUSIVE for settled in self._settled.values())
+        return EndReason.DECIDED if decided else EndReason.FUTILE
+
+    def _look(self, look: int) -> None:
+        self._extend(self._plan.order[self._tasks_taken : self._plan.sizes[look]])
+        self._tasks_taken = self._plan.sizes[look]
+        names = [name for name in self._open() if name in self._comparisons]
+        comparisons = [self._comparisons[name] for name in names]
+        if not names:
+            return
+        left_out = len(self._candidates) - len(names)
+        if self._settings.looks is None:
+            for name, weighed in zip(names, weigh_evidence(comparisons, self._settings, None, left_out), strict=True):
+                if weighed.decision is not Decision.INCONCLUSIVE:
+                    words = f"{weighed.decision.value} after {self._tasks_taken} of {len(self._plan.order)} tasks"
+                    self._settled[name] = Settled(decision=weighed.decision, words=words)
+            return
+        for name, looked in zip(
+            names, weigh_look(comparisons, self._settings, self._plan, look, left_out=left_out), strict=True
+        ):
+            decision = looked.weighed.decision
+            lost = not looked.prospect.improved and len(self._candidates) >= MANY_CANDIDATES
+            if decision is not Decision.INCONCLUSIVE or looked.prospect.futile or lost:
+                ending = ", and can no longer win" if lost and decision is Decision.INCONCLUSIVE else ""
+                words = f"{decision.value} {describe_look(looked, self._plan)}{ending}"
+                self._settled[name] = Settled(decision=decision, words=words)
+
+    def _extend(self, tasks: Iterable[str]) -> None:
+        """Add the runs of tasks that have become complete to every open candidate's comparison."""
+        records = (record for task in tasks for record in self._waiting.pop(task, ()))
+        located = [LocatedRecord(record, "store", number) for number, record in enumerate(records, start=1)]
+        if not located:
+            return
+        evidence = gather(located, prices=self._prices)
+        for name in self._open():
+            if evidence.arms.keys() >= {self._baseline, name}:
+                new = compare_arms(evidence, self._baseline, name)
+                known = self._comparisons.get(name)
+                self._comparisons[name] = new if known is None else _joined(known, new)
+
+
+def _joined(known: Comparison, new: Comparison) -> Comparison:
+    """The same comparison with more tasks. What a look does not weigh, such as summaries, stays as it was."""
+    return replace(
+        known,
+        baseline_table=join_tables(known.baseline_table, new.baseline_table),
+        candidate_table=join_tables(known.candidate_table, new.candidate_table),
+        tasks=(*known.tasks, *new.tasks),
     )
-    max_age_days = age_in_days(spec.reuse_max_age)
-    candidates = [name for name in spec.arms if name != spec.baseline]
-
-    def decided(still_open: Collection[str]) -> bool:
-        whole = set(tasks) - set(still_open)
-        if len(whole) < MINIMUM_TASKS:
-            return False
-        evidence = set_stale_aside(evidence_of_tasks(store, whole, prices), spec.baseline, max_age_days)
-        if not evidence.arms.keys() >= spec.arms.keys():
-            return False
-        comparisons = [compare_arms(evidence, spec.baseline, name) for name in candidates]
-        return all(weighed.decision is not Decision.INCONCLUSIVE for weighed in weigh_evidence(comparisons, settings))
-
-    return decided
 
 
-def evidence_of_tasks(store: RunStore, tasks: Collection[str], prices: PriceTables) -> Evidence:
-    """The store's records of these tasks as evidence, as `outweigh verdict` would read them."""
-    records = (record for (task, _, _), attempts in store.finished().items() if task in tasks for record in attempts)
-    located = (LocatedRecord(record, "store", number) for number, record in enumerate(records, start=1))
-    return gather(located, prices=prices)
+def looks_of_store(experiment: ExperimentFile, order: Sequence[str], repeats: int, prices: PriceTables) -> Looks:
+    """The looks that a store's experiment plans, by the rule and the version that it was begun under."""
+    policy, planned = experiment.policy, experiment.looks
+    settings = evidence_settings(
+        gates=policy.gates,
+        margins=policy.margins,
+        tolerances=policy.tolerances,
+        value_usd=policy.value_usd,
+        version=policy.version or 1,
+        planned_tasks=experiment.looked_at if planned is None else None,
+        looks=planned,
+    )
+    candidates = [name for name in experiment.arms if name != experiment.baseline]
+    return Looks(experiment.baseline, candidates, planned or plan_even_looks(order, repeats), settings, prices)

@@ -147,6 +147,7 @@ MAX_REASONS = 5
 _NEXT_STEPS = {
     EndReason.BUDGET: "raise the budget with --budget and run the same command again",
     EndReason.INTERRUPTED: "run the same command again; nothing that finished is repeated",
+    EndReason.FUTILE: "run the same command without --until-decided; the error rates hold all the same",
     EndReason.INCOMPLETE: "mend what failed and run the same command again; nothing that finished is repeated. "
     "An arm or a task that was changed needs another store",
 }
@@ -160,6 +161,8 @@ def print_run_summary(summary: RunSummary) -> None:
     write_notice(
         f"{stop.value}: {done} of {len(plan)} trials have a result, {_describe_spending(progress)}\n", sys.stderr
     )
+    if stop in (EndReason.DECIDED, EndReason.FUTILE):
+        write_notice(f"{_describe_savings(plan, progress)}\n", sys.stderr)
     if stop is EndReason.INCOMPLETE:
         write_notice("".join(f"no result: {escape_controls(reason)}\n" for reason in _reasons(progress)), sys.stderr)
     if stop in _NEXT_STEPS:
@@ -187,6 +190,13 @@ def _describe_spending(progress: ExperimentProgress) -> str:
     attempts = "1 attempt has" if unknown == 1 else f"{unknown} attempts have"
     known = "" if unknown == len(progress.paid) else f"${progress.spent_usd:,.4f} spent, and "
     return f"{known}{attempts} an unknown cost"
+
+
+def _describe_savings(plan: Sequence[PlannedRun], progress: ExperimentProgress) -> str:
+    """What an early end saved: runs, and dollars where somebody told what a run costs."""
+    dollars = progress.saved_usd
+    worth = "" if dollars is None else f", about ${dollars:,.2f} at the mean cost of an attempt"
+    return f"saved: {len(progress.left)} of {len(plan)} planned runs{worth}"
 
 
 def _can_be_compared(plan: Sequence[PlannedRun], progress: ExperimentProgress) -> bool:

@@ -18,6 +18,7 @@ MAX_REUSE_DAYS = 3650.0
 RUN_EXIT_CODES = {
     EndReason.DONE: ExitCode.SATISFIED,
     EndReason.DECIDED: ExitCode.SATISFIED,
+    EndReason.FUTILE: ExitCode.SATISFIED,
     EndReason.INCOMPLETE: ExitCode.UNUSABLE_EVIDENCE,
     EndReason.BUDGET: ExitCode.BUDGET_EXHAUSTED,
     EndReason.INTERRUPTED: ExitCode.INTERRUPTED,
@@ -139,7 +140,11 @@ def run_parser(verb: str, description: str) -> Parser:
         help="who makes the runs: engine or harbor (default: the suite's, else engine)",
     )
     _add_reuse_options(parser)
-    parser.add_argument("--until-decided", action="store_true", help="stop as soon as the evidence decides")
+    parser.add_argument(
+        "--until-decided",
+        action="store_true",
+        help="look at planned moments, and stop when the evidence decides or hardly will any more",
+    )
     parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")
     parser.add_argument(
         "-y",

@@ -5,7 +5,7 @@ task.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, compress
 from operator import attrgetter
 
 import numpy as np
@@ -104,6 +104,35 @@ def tabulate_arm(
             "composite_even": _column(map(composite_even, runs)),
         },
         metrics=metrics,
+    )
+
+
+def keep_tasks(arm: ArmTable, tasks: Set[str]) -> ArmTable:
+    """The same arm as if it had been run on these tasks only."""
+    kept = np.array([task in tasks for task in arm.tasks], dtype=bool)
+    rows = kept[arm.task_of] if len(kept) else np.zeros(0, dtype=bool)
+    places: Index = np.cumsum(kept) - 1
+    return replace(
+        arm,
+        runs=list(compress(arm.runs, rows)),
+        excluded=[score for score in arm.excluded if score.task_id in tasks],
+        superseded=[score for score in arm.superseded if score.task_id in tasks],
+        tasks=tuple(compress(arm.tasks, kept)),
+        task_of=places[arm.task_of[rows]],
+        columns={name: column[rows] for name, column in arm.columns.items()},
+    )
+
+
+def join_tables(one: ArmTable, other: ArmTable) -> ArmTable:
+    """One arm on the tasks of both tables, which share none and have the same columns."""
+    return replace(
+        one,
+        runs=[*one.runs, *other.runs],
+        excluded=[*one.excluded, *other.excluded],
+        superseded=[*one.superseded, *other.superseded],
+        tasks=(*one.tasks, *other.tasks),
+        task_of=np.concatenate([one.task_of, other.task_of + len(one.tasks)]),
+        columns={name: np.concatenate([column, other.columns[name]]) for name, column in one.columns.items()},
     )
 
 

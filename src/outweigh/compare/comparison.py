@@ -1,13 +1,13 @@
 """Everything known about two arms side by side. A policy decides from a Comparison and nothing else."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from outweigh.compare.arm_summary import ArmSummary, summarise
-from outweigh.compare.arm_table import ArmTable, CompositeScorer
+from outweigh.compare.arm_table import ArmTable, CompositeScorer, keep_tasks
 from outweigh.compare.deltas import Delta, Pairing, TaskComparison, compare_tasks, compute_deltas, pair_runs
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.judge_agreement import judge_drift_warnings, unusable_judge_warnings
@@ -110,6 +110,18 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
         ),
         setups=setups,
         unanchored=next((evidence.unanchored[name] for name in arms if name in evidence.unanchored), None),
+    )
+
+
+def keep_tasks_of(comparison: Comparison, tasks: Set[str]) -> Comparison:
+    """The comparison as if only these tasks had been run; its summaries, deltas and warnings stay those of all runs."""
+    before, after = (keep_tasks(table, tasks) for table in (comparison.baseline_table, comparison.candidate_table))
+    return replace(
+        comparison,
+        baseline_table=before,
+        candidate_table=after,
+        pairing=pair_runs(before, after),
+        tasks=tuple(task for task in comparison.tasks if task.task_id in tasks),
     )
 
 

@@ -7,6 +7,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
 from threading import Event as Signal
@@ -22,28 +23,52 @@ from outweigh.model.run_record import amount_paid
 POLL_SECONDS = 0.2
 """How often the engine looks at signals and clocks."""
 
-IsDecided = Callable[[Collection[str]], bool]
-"""Whether the evidence decides, given the tasks that still have open trials; those do not count yet."""
+LOOK_WAIT_SECONDS = 0.04
+"""A look is mostly quicker, and a run that it would have saved costs more than a wait."""
 
 
 class EndReason(StrEnum):
-    """Why a batch ended. `incomplete`: all trials were attempted, and some have no result after all retries."""
+    """Why a batch ended. `incomplete`: all trials were attempted, and some have no result after all retries.
+    `futile`: more results would hardly lead to a decision.
+    """
 
     DONE = "done"
     INCOMPLETE = "incomplete"
     BUDGET = "budget"
     INTERRUPTED = "interrupted"
     DECIDED = "decided"
+    FUTILE = "futile"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookResult:
+    """What a look at the results so far leads to.
+
+    `settled` are arms that need no more runs, `end` is why nothing more need be started at all, and `notes` are
+    sentences for whoever watches.
+    """
+
+    settled: frozenset[str] = frozenset()
+    end: EndReason | None = None
+    notes: tuple[str, ...] = ()
+
+
+TakeLook = Callable[[Collection[str]], LookResult]
+"""Looks at the results, given the tasks that still have open trials; those do not count yet. It runs in a thread of
+its own, one look at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSettings:
-    """How many attempts run at once, and how often and how soon infrastructure failures are retried."""
+    """How many attempts run at once, how often and how soon infrastructure failures are retried, and how long the
+    next start waits for a look that is being taken.
+    """
 
     jobs: int
     retries: int
     first_backoff_seconds: float
     longest_backoff_seconds: float
+    look_wait_seconds: float = LOOK_WAIT_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,18 +92,21 @@ class Batch:
         budget: Budget,
         drain: Signal,
         listen: EventListener,
-        decided: IsDecided | None,
+        take_look: TakeLook | None,
     ) -> None:
         self._run_attempt = run_attempt
         self._settings = settings
         self._budget = budget
         self._drain = drain
         self._listen = listen
-        self._decided = decided
+        self._take_look = take_look
         self._waiting: deque[QueuedAttempt] = deque()
         self._retries: list[QueuedAttempt] = []
         self._running: dict[Future[FinishedAttempt], QueuedAttempt] = {}
         self._left_of_task: Counter[str] = Counter()
+        self._settled: frozenset[str] = frozenset()
+        self._look_due = take_look is not None
+        self._look: Future[LookResult] | None = None
         self._paused_until = 0.0
         self._without_result = 0
         self._stop: EndReason | None = None
@@ -90,15 +118,48 @@ class Batch:
         )
         self._left_of_task.update(due.planned.trial.task_id for due in self._waiting)
         # Leaving the pool waits for running attempts even after an exception, so that their records are stored.
-        with ThreadPoolExecutor(self._settings.jobs, thread_name_prefix="trial") as threads:
+        with ExitStack() as pools:
+            threads = pools.enter_context(ThreadPoolExecutor(self._settings.jobs, thread_name_prefix="trial"))
+            looks = pools.enter_context(ThreadPoolExecutor(1, thread_name_prefix="look"))
             try:
                 while self._running or (self._stop is None and (self._waiting or self._retries)):
+                    self._begin_look(looks)
                     self._fill(threads)
                     self._collect()
             except Exception as fault:
                 self._listen(note_event(f"{fault}{self._what_still_runs()}", EventKind.STOPPED))
                 raise
         return self._stop or (EndReason.INCOMPLETE if self._without_result else EndReason.DONE)
+
+    def _begin_look(self, looks: ThreadPoolExecutor) -> None:
+        """Take a look where a task is complete that was not at the last one, and wait for it a moment."""
+        if self._take_look is not None and self._look_due and self._look is None and self._stop is None:
+            self._look_due = False
+            self._look = looks.submit(self._take_look, {name for name, left in self._left_of_task.items() if left})
+            wait([self._look], timeout=self._settings.look_wait_seconds)
+        self._end_look()
+
+    def _end_look(self) -> None:
+        """Act on the look that was being taken, if it has ended."""
+        if self._look is None or not self._look.done():
+            return
+        seen, self._look = self._look.result(), None
+        self._drop_arms(seen.settled)
+        for words in seen.notes:
+            self._listen(note_event(words))
+        if seen.end is not None:
+            self._halt(seen.end)
+
+    def _drop_arms(self, settled: frozenset[str]) -> None:
+        """Take out what has not started of arms that need no more runs; what is running will be finished."""
+        if settled <= self._settled:
+            return
+        self._settled |= settled
+        for due in (*self._waiting, *self._retries):
+            if due.planned.trial.arm in self._settled:
+                self._count_down(due)
+        self._waiting = deque(due for due in self._waiting if due.planned.trial.arm not in self._settled)
+        self._retries = [due for due in self._retries if due.planned.trial.arm not in self._settled]
 
     def _fill(self, threads: ThreadPoolExecutor) -> None:
         while len(self._running) < self._settings.jobs and self._may_start():
@@ -127,8 +188,9 @@ class Batch:
         if not self._running:
             self._drain.wait(POLL_SECONDS)
             return
-        done, _ = wait(self._running, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
-        for future in done:
+        look = () if self._look is None else (self._look,)
+        wait((*self._running, *look), timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+        for future in [future for future in self._running if future.done()]:
             self._finish(self._running.pop(future), future.result())
 
     def _finish(self, due: QueuedAttempt, made: FinishedAttempt) -> None:
@@ -145,16 +207,17 @@ class Batch:
             self._close(due, has_result=record.status not in EXCLUDED_STATUSES)
 
     def _may_try_again(self, due: QueuedAttempt) -> bool:
-        return due.tries < self._settings.retries and self._stop is None
+        wanted = self._stop is None and due.planned.trial.arm not in self._settled
+        return due.tries < self._settings.retries and wanted
 
     def _close(self, due: QueuedAttempt, *, has_result: bool) -> None:
-        self._without_result += not has_result
+        self._without_result += not has_result and due.planned.trial.arm not in self._settled
+        self._count_down(due)
+
+    def _count_down(self, due: QueuedAttempt) -> None:
         task = due.planned.trial.task_id
         self._left_of_task[task] -= 1
-        if self._decided is not None and self._stop is None and not self._left_of_task[task]:
-            still_open = {name for name, left in self._left_of_task.items() if left}
-            if self._decided(still_open):
-                self._halt(EndReason.DECIDED)
+        self._look_due |= not self._left_of_task[task]
 
     def _retry(self, due: QueuedAttempt, why: str | None) -> None:
         pause = min(self._settings.first_backoff_seconds * 2**due.tries, self._settings.longest_backoff_seconds)

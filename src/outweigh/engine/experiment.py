@@ -4,12 +4,13 @@ What is done, what is left, and running it until it is complete, out of budget, 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event as Signal
+from typing import Protocol
 
-from outweigh.engine.attempt import EngineDeps, close_abandoned_attempt, run_attempt
-from outweigh.engine.batch import Batch, BatchSettings, EndReason, IsDecided
+from outweigh.engine.attempt import EngineDeps, FinishedAttempt, close_abandoned_attempt, run_attempt
+from outweigh.engine.batch import Batch, BatchSettings, EndReason, LookResult
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventListener, note_event
 from outweigh.engine.trial_plan import PlannedRun
@@ -42,6 +43,12 @@ class ExperimentProgress:
     def spent_usd(self) -> float:
         """Dollars of all attempts whose cost is known."""
         return sum(cost for cost in self.paid if cost is not None)
+
+    @property
+    def saved_usd(self) -> float | None:
+        """What the trials that are left would cost at the mean cost of an attempt; None where nobody knows that."""
+        known = [cost for cost in self.paid if cost is not None]
+        return len(self.left) * sum(known) / len(known) if known else None
 
 
 def close_abandoned_attempts(
@@ -79,6 +86,16 @@ def _status_text(record: RunRecord) -> str:
     return record.status.value if record.status_detail is None else f"{record.status.value}, {record.status_detail}"
 
 
+class RunLooks(Protocol):
+    """Looks at the results while an experiment runs."""
+
+    def add(self, record: RunRecord) -> None:
+        """Take note of a finished attempt, in the thread that made it."""
+
+    def take(self, still_open: Collection[str]) -> LookResult:
+        """Look, given the tasks that still have open trials."""
+
+
 def run_experiment(
     deps: EngineDeps,
     spec: SuiteSpec,
@@ -86,13 +103,20 @@ def run_experiment(
     *,
     jobs: int,
     budget: Budget,
-    decided: IsDecided | None,
+    looks: RunLooks | None,
     drain: Signal,
     listen: EventListener,
 ) -> EndReason:
-    """Run the trials that are left."""
+    """Run the trials that are left; `looks` is told of every record, and may end the experiment early."""
+
+    def attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
+        made = run_attempt(deps, planned, number)
+        if looks is not None:
+            looks.add(made.record)
+        return made
+
     batch = Batch(
-        run_attempt=lambda planned, number: run_attempt(deps, planned, number),
+        run_attempt=attempt,
         settings=BatchSettings(
             jobs=jobs,
             retries=spec.limits.retries,
@@ -102,6 +126,6 @@ def run_experiment(
         budget=budget,
         drain=drain,
         listen=listen,
-        decided=decided,
+        take_look=None if looks is None else looks.take,
     )
     return batch.run(progress.left)

@@ -14,6 +14,7 @@ import msgspec
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.arm import Arm, ArmOrigin, OverlayFile
+from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import POLICY_VERSION_LABEL, RULES_LABEL
 from outweigh.model.suite import Age, Executor, PolicySpec, SuiteSpec, settings_fingerprint
 from outweigh.model.task import Task
@@ -29,8 +30,9 @@ VERSIONED_POLICIES = {"evidence": CURRENT_VERSION}
 class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The identity of an experiment: same fingerprints, checksums and seed, and the same rules to decide by.
 
-    `looked_at` is how many tasks were planned when a run was to end as soon as the evidence decides; from then on only
-    a sequential verdict keeps its error rates. None where nobody looked.
+    `looked_at` is how many tasks were planned when a run was to end as soon as the evidence decides, `looks` when it
+    was to be looked at; from then on only a verdict that knows of the looks keeps its error rates. None where nobody
+    looked. Stores of earlier releases have no `looks`, and are decided by a confidence sequence.
     `overlays` are the files that each arm lays, `origins` the revisions that they come from where they come from git,
     `settings` is a hash of what else makes a run what it is, None where runs were made under several. `notes` is what a
     reader of results must know, `executor` who made the runs. `planned_runs` is how many trials are to have a result:
@@ -55,6 +57,7 @@ class ExperimentFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     executor: Executor = Executor.ENGINE
     planned_runs: int | None = None
     reuse_max_age: Age | None = None
+    looks: LookPlan | None = None
 
 
 def write_experiment(
@@ -63,16 +66,19 @@ def write_experiment(
     tasks: Sequence[Task],
     arms: Mapping[str, Arm],
     *,
-    until_decided: bool = False,
+    looks: LookPlan | None = None,
     origins: Mapping[str, ArmOrigin] = MappingProxyType({}),
     notes: Sequence[str] = (),
     planned_runs: int | None = None,
 ) -> None:
-    """Write down what the store is for, or refuse when it is for something else."""
+    """Write down what the store is for, or refuse when it is for something else.
+
+    Looks are planned once: a plan that the store has already stays as it is.
+    """
     known = read_experiment(folder)
-    looked_at = known.looked_at if known else None
-    if until_decided and looked_at is None:
-        looked_at = max(2, len(tasks))
+    looked_at, planned_looks = (known.looked_at, known.looks) if known else (None, None)
+    if looks is not None and looked_at is None:
+        looked_at, planned_looks = max(2, len(tasks)), looks
     settings = settings_fingerprint(spec)
     experiment = ExperimentFile(
         schema="outweigh.experiment/1",
@@ -92,6 +98,7 @@ def write_experiment(
         executor=spec.executor,
         planned_runs=_larger(planned_runs, known.planned_runs if known else None),
         reuse_max_age=known.reuse_max_age if known and known.reuse_max_age is None else spec.reuse_max_age,
+        looks=planned_looks,
     )
     if known is not None:
         _refuse_changes(folder, known, experiment)
@@ -157,16 +164,16 @@ def read_rule_labels(folder: Path) -> Mapping[str, str | int]:
 
 
 def rules_sha256(experiment: ExperimentFile) -> str:
-    """A hash of what decides: the policy, the profile, the age of stale runs, and whether somebody may look early."""
-    return _rules_hash(experiment, experiment.looked_at)
+    """A hash of what decides: the policy, the profile, the age of stale runs, and when somebody may look early."""
+    return _rules_hash(experiment, looked=True)
 
 
 def fits_rules(experiment: ExperimentFile, named: str) -> bool:
     """Whether a record could have been made under these rules; it may be older than the wish to end at a decision."""
-    return named in (_rules_hash(experiment, experiment.looked_at), _rules_hash(experiment, None))
+    return named in (_rules_hash(experiment, looked=True), _rules_hash(experiment, looked=False))
 
 
-def _rules_hash(experiment: ExperimentFile, looked_at: int | None) -> str:
+def _rules_hash(experiment: ExperimentFile, *, looked: bool) -> str:
     """Of what differs from the defaults, so that a later release with one more setting finds the same."""
     policy = experiment.policy
     stated = {
@@ -177,7 +184,9 @@ def _rules_hash(experiment: ExperimentFile, looked_at: int | None) -> str:
     # Stated even where it is the default: a store without it has no limit.
     if experiment.reuse_max_age is not None:
         stated["reuse_max_age"] = experiment.reuse_max_age
-    return sha256(msgspec.json.encode((stated, experiment.profile, looked_at), order="sorted")).hexdigest()
+    looked_at, looks = (experiment.looked_at, experiment.looks) if looked else (None, None)
+    planned = () if looks is None else (looks,)
+    return sha256(msgspec.json.encode((stated, experiment.profile, looked_at, *planned), order="sorted")).hexdigest()
 
 
 def _field_default(field: msgspec.structs.FieldInfo) -> object:

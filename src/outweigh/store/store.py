@@ -17,6 +17,7 @@ import msgspec
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.arm import ArmSetups
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid, refuse_invalid
+from outweigh.model.look_plan import LookPlan
 from outweigh.model.run_record import REUSED_LABEL, RULES_LABEL, RunRecord
 from outweigh.model.suite import DEFAULT_REUSE_MAX_AGE, JudgeSpec, PolicySpec, age_in_days
 from outweigh.ports.stores import RecordSource
@@ -204,6 +205,11 @@ class StoreSet:
         looks = (experiment.looked_at for experiment in self.experiments())
         return max((look for look in looks if look is not None), default=None)
 
+    def look_plan(self) -> LookPlan | None:
+        """The looks that the only store's experiment planned; None where there were none, or other records as well."""
+        experiment = self._distinct[0].experiment if len(self._distinct) == 1 else None
+        return None if experiment is None else experiment.looks
+
     def reuse_max_age_days(self) -> float | None:
         """The age beyond which reused runs are stale, the lowest of all suites; None where all had no such limit."""
         experiments = self.experiments()
@@ -328,7 +334,7 @@ class RecordStream:
             experiment = None if store is None else store.experiment
             if experiment is not None and not all(fits_rules(experiment, one) for one in named):
                 raise EvidenceError(
-                    f"{Path(source).parent / EXPERIMENT_FILE} was edited: its policy, profile or looked_at is not what "
+                    f"{Path(source).parent / EXPERIMENT_FILE} was edited: its policy, profile or looks are not what "
                     "its runs were made under. Change it back; to read the records alone, by other rules, name the "
                     ".jsonl files."
                 )

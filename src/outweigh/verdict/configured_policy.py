@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from outweigh.errors import UsageError
+from outweigh.model.look_plan import LookPlan
 from outweigh.verdict.decision import Decision, Verdict
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ class PolicyOpinion:
 class PolicyArguments:
     """What a suite or a caller sets: gates, margins by name, and over which tasks and looks the error rate holds.
 
-    `planned_tasks` is set where the data are looked at more than once. `value_usd` is what one solved task is worth.
-    `version` is the version of the rule; None means the current one. `promotion_tasks` and `promotion_repeats` are
-    what a suite asks of a promotion beyond the policy's own minimum.
+    `planned_tasks` is set where the data may be looked at at any time, `looks` where looks were planned. `value_usd` is
+    what one solved task is worth. `version` is the version of the rule; None means the current one. `promotion_tasks`
+    and `promotion_repeats` are what a suite asks of a promotion beyond the policy's own minimum.
     """
 
     gates: Sequence[str] | None = None
@@ -38,6 +39,7 @@ class PolicyArguments:
     promotion_repeats: int = 0
     fixed_suite: bool = False
     planned_tasks: int | None = None
+    looks: LookPlan | None = None
     seed: int = 0
 
 

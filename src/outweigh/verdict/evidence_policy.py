@@ -1,37 +1,43 @@
 """Policy `evidence`: improved only when the data show it at a stated error rate, inconclusive when they do not."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from outweigh.compare.arm_table import align_tasks
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import single_family
 from outweigh.errors import quote_names
 from outweigh.verdict.blockers import PromotionMinimum, evidence_blockers, literal_blockers
-from outweigh.verdict.collapse import REPEATS_TO_HEAR, CollapseTest, collapse_test, rule_of_three
+from outweigh.verdict.collapse import REPEATS_TO_HEAR, rule_of_three
 from outweigh.verdict.decision import Decision, Regression, RegressionKind, Sensitivity, Verdict
-from outweigh.verdict.evidence_rule import CandidateTests, RuleFinding, alarmed_gates, apply_rule, examine_candidate
-from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1, alarmed_gates_v1, apply_rule_v1
+from outweigh.verdict.evidence_rule import RuleFinding
 from outweigh.verdict.evidence_settings import (
-    ERROR_RATES,
     GATED_METRICS,
     JUDGE_SCORE,
     MINIMUM_TASKS,
-    PASS_RATE,
     EvidenceSettings,
     GateRole,
 )
 from outweigh.verdict.gate_sample import GateSample
-from outweigh.verdict.gate_test import GateTest, describe_gate, examine_gate, gate_result
+from outweigh.verdict.gate_test import GateTest, describe_gate, gate_result
 from outweigh.verdict.required_sample import required_sample
 from outweigh.verdict.sensitivity import sensitivity
-from outweigh.verdict.task_drops import task_drops
-from outweigh.verdict.unusable import (
-    dropped_tasks,
-    sample_gates,
-    sample_worth_gate,
-    unusable_reasons,
-    watched_pass_rate,
+from outweigh.verdict.unusable import dropped_tasks
+from outweigh.verdict.weigh_evidence import (
+    WeighedEvidence,
+    apply_version,
+    decision_of,
+    examine_sample,
+    examine_samples,
+    usual_rates,
+    weigh_evidence,
+)
+from outweigh.verdict.weigh_looks import (
+    LookedEvidence,
+    describe_look,
+    overall_p_value,
+    stored_look,
+    weigh_planned_looks,
 )
 from outweigh.verdict.worth import break_even
 
@@ -39,172 +45,53 @@ WIDE_MARGIN = 2.0
 """A margin beyond so many times its default lets a good deal of harm pass, so a notice says so."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WeighedEvidence:
-    """The decision about one candidate and what it rests on, before anything is explained.
-
-    `watched` is the pass rate when it is not among the gates; `others` are the other candidates' tests. `hard_drops`
-    are tasks that collapsed beyond chance, `soft_drops` tasks that lost checks and may be chance.
-    """
-
-    decision: Decision
-    gates: tuple[GateSample, ...]
-    worth: GateSample | None
-    finding: RuleFinding
-    watched: GateTest | None
-    others: tuple[CandidateTests, ...]
-    unusable: tuple[str, ...]
-    collapse: CollapseTest | None
-    hard_drops: tuple[Regression, ...]
-    soft_drops: tuple[str, ...]
-
-    @property
-    def alarms(self) -> tuple[str, ...]:
-        """Everything that got worse, whether it is a gate or only watched."""
-        watched = () if self.watched is None else alarmed_gates([self.watched])[0]
-        return (*self.finding.alarms, *watched)
-
-
 def decide_by_evidence(comparisons: Sequence[Comparison], settings: EvidenceSettings) -> tuple[Verdict, ...]:
     """Decide about one candidate, or about many against one baseline, corrected for multiple comparisons."""
+    if settings.looks is not None:
+        looked_at = weigh_planned_looks(comparisons, settings, settings.looks)
+        return tuple(_verdict(looked.comparison, looked.weighed, settings, looked) for looked in looked_at)
     return tuple(
         _verdict(comparison, weighed, settings)
         for comparison, weighed in zip(comparisons, weigh_evidence(comparisons, settings), strict=True)
     )
 
 
-def weigh_evidence(comparisons: Sequence[Comparison], settings: EvidenceSettings) -> tuple[WeighedEvidence, ...]:
-    """The decisions alone, without the sensitivity and the required sample, which take far longer."""
-    gates = [sample_gates(comparison, settings) for comparison in comparisons]
-    worth = [sample_worth_gate(comparison, settings) for comparison in comparisons]
-    tests = [_examine_candidate(*samples, settings) for samples in zip(gates, worth, strict=True)]
-    findings = _apply_version(tests, settings)
-    others = [(*tests[:index], *tests[index + 1 :]) for index in range(len(tests))]
-    return tuple(
-        _weigh_candidate(comparison, samples, finding, beside, settings)
-        for comparison, samples, finding, beside in zip(
-            comparisons, zip(gates, worth, strict=True), findings, others, strict=True
-        )
-    )
-
-
-def _examine_candidate(
-    gates: Sequence[GateSample], worth: GateSample | None, settings: EvidenceSettings
-) -> CandidateTests:
-    return examine_candidate(gates, worth, fixed_suite=settings.fixed_suite, planned_tasks=settings.planned_tasks)
-
-
-def _apply_version(candidates: Sequence[CandidateTests], settings: EvidenceSettings) -> tuple[RuleFinding, ...]:
-    """Apply the version of the rule that the experiment was run under."""
-    if settings.version == 1:
-        return apply_rule_v1([tests.gates for tests in candidates])
-    return apply_rule(candidates)
-
-
-def _examine(gate: GateSample, settings: EvidenceSettings) -> GateTest:
-    return examine_gate(gate, fixed_suite=settings.fixed_suite, planned_tasks=settings.planned_tasks)
-
-
-def _weigh_candidate(
-    comparison: Comparison,
-    samples: tuple[tuple[GateSample, ...], GateSample | None],
-    finding: RuleFinding,
-    others: tuple[CandidateTests, ...],
-    settings: EvidenceSettings,
-) -> WeighedEvidence:
-    gates, worth = samples
-    unusable = tuple(unusable_reasons(comparison, gates, settings))
-    collapse, hard, soft = _drops(comparison, settings)
-    gated = any(gate.gated.name == PASS_RATE for gate in gates)
-    watched = None if gated else _examine(watched_pass_rate(comparison, settings), settings)
-    return WeighedEvidence(
-        decision=_decision(finding, watched, hard, unusable, settings),
-        gates=gates,
-        worth=worth,
-        finding=finding,
-        watched=watched,
-        others=others,
-        unusable=unusable,
-        collapse=collapse,
-        hard_drops=hard,
-        soft_drops=soft,
-    )
-
-
-def _drops(
-    comparison: Comparison, settings: EvidenceSettings
-) -> tuple[CollapseTest | None, tuple[Regression, ...], tuple[str, ...]]:
-    tables = comparison.baseline_table, comparison.candidate_table
-    if settings.version == 1:
-        drops = task_drops(*tables, ERROR_RATES_V1.task_alarm)
-        hard, soft, collapse = drops.supported, drops.unsupported, None
-    else:
-        collapse = collapse_test(*tables)
-        hard, soft = _collapsed(collapse), collapse.lesser
-    # Their error rate holds for one look, and a sequential verdict looks many times.
-    return collapse, () if settings.planned_tasks is not None else hard, soft
-
-
-def _collapsed(collapse: CollapseTest) -> tuple[Regression, ...]:
-    if not collapse.rings(ERROR_RATES.task_alarm):
-        return ()
-    return tuple(
-        Regression(
-            kind=RegressionKind.OBJECTIVE_DROP,
-            task_id=task.task_id,
-            detail=f"task {task.task_id!r}: objective fell from {task.before:.2f} to {task.after:.2f} "
-            f"(p {task.p_value:.2g})",
-        )
-        for task in collapse.dropped
-    )
-
-
-def _decision(
-    finding: RuleFinding,
-    watched: GateTest | None,
-    drops: Sequence[Regression],
-    unusable: Sequence[str],
-    settings: EvidenceSettings,
-) -> Decision:
-    """Alarms come first: what is unknown may silence an improvement, and never a loss."""
-    if settings.version == 1:
-        if unusable:
-            return Decision.INCONCLUSIVE
-        worse = drops or (watched is not None and alarmed_gates_v1([watched]))
-        return Decision.REGRESSED if worse else finding.decision
-    if drops or (watched is not None and alarmed_gates([watched])[0]):
-        return Decision.REGRESSED
-    if unusable:
-        return finding.alarm or Decision.INCONCLUSIVE
-    return finding.decision
-
-
-def _verdict(comparison: Comparison, weighed: WeighedEvidence, settings: EvidenceSettings) -> Verdict:
+def _verdict(
+    comparison: Comparison, weighed: WeighedEvidence, settings: EvidenceSettings, looked: LookedEvidence | None = None
+) -> Verdict:
+    """The comparison holds what had come in at the look, where looks were planned."""
     decision, gates, unusable = weighed.decision, weighed.gates, weighed.unusable
     return Verdict(
         policy="evidence",
         policy_version=settings.version,
         decision=decision,
         seed_wording=decision.value,
-        reasons=(*unusable, *(item.detail for item in weighed.hard_drops), *_reasons(weighed, settings)),
+        reasons=(*unusable, *(item.detail for item in weighed.hard_drops), *_reasons(weighed, settings, looked)),
         warnings=(*comparison.warnings, *_notices(comparison, weighed, settings)),
         gates=tuple(
-            gate_result(test, comparison, alarmed=test.sample.gated.name in weighed.finding.alarms)
+            gate_result(
+                test,
+                comparison,
+                alarmed=test.sample.gated.name in weighed.finding.alarms,
+                level=weighed.rates.non_inferiority,
+            )
             for test in _shown_tests(weighed, settings)
         ),
         regressions=(*_missing_tasks(comparison), *weighed.hard_drops),
         blockers=(*unusable, *_blind_spots(comparison, weighed), *_blockers(comparison, settings)),
         needs=required_sample(gates, comparison) if decision is Decision.INCONCLUSIVE else None,
         sensitivity=None if unusable else _sensitivity(comparison, weighed, settings),
-        settings=_stored(gates, settings),
+        settings=_stored(gates, settings, looked),
         evidence_sha256=comparison.evidence_sha256,
-        superiority_p=weighed.finding.superiority_p if decision is Decision.IMPROVED else None,
+        superiority_p=overall_p_value(weighed.finding.superiority_p, settings, looked)
+        if decision is Decision.IMPROVED
+        else None,
         break_even=break_even(comparison.baseline_table, comparison.candidate_table),
     )
 
 
 def _shown_tests(weighed: WeighedEvidence, settings: EvidenceSettings) -> tuple[GateTest, ...]:
-    worth = () if weighed.worth is None else (_examine(weighed.worth, settings),)
+    worth = () if weighed.worth is None else (examine_sample(weighed.worth, settings),)
     return (*weighed.finding.tests, *worth)
 
 
@@ -222,22 +109,22 @@ def _sensitivity(comparison: Comparison, weighed: WeighedEvidence, settings: Evi
     def decide(samples: Sequence[GateSample], left_out: str | None) -> Decision:
         if min(len(gate.benefits) for gate in samples) < MINIMUM_TASKS:
             return Decision.INCONCLUSIVE
-        tests = _examine_candidate(samples, weighed.worth, settings)
-        finding = _apply_version([tests, *weighed.others], settings)[0]
+        tests = examine_samples(samples, weighed.worth, settings)
+        finding = apply_version([tests, *weighed.others], settings, weighed.rates)[0]
         drops = [drop for drop in weighed.hard_drops if drop.task_id != left_out]
-        return _decision(finding, weighed.watched, drops, (), settings)
+        return decision_of(finding, weighed.watched, drops, (), settings, weighed.rates)
 
     suspects = [drop.task_id for drop in weighed.hard_drops]
     tables = comparison.baseline_table, comparison.candidate_table
     return sensitivity(weighed.gates, suspects, weighed.decision, decide, *tables)
 
 
-def _reasons(weighed: WeighedEvidence, settings: EvidenceSettings) -> Iterator[str]:
+def _reasons(weighed: WeighedEvidence, settings: EvidenceSettings, looked: LookedEvidence | None) -> Iterator[str]:
     yield from _summary(weighed)
     for test in _shown_tests(weighed, settings):
         if not test.unknown:
-            yield f"{test.sample.gated.name}: {describe_gate(test)}"
-    yield _scope(settings)
+            yield f"{test.sample.gated.name}: {describe_gate(test, weighed.rates.non_inferiority)}"
+    yield _scope(settings, looked)
 
 
 def _summary(weighed: WeighedEvidence) -> Iterator[str]:
@@ -274,10 +161,12 @@ def _joined(names: Sequence[str]) -> str:
     return " and ".join(names)
 
 
-def _scope(settings: EvidenceSettings) -> str:
+def _scope(settings: EvidenceSettings, looked: LookedEvidence | None) -> str:
     """What the decision is about: which tasks, and how many looks at the data."""
     population = "this very suite" if settings.fixed_suite else "tasks like these"
     looks = "however often it is looked at" if settings.planned_tasks is not None else "looked at once"
+    if looked is not None and settings.looks is not None:
+        looks = describe_look(looked, settings.looks)
     return f"it speaks of {population}, {looks}"
 
 
@@ -340,16 +229,18 @@ def _missing_tasks(comparison: Comparison) -> tuple[Regression, ...]:
     )
 
 
-def _stored(gates: Sequence[GateSample], settings: EvidenceSettings) -> Mapping[str, object]:
-    rates = ERROR_RATES_V1 if settings.version == 1 else ERROR_RATES
+def _stored(
+    gates: Sequence[GateSample], settings: EvidenceSettings, looked: LookedEvidence | None
+) -> Mapping[str, object]:
     return {
         "gates": [gate.gated.name for gate in gates],
         "margins": {gate.gated.name: gate.margin for gate in gates},
         "tolerances": {gate.gated.name: gate.tolerance for gate in gates if gate.tolerance is not None},
         "value_usd": settings.value_usd,
-        "error_rates": asdict(rates),
+        "error_rates": asdict(usual_rates(settings)),
         "infer": "runs" if settings.fixed_suite else "tasks",
         "sequential": settings.planned_tasks is not None,
         "planned_tasks": settings.planned_tasks,
+        "looks": None if looked is None or settings.looks is None else stored_look(looked, settings.looks),
         "seed": settings.seed,
     }

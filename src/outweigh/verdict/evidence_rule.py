@@ -137,6 +137,8 @@ class _Way:
 
 def _ways_to_improve(tests: CandidateTests) -> tuple[_Way, _Way]:
     quality, resources = tests.of(GateRole.QUALITY), tests.of(GateRole.RESOURCE)
+    if not tests.gates:
+        return _Way(gain=None, conditions=None), _Way(gain=None, conditions=None)
     known = not any(test.unknown for test in tests.gates)
     others_hold = [test.non_inferior for test in quality]
     by_quality = _Way(

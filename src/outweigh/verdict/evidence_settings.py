@@ -11,6 +11,7 @@ from enum import StrEnum
 from math import inf, isfinite, log1p
 
 from outweigh.errors import UsageError
+from outweigh.model.look_plan import LookPlan
 
 
 class EffectScale(StrEnum):
@@ -134,8 +135,9 @@ ERROR_RATES = ErrorRates(
 class EvidenceSettings:
     """Which gates, with which margins and tolerances, over which population, by which version of the rule.
 
-    `planned_tasks` is set for a sequential verdict. `value_usd` is what one solved task is worth; None where nobody
-    says. `promotion_tasks` and `promotion_repeats` are what the suite asks of a promotion beyond the rule's own.
+    `planned_tasks` is set for a sequential verdict, `looks` where looks were planned before the first run. `value_usd`
+    is what one solved task is worth; None where nobody says. `promotion_tasks` and `promotion_repeats` are what the
+    suite asks of a promotion beyond the rule's own.
     """
 
     gates: tuple[str, ...] | None
@@ -148,6 +150,7 @@ class EvidenceSettings:
     seed: int
     promotion_tasks: int = 0
     promotion_repeats: int = 0
+    looks: LookPlan | None = None
 
     def margin(self, gate: str) -> float:
         """The margin of a gate: the user's own or the default."""
@@ -171,6 +174,7 @@ def evidence_settings(  # noqa: PLR0913 - one keyword for every setting
     seed: int = 0,
     promotion_tasks: int = 0,
     promotion_repeats: int = 0,
+    looks: LookPlan | None = None,
 ) -> EvidenceSettings:
     """Check what the user asked for. No gates means the default: all, cost only where an arm knows it."""
     settings = EvidenceSettings(
@@ -184,11 +188,12 @@ def evidence_settings(  # noqa: PLR0913 - one keyword for every setting
         seed=seed,
         promotion_tasks=promotion_tasks,
         promotion_repeats=promotion_repeats,
+        looks=looks,
     )
     _check_names(settings)
     _check_numbers(settings)
     _check_version(settings)
-    if fixed_suite and planned_tasks is not None:
+    if fixed_suite and (planned_tasks is not None or looks is not None):
         raise UsageError("--sequential counts tasks and --infer runs counts runs of fixed tasks; use one of them.")
     return settings
 

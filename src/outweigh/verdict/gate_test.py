@@ -88,12 +88,13 @@ def examine_gate(sample: GateSample, *, fixed_suite: bool = False, planned_tasks
     """Test one gate: not worse, better, the same, worse, and within its tolerance."""
 
     def claims(part: GateSample) -> GateClaims:
-        return _claims(sample, p_values_of(part, fixed_suite=fixed_suite, planned_tasks=planned_tasks))
+        return claims_of(sample, p_values_of(part, fixed_suite=fixed_suite, planned_tasks=planned_tasks))
 
     return GateTest(sample=sample, typical=claims(sample), total=None if sample.total is None else claims(sample.total))
 
 
-def _claims(sample: GateSample, p_values: PValues) -> GateClaims:
+def claims_of(sample: GateSample, p_values: PValues) -> GateClaims:
+    """The claims about a gate by one kind of test."""
     gated, limit = sample.gated, sample.limit
     not_worse, not_better = p_values.above(-limit), p_values.below(limit)
     # Any loss of passes or of worth raises the alarm, more use of a resource only beyond its margin.
@@ -112,25 +113,27 @@ def _claims(sample: GateSample, p_values: PValues) -> GateClaims:
 _WIDEST = {EffectScale.POINTS: 1.0, EffectScale.RATIO: 20.0, EffectScale.DOLLARS: 1e6}
 
 
-def gate_result(test: GateTest, comparison: Comparison, alarmed: bool) -> Gate:
-    """The gate as a verdict shows it."""
+def gate_result(
+    test: GateTest, comparison: Comparison, *, alarmed: bool, level: float = ERROR_RATES.non_inferiority
+) -> Gate:
+    """The gate as a verdict shows it; `level` is that of its one-sided tests, which is smaller at a planned look."""
     sample = test.sample
     return Gate(
         name=sample.gated.name,
-        state=_state(test, alarmed=alarmed),
+        state=_state(test, level, alarmed=alarmed),
         baseline=_task_mean(comparison.baseline_table, sample),
         candidate=_task_mean(comparison.candidate_table, sample),
-        detail=describe_gate(test) if sample.unknown is None else sample.unknown,
-        evidence=gate_evidence(test),
+        detail=describe_gate(test, level) if sample.unknown is None else sample.unknown,
+        evidence=gate_evidence(test, level),
     )
 
 
-def _state(test: GateTest, *, alarmed: bool) -> GateState:
+def _state(test: GateTest, level: float, *, alarmed: bool) -> GateState:
     if test.unknown or test.sample.unknown is not None:
         return GateState.UNKNOWN
     if alarmed:
         return GateState.WORSE
-    shown = test.non_inferior is not None and test.non_inferior <= ERROR_RATES.non_inferiority
+    shown = test.non_inferior is not None and test.non_inferior <= level
     return GateState.HOLDS if shown else GateState.NOT_SHOWN
 
 
@@ -143,14 +146,14 @@ def _task_mean(arm: ArmTable, sample: GateSample) -> float | None:
     return float(np.mean(values)) if values else None
 
 
-def gate_evidence(test: GateTest) -> GateEvidence:
+def gate_evidence(test: GateTest, level: float = ERROR_RATES.non_inferiority) -> GateEvidence:
     """Effects, intervals and p-values of a gate; `total` is None where the gate has no total."""
     sample = test.sample
-    low, high = _bounds(sample, test.typical)
+    low, high = _bounds(sample, test.typical, level)
     effect = _effect(sample)
     total = None
     if sample.total is not None and test.total is not None:
-        total_low, total_high = _bounds(sample, test.total)
+        total_low, total_high = _bounds(sample, test.total, level)
         total = TotalEffect(effect=_effect(sample.total), low=total_low, high=total_high)
     return GateEvidence(
         scale=sample.gated.scale.value,
@@ -175,13 +178,13 @@ def _effect(sample: GateSample) -> float | None:
     return _as_shown(float(sample.benefits.mean()), sample) if len(sample.benefits) else None
 
 
-def _bounds(sample: GateSample, claims: GateClaims) -> tuple[float | None, float | None]:
-    """The ends of the 90 % interval that belongs to the one-sided tests at 5 %, as points, dollars or a ratio."""
+def _bounds(sample: GateSample, claims: GateClaims, level: float) -> tuple[float | None, float | None]:
+    """The ends of the interval that belongs to the one-sided tests: of 90 % at 5 %; as points, dollars or a ratio.
+
+    At a planned look it is wider, so that the intervals of all looks together hold with 90 %.
+    """
     widest = _WIDEST[sample.gated.scale]
-    ends = [
-        confidence_bound(claims.p_values, ERROR_RATES.non_inferiority, -widest, widest, lower=lower)
-        for lower in (True, False)
-    ]
+    ends = [confidence_bound(claims.p_values, level, -widest, widest, lower=lower) for lower in (True, False)]
     shown = sorted(_as_shown(end, sample) for end in ends if end is not None and abs(end) != inf)
     return (shown[0], shown[1]) if len(shown) == 2 else (None, None)
 
@@ -191,9 +194,9 @@ def _as_shown(benefit: float, sample: GateSample) -> float:
     return expm1(-benefit) if sample.gated.scale is EffectScale.RATIO else benefit
 
 
-def describe_gate(test: GateTest) -> str:
+def describe_gate(test: GateTest, level: float = ERROR_RATES.non_inferiority) -> str:
     """The change, its interval and its margin in one line; for a resource the total as well."""
-    evidence = gate_evidence(test)
+    evidence = gate_evidence(test, level)
     if evidence.effect is None:
         return "no task to compare"
     scale = test.sample.gated.scale

@@ -26,6 +26,7 @@ def _configure_evidence(arguments: PolicyArguments) -> ConfiguredPolicy:
         promotion_repeats=arguments.promotion_repeats,
         fixed_suite=arguments.fixed_suite,
         planned_tasks=arguments.planned_tasks,
+        looks=arguments.looks,
         seed=arguments.seed,
     )
     return ConfiguredPolicy(
@@ -43,7 +44,7 @@ def _decide_by_evidence(comparisons: Sequence[Comparison], settings: EvidenceSet
 
 
 def _evidence_opinion(comparison: Comparison, settings: EvidenceSettings) -> PolicyOpinion:
-    from outweigh.verdict.evidence_policy import weigh_evidence  # noqa: PLC0415
+    from outweigh.verdict.weigh_evidence import weigh_evidence  # noqa: PLC0415
 
     (weighed,) = weigh_evidence([comparison], settings)
     return PolicyOpinion(decision=weighed.decision, obstacle=next(iter(weighed.unusable), None))

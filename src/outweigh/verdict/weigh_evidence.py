@@ -1,0 +1,186 @@
+"""Weigh evidence: the decision about every candidate and what it rests on, at given error rates.
+
+Alarms come first, then what makes evidence unusable, then the rule. Nothing is explained here: a run that ends at a
+decision weighs after every few tasks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from outweigh.compare.comparison import Comparison
+from outweigh.verdict.collapse import CollapseTest, collapse_test
+from outweigh.verdict.decision import Decision, Regression, RegressionKind
+from outweigh.verdict.evidence_rule import CandidateTests, RuleFinding, alarmed_gates, apply_rule, examine_candidate
+from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1, alarmed_gates_v1, apply_rule_v1
+from outweigh.verdict.evidence_settings import ERROR_RATES, PASS_RATE, ErrorRates, EvidenceSettings
+from outweigh.verdict.gate_sample import GateSample
+from outweigh.verdict.gate_test import GateTest, examine_gate
+from outweigh.verdict.task_drops import task_drops
+from outweigh.verdict.unusable import sample_gates, sample_worth_gate, unusable_reasons, watched_pass_rate
+
+NOT_TESTED = CandidateTests(gates=(), gain=None)
+"""Stands for a candidate that is not weighed this time, so that the others are corrected for it all the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WeighedEvidence:
+    """The decision about one candidate and what it rests on, before anything is explained.
+
+    `watched` is the pass rate when it is not among the gates; `others` are the other candidates' tests. `hard_drops`
+    are tasks that collapsed beyond chance, `soft_drops` tasks that lost checks and may be chance. `rates` are the
+    levels of all tests.
+    """
+
+    decision: Decision
+    rates: ErrorRates
+    tests: CandidateTests
+    gates: tuple[GateSample, ...]
+    worth: GateSample | None
+    finding: RuleFinding
+    watched: GateTest | None
+    others: tuple[CandidateTests, ...]
+    unusable: tuple[str, ...]
+    collapse: CollapseTest | None
+    hard_drops: tuple[Regression, ...]
+    soft_drops: tuple[str, ...]
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """Everything that got worse, whether it is a gate or only watched."""
+        watched = () if self.watched is None else alarmed_gates([self.watched], self.rates)[0]
+        return (*self.finding.alarms, *watched)
+
+
+def usual_rates(settings: EvidenceSettings) -> ErrorRates:
+    """The error rates of the version of the rule, for a single look."""
+    return ERROR_RATES_V1 if settings.version == 1 else ERROR_RATES
+
+
+def weigh_evidence(
+    comparisons: Sequence[Comparison],
+    settings: EvidenceSettings,
+    rates: ErrorRates | None = None,
+    left_out: int = 0,
+) -> tuple[WeighedEvidence, ...]:
+    """The decisions alone, without the sensitivity and the required sample, which take far longer.
+
+    `rates` are the levels of a planned look. `left_out` is the number of other candidates of the same baseline, for
+    which gains are corrected although they are not weighed.
+    """
+    rates = usual_rates(settings) if rates is None else rates
+    gates = [sample_gates(comparison, settings) for comparison in comparisons]
+    worth = [sample_worth_gate(comparison, settings) for comparison in comparisons]
+    tests = [examine_samples(*samples, settings) for samples in zip(gates, worth, strict=True)]
+    absent = (NOT_TESTED,) * left_out
+    findings = apply_version((*tests, *absent), settings, rates)[: len(tests)]
+    return tuple(
+        _weigh_candidate(
+            comparison,
+            (gates[index], worth[index]),
+            finding,
+            (tests[index], *tests[:index], *tests[index + 1 :], *absent),
+            settings,
+            rates,
+        )
+        for index, (comparison, finding) in enumerate(zip(comparisons, findings, strict=True))
+    )
+
+
+def examine_samples(
+    gates: Sequence[GateSample], worth: GateSample | None, settings: EvidenceSettings
+) -> CandidateTests:
+    """Test a candidate's gates as the settings say."""
+    return examine_candidate(gates, worth, fixed_suite=settings.fixed_suite, planned_tasks=settings.planned_tasks)
+
+
+def apply_version(
+    candidates: Sequence[CandidateTests], settings: EvidenceSettings, rates: ErrorRates
+) -> tuple[RuleFinding, ...]:
+    """Apply the version of the rule that the experiment was run under."""
+    if settings.version == 1:
+        return apply_rule_v1([tests.gates for tests in candidates], rates)
+    return apply_rule(candidates, rates)
+
+
+def examine_sample(gate: GateSample, settings: EvidenceSettings) -> GateTest:
+    """Test one gate as the settings say."""
+    return examine_gate(gate, fixed_suite=settings.fixed_suite, planned_tasks=settings.planned_tasks)
+
+
+def _weigh_candidate(
+    comparison: Comparison,
+    samples: tuple[tuple[GateSample, ...], GateSample | None],
+    finding: RuleFinding,
+    tests: tuple[CandidateTests, ...],
+    settings: EvidenceSettings,
+    rates: ErrorRates,
+) -> WeighedEvidence:
+    """`tests` are this candidate's, and after them the others'."""
+    gates, worth = samples
+    unusable = tuple(unusable_reasons(comparison, gates, settings))
+    collapse, hard, soft = _drops(comparison, settings, rates)
+    gated = any(gate.gated.name == PASS_RATE for gate in gates)
+    watched = None if gated else examine_sample(watched_pass_rate(comparison, settings), settings)
+    return WeighedEvidence(
+        decision=decision_of(finding, watched, hard, unusable, settings, rates),
+        rates=rates,
+        tests=tests[0],
+        gates=gates,
+        worth=worth,
+        finding=finding,
+        watched=watched,
+        others=tests[1:],
+        unusable=unusable,
+        collapse=collapse,
+        hard_drops=hard,
+        soft_drops=soft,
+    )
+
+
+def _drops(
+    comparison: Comparison, settings: EvidenceSettings, rates: ErrorRates
+) -> tuple[CollapseTest | None, tuple[Regression, ...], tuple[str, ...]]:
+    tables = comparison.baseline_table, comparison.candidate_table
+    if settings.version == 1:
+        drops = task_drops(*tables, rates.task_alarm)
+        hard, soft, collapse = drops.supported, drops.unsupported, None
+    else:
+        collapse = collapse_test(*tables)
+        hard, soft = _collapsed(collapse, rates), collapse.lesser
+    # Their error rate holds for planned looks; a sequential verdict may look at any time.
+    return collapse, () if settings.planned_tasks is not None else hard, soft
+
+
+def _collapsed(collapse: CollapseTest, rates: ErrorRates) -> tuple[Regression, ...]:
+    if not collapse.rings(rates.task_alarm):
+        return ()
+    return tuple(
+        Regression(
+            kind=RegressionKind.OBJECTIVE_DROP,
+            task_id=task.task_id,
+            detail=f"task {task.task_id!r}: objective fell from {task.before:.2f} to {task.after:.2f} "
+            f"(p {task.p_value:.2g})",
+        )
+        for task in collapse.dropped
+    )
+
+
+def decision_of(
+    finding: RuleFinding,
+    watched: GateTest | None,
+    drops: Sequence[Regression],
+    unusable: Sequence[str],
+    settings: EvidenceSettings,
+    rates: ErrorRates,
+) -> Decision:
+    """Alarms come first: what is unknown may silence an improvement, and never a loss."""
+    if settings.version == 1:
+        if unusable:
+            return Decision.INCONCLUSIVE
+        worse = drops or (watched is not None and alarmed_gates_v1([watched], rates))
+        return Decision.REGRESSED if worse else finding.decision
+    if drops or (watched is not None and alarmed_gates([watched], rates)[0]):
+        return Decision.REGRESSED
+    if unusable:
+        return finding.alarm or Decision.INCONCLUSIVE
+    return finding.decision
