@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from outweigh.app.ci_host import CiHost
-from outweigh.app.decide import DecideRequest
+from outweigh.app.decide import DecideRequest, decide
 from outweigh.app.evidence import EvidenceRequest
+from outweigh.app.ledger import default_ledger, enter_verdict
 from outweigh.app.observer import Notify, RunObserver
 from outweigh.app.report import REPORTERS, ReportRequest, ReportResult, report
 from outweigh.app.run import RunPreview, RunRequest, run_suite
@@ -36,10 +37,14 @@ COMMENT_FILE, REPORT_NAME = "comment.md", "report"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiRequest:
-    """What to run, between which two commits, and what the candidate is required to be."""
+    """What to run, between which two commits, and what the candidate is required to be.
+
+    `ledger` is the file with the repository's verdicts; without one it lies beside the pins, or beside the store.
+    """
 
     run: RunRequest
     require: str = "improved"
+    ledger: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +74,7 @@ def run_ci(request: CiRequest, host: CiHost, observer: RunObserver, warn: Notify
         ended = run_suite(suite, run, observer)
         if isinstance(ended, RunPreview) or ended is EndReason.INTERRUPTED:
             return ended
-        return step.decide(ended, request.require)
+        return step.decide(ended, request.require, request.ledger or default_ledger(run.reuse, step.folder))
 
 
 def _why_not_run(suite: LoadedSuite, host: CiHost) -> str | None:
@@ -109,8 +114,10 @@ class _CiStep:
         self._publish(outcome, None)
         return CiResult(outcome=outcome, ended=None, meets=True)
 
-    def decide(self, ended: EndReason, requirement: str) -> CiResult:
-        """Decide about the records, write the reports, and publish them."""
+    def decide(self, ended: EndReason, requirement: str, ledger: Path) -> CiResult:
+        """Decide about the records, enter that in the ledger, write the reports, and publish them."""
+        verdict = decide(self._decide_request()).only.verdict
+        note = enter_verdict(self.folder, self.suite.spec.name, verdict, ledger)
         written = self._write_reports()
         page, meets = written.document(), written.decided.meets(requirement)
         runs = list(Store.open(self.folder).runs())
@@ -122,15 +129,19 @@ class _CiStep:
             cost_usd=None if None in paid else sum(cost or 0.0 for cost in paid),
             runs=len(runs),
             reused_runs=sum(REUSED_LABEL in run.extra for run in runs),
+            ledger=note,
         )
         self._publish(outcome, page)
         return CiResult(outcome=outcome, ended=ended, meets=meets)
+
+    def _decide_request(self) -> DecideRequest:
+        return DecideRequest(evidence=EvidenceRequest(stores=StoreSet.open([str(self.folder)])))
 
     def _write_reports(self) -> ReportResult:
         words = [str(self.folder), "-o", str(self._report_file(".html"))]
         written = report(
             ReportRequest(
-                decide=DecideRequest(evidence=EvidenceRequest(stores=StoreSet.open([str(self.folder)]))),
+                decide=self._decide_request(),
                 command=shlex.join(["outweigh", "report", *words]),
             )
         )
@@ -165,10 +176,18 @@ def _comment(suite: LoadedSuite, host: CiHost, outcome: CiOutcome, report: Repor
         "" if report is None else MarkdownReporter().render(report),
         suite=suite.spec.name,
         headline=_markdown(outcome.headline).removeprefix("## "),
-        notes=_notes(suite.notes if report is None else report.payload.get("setup", {}).get("notes", ())),
+        notes="\n\n".join(filter(None, (_ledger(outcome), _notes(_setup_notes(suite, report))))),
         run=host.run,
         link=host.link,
     )
+
+
+def _ledger(outcome: CiOutcome) -> str:
+    return "" if outcome.ledger is None else _markdown(outcome.ledger.words).removeprefix("## ")
+
+
+def _setup_notes(suite: LoadedSuite, report: Report | None) -> Sequence[str]:
+    return suite.notes if report is None else report.payload.get("setup", {}).get("notes", ())
 
 
 def _notes(notes: Sequence[str]) -> str:

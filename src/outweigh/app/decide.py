@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from outweigh.app.evidence import SUITE_ARMS, ArmChoice, ComparedArms, EvidenceRequest, compare_candidates
+from outweigh.app.ledger import hold_to_ledger
 from outweigh.app.pages import Page
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence
@@ -347,7 +348,8 @@ def decide_by(policy: ChosenPolicy, request: DecideRequest) -> DecisionResult:
     """The same by a policy that was chosen already."""
     compared = compare_candidates(request.evidence, request.arms)
     policy = _by_named_version(policy, compared.evidence.policy_versions)
-    verdicts = policy.decide(compared.comparisons)
+    paths = [store.path for store in request.evidence.stores.stores]
+    verdicts = [hold_to_ledger(verdict, paths) for verdict in policy.decide(compared.comparisons)]
     return DecisionResult(
         compared=compared,
         policy=policy,

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from outweigh.app.decide import SUITE_RULE, ChosenPolicy, choose_policy
 from outweigh.app.evidence import ArmChoice, EvidenceRequest, choose_arms, read_evidence
+from outweigh.app.ledger import hold_to_ledger
 from outweigh.app.tested_files import (
     FilesByPath,
     changed_in_base,
@@ -112,7 +113,7 @@ def decide_promotion(request: PromoteRequest) -> PromotionCandidate:
         experiment=experiment,
         policy=policy,
         comparison=comparisons[0],
-        verdict=policy.decide(comparisons)[0],
+        verdict=hold_to_ledger(policy.decide(comparisons)[0], paths),
     )
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from outweigh.app.ci import CiRequest, run_ci
 from outweigh.app.ci_host import CiHost, current_host
@@ -16,9 +17,10 @@ from outweigh.report.formatting import escape_controls
 
 
 class _Options(RunOptions):
-    """The options of `run`, and what the candidate is required to be."""
+    """The options of `run`, what the candidate is required to be, and where the repository's verdicts are."""
 
     require: str
+    ledger: str | None
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -27,15 +29,23 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--require", choices=tuple(REQUIREMENTS), default="improved", help="what exits 0 (default: %(default)s)"
     )
+    parser.add_argument(
+        "--ledger",
+        metavar="FILE",
+        help="the verdicts of this repository (default: ledger.log beside the pins of --reuse, or beside the store)",
+    )
     options, host = parser.parse_args(arguments, namespace=_Options()), current_host()
-    request = CiRequest(run=options.run_request(), require=options.require)
+    file = None if options.ledger is None else Path(options.ledger)
+    request = CiRequest(run=options.run_request(), require=options.require, ledger=file)
     result = run_ci(request, host, ConsoleObserver(options.events), lambda text: _warn(host, text))
     if isinstance(result, RunPreview):
         print_preview(result)
         return ExitCode.SATISFIED
     if isinstance(result, EndReason):
         return RUN_EXIT_CODES[result]
-    write_notice(f"{escape_controls(result.outcome.headline)}\n", sys.stdout)
+    ledger = result.outcome.ledger
+    for words in (result.outcome.headline, *(() if ledger is None else (ledger.words,))):
+        write_notice(f"{escape_controls(words)}\n", sys.stdout)
     if result.meets is None and result.ended is EndReason.BUDGET:
         return ExitCode.BUDGET_EXHAUSTED
     return REQUIREMENT_CODES[result.meets]

@@ -18,8 +18,23 @@ class NoDecision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerNote:
+    """What the ledger said about a verdict, in words; the level that it was held to, and the error that is left.
+
+    The figures are None where the ledger could not be asked, or has no say.
+    """
+
+    words: str
+    level: float | None
+    error_left: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CiOutcome:
-    """One candidate against its base. Unknown figures are None; `delta` and its interval are of the pass rate."""
+    """One candidate against its base. Unknown figures are None; `delta` and its interval are of the pass rate.
+
+    `ledger` is what the ledger of the repository's verdicts makes of it; None where nothing was entered.
+    """
 
     decision: str
     may_promote: bool
@@ -32,6 +47,7 @@ class CiOutcome:
     cost_usd: float | None
     runs: int
     reused_runs: int
+    ledger: LedgerNote | None
 
 
 def undecided_outcome(why: NoDecision, words: str) -> CiOutcome:
@@ -48,6 +64,7 @@ def undecided_outcome(why: NoDecision, words: str) -> CiOutcome:
         cost_usd=0.0,
         runs=0,
         reused_runs=0,
+        ledger=None,
     )
 
 
@@ -59,6 +76,7 @@ def decided_outcome(
     cost_usd: float | None,
     runs: int,
     reused_runs: int,
+    ledger: LedgerNote | None,
 ) -> CiOutcome:
     """From the JSON of `outweigh report` about one candidate."""
     (verdict,), (comparison,) = payload["verdicts"], payload["comparisons"]
@@ -76,6 +94,7 @@ def decided_outcome(
         cost_usd=cost_usd,
         runs=runs,
         reused_runs=reused_runs,
+        ledger=ledger,
     )
 
 
@@ -87,6 +106,8 @@ def step_outputs(outcome: CiOutcome, report_path: str) -> dict[str, str]:
         "ci-high": outcome.ci_high,
         "p-value": outcome.p_value,
         "cost-usd": outcome.cost_usd,
+        "ledger-level": None if outcome.ledger is None else outcome.ledger.level,
+        "error-left": None if outcome.ledger is None else outcome.ledger.error_left,
     }
     return {
         "decision": outcome.decision,

@@ -1,0 +1,113 @@
+"""Enter a verdict in the ledger of its repository, and hold every later reading of its store to what the ledger said.
+
+The ledger has a say in whether a candidate may be promoted, and in nothing else: the decision stays what it is.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from outweigh.errors import OutweighError
+from outweigh.report.ci_outcome import LedgerNote
+from outweigh.store.ledger import (
+    LEDGER_FILE,
+    Ledger,
+    LedgerLine,
+    copy_to_store,
+    enter_in_ledger,
+    mark_store,
+    read_store_ledger,
+)
+from outweigh.verdict.decision import Decision, Verdict
+from outweigh.verdict.policy import POLICIES
+from outweigh.verdict.promotion_ledger import (
+    FAMILY_ERROR,
+    SHOWN_VERDICTS,
+    error_left,
+    power_left,
+    promotion_level,
+    promotion_p,
+)
+
+
+def default_ledger(reuse: Iterable[str], store: Path) -> Path:
+    """Beside the pins where a folder of them is given, else beside the store."""
+    folders = (Path(path) for path in reuse)
+    pins = next((folder for folder in folders if not any((folder / name).exists() for name in _NOT_OF_PINS)), None)
+    return (store.parent if pins is None else pins) / LEDGER_FILE
+
+
+_NOT_OF_PINS = ("experiment.json", "pin.json")
+
+
+def enter_verdict(store: Path, suite: str, verdict: Verdict, ledger: Path) -> LedgerNote:
+    """Enter the verdict about a store, once for the same evidence; what goes wrong is said, and forbids a promotion."""
+    if not POLICIES[verdict.policy].infers:
+        words = f"Policy {verdict.policy} states no error rate, so the ledger of verdicts has no say in its promotions."
+        return LedgerNote(words=words, level=None, error_left=None)
+    is_new = not ledger.exists()
+    try:
+        mark_store(store)
+        entered = enter_in_ledger(ledger, verdict.evidence_sha256, lambda known: _line(known, suite, verdict))
+        line = entered.find(verdict.evidence_sha256)
+        assert line is not None
+        copy_to_store(store, line)
+    except OutweighError as fault:
+        words = f"The ledger of verdicts could not be written, so nothing may be promoted: {fault}"
+        return LedgerNote(words=words, level=None, error_left=None)
+    words = _words(entered, line, started=ledger if is_new else None)
+    return LedgerNote(words=words, level=line.level, error_left=error_left(entered.unpromoted))
+
+
+def hold_to_ledger(verdict: Verdict, stores: Iterable[Path | None]) -> Verdict:
+    """The same verdict, with a blocker where a store says that its ledger does not allow the promotion."""
+    if verdict.decision is not Decision.IMPROVED or not POLICIES[verdict.policy].infers:
+        return verdict
+    ledgers = [found for store in stores if store is not None and (found := read_store_ledger(store)) is not None]
+    if not ledgers:
+        return verdict
+    lines = [line for ledger in ledgers if (line := ledger.find(verdict.evidence_sha256)) is not None]
+    if not lines:
+        reason = "the ledger of verdicts has no entry about these records. Judge them by `outweigh ci` again."
+        return replace(verdict, blockers=(*verdict.blockers, reason))
+    refused = (_refusal(line) for line in lines if not line.promotable)
+    return replace(verdict, blockers=(*verdict.blockers, *refused))
+
+
+def _line(ledger: Ledger, suite: str, verdict: Verdict) -> LedgerLine:
+    level, p_value = promotion_level(ledger.unpromoted), promotion_p(verdict)
+    return LedgerLine(
+        entered_at=datetime.now(UTC),
+        suite=suite,
+        evidence_sha256=verdict.evidence_sha256,
+        decision=verdict.decision.value,
+        p_value=p_value,
+        level=level,
+        promotable=p_value is not None and p_value <= level,
+    )
+
+
+def _refusal(line: LedgerLine) -> str:
+    known = "no p-value" if line.p_value is None else f"p = {line.p_value:.2g}"
+    return (
+        f"the ledger of verdicts asks for p ≤ {line.level:.2g}, and this improvement has {known}. It keeps the chance "
+        f"that a change without effect is ever promoted below {100 * FAMILY_ERROR:g} %. More tasks make a real gain "
+        "clearer."
+    )
+
+
+def _words(ledger: Ledger, line: LedgerLine, started: Path | None) -> str:
+    shares = [f"{100 * power_left(promotion_level(number - 1)):.0f}" for number in SHOWN_VERDICTS]
+    parts = [
+        f"Ledger: {ledger.verdicts} verdicts, {ledger.verdicts - ledger.unpromoted} of them promotable. This one is "
+        f"held to p ≤ {line.level:.2g}",
+        "." if line.p_value is None else f" and has p = {line.p_value:.2g}.",
+        f" {100 * error_left(ledger.unpromoted):.1f} of {100 * FAMILY_ERROR:g} % are left for false promotions, ever.",
+        " Of gains that a verdict finds 8 times in 10, so many in 100 are promoted as verdict "
+        f"{', '.join(map(str, SHOWN_VERDICTS[:-1]))} and {SHOWN_VERDICTS[-1]} without a promotion before: "
+        f"{', '.join(shares[:-1])} and {shares[-1]}.",
+    ]
+    if started is not None:
+        parts.append(f" There was no ledger, so one begins here with all of its {100 * FAMILY_ERROR:g} %: {started}.")
+    return "".join(parts)
