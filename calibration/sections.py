@@ -3,6 +3,7 @@
 from calibration.cells import Section
 from calibration.collapse_cells import COLLAPSE_SECTIONS
 from calibration.decision_cells import DECISION_SECTIONS
+from calibration.ledger_cells import LEDGER_SECTIONS
 from calibration.missing_cells import MISSING_SECTIONS
 from calibration.pin_cells import PIN_SECTIONS
 from calibration.rival_cells import RIVAL_SECTIONS
@@ -13,4 +14,5 @@ SECTIONS: tuple[Section, ...] = (
     *MISSING_SECTIONS,
     *RIVAL_SECTIONS,
     *PIN_SECTIONS,
+    *LEDGER_SECTIONS,
 )

@@ -98,16 +98,17 @@ def _refusal(line: LedgerLine) -> str:
 
 
 def _words(ledger: Ledger, line: LedgerLine, started: Path | None) -> str:
-    shares = [f"{100 * power_left(promotion_level(number - 1)):.0f}" for number in SHOWN_VERDICTS]
-    parts = [
-        f"Ledger: {ledger.verdicts} verdicts, {ledger.verdicts - ledger.unpromoted} of them promotable. This one is "
-        f"held to p ≤ {line.level:.2g}",
-        "." if line.p_value is None else f" and has p = {line.p_value:.2g}.",
-        f" {100 * error_left(ledger.unpromoted):.1f} of {100 * FAMILY_ERROR:g} % are left for false promotions, ever.",
-        " Of gains that a verdict finds 8 times in 10, so many in 100 are promoted as verdict "
-        f"{', '.join(map(str, SHOWN_VERDICTS[:-1]))} and {SHOWN_VERDICTS[-1]} without a promotion before: "
-        f"{', '.join(shares[:-1])} and {shares[-1]}.",
-    ]
-    if started is not None:
-        parts.append(f" There was no ledger, so one begins here with all of its {100 * FAMILY_ERROR:g} %: {started}.")
-    return "".join(parts)
+    number, promotable = ledger.lines.index(line) + 1, ledger.verdicts - ledger.unpromoted
+    outcome = f"it has p = {line.p_value:.2g}" if line.p_value is not None else "nothing improved, and that is spent"
+    shares = [f"{100 * power_left(promotion_level(place - 1)):.0f}" for place in SHOWN_VERDICTS]
+    places = f"{', '.join(map(str, SHOWN_VERDICTS[:-1]))} and {SHOWN_VERDICTS[-1]}"
+    words = (
+        f"Ledger: verdict {number} of {ledger.verdicts} here, {promotable} of them promotable. A promotion of this one "
+        f"needs p ≤ {line.level:.2g}; {outcome}. Of the {100 * FAMILY_ERROR:g} % chance that a change without effect "
+        f"is ever promoted, {100 * error_left(ledger.unpromoted):.1f} are left. A gain that a verdict alone finds 8 "
+        f"times in 10 is promoted {', '.join(shares[:-1])} and {shares[-1]} times in 100 as verdict {places}, where "
+        "nothing was promoted before."
+    )
+    if started is None:
+        return words
+    return f"{words} There was no ledger, so one begins with all of its {100 * FAMILY_ERROR:g} %: {started}"
