@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.stats import PermutationMethod, binomtest, mannwhitneyu, rankdata
+from scipy.stats import PermutationMethod, binomtest, fisher_exact, mannwhitneyu, rankdata
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
@@ -16,6 +16,7 @@ from outweigh.stats.hypothesis_tests import (
     adjust_holm,
     average_ranks,
     doubled_ranks,
+    fisher_exact_p,
     mann_whitney_test,
     mcnemar_exact,
     sign_test,
@@ -242,3 +243,20 @@ def test_no_p_values_give_no_answers(adjust: Adjust, name: str) -> None:
 def test_a_p_value_outside_zero_and_one_is_refused(impossible: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         adjust_holm([0.5, impossible])
+
+
+def test_fishers_lady_tasting_tea_is_reproduced() -> None:
+    # Of the 70 ways to choose four cups, 36 have two right; the others are as unlikely as this or more so.
+    assert fisher_exact_p(3, 4, 1, 4) == pytest.approx(34 / 70)
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(1, 40), st.integers(1, 40))
+def test_fishers_exact_test_agrees_with_an_independent_implementation(a: int, b: int, n_a: int, n_b: int) -> None:
+    a, b = min(a, n_a), min(b, n_b)
+
+    assert fisher_exact_p(a, n_a, b, n_b) == pytest.approx(fisher_exact([[a, n_a - a], [b, n_b - b]]).pvalue, rel=1e-6)
+
+
+def test_fishers_exact_test_of_nothing_finds_nothing() -> None:
+    assert fisher_exact_p(0, 0, 3, 9) == 1
+    assert fisher_exact_p(0, 5, 0, 9) == 1

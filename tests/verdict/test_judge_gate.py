@@ -117,6 +117,36 @@ def test_a_task_in_twenty_may_lack_an_answer() -> None:
     assert any("judge_score cannot be compared on task 'task-0'" in warning for warning in verdict.warnings)
 
 
+def by_two_judges(gain: float, tasks: int = 20) -> tuple[list[RunRecord], list[Judgment]]:
+    """The same arms, scored by a strict judge and by one that gives .2 more."""
+    runs, strict = judged(gain, tasks=tasks)
+    mild = [
+        a_judgment(run, min(1.0, float(answer.criteria[0].score or 0) + 0.2), judge="mild")
+        for run, answer in zip(runs, strict, strict=True)
+    ]
+    return runs, [*strict, *mild]
+
+
+def test_a_few_lost_answers_of_one_of_two_judges_are_filled_in() -> None:
+    runs, answers = by_two_judges(0.2)
+    lost = {f"task-{task}/{arm}/1" for task in range(4) for arm in ("old", "new")}
+    verdict = decide(runs, [answer for answer in answers if answer.judge.name == "mild" or answer.run_id not in lost])
+
+    assert verdict.decision is Decision.IMPROVED
+    assert verdict.gates[0].baseline == pytest.approx(0.6, abs=0.05)
+    assert any("8 of 200 judged runs (4.0 %) lack an answer" in warning for warning in verdict.warnings)
+
+
+def test_the_gate_is_unknown_where_a_judge_fails_on_the_candidate_beyond_chance() -> None:
+    runs, answers = by_two_judges(0.2)
+    lost = {f"task-{task}/new/1" for task in range(8)}
+    verdict = decide(runs, [answer for answer in answers if answer.judge.name == "mild" or answer.run_id not in lost])
+
+    assert verdict.decision is Decision.INCONCLUSIVE
+    assert verdict.gates[0].state is GateState.UNKNOWN
+    assert any("Fisher's exact test" in warning for warning in verdict.warnings)
+
+
 def test_a_loss_of_passes_is_seen_though_only_judges_are_asked() -> None:
     runs, answers = judged(0.3, checks=a_run().checks)
     failing = a_run(passed=False).checks

@@ -11,6 +11,7 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from outweigh.compare.missing_judgments import complete_judging
 from outweigh.errors import quote_names
 from outweigh.score.composite import (
     COST_SIGNALS,
@@ -184,20 +185,28 @@ class CompositeScorer:
         self._metrics = metrics
         self._profile = profile
         self._references = _references(arms[reference_arm])
+        judging = complete_judging(arms)
+        self._judging = judging
         self._decided_tasks, self._undecided_tasks = _judged_tasks(
-            arms.values(), lambda score: score.deciding_judge_counts
+            judging.arms.values(), lambda score: score.deciding_judge_counts, judging.undecided_tasks
         )
-        self._shown_tasks, self._hidden_tasks = _judged_tasks(arms.values(), lambda score: score.judge_counts)
+        self._shown_tasks, self._hidden_tasks = _judged_tasks(
+            judging.arms.values(), lambda score: score.judge_counts, judging.unknown_tasks
+        )
         self._left_out: Counter[str] = Counter()
         self._unadjusted = 0
 
-    def tabulate_with_composites(self, name: str, scores: Sequence[Score]) -> ArmTable:
+    def tabulate_with_composites(self, name: str) -> ArmTable:
         """Lay one arm out with its composites, and with judge scores only where all arms have the same judges.
 
         `deciding_judge_score` is a column, and no metric: it is `judge_score` without judges who may not decide.
         """
         table = tabulate_arm(
-            name, scores, composite=self._composite, composite_even=self._composite_even, metrics=self._metrics
+            name,
+            self._judging.arms[name],
+            composite=self._composite,
+            composite_even=self._composite_even,
+            metrics=self._metrics,
         )
         decisive = _column(run.deciding_judge_score for run in table.runs)
         scores_of_judges = {
@@ -210,6 +219,11 @@ class CompositeScorer:
     def unequally_judged(self) -> tuple[str, ...]:
         """Tasks whose judge scores are left out, because some of their runs lack a judge or a pass that others have."""
         return tuple(self._undecided_tasks)
+
+    @property
+    def judging_notes(self) -> tuple[str, ...]:
+        """How many missing answers of judges were filled in, and where a judge failed on one arm."""
+        return self._judging.notes
 
     def warnings(self) -> tuple[str, ...]:
         """What had to be left out of the composites laid out so far."""
@@ -263,14 +277,19 @@ def _references(scores: Iterable[Score]) -> dict[str, CostReference]:
     }
 
 
-def _judged_tasks(arms: Iterable[Sequence[Score]], counts_of: JudgesOf) -> tuple[set[str], list[str]]:
-    """Tasks whose every counted run has the same judges, all answers of them, and tasks where some are missing."""
+def _judged_tasks(
+    arms: Iterable[Sequence[Score]], counts_of: JudgesOf, unknown: Set[str]
+) -> tuple[set[str], list[str]]:
+    """Tasks whose every counted run has the same judges, all answers of them, and tasks where some are missing.
+
+    `unknown` tasks are among the latter, whatever their runs have.
+    """
     panels: dict[str, set[frozenset[JudgeCount]]] = defaultdict(set)
     for scores in arms:
         for score in scores:
             if score.counted:
                 panels[score.task_id].add(counts_of(score))
-    judged = {task for task, seen in panels.items() if len(seen) == 1 and all(map(_is_complete, seen))}
+    judged = {task for task, seen in panels.items() if len(seen) == 1 and all(map(_is_complete, seen))} - unknown
     dropped = [task for task, seen in panels.items() if task not in judged and any(seen)]
     return judged, dropped
 

@@ -72,11 +72,11 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
     composer = CompositeScorer(baseline, arms, profile, evidence.metrics)
     before, after = (
         replace(
-            composer.tabulate_with_composites(name, scores),
+            composer.tabulate_with_composites(name),
             superseded=evidence.superseded.get(name, ()),
             stale=evidence.stale.get(name, ()),
         )
-        for name, scores in arms.items()
+        for name in arms
     )
     pairing = pair_runs(before, after)
     setups = {name: evidence.setups[name] for name in arms if name in evidence.setups}
@@ -103,6 +103,7 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
             *_excluded_attempts(setups),
             *_warned(setups),
             *unusable_judge_warnings(evidence.judge_calls(arms)),
+            *composer.judging_notes,
         ),
         composite_warnings=(
             *judge_drift_warnings(arms.values(), evidence.judge_calls(arms), evidence.judge_rules),

@@ -79,7 +79,7 @@ def compare_tiers(
     names = _checked(order) if order else sorted(evidence.arms, key=lambda name: (name != first, _natural(name)))
     arms = {name: evidence.arm(name) for name in names}
     composer = CompositeScorer(names[0], arms, EVEN, evidence.metrics)
-    tables = [composer.tabulate_with_composites(name, scores) for name, scores in arms.items()]
+    tables = [composer.tabulate_with_composites(name) for name in arms]
     summaries = [_summary(evidence, table, scale) for table in tables]
     guessed = (
         () if order else (f"the tiers are ranked by arm name ({', '.join(names)}); --order T0,T1,… sets the order.",)
@@ -96,6 +96,7 @@ def compare_tiers(
             *evidence.warnings,
             *guessed,
             *judge_drift_warnings(arms.values(), evidence.judge_calls(arms), evidence.judge_rules),
+            *composer.judging_notes,
             *composer.warnings(),
         ),
     )

@@ -242,14 +242,26 @@ class JudgeCount(NamedTuple):
     complete: bool = True
 
 
+class JudgeOpinion(NamedTuple):
+    """One judge's score of a run, with how many of its passes are in it."""
+
+    judge_count: JudgeCount
+    score: float
+
+
 class PanelScore(NamedTuple):
-    """The mean over judges of each judge's consensus, and who gave a valid answer how often."""
+    """The mean over judges of each judge's consensus, and what each of them says."""
 
     score: Quantity
-    judge_counts: frozenset[JudgeCount]
+    opinions: tuple[JudgeOpinion, ...]
+
+    @property
+    def judge_counts(self) -> frozenset[JudgeCount]:
+        """Who gave a valid answer how often."""
+        return frozenset(opinion.judge_count for opinion in self.opinions)
 
 
-NOT_JUDGED = PanelScore(unknown("no valid judgment"), frozenset())
+NOT_JUDGED = PanelScore(unknown("no valid judgment"), ())
 
 
 def panel_score(judgments: Iterable[Judgment], judge_rules: JudgeRules = NO_JUDGE_RULES) -> PanelScore:
@@ -264,10 +276,11 @@ def panel_score(judgments: Iterable[Judgment], judge_rules: JudgeRules = NO_JUDG
     }
     if not opinions:
         return NOT_JUDGED
-    judge_counts = frozenset(
-        _judge_count(judge, passes[judge], judge_rules.rules.get(judge.name)) for judge in opinions
+    counted = tuple(
+        JudgeOpinion(_judge_count(judge, passes[judge], judge_rules.rules.get(judge.name)), opinion)
+        for judge, opinion in opinions.items()
     )
-    return PanelScore(known(sum(opinions.values()) / len(opinions)), judge_counts)
+    return PanelScore(known(sum(opinions.values()) / len(opinions)), counted)
 
 
 def _judge_count(judge: JudgeIdentity, answers: Sequence[Judgment], rule: JudgeRule | None) -> JudgeCount:

@@ -15,7 +15,7 @@ from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import REUSED_LABEL, AgentKind, RunRecord, was_paid_here
 from outweigh.model.usage import CostProvenance
 from outweigh.score.composite import COST_SIGNALS, Dimension
-from outweigh.score.judge_scores import NO_JUDGE_RULES, NOT_JUDGED, JudgeCount, JudgeRules, panel_score
+from outweigh.score.judge_scores import NO_JUDGE_RULES, NOT_JUDGED, JudgeCount, JudgeOpinion, JudgeRules, panel_score
 from outweigh.score.metrics import METRICS, FormulaInput, Metric
 from outweigh.score.objective import objective
 from outweigh.score.resource_usage import run_cost
@@ -44,6 +44,7 @@ class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     started_at: datetime | None
     reused: bool
     vacuous: bool
+    judge_opinions: tuple[JudgeOpinion, ...]
     judge_counts: frozenset[JudgeCount]
     deciding_judge_counts: frozenset[JudgeCount]
     deciding_judge_score: float | None
@@ -115,6 +116,7 @@ class RunScorer:
             started_at=run.started_at,
             reused=REUSED_LABEL in run.extra,
             vacuous=checks.vacuous,
+            judge_opinions=NOT_JUDGED.opinions,
             judge_counts=NOT_JUDGED.judge_counts,
             deciding_judge_counts=NOT_JUDGED.judge_counts,
             deciding_judge_score=None,
@@ -144,6 +146,7 @@ def with_judgments(score: Score, judgments: Iterable[Judgment], judge_rules: Jud
     return msgspec.structs.replace(
         score,
         judge_score=panel.score.value,
+        judge_opinions=panel.opinions,
         judge_counts=panel.judge_counts,
         deciding_judge_score=deciding.score.value,
         deciding_judge_counts=deciding.judge_counts,

@@ -1,4 +1,4 @@
-"""Exact tests (Mann-Whitney, McNemar, sign test) and p-values adjusted for many questions (Holm, Benjamini-
+"""Exact tests (Mann-Whitney, McNemar, sign test, Fisher) and p-values adjusted for many questions (Holm, Benjamini-
 Hochberg).
 
 Adjusted p-values keep the order of the input. An unknown p-value counts as 1: it is never rejected and still counts
@@ -107,6 +107,24 @@ def _binomial_test(wins: int, losses: int, alternative: Alternative, unit: Unit,
         return unknown_significance(_NO_WINNER, n=n, unit=unit, method=method)
     p_value = combine_tails(binomial_cdf(wins, n, 0.5), binomial_sf(wins - 1, n, 0.5), alternative)
     return Significance(p_value=p_value, statistic=min(wins, losses), n=n, unit=unit, method=method, warnings=())
+
+
+_TIE = 1 + 1e-9  # two tables with the same chance may differ by a rounding error
+
+
+def fisher_exact_p(events_a: int, n_a: int, events_b: int, n_b: int) -> float:
+    """Two-sided p-value of Fisher's exact test that an event is as frequent among A as among B."""
+    events = events_a + events_b
+    lowest, highest = max(0, events - n_b), min(events, n_a)
+    counts = range(lowest, highest + 1)
+    logs = np.array([_log_choose(n_a, count) + _log_choose(n_b, events - count) for count in counts])
+    chances = np.exp(logs - logs.max())
+    observed = chances[events_a - lowest]
+    return min(1.0, float(chances[chances <= observed * _TIE].sum() / chances.sum()))
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def _count_pairs(wins: int, losses: int) -> int:
