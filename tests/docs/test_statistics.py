@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from outweigh.stats.means import all_zero_bound
-from outweigh.verdict.blockers import MINIMUM_REPEATS
+from outweigh.verdict.blockers import MINIMUM_REPEATS, PromotionMinimum
+from outweigh.verdict.collapse import COLLAPSE, DROP_LEVEL, REPEATS_TO_HEAR
 from outweigh.verdict.confounding import CACHE_TOLERANCE
 from outweigh.verdict.evidence_settings import (
     ERROR_RATES,
     GATED_METRICS,
     MINIMUM_TASKS,
+    TOTAL_TOLERANCE,
     UNKNOWN_TOLERANCE,
     UNPAIRED_TOLERANCE,
 )
@@ -84,8 +86,12 @@ def test_the_thresholds_are_those_of_the_policy() -> None:
     assert (UNPAIRED_TOLERANCE, UNKNOWN_TOLERANCE, CACHE_TOLERANCE) == (0.05, 0.05, 0.10)
     assert {gate.margin for gate in GATED_METRICS.values()} == {0.05}
     assert ERROR_RATES.non_inferiority == ERROR_RATES.pass_rate_alarm == 0.05
-    assert ERROR_RATES.superiority == ERROR_RATES.resource_alarm == 0.02
-    assert ERROR_RATES.task_alarm == 0.01
+    assert ERROR_RATES.superiority == ERROR_RATES.task_alarm == 0.01
+    assert ERROR_RATES.resource_alarm == 0.02
+    assert {gate.tolerance for gate in GATED_METRICS.values()} == {None, 0.25}
+    assert TOTAL_TOLERANCE == 0.10
+    assert (PromotionMinimum().tasks, PromotionMinimum().repeats, PromotionMinimum().tasks_instead) == (12, 3, 30)
+    assert (COLLAPSE, DROP_LEVEL, REPEATS_TO_HEAR) == (0.8, 0.01, 5)
 
 
 def test_what_may_hide_behind_passing_tasks_is_as_described() -> None:
@@ -96,8 +102,8 @@ def test_what_may_hide_behind_passing_tasks_is_as_described() -> None:
     assert round(0.9**10, 1) == 0.3
 
 
-def test_with_fewer_than_five_repeats_even_a_collapse_may_be_chance_and_with_20_tasks_seven_tell_it() -> None:
-    p_values = {repeats: fisher_drop_p(repeats, repeats, repeats, 0) for repeats in (4, 5, 6, 7)}
+def test_with_fewer_than_five_repeats_no_task_can_be_shown_to_have_collapsed() -> None:
+    p_values = {repeats: fisher_drop_p(repeats, repeats, repeats, 0) for repeats in (4, 5)}
 
-    assert p_values[5] <= ERROR_RATES.task_alarm < p_values[4]
-    assert 20 * p_values[7] <= ERROR_RATES.task_alarm < 20 * p_values[6]
+    assert p_values[5] <= DROP_LEVEL < p_values[4]
+    assert round(p_values[5], 3) == 0.004
