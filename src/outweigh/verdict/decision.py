@@ -92,11 +92,17 @@ class Regression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredSample:
-    """What it would probably take to decide; None where nothing can be said."""
+    """What it would probably take to decide; None where nothing can be said.
+
+    `more_tasks` are enough whether the arms are alike or not, `more_tasks_as_seen` if the effects are what they look
+    like now. `in_the_way` is the gate that would most often keep an experiment undecided.
+    """
 
     more_tasks: int | None
+    more_tasks_as_seen: int | None
     more_repeats: int | None
     cost_usd: float | None
+    in_the_way: str | None
     detail: str
 
 

@@ -79,7 +79,7 @@ def _verdict(
         ),
         regressions=(*_missing_tasks(comparison), *weighed.hard_drops),
         blockers=(*unusable, *_blind_spots(comparison, weighed), *_blockers(comparison, settings)),
-        needs=required_sample(gates, comparison) if decision is Decision.INCONCLUSIVE else None,
+        needs=required_sample(gates, comparison, settings) if decision is Decision.INCONCLUSIVE else None,
         sensitivity=None if unusable else _sensitivity(comparison, weighed, settings),
         settings=_stored(gates, settings, looked),
         evidence_sha256=comparison.evidence_sha256,
