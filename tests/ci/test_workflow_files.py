@@ -63,10 +63,11 @@ def test_no_script_of_the_action_holds_an_expression() -> None:
     assert [script for script in scripts if "${{" in script] == []
 
 
-def test_the_token_is_given_to_one_step_alone() -> None:
-    steps = [step["name"] for step in _action()["runs"]["steps"] if "github-token" in str(step)]
+def test_the_token_is_given_to_two_steps_alone_and_neither_runs_an_agent() -> None:
+    steps = [step for step in _action()["runs"]["steps"] if "github-token" in str(step)]
 
-    assert steps == ["Comment on the pull request"]
+    assert [step["name"] for step in steps] == ["Fetch the ledger of verdicts", "Comment on the pull request"]
+    assert not [step for step in steps if "outweigh ci" in step["run"] or "outweigh run" in step["run"]]
 
 
 def test_every_input_and_output_of_the_action_is_documented() -> None:
@@ -81,7 +82,11 @@ def test_the_example_gives_itself_few_rights_and_one_job_at_a_time() -> None:
 
     assert workflow["permissions"] == {}
     assert workflow["concurrency"]["cancel-in-progress"] is True
-    assert workflow["jobs"]["judge"]["permissions"] == {"contents": "read", "pull-requests": "write"}
+    assert workflow["jobs"]["judge"]["permissions"] == {
+        "contents": "read",
+        "actions": "read",
+        "pull-requests": "write",
+    }
 
 
 def test_our_own_workflow_runs_all_tests_and_judges_pull_requests_by_the_action() -> None:
