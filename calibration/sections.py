@@ -1,5 +1,6 @@
 """The sections of cells, in the order of the page. A new topic adds its module's sections here."""
 
+from calibration.age_cells import AGE_SECTIONS
 from calibration.cells import Section
 from calibration.collapse_cells import COLLAPSE_SECTIONS
 from calibration.decision_cells import DECISION_SECTIONS
@@ -12,6 +13,7 @@ SECTIONS: tuple[Section, ...] = (
     *DECISION_SECTIONS,
     *COLLAPSE_SECTIONS,
     *MISSING_SECTIONS,
+    *AGE_SECTIONS,
     *RIVAL_SECTIONS,
     *PIN_SECTIONS,
     *LEDGER_SECTIONS,

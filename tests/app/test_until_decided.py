@@ -1,24 +1,30 @@
 """The looks of a run: which tasks they take in, when they end it, and that a verdict on the store says the same."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
+from msgspec.structs import replace
 from tests.verdict.looked_runs import ORDER, PLAN, look, runs, verdicts
 
 from outweigh.app.until_decided import Looks
 from outweigh.engine.batch import EndReason, LookResult
 from outweigh.model.look_plan import LookPlan
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import RunRecord
+from outweigh.model.run_record import REUSED_LABEL, RunRecord
+from outweigh.testing.builders import a_check
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import evidence_settings
 
+TODAY = datetime(2026, 3, 1, tzinfo=UTC)
 GATES = ["pass_rate", "duration"]
 
 
-def looks_at(plan: LookPlan | None = PLAN, arms: Sequence[str] = ("new",)) -> Looks:
+def looks_at(
+    plan: LookPlan | None = PLAN, arms: Sequence[str] = ("new",), reuse_max_age_days: float | None = None
+) -> Looks:
     planned_tasks = len(ORDER) if plan is None else None
     settings = evidence_settings(gates=GATES, looks=plan, planned_tasks=planned_tasks)
-    return Looks("old", arms, plan or PLAN, settings, PriceTables())
+    return Looks("old", arms, plan or PLAN, settings, PriceTables(), reuse_max_age_days)
 
 
 def run(looks: Looks, records: Sequence[RunRecord], finished_in: Sequence[str] = ORDER) -> tuple[LookResult, int]:
@@ -57,6 +63,38 @@ def test_a_run_in_which_nothing_differs_ends_early_without_a_decision() -> None:
     assert verdict.decision is Decision.INCONCLUSIVE
     assert look(verdict)["tasks"] == tasks
     assert look(verdict)["futile"]
+
+
+def test_stale_runs_of_the_baseline_play_no_part_in_a_look() -> None:
+    """The old runs all failed; a look that took them in would call the candidate improved."""
+    fresh = [replace(record, started_at=TODAY) for record in runs(ORDER, 0.0, seed=4)]
+    stale = [
+        replace(
+            record,
+            run_id=f"{record.run_id}, then",
+            trial=replace(record.trial, repeat=record.trial.repeat + 10),
+            started_at=TODAY - timedelta(days=30),
+            checks=(a_check(passed=False),),
+            extra={REUSED_LABEL: {"run_id": record.run_id}},
+        )
+        for record in fresh
+        if record.trial.arm == "old"
+    ]
+
+    assert run(looks_at(reuse_max_age_days=7.0), [*fresh, *stale]) == run(looks_at(), fresh)
+    assert run(looks_at(reuse_max_age_days=40.0), [*fresh, *stale])[0].end is EndReason.DECIDED
+
+
+def test_the_age_of_reused_runs_counts_to_the_first_run_of_the_experiment_in_every_look() -> None:
+    """Tasks that were run days later do not make the reused runs beside them stale."""
+    records = [
+        replace(record, started_at=TODAY - timedelta(days=6), extra={REUSED_LABEL: {"run_id": "there"}})
+        if record.trial.arm == "old"
+        else replace(record, started_at=TODAY + timedelta(days=ORDER.index(record.trial.task_id)))
+        for record in runs(ORDER, 0.45, speed=0.8)
+    ]
+
+    assert run(looks_at(reuse_max_age_days=7.0), records) == run(looks_at(), records)
 
 
 def test_tasks_that_finish_early_wait_for_those_that_come_before_them() -> None:

@@ -130,6 +130,13 @@ def test_version_1_asks_about_the_order_for_dollars_alone() -> None:
     assert [gate.name for gate in found.gates if gate.state is GateState.UNKNOWN] == ["cost"]
 
 
+@pytest.mark.parametrize("reused", [False, True])
+def test_more_of_a_resource_later_raises_no_alarm(reused: bool) -> None:
+    found = verdict(clocked("old", 0, reused=reused), clocked("new", 30, faster=2.0), gates=["pass_rate", "duration"])
+
+    assert found.decision is Decision.INCONCLUSIVE
+
+
 def test_a_loss_of_passes_is_heard_although_resources_are_confounded() -> None:
     lost = [replace(run, checks=(a_check(passed=False),)) for run in clocked("new", 7)]
 

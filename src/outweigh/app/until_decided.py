@@ -7,16 +7,19 @@ the tasks that have become complete since the last one and reads nothing again.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from queue import SimpleQueue
 
 from outweigh.compare.arm_table import join_tables
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import gather
+from outweigh.compare.stale_runs import set_stale_aside
 from outweigh.engine.batch import EndReason, LookResult
 from outweigh.model.codec import LocatedRecord
 from outweigh.model.look_plan import LookPlan, plan_even_looks
 from outweigh.model.pricing import PriceTables
-from outweigh.model.run_record import RunRecord
+from outweigh.model.run_record import REUSED_LABEL, RunRecord
+from outweigh.model.suite import age_in_days
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
@@ -50,12 +53,15 @@ class Looks:
         plan: LookPlan,
         settings: EvidenceSettings,
         prices: PriceTables,
+        reuse_max_age_days: float | None = None,
     ) -> None:
         self._baseline = baseline
         self._candidates = tuple(candidates)
         self._plan = plan
         self._settings = settings
         self._prices = prices
+        self._reuse_max_age_days = reuse_max_age_days
+        self._first_start: datetime | None = None
         self._new: SimpleQueue[RunRecord] = SimpleQueue()
         self._waiting: dict[str, list[RunRecord]] = defaultdict(list)
         self._comparisons: dict[str, Comparison] = {}
@@ -72,6 +78,8 @@ class Looks:
         while not self._new.empty():
             record = self._new.get()
             self._waiting[record.trial.task_id].append(record)
+            if REUSED_LABEL not in record.extra and record.started_at is not None:
+                self._first_start = min(record.started_at, self._first_start or record.started_at)
         before = set(self._settled)
         order = self._plan.order
         reached = next((place for place, task in enumerate(order) if task in still_open), len(order))
@@ -121,6 +129,7 @@ class Looks:
         if not located:
             return
         evidence = gather(located, prices=self._prices)
+        evidence = set_stale_aside(evidence, self._baseline, self._reuse_max_age_days, self._first_start)
         for name in self._open():
             if evidence.arms.keys() >= {self._baseline, name}:
                 new = compare_arms(evidence, self._baseline, name)
@@ -135,6 +144,7 @@ def _joined(known: Comparison, new: Comparison) -> Comparison:
         baseline_table=join_tables(known.baseline_table, new.baseline_table),
         candidate_table=join_tables(known.candidate_table, new.candidate_table),
         tasks=(*known.tasks, *new.tasks),
+        unanchored=known.unanchored or new.unanchored,
     )
 
 
@@ -151,4 +161,12 @@ def looks_of_store(experiment: ExperimentFile, order: Sequence[str], repeats: in
         looks=planned,
     )
     candidates = [name for name in experiment.arms if name != experiment.baseline]
-    return Looks(experiment.baseline, candidates, planned or plan_even_looks(order, repeats), settings, prices)
+    max_age = experiment.reuse_max_age
+    return Looks(
+        experiment.baseline,
+        candidates,
+        planned or plan_even_looks(order, repeats),
+        settings,
+        prices,
+        None if max_age is None else age_in_days(max_age),
+    )

@@ -131,6 +131,7 @@ def join_tables(one: ArmTable, other: ArmTable) -> ArmTable:
         runs=[*one.runs, *other.runs],
         excluded=[*one.excluded, *other.excluded],
         superseded=[*one.superseded, *other.superseded],
+        stale=[*one.stale, *other.stale],
         tasks=(*one.tasks, *other.tasks),
         task_of=np.concatenate([one.task_of, other.task_of + len(one.tasks)]),
         columns={name: np.concatenate([column, other.columns[name]]) for name, column in one.columns.items()},

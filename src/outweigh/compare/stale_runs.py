@@ -51,10 +51,15 @@ class StaleDrift:
         return f"{DRIFT_METRICS[self.metric]} {shown(self.moved.point or 0.0)} {unit} ({span})"
 
 
-def set_stale_aside(evidence: Evidence, baseline: str, max_age_days: float | None) -> Evidence:
-    """Leave the baseline's stale runs out where fresh ones stand beside them; say so where too few do."""
+def set_stale_aside(
+    evidence: Evidence, baseline: str, max_age_days: float | None, first_start: datetime | None = None
+) -> Evidence:
+    """Leave the baseline's stale runs out where fresh ones stand beside them; say so where too few do.
+
+    `first_start` is the start of the first fresh run, where the evidence is a part of the experiment alone.
+    """
     scores = evidence.arms.get(baseline, ())
-    stale = find_stale(evidence, baseline, max_age_days)
+    stale = find_stale(evidence, baseline, max_age_days, first_start)
     if max_age_days is None or not stale:
         return evidence
     held = set(map(id, stale))
@@ -76,18 +81,22 @@ def set_stale_aside(evidence: Evidence, baseline: str, max_age_days: float | Non
     )
 
 
-def find_stale(evidence: Evidence, arm: str, max_age_days: float | None) -> list[Score]:
+def find_stale(
+    evidence: Evidence, arm: str, max_age_days: float | None, first_start: datetime | None = None
+) -> list[Score]:
     """Reused runs that were older than the limit when the first fresh run of any arm started, or of unknown age."""
     if max_age_days is None:
         return []
     reused = [score for score in evidence.arms.get(arm, ()) if score.reused]
-    starts = [
+    if not reused:
+        return []
+    starts = (
         score.started_at
         for scores in evidence.arms.values()
         for score in scores
         if not score.reused and score.started_at is not None
-    ]
-    first, limit = min(starts, default=None), timedelta(days=max_age_days)
+    )
+    first, limit = first_start or min(starts, default=None), timedelta(days=max_age_days)
     return [score for score in reused if _is_stale(score.started_at, first, limit)]
 
 

@@ -137,8 +137,11 @@ def _checked(
     gate: GateSample, comparison: Comparison, settings: EvidenceSettings, then_and_now: str | None = None
 ) -> GateSample:
     """The gate with the reason why it cannot be judged; `then_and_now` is one that speaks against every resource."""
-    why = _why_unknown(gate, comparison, settings) or _why_confounded(gate, comparison, settings, then_and_now)
-    return replace(gate, unknown=why)
+    confounded = _why_confounded(gate, comparison, settings, then_and_now)
+    why = _why_unknown(gate, comparison, settings) or confounded
+    # What is confounded raises no alarm on the total either.
+    total = gate.total if gate.total is None or confounded is None else replace(gate.total, unknown=confounded)
+    return replace(gate, unknown=why, total=total)
 
 
 def _why_confounded(
