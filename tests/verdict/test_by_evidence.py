@@ -563,8 +563,15 @@ def test_a_wide_margin_is_remarked_on() -> None:
 
 
 def test_a_verdict_says_what_it_speaks_of() -> None:
-    assert decide(experiment(0.2)).reasons[-1] == "it speaks of tasks like these, looked at once"
-    assert decide(experiment(0.2), fixed_suite=True).reasons[-1].startswith("it speaks of this very suite")
+    assert decide(experiment(0.2)).reasons[-1] == (
+        "it speaks of tasks like these: others from where these 40 come from, done by the same agents and models; "
+        "looked at once"
+    )
+    assert (
+        decide(experiment(0.2), fixed_suite=True)
+        .reasons[-1]
+        .startswith("it speaks of this very suite: the same 40 tasks, run again")
+    )
     assert decide(experiment(0.2), planned_tasks=40).reasons[-1].endswith("however often it is looked at")
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from outweigh.verdict.decision import Decision, Gate, GateEvidence, GateState, Verdict
+from outweigh.verdict.decision import Chances, Decision, Gate, GateEvidence, GateState, Verdict
 from outweigh.verdict.promotion_ledger import error_left, power_left, promotion_level, promotion_p
 
 
@@ -30,7 +30,9 @@ def a_verdict(decision: Decision, superiority_p: float | None, *superior: float 
                 effect=None,
                 low=None,
                 high=None,
+                geometric_means=None,
                 total=None,
+                chances=Chances(better=None, worse_beyond_margin=None),
                 tasks=9,
                 p_values={"superior": p_value},
             ),

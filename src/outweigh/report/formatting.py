@@ -16,9 +16,20 @@ ROUNDING_ERROR = 1e-9
 MOST_NAME_CHARACTERS = 28
 
 
+def without_negative_zero(text: str) -> str:
+    """A number that was rounded to 0 has no sign to show: `-0.0` is `0.0`."""
+    return text.replace("-", "", 1) if text.startswith("-") and not text.strip("-0.$ %") else text
+
+
+def format_signed(value: float, decimals: int = 1) -> str:
+    """A change with its sign; one that rounds to 0 is +0."""
+    shown = f"{value:+.{decimals}f}"
+    return shown.replace("-", "+") if float(shown) == 0 else shown
+
+
 def format_percent(value: float | None) -> str:
     """A share of one as a percentage."""
-    return UNKNOWN if value is None else f"{100 * value:.1f} %"
+    return UNKNOWN if value is None else without_negative_zero(f"{100 * value:.1f} %")
 
 
 def format_dollars(value: float | None) -> str:
@@ -27,29 +38,30 @@ def format_dollars(value: float | None) -> str:
         return UNKNOWN
     if isinf(value):
         return "never passes"
-    return f"${value:,.2f}" if abs(value) >= 100 else f"${value:.4f}"
+    shown = f"${abs(value):,.2f}" if abs(value) >= 100 else f"${abs(value):.4f}"
+    return without_negative_zero(f"-{shown}") if value < 0 else shown
 
 
 def format_seconds(value: float | None) -> str:
     """A duration."""
-    return UNKNOWN if value is None else f"{value:,.1f} s"
+    return UNKNOWN if value is None else f"{without_negative_zero(f'{value:,.1f}')} s"
 
 
 def format_count(value: float | None) -> str:
     """A number of things, whole where it is whole."""
     if value is None:
         return UNKNOWN
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+    return without_negative_zero(f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}")
 
 
 def format_score(value: float | None) -> str:
     """A score between 0 and 1, or any other plain number."""
-    return UNKNOWN if value is None else f"{value:.3f}"
+    return UNKNOWN if value is None else without_negative_zero(f"{value:.3f}")
 
 
 def format_points(value: float | None) -> str:
     """A difference of two percentages."""
-    return UNKNOWN if value is None else f"{100 * value:+.1f} points"
+    return UNKNOWN if value is None else f"{format_signed(100 * value)} points"
 
 
 def describe_direction(difference: float | None, better: int) -> str:

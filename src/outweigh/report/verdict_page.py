@@ -47,6 +47,7 @@ def _decision_payload(verdict: Verdict, comparison: Comparison, *, may_promote: 
         ],
         "superiority_p": verdict.superiority_p,
         "break_even": None if verdict.break_even is None else asdict(verdict.break_even),
+        "in_the_way": None if verdict.in_the_way is None else asdict(verdict.in_the_way),
         "needs": None if verdict.needs is None else asdict(verdict.needs),
         "sensitivity": None if verdict.sensitivity is None else _sensitivity_payload(verdict.sensitivity),
         "settings": dict(verdict.settings),

@@ -17,6 +17,11 @@ class Decision(StrEnum):
     REGRESSED = "regressed"
     INCONCLUSIVE = "inconclusive"
 
+    @property
+    def words(self) -> str:
+        """As people read it; the value is what the JSON has."""
+        return self.value.replace("_", "-")
+
 
 class GateState(StrEnum):
     """A gate on an unknown is unknown, and unknown never passes.
@@ -31,22 +36,49 @@ class GateState(StrEnum):
     FAILS = "fails"
     UNKNOWN = "unknown"
 
+    @property
+    def words(self) -> str:
+        """As people read it; the value is what the JSON has."""
+        return self.value.replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chances:
+    """How likely the candidate is better, and how likely it is worse by more than the margin.
+
+    They are read off the t distribution of the effect, as if every effect had been equally plausible before. None
+    where the data were not tested by t.
+    """
+
+    better: float | None
+    worse_beyond_margin: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmMeans:
+    """One figure for each arm; None where it is unknown."""
+
+    baseline: float | None
+    candidate: float | None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalEffect:
-    """The change of a resource's total, the ratio of means, with the ends of its 90 % interval."""
+    """The change of a resource's total, the ratio of the arms' means, with the ends of its 90 % interval."""
 
     effect: float | None
     low: float | None
     high: float | None
+    means: ArmMeans
+    chances: Chances
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateEvidence:
     """What a tested gate rests on: the effect (points, dollars, or a ratio), the bounds of its tests, their p-values.
 
-    For a resource, `effect` is that of the typical run and `total` that of the bill; `tolerance` is what an improvement
-    must be shown to stay below.
+    For a resource, `effect` is that of the typical run, the ratio of the arms' geometric means, and `total` that of the
+    bill; `tolerance` is what an improvement must be shown to stay below.
     """
 
     scale: str
@@ -55,7 +87,9 @@ class GateEvidence:
     effect: float | None
     low: float | None
     high: float | None
+    geometric_means: ArmMeans | None
     total: TotalEffect | None
+    chances: Chances
     tasks: int
     p_values: Mapping[str, float | None]
 
@@ -132,6 +166,14 @@ class BreakEven:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """What is in the way of a decision: the name of the gate, and a sentence about it."""
+
+    gate: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """A decision about a candidate. `blockers` are the reasons why even an improvement would not be promoted.
 
@@ -154,6 +196,7 @@ class Verdict:
     policy_version: int = 1
     superiority_p: float | None = None
     break_even: BreakEven | None = None
+    in_the_way: Obstacle | None = None
 
 
 class PolicySource(StrEnum):

@@ -9,7 +9,7 @@ from outweigh.compare.deltas import single_family
 from outweigh.errors import quote_names
 from outweigh.verdict.blockers import PromotionMinimum, evidence_blockers, literal_blockers
 from outweigh.verdict.collapse import REPEATS_TO_HEAR, rule_of_three
-from outweigh.verdict.decision import Decision, Regression, RegressionKind, Sensitivity, Verdict
+from outweigh.verdict.decision import Decision, Gate, GateState, Regression, RegressionKind, Sensitivity, Verdict
 from outweigh.verdict.evidence_rule import RuleFinding
 from outweigh.verdict.evidence_settings import (
     GATED_METRICS,
@@ -18,8 +18,10 @@ from outweigh.verdict.evidence_settings import (
     EvidenceSettings,
     GateRole,
 )
+from outweigh.verdict.gate_result import gate_result
 from outweigh.verdict.gate_sample import GateSample
-from outweigh.verdict.gate_test import GateTest, describe_gate, gate_result
+from outweigh.verdict.gate_test import GateTest
+from outweigh.verdict.obstacle import find_obstacle
 from outweigh.verdict.required_sample import required_sample
 from outweigh.verdict.sensitivity import sensitivity
 from outweigh.verdict.unusable import dropped_tasks
@@ -61,25 +63,36 @@ def _verdict(
 ) -> Verdict:
     """The comparison holds what had come in at the look, where looks were planned."""
     decision, gates, unusable = weighed.decision, weighed.gates, weighed.unusable
+    shown = tuple(
+        gate_result(
+            test,
+            comparison,
+            alarmed=test.sample.gated.name in weighed.finding.alarms,
+            level=weighed.rates.non_inferiority,
+            looked_once=looked is None,
+        )
+        for test in _shown_tests(weighed, settings)
+    )
+    undecided = decision is Decision.INCONCLUSIVE
+    obstacle = find_obstacle(shown, by_margin=settings.version == 1) if undecided and not unusable else None
+    reasons = (
+        *unusable,
+        *(item.detail for item in weighed.hard_drops),
+        *(() if obstacle is None else (f"in the way: {obstacle.detail}",)),
+        *_reasons(weighed, shown),
+        _scope(comparison, settings, looked),
+    )
     return Verdict(
         policy="evidence",
         policy_version=settings.version,
         decision=decision,
         seed_wording=decision.value,
-        reasons=(*unusable, *(item.detail for item in weighed.hard_drops), *_reasons(weighed, settings, looked)),
+        reasons=reasons,
         warnings=(*comparison.warnings, *_notices(comparison, weighed, settings)),
-        gates=tuple(
-            gate_result(
-                test,
-                comparison,
-                alarmed=test.sample.gated.name in weighed.finding.alarms,
-                level=weighed.rates.non_inferiority,
-            )
-            for test in _shown_tests(weighed, settings)
-        ),
+        gates=shown,
         regressions=(*_missing_tasks(comparison), *weighed.hard_drops),
         blockers=(*unusable, *_blind_spots(comparison, weighed), *_blockers(comparison, settings)),
-        needs=required_sample(gates, comparison, settings) if decision is Decision.INCONCLUSIVE else None,
+        needs=required_sample(gates, comparison, settings) if undecided else None,
         sensitivity=None if unusable else _sensitivity(comparison, weighed, settings),
         settings=_stored(gates, settings, looked),
         evidence_sha256=comparison.evidence_sha256,
@@ -87,6 +100,7 @@ def _verdict(
         if decision is Decision.IMPROVED
         else None,
         break_even=break_even(comparison.baseline_table, comparison.candidate_table),
+        in_the_way=obstacle,
     )
 
 
@@ -119,12 +133,9 @@ def _sensitivity(comparison: Comparison, weighed: WeighedEvidence, settings: Evi
     return sensitivity(weighed.gates, suspects, weighed.decision, decide, *tables)
 
 
-def _reasons(weighed: WeighedEvidence, settings: EvidenceSettings, looked: LookedEvidence | None) -> Iterator[str]:
+def _reasons(weighed: WeighedEvidence, gates: Sequence[Gate]) -> Iterator[str]:
     yield from _summary(weighed)
-    for test in _shown_tests(weighed, settings):
-        if not test.unknown:
-            yield f"{test.sample.gated.name}: {describe_gate(test, weighed.rates.non_inferiority)}"
-    yield _scope(settings, looked)
+    yield from (f"{gate.name}: {gate.detail}" for gate in gates if gate.state is not GateState.UNKNOWN)
 
 
 def _summary(weighed: WeighedEvidence) -> Iterator[str]:
@@ -161,13 +172,18 @@ def _joined(names: Sequence[str]) -> str:
     return " and ".join(names)
 
 
-def _scope(settings: EvidenceSettings, looked: LookedEvidence | None) -> str:
-    """What the decision is about: which tasks, and how many looks at the data."""
-    population = "this very suite" if settings.fixed_suite else "tasks like these"
+def _scope(comparison: Comparison, settings: EvidenceSettings, looked: LookedEvidence | None) -> str:
+    """What the decision is about: which tasks, done by whom, and how many looks at the data."""
+    tasks = len(align_tasks(comparison.baseline_table, comparison.candidate_table))
+    population = (
+        f"this very suite: the same {tasks} tasks, run again by the same agents and models"
+        if settings.fixed_suite
+        else f"tasks like these: others from where these {tasks} come from, done by the same agents and models"
+    )
     looks = "however often it is looked at" if settings.planned_tasks is not None else "looked at once"
     if looked is not None and settings.looks is not None:
         looks = describe_look(looked, settings.looks)
-    return f"it speaks of {population}, {looks}"
+    return f"it speaks of {population}; {looks}"
 
 
 def _notices(comparison: Comparison, weighed: WeighedEvidence, settings: EvidenceSettings) -> Iterator[str]:

@@ -1,15 +1,9 @@
-"""One gate's tests: what the data show about the typical run and about the total, in p-values, figures and words."""
+"""One gate's tests: the p-values of what the data show about the typical run and about the total."""
 
 from dataclasses import dataclass
-from math import expm1, inf
 
-import numpy as np
-
-from outweigh.compare.arm_table import ArmTable
-from outweigh.compare.comparison import Comparison
-from outweigh.verdict.decision import Gate, GateEvidence, GateState, TotalEffect
-from outweigh.verdict.evidence_settings import ERROR_RATES, EffectScale, GateRole
-from outweigh.verdict.gate_sample import GateSample, PValues, confidence_bound, p_values_of
+from outweigh.verdict.evidence_settings import GateRole
+from outweigh.verdict.gate_sample import GateSample, PValues, p_values_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,116 +102,3 @@ def claims_of(sample: GateSample, p_values: PValues) -> GateClaims:
         tolerable=p_values.above(-sample.tolerance_limit),
         within_total_tolerance=p_values.above(-sample.total_limit),
     )
-
-
-_WIDEST = {EffectScale.POINTS: 1.0, EffectScale.RATIO: 20.0, EffectScale.DOLLARS: 1e6}
-
-
-def gate_result(
-    test: GateTest, comparison: Comparison, *, alarmed: bool, level: float = ERROR_RATES.non_inferiority
-) -> Gate:
-    """The gate as a verdict shows it; `level` is that of its one-sided tests, which is smaller at a planned look."""
-    sample = test.sample
-    return Gate(
-        name=sample.gated.name,
-        state=_state(test, level, alarmed=alarmed),
-        baseline=_task_mean(comparison.baseline_table, sample),
-        candidate=_task_mean(comparison.candidate_table, sample),
-        detail=describe_gate(test, level) if sample.unknown is None else sample.unknown,
-        evidence=gate_evidence(test, level),
-    )
-
-
-def _state(test: GateTest, level: float, *, alarmed: bool) -> GateState:
-    if test.unknown or test.sample.unknown is not None:
-        return GateState.UNKNOWN
-    if alarmed:
-        return GateState.WORSE
-    shown = test.non_inferior is not None and test.non_inferior <= level
-    return GateState.HOLDS if shown else GateState.NOT_SHOWN
-
-
-def _task_mean(arm: ArmTable, sample: GateSample) -> float | None:
-    """Mean of task means over the tasks compared, so that a task run more often weighs no more."""
-    if sample.gated.metric not in arm.columns:
-        return None
-    means = dict(zip(arm.tasks, arm.mean_per_task(sample.gated.metric).tolist(), strict=True))
-    values = [means[task] for task in sample.tasks]
-    return float(np.mean(values)) if values else None
-
-
-def gate_evidence(test: GateTest, level: float = ERROR_RATES.non_inferiority) -> GateEvidence:
-    """Effects, intervals and p-values of a gate; `total` is None where the gate has no total."""
-    sample = test.sample
-    low, high = _bounds(sample, test.typical, level)
-    effect = _effect(sample)
-    total = None
-    if sample.total is not None and test.total is not None:
-        total_low, total_high = _bounds(sample, test.total, level)
-        total = TotalEffect(effect=_effect(sample.total), low=total_low, high=total_high)
-    return GateEvidence(
-        scale=sample.gated.scale.value,
-        margin=sample.margin,
-        tolerance=sample.tolerance,
-        effect=effect,
-        low=low,
-        high=high,
-        total=total,
-        tasks=len(sample.benefits),
-        p_values={
-            "non_inferior": test.non_inferior,
-            "superior": test.superior,
-            "equivalent": test.equivalent,
-            "worse": min((p_value for p_value in test.alarms if p_value is not None), default=None),
-            "tolerable": test.tolerable,
-        },
-    )
-
-
-def _effect(sample: GateSample) -> float | None:
-    return _as_shown(float(sample.benefits.mean()), sample) if len(sample.benefits) else None
-
-
-def _bounds(sample: GateSample, claims: GateClaims, level: float) -> tuple[float | None, float | None]:
-    """The ends of the interval that belongs to the one-sided tests: of 90 % at 5 %; as points, dollars or a ratio.
-
-    At a planned look it is wider, so that the intervals of all looks together hold with 90 %.
-    """
-    widest = _WIDEST[sample.gated.scale]
-    ends = [confidence_bound(claims.p_values, level, -widest, widest, lower=lower) for lower in (True, False)]
-    shown = sorted(_as_shown(end, sample) for end in ends if end is not None and abs(end) != inf)
-    return (shown[0], shown[1]) if len(shown) == 2 else (None, None)
-
-
-def _as_shown(benefit: float, sample: GateSample) -> float:
-    """A gain in points or dollars as it is; minus the log of a ratio as the change of it (−0.1 is 10 % less)."""
-    return expm1(-benefit) if sample.gated.scale is EffectScale.RATIO else benefit
-
-
-def describe_gate(test: GateTest, level: float = ERROR_RATES.non_inferiority) -> str:
-    """The change, its interval and its margin in one line; for a resource the total as well."""
-    evidence = gate_evidence(test, level)
-    if evidence.effect is None:
-        return "no task to compare"
-    scale = test.sample.gated.scale
-    if scale is EffectScale.DOLLARS:
-        return f"{_span(evidence.effect, evidence.low, evidence.high, scale)} over {evidence.tasks} tasks"
-    unit = " points" if scale is EffectScale.POINTS else " %"
-    typical = _span(evidence.effect, evidence.low, evidence.high, scale)
-    if evidence.total is None or evidence.total.effect is None:
-        return f"{typical} over {evidence.tasks} tasks (margin {100 * evidence.margin:g}{unit})"
-    total = _span(evidence.total.effect, evidence.total.low, evidence.total.high, scale)
-    return f"typical run {typical}, total {total} over {evidence.tasks} tasks (margin {100 * evidence.margin:g}{unit})"
-
-
-def _span(effect: float, low: float | None, high: float | None, scale: EffectScale) -> str:
-    """An effect with its 90 % interval, such as `+4.0 points, 90 % interval +1.2 to +6.8`."""
-    dollars = scale is EffectScale.DOLLARS
-    unit = {EffectScale.POINTS: " points", EffectScale.RATIO: " %", EffectScale.DOLLARS: " dollars per task"}[scale]
-
-    def number(value: float) -> str:
-        shown = f"{value:+.2f}" if dollars else f"{100 * value:+.1f}"
-        return shown.replace("-", "+") if float(shown) == 0 else shown
-
-    span = "no interval" if low is None or high is None else f"90 % interval {number(low)} to {number(high)}"
-    return f"{number(effect)}{unit} ({span})"

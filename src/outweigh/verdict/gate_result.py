@@ -1,0 +1,192 @@
+"""The gate as a verdict shows it: its state, the arms' figures, effects with intervals, chances, and all in words."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import expm1, inf
+
+import numpy as np
+
+from outweigh.compare.arm_table import ArmTable
+from outweigh.compare.comparison import Comparison
+from outweigh.verdict.decision import ArmMeans, Chances, Gate, GateEvidence, GateState, TotalEffect
+from outweigh.verdict.evidence_settings import COST_OF_PASS, ERROR_RATES, EffectScale, GateRole
+from outweigh.verdict.gate_sample import EqualPValues, GateSample, PValues, StudentPValues, confidence_bound
+from outweigh.verdict.gate_test import GateClaims, GateTest
+
+NO_CHANCES = Chances(better=None, worse_beyond_margin=None)
+
+_WIDEST = {EffectScale.POINTS: 1.0, EffectScale.RATIO: 20.0, EffectScale.DOLLARS: 1e6}
+
+
+def gate_result(
+    test: GateTest,
+    comparison: Comparison,
+    *,
+    alarmed: bool,
+    level: float = ERROR_RATES.non_inferiority,
+    looked_once: bool = True,
+) -> Gate:
+    """The gate as a verdict shows it; `level` is that of its one-sided tests, which is smaller at a planned look.
+
+    Chances are stated only where the data were looked at once: an early end comes at a moment that flatters them.
+    """
+    sample = test.sample
+    means, evidence = _means(comparison, sample), _evidence(test, comparison, level)
+    if not looked_once:
+        evidence = _without_chances(evidence)
+    return Gate(
+        name=sample.gated.name,
+        state=_state(test, level, alarmed=alarmed),
+        baseline=means.baseline,
+        candidate=means.candidate,
+        detail=_describe(evidence) if sample.unknown is None else sample.unknown,
+        evidence=evidence,
+    )
+
+
+def _state(test: GateTest, level: float, *, alarmed: bool) -> GateState:
+    if test.unknown or test.sample.unknown is not None:
+        return GateState.UNKNOWN
+    worth = test.sample.gated.role is GateRole.WORTH
+    if alarmed or (worth and (test.typical.alarm or 1.0) <= ERROR_RATES.pass_rate_alarm):
+        return GateState.WORSE
+    shown = test.non_inferior is not None and test.non_inferior <= level
+    return GateState.HOLDS if shown else GateState.NOT_SHOWN
+
+
+def _means(comparison: Comparison, sample: GateSample) -> ArmMeans:
+    arms = comparison.baseline_table, comparison.candidate_table
+    before: float | None
+    after: float | None
+    if sample.gated.scale is EffectScale.DOLLARS and sample.noise is not None and sample.tasks:
+        before, after = (float(arm.means.mean()) for arm in sample.noise)
+    elif sample.gated.name == COST_OF_PASS:
+        before, after = (_cost_of_pass(arm, sample.tasks) for arm in arms)
+    else:
+        before, after = (_task_mean(arm, sample.gated.metric, sample.tasks) for arm in arms)
+    return ArmMeans(baseline=before, candidate=after)
+
+
+def _task_mean(arm: ArmTable, metric: str, tasks: Sequence[str]) -> float | None:
+    """Mean of task means over the tasks compared, so that a task run more often weighs no more."""
+    if metric not in arm.columns:
+        return None
+    means = dict(zip(arm.tasks, arm.mean_per_task(metric).tolist(), strict=True))
+    values = [means[task] for task in tasks]
+    return float(np.mean(values)) if values else None
+
+
+def _cost_of_pass(arm: ArmTable, tasks: Sequence[str]) -> float | None:
+    dollars, passes = _task_mean(arm, "cost_usd", tasks), _task_mean(arm, "passed", tasks)
+    return dollars / passes if dollars is not None and passes else None
+
+
+def _geometric_means(sample: GateSample) -> ArmMeans | None:
+    """What a typical run takes in each arm; None where the gate is no ratio of amounts."""
+    if sample.total is None or sample.noise is None or not len(sample.benefits):
+        return None
+    # A task without any use of the resource has no logarithm, and with it no geometric mean.
+    before, after = (float(np.exp(arm.means.mean())) if np.isfinite(arm.means).all() else None for arm in sample.noise)
+    return ArmMeans(baseline=before, candidate=after)
+
+
+def _chances(sample: GateSample, p_values: PValues) -> Chances:
+    """What the t distribution says about the truth. Exact counts and repeated looks give bounds, which are no chances.
+
+    Arms that are known to be equal are neither better nor worse.
+    """
+    if not isinstance(p_values, StudentPValues | EqualPValues):
+        return NO_CHANCES
+    not_better = p_values.above(0.0)
+    return Chances(
+        better=None if not_better is None else 1 - not_better, worse_beyond_margin=p_values.above(-sample.limit)
+    )
+
+
+def _without_chances(evidence: GateEvidence) -> GateEvidence:
+    total = None if evidence.total is None else replace(evidence.total, chances=NO_CHANCES)
+    return replace(evidence, total=total, chances=NO_CHANCES)
+
+
+def _evidence(test: GateTest, comparison: Comparison, level: float) -> GateEvidence:
+    """Effects, intervals, chances and p-values of a gate; `total` is None where the gate has no total."""
+    sample = test.sample
+    low, high = _bounds(sample, test.typical, level)
+    effect = _effect(sample)
+    total = None
+    if sample.total is not None and test.total is not None:
+        total_low, total_high = _bounds(sample, test.total, level)
+        total = TotalEffect(
+            effect=_effect(sample.total),
+            low=total_low,
+            high=total_high,
+            means=_means(comparison, sample.total),
+            chances=_chances(sample, test.total.p_values),
+        )
+    return GateEvidence(
+        scale=sample.gated.scale.value,
+        margin=sample.margin,
+        tolerance=sample.tolerance,
+        effect=effect,
+        low=low,
+        high=high,
+        geometric_means=_geometric_means(sample),
+        total=total,
+        chances=_chances(sample, test.typical.p_values),
+        tasks=len(sample.benefits),
+        p_values={
+            "non_inferior": test.non_inferior,
+            "superior": test.superior,
+            "equivalent": test.equivalent,
+            "worse": min((p_value for p_value in test.alarms if p_value is not None), default=None),
+            "tolerable": test.tolerable,
+        },
+    )
+
+
+def _effect(sample: GateSample) -> float | None:
+    return _as_shown(float(sample.benefits.mean()), sample) if len(sample.benefits) else None
+
+
+def _bounds(sample: GateSample, claims: GateClaims, level: float) -> tuple[float | None, float | None]:
+    """The ends of the interval that belongs to the one-sided tests: of 90 % at 5 %; as points, dollars or a ratio.
+
+    At a planned look it is wider, so that the intervals of all looks together hold with 90 %.
+    """
+    widest = _WIDEST[sample.gated.scale]
+    ends = [confidence_bound(claims.p_values, level, -widest, widest, lower=lower) for lower in (True, False)]
+    shown = sorted(_as_shown(end, sample) for end in ends if end is not None and abs(end) != inf)
+    return (shown[0], shown[1]) if len(shown) == 2 else (None, None)
+
+
+def _as_shown(benefit: float, sample: GateSample) -> float:
+    """A gain in points or dollars as it is; minus the log of a ratio as the change of it (−0.1 is 10 % less)."""
+    return expm1(-benefit) if sample.gated.scale is EffectScale.RATIO else benefit
+
+
+def _describe(evidence: GateEvidence) -> str:
+    """The change, its interval and its margin in one line; for a resource the total as well."""
+    if evidence.effect is None:
+        return "no task to compare"
+    scale = EffectScale(evidence.scale)
+    if scale is EffectScale.DOLLARS:
+        return f"{_span(evidence.effect, evidence.low, evidence.high, scale)} over {evidence.tasks} tasks"
+    unit = " points" if scale is EffectScale.POINTS else " %"
+    typical = _span(evidence.effect, evidence.low, evidence.high, scale)
+    if evidence.total is None or evidence.total.effect is None:
+        return f"{typical} over {evidence.tasks} tasks (margin {100 * evidence.margin:g}{unit})"
+    total = _span(evidence.total.effect, evidence.total.low, evidence.total.high, scale)
+    return f"typical run {typical}, total {total} over {evidence.tasks} tasks (margin {100 * evidence.margin:g}{unit})"
+
+
+def _span(effect: float, low: float | None, high: float | None, scale: EffectScale) -> str:
+    """An effect with its 90 % interval, such as `+4.0 points, 90 % interval +1.2 to +6.8`."""
+    dollars = scale is EffectScale.DOLLARS
+    unit = {EffectScale.POINTS: " points", EffectScale.RATIO: " %", EffectScale.DOLLARS: " dollars per task"}[scale]
+
+    def number(value: float) -> str:
+        shown = f"{value:+.2f}" if dollars else f"{100 * value:+.1f}"
+        return shown.replace("-", "+") if float(shown) == 0 else shown
+
+    span = "no interval" if low is None or high is None else f"90 % interval {number(low)} to {number(high)}"
+    return f"{number(effect)}{unit} ({span})"
