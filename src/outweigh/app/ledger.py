@@ -10,6 +10,7 @@ from pathlib import Path
 
 from outweigh.errors import OutweighError
 from outweigh.report.ci_outcome import LedgerNote
+from outweigh.store.experiment_file import EXPERIMENT_FILE
 from outweigh.store.ledger import (
     LEDGER_FILE,
     Ledger,
@@ -19,6 +20,7 @@ from outweigh.store.ledger import (
     mark_store,
     read_store_ledger,
 )
+from outweigh.store.pins import PIN_FILE
 from outweigh.verdict.decision import Decision, Verdict
 from outweigh.verdict.policy import POLICIES
 from outweigh.verdict.promotion_ledger import (
@@ -32,13 +34,11 @@ from outweigh.verdict.promotion_ledger import (
 
 
 def default_ledger(reuse: Iterable[str], store: Path) -> Path:
-    """Beside the pins where a folder of them is given, else beside the store."""
-    folders = (Path(path) for path in reuse)
-    pins = next((folder for folder in folders if not any((folder / name).exists() for name in _NOT_OF_PINS)), None)
-    return (store.parent if pins is None else pins) / LEDGER_FILE
-
-
-_NOT_OF_PINS = ("experiment.json", "pin.json")
+    """Beside the pins where a pin or a folder of pins is given, else beside the store."""
+    folders = [Path(path) for path in reuse if not (Path(path) / EXPERIMENT_FILE).exists()]
+    if not folders:
+        return store.parent / LEDGER_FILE
+    return (folders[0].parent if (folders[0] / PIN_FILE).exists() else folders[0]) / LEDGER_FILE
 
 
 def enter_verdict(store: Path, suite: str, verdict: Verdict, ledger: Path) -> LedgerNote:
@@ -64,7 +64,9 @@ def hold_to_ledger(verdict: Verdict, stores: Iterable[Path | None]) -> Verdict:
     """The same verdict, with a blocker where a store says that its ledger does not allow the promotion."""
     if verdict.decision is not Decision.IMPROVED or not POLICIES[verdict.policy].infers:
         return verdict
-    ledgers = [found for store in stores if store is not None and (found := read_store_ledger(store)) is not None]
+    # A file of a store that is named alone is held to what the ledger said about the store.
+    folders = {path if path.is_dir() else path.parent for path in stores if path is not None}
+    ledgers = [found for folder in folders if (found := read_store_ledger(folder)) is not None]
     if not ledgers:
         return verdict
     lines = [line for ledger in ledgers if (line := ledger.find(verdict.evidence_sha256)) is not None]

@@ -10,6 +10,7 @@ from tests.cli.promote.promotable import Promotable
 from tests.conftest import Outweigh
 from tests.loopback_forge import LoopbackForge
 
+from outweigh.app.ledger import default_ledger
 from outweigh.store.ledger import LedgerLine, enter_in_ledger, read_ledger
 
 
@@ -149,8 +150,23 @@ def test_without_an_option_the_ledger_lies_beside_the_pins_or_beside_the_store(
 ) -> None:
     outweigh("ci", *change.project.sides("better", "--reuse", str(tmp_path / "pins")))
     assert read_ledger(tmp_path / "pins" / "ledger.log").verdicts == 1
-    outweigh("ci", *change.project.sides("better"))
+    outweigh("ci", *change.project.sides("better", "--reuse", str(change.store)))
     assert read_ledger(change.store.parent / "ledger.log").verdicts == 1
+    (tmp_path / "pins" / "first").mkdir()
+    (tmp_path / "pins" / "first" / "pin.json").touch()
+    assert default_ledger([str(tmp_path / "pins" / "first")], change.store) == tmp_path / "pins" / "ledger.log"
+
+
+def test_a_file_of_the_store_that_is_named_alone_is_held_to_the_ledger_too(
+    change: Promotable, ledger: Path, outweigh: Outweigh
+) -> None:
+    spent(ledger, 60)
+    outweigh(*judged(change, ledger))
+    words = ("--baseline", "base", "--candidate", "head", "--gates", "pass_rate", "--format", "json")
+    found = json.loads(outweigh("verdict", str(change.store / "runs-engine.jsonl"), *words).out)
+
+    assert (found["decision"], found["may_promote"]) == ("improved", False)
+    assert "the ledger of verdicts asks for" in " ".join(found["blockers"])
 
 
 def test_a_literal_rule_states_no_error_rate_and_is_not_entered(
