@@ -1,17 +1,18 @@
-"""Looking again and again while tasks arrive: how often chance is called an improvement or a regression."""
+"""Looking again and again without a plan while tasks arrive: how often chance is called an improvement or a regression.
+
+What planned looks do is in `look_cells`.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 import numpy as np
 
-from calibration.worlds import World, draw
+from calibration.worlds import Draw, World, draw
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_rule_v1 import apply_rule_v1
+from outweigh.verdict.evidence_rule import apply_rule, examine_candidate
 from outweigh.verdict.evidence_settings import MINIMUM_TASKS
-from outweigh.verdict.gate_sample import GateSample
-from outweigh.verdict.gate_test import examine_gate
 
 FIRM = (Decision.IMPROVED, Decision.REGRESSED)
 
@@ -59,28 +60,24 @@ def looks_rates(world: World, tasks: int, looks: int, repeats: int, draws: int, 
     }
     stops: dict[str, list[Stop]] = {rule: [] for rule in rules}
     for _ in range(draws):
-        gates = draw(world, tasks, repeats, dice).gates()
+        experiment = draw(world, tasks, repeats, dice)
         for rule, (sizes, planned) in rules.items():
-            stops[rule].append(first_firm(gates, sizes, planned))
+            stops[rule].append(first_firm(experiment, sizes, planned))
     return [_summary(world, rule, repeats, len(rules[rule][0]), stops[rule]) for rule in rules]
 
 
-def first_firm(gates: Sequence[GateSample], sizes: Sequence[int], planned_tasks: int | None) -> Stop:
+def first_firm(experiment: Draw, sizes: Sequence[int], planned_tasks: int | None) -> Stop:
     """Look after so many tasks each time, and stop at the first improvement or regression."""
     decision = Decision.INCONCLUSIVE
     for size in sizes:
         if size < MINIMUM_TASKS:
             continue
-        (finding,) = apply_rule_v1([[examine_gate(_first(gate, size), planned_tasks=planned_tasks) for gate in gates]])
+        gates = experiment.of_tasks(range(size)).gates()
+        (finding,) = apply_rule([examine_candidate(gates, planned_tasks=planned_tasks)])
         decision = finding.decision
         if decision in FIRM:
             return Stop(decision=decision, tasks=size)
     return Stop(decision=decision, tasks=sizes[-1])
-
-
-def _first(gate: GateSample, tasks: int) -> GateSample:
-    """The gate when only so many tasks had arrived."""
-    return replace(gate, tasks=gate.tasks[:tasks], benefits=gate.benefits[:tasks], noise=None)
 
 
 def _summary(world: World, rule: str, repeats: int, looks: int, stops: Sequence[Stop]) -> Looks:

@@ -77,13 +77,13 @@ def decide_v1(experiment: Draw, promised: ErrorRates = ERROR_RATES_V1, *, with_c
     return Decision.REGRESSED if _drop_survives_correction(experiment) else finding.decision
 
 
-def collapse_rings(experiment: Draw) -> bool:
+def collapse_rings(experiment: Draw, level: float = ERROR_RATES.task_alarm) -> bool:
     """Whether more tasks collapsed than chance explains, which no gate has to agree with."""
     # Most experiments have no such drop, and counting takes longer than deciding.
     if not any(p_value <= DROP_LEVEL for p_value in _drop_p_values(experiment)):
         return False
     before, after = ({str(task): runs for task, runs in enumerate(arm.T.tolist())} for arm in experiment.passes)
-    return count_collapses(before, after).rings(ERROR_RATES.task_alarm)
+    return count_collapses(before, after).rings(level)
 
 
 def _drop_survives_correction(experiment: Draw) -> bool:

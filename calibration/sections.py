@@ -5,6 +5,7 @@ from calibration.cells import Section
 from calibration.collapse_cells import COLLAPSE_SECTIONS
 from calibration.decision_cells import DECISION_SECTIONS
 from calibration.ledger_cells import LEDGER_SECTIONS
+from calibration.look_cells import LOOK_SECTIONS
 from calibration.missing_cells import MISSING_SECTIONS
 from calibration.pin_cells import PIN_SECTIONS
 from calibration.rival_cells import RIVAL_SECTIONS
@@ -12,6 +13,7 @@ from calibration.rival_cells import RIVAL_SECTIONS
 SECTIONS: tuple[Section, ...] = (
     *DECISION_SECTIONS,
     *COLLAPSE_SECTIONS,
+    *LOOK_SECTIONS,
     *MISSING_SECTIONS,
     *AGE_SECTIONS,
     *RIVAL_SECTIONS,

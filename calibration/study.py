@@ -108,9 +108,9 @@ _Cell = tuple[str, Callable[..., Any], tuple[Any, ...], int]
 def _cells() -> Iterator[_Cell]:
     yield from _rule_cells()
     yield from _interval_cells()
-    yield from (("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 1), 2_000) for world in NULLS)
+    yield from (("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 1), 1_000) for world in NULLS)
     yield from (
-        ("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 5), 2_000) for world in (*NULLS, SMALL_WIN, WIN, TRAP)
+        ("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 5), 1_000) for world in (*NULLS, SMALL_WIN, WIN, TRAP)
     )
     yield from (
         ("rules", rule_rates, (world, *size), 4_000)

@@ -1,6 +1,6 @@
 """Worlds with a known truth: tasks that differ, runs that scatter, arms that do or do not."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,6 +121,18 @@ class Draw:
             measured["cost"] = self.costs
         gates = [_gate(name, *arms, self.families) for name, arms in measured.items()]
         return tuple(replace(gate, unknown="not measured") if gate.gated.name in unknown else gate for gate in gates)
+
+    def of_tasks(self, places: Sequence[int] | NDArray[np.int_]) -> "Draw":
+        """The same experiment on some of its tasks, in this order."""
+        chosen = np.asarray(places)
+        families = self.families
+        return Draw(
+            passes=(self.passes[0][:, chosen], self.passes[1][:, chosen]),
+            times=(self.times[0][:, chosen], self.times[1][:, chosen]),
+            tokens=(self.tokens[0][:, chosen], self.tokens[1][:, chosen]),
+            costs=(self.costs[0][:, chosen], self.costs[1][:, chosen]),
+            families=None if families is None else tuple(families[place] for place in chosen.tolist()),
+        )
 
 
 def draw(world: World, tasks: int, repeats: int, dice: Generator) -> Draw:

@@ -1,11 +1,11 @@
 """When a run that ends at a decision may end: the planned looks of the evidence policy.
 
-Not in the engine, which attempts trials and knows no verdict. Every record is scored once, as it comes in; a look adds
-the tasks that have become complete since the last one and reads nothing again.
+Not in the engine, which attempts trials and knows no verdict. Every record is scored once, when its task is complete; a
+look reads nothing again.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from queue import SimpleQueue
@@ -83,7 +83,11 @@ class Looks:
         before = set(self._settled)
         order = self._plan.order
         reached = next((place for place, task in enumerate(order) if task in still_open), len(order))
-        while self._open() and self._taken < len(self._plan.sizes) and self._plan.sizes[self._taken] <= reached:
+        while self._open() and self._taken < len(self._plan.sizes):
+            size = self._plan.sizes[self._taken]
+            self._extend(min(size, reached))
+            if reached < size:
+                break
             self._look(self._taken)
             self._taken += 1
         notes = tuple(f"{name}: {self._settled[name].words}" for name in self._settled if name not in before)
@@ -99,8 +103,6 @@ class Looks:
         return EndReason.DECIDED if decided else EndReason.FUTILE
 
     def _look(self, look: int) -> None:
-        self._extend(self._plan.order[self._tasks_taken : self._plan.sizes[look]])
-        self._tasks_taken = self._plan.sizes[look]
         names = [name for name in self._open() if name in self._comparisons]
         comparisons = [self._comparisons[name] for name in names]
         if not names:
@@ -122,8 +124,10 @@ class Looks:
                 words = f"{decision.value} {describe_look(looked, self._plan)}{ending}"
                 self._settled[name] = Settled(decision=decision, words=words)
 
-    def _extend(self, tasks: Iterable[str]) -> None:
-        """Add the runs of tasks that have become complete to every open candidate's comparison."""
+    def _extend(self, size: int) -> None:
+        """Add the first so many tasks to every open candidate's comparison, as far as they are not in it yet."""
+        tasks = self._plan.order[self._tasks_taken : size]
+        self._tasks_taken = max(self._tasks_taken, size)
         records = (record for task in tasks for record in self._waiting.pop(task, ()))
         located = [LocatedRecord(record, "store", number) for number, record in enumerate(records, start=1)]
         if not located:

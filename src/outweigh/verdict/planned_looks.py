@@ -18,9 +18,9 @@ from outweigh.verdict.evidence_settings import ErrorRates
 from outweigh.verdict.gate_sample import SparsePValues
 from outweigh.verdict.gate_test import GateClaims, GateTest, claims_of
 
-IMPROVED_CHANCE = 0.05
+IMPROVED_CHANCE = 0.03
 """Below this chance, if the trend goes on, an improvement counts as out of reach."""
-OTHER_CHANCE = 0.15
+OTHER_CHANCE = 0.2
 """The same for a regression, a trade-off or sameness. Larger, because to end without them never ships anything."""
 
 OVERALL_PRECISION = 0.02

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import comb
 
 from outweigh.compare.arm_table import ArmTable
@@ -52,6 +52,12 @@ def drop_p_value(before: Sequence[float], after: Sequence[float]) -> float:
     """Exact one-sided test that `after` is worse: Fisher's for pass and fail, ranks for shares of checks."""
     if all(value in (0.0, 1.0) for value in (*before, *after)):
         return fisher_drop_p(len(before), int(sum(before)), len(after), int(sum(after)))
+    return _rank_drop_p(tuple(before), tuple(after))
+
+
+@lru_cache(maxsize=100_000)
+def _rank_drop_p(before: tuple[float, ...], after: tuple[float, ...]) -> float:
+    """A run that ends at a decision tests the same tasks at every look."""
     p_value = mann_whitney_test(after, before, alternative=Alternative.LESS, unit=Unit.RUN).p_value
     return 1.0 if p_value is None else p_value
 
