@@ -225,6 +225,15 @@ def test_a_suite_of_three_tasks_can_be_judged_by_its_runs() -> None:
     assert decide(records, fixed_suite=True).decision is Decision.IMPROVED
 
 
+def test_an_improvement_says_how_rare_a_break_could_hide() -> None:
+    verdict = decide(experiment(0.4, tasks=60))
+
+    assert (
+        "not ruled out: breaks that are rarer than these 60 tasks can show, in up to 5 % of tasks like these"
+        in verdict.reasons
+    )
+
+
 def test_an_improvement_says_what_it_does_not_rule_out() -> None:
     verdict = decide(experiment(0.4))
 

@@ -166,6 +166,11 @@ def _what_may_slip(finding: RuleFinding) -> Iterator[str]:
     if tolerances:
         limits = ", ".join(f"{name} by up to {100 * limit:g} %" for name, limit in tolerances.items())
         yield f"not ruled out: more use of {limits}"
+    tasks = min(len(test.sample.benefits) for test in finding.tests)
+    yield (
+        f"not ruled out: breaks that are rarer than these {tasks} tasks can show, in up to "
+        f"{100 * rule_of_three(tasks):.0f} % of tasks like these"
+    )
 
 
 def _joined(names: Sequence[str]) -> str:
