@@ -371,3 +371,36 @@ class TestBadInput:
         desk.write(policy={"gates": ["judge_score"]})
 
         refused(desk.run("--until-decided"), "judges are asked when all trials have ended")
+
+
+class TestUntilDecided:
+    """A run that ends at a planned look says what that saved, and the verdict is that of the look."""
+
+    def test_a_clear_gain_ends_the_run_early_and_the_verdict_is_made_at_that_look(
+        self, desk: Desk, outweigh: Any
+    ) -> None:
+        arms = {"a": scripted(0.1), "b": scripted(1.0, extra_prompt="Think.")}
+        desk.write(arms, tasks=24, repeats=2, policy={"gates": ["pass_rate"]})
+
+        ended = desk.run("--until-decided")
+        verdict = outweigh("verdict", str(desk.store), "--format", "json").json()
+
+        looks = verdict["settings"]["looks"]
+        left = 24 * 2 * 2 - len(desk.counted())
+        assert ended.code == 0, ended.err
+        assert f"saved: {left} of 96 planned runs" in ended.err
+        assert left > 0
+        assert verdict["decision"] == "improved"
+        assert (looks["planned_tasks"], looks["tasks"] < 24) == (24, True)
+
+    def test_the_same_command_starts_nothing_more_once_it_is_decided(self, desk: Desk) -> None:
+        arms = {"a": scripted(0.1), "b": scripted(1.0, extra_prompt="Think.")}
+        desk.write(arms, tasks=24, repeats=2, policy={"gates": ["pass_rate"]})
+        desk.run("--until-decided")
+        before = len(desk.counted())
+
+        again = desk.run("--until-decided")
+
+        assert again.code == 0, again.err
+        assert "decided: " in again.err
+        assert len(desk.counted()) == before

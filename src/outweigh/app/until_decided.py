@@ -23,7 +23,8 @@ from outweigh.model.suite import age_in_days
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import EvidenceSettings, evidence_settings
-from outweigh.verdict.weigh_evidence import weigh_evidence
+from outweigh.verdict.planned_looks import look_rates
+from outweigh.verdict.weigh_evidence import usual_rates, weigh_evidence
 from outweigh.verdict.weigh_looks import describe_look, weigh_look
 
 MANY_CANDIDATES = 3
@@ -68,6 +69,9 @@ class Looks:
         self._taken = 0
         self._tasks_taken = 0
         self._settled: dict[str, Settled] = {}
+        if settings.looks is not None:
+            # Boundaries take a moment to compute; they are kept, so that no look has to.
+            look_rates(plan, 0, usual_rates(settings))
 
     def add(self, record: RunRecord) -> None:
         """Take note of a finished attempt."""

@@ -121,6 +121,7 @@ class Batch:
         self._settled: frozenset[str] = frozenset()
         self._look_due = take_look is not None
         self._look: Future[LookResult] | None = None
+        self._started = False
         self._paused_until = 0.0
         self._without_result = 0
         self._stop: EndReason | None = None
@@ -151,7 +152,8 @@ class Batch:
             self._look_due = False
             still_open = {name for name, left in self._left_of_task.items() if left}
             self._look = looks.submit(_take_politely, self._take_look, still_open)
-            wait([self._look], timeout=self._settings.look_wait_seconds)
+            # Before the first start there is time: results of an earlier engine may decide.
+            wait([self._look], timeout=self._settings.look_wait_seconds if self._started else None)
         self._end_look()
 
     def _end_look(self) -> None:
@@ -187,6 +189,7 @@ class Batch:
                 return
             due = queue[0]
             del queue[0]
+            self._started = True
             self._running[threads.submit(self._run_attempt, due.planned, due.attempt)] = due
             self._listen(trial_event(due.planned.trial, EventKind.STARTED, f"attempt {due.attempt}"))
 
