@@ -81,7 +81,7 @@ class _Life:
             self.false_promotions += not is_win and promoted
 
 
-def _repository(world: World, size: tuple[int, int], draws: int = 300, *, shared: bool = False, wins: int = 0) -> Cell:
+def _repository(world: World, size: tuple[int, int], draws: int = 150, *, shared: bool = False, wins: int = 0) -> Cell:
     baseline = "one baseline for all" if shared else "a baseline each"
     return Cell(
         name=f"{world.name}, {size[0]} × {size[1]}, {baseline}" + (f", every {wins}th is a win" if wins else ""),
@@ -97,7 +97,7 @@ def _power(world: World, size: tuple[int, int], *least: float) -> Cell:
         name=f"{world.name}, {size[0]} × {size[1]}",
         measure=power_readings,
         arguments=(world, *size),
-        draws=2_000,
+        draws=1_000,
         promises=tuple(
             at_least(f"promoted as number {number}", limit)
             for number, limit in zip(SHOWN_VERDICTS, least, strict=False)
@@ -113,10 +113,10 @@ FAMILY = Section(
     cells=(
         _repository(NULLS[0], (50, 5)),
         _repository(NULLS[1], (30, 5)),
-        _repository(NULLS[2], (100, 5), 200),
-        _repository(NULLS[2], (300, 10), 100),
+        _repository(NULLS[2], (100, 5), 100),
+        _repository(NULLS[2], (300, 10), 40),
         _repository(NULLS[0], (50, 5), shared=True),
-        _repository(NULLS[0], (50, 5), 200, shared=True, wins=5),
+        _repository(NULLS[0], (50, 5), 100, shared=True, wins=5),
     ),
 )
 LEDGER_POWER = Section(

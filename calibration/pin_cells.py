@@ -142,7 +142,7 @@ PINS = Section(
                 name=life.name,
                 measure=pin_readings,
                 arguments=(life, YEAR),
-                draws=200,
+                draws=120,
                 promises=(at_most("alarm within the year", FALSE_ALARMS),),
             )
             for life in STEADY
@@ -152,12 +152,12 @@ PINS = Section(
                 name=life.name,
                 measure=pin_readings,
                 arguments=(life, YEAR),
-                draws=60,
+                draws=40,
                 promises=(at_least("alarm within the year", 0.95), at_most("alarm before any drift", FALSE_ALARMS)),
             )
             for life in DEARER
         ),
-        *(Cell(name=life.name, measure=pin_readings, arguments=(life, YEAR), draws=60) for life in WORSE),
+        *(Cell(name=life.name, measure=pin_readings, arguments=(life, YEAR), draws=40) for life in WORSE),
     ),
 )
 INTERVALS = Section(
