@@ -6,6 +6,7 @@ import msgspec
 
 from outweigh.model.codec import Attempt
 from outweigh.model.judgment import Calibration, Judgment, Preference
+from outweigh.model.pin_check import PinCheck
 from outweigh.model.preflight_result import Preflight
 from outweigh.model.rubric import Rubric
 from outweigh.model.run_record import RunRecord
@@ -13,6 +14,7 @@ from outweigh.model.suite import PolicySpec, SuiteSpec
 from outweigh.model.task import TaskSettings
 from outweigh.store.experiment_file import ExperimentFile
 from outweigh.store.judging_file import JudgingFile
+from outweigh.store.ledger import LedgerLine
 from outweigh.store.pins import Pin
 from outweigh.testing.model_server import Script
 from outweigh.verdict.policy import POLICIES, Policies
@@ -27,6 +29,8 @@ STORED: dict[str, type[msgspec.Struct]] = {
     "preflight": Preflight,
     "judging": JudgingFile,
     "pin": Pin,
+    "pin_check": PinCheck,
+    "ledger": LedgerLine,
 }
 WRITTEN: dict[str, type[msgspec.Struct]] = {
     "suite": SuiteSpec,
