@@ -242,7 +242,7 @@ def shown(name: str, *, total: dict[str, float] | None = None, **p_values: float
         nothing = dict.fromkeys(
             ("non_inferior", "superior", "equivalent", "alarm", "tolerable", "within_total_tolerance"), 1.0
         )
-        return GateClaims(p_values=test.typical.p_values, **(nothing | stated))
+        return test.typical.stating(**(nothing | stated))
 
     test = examine_gate(gate(name, around(0.0, 0.1)))
     return replace(

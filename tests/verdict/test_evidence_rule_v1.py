@@ -174,7 +174,7 @@ def shown(
 ) -> GateTest:
     """A gate with these p-values; those that are left out show nothing."""
     test = examine_gate(gate(name, around(0.0, 0.1)))
-    claims = replace(test.typical, non_inferior=non_inferior, superior=superior, equivalent=equivalent, alarm=alarm)
+    claims = test.typical.stating(non_inferior=non_inferior, superior=superior, equivalent=equivalent, alarm=alarm)
     return replace(test, typical=claims)
 
 

@@ -4,17 +4,16 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
-from outweigh.compare.comparison import compare_arms
-from outweigh.testing.builders import evidence_of, runs_of_arm
 from outweigh.verdict.decision import Decision, Sensitivity
-from outweigh.verdict.evidence_rule import apply_rule, examine_candidate
+from outweigh.verdict.evidence_rule import CandidateTests, apply_rule, examine_candidate
 from outweigh.verdict.evidence_settings import GATED_METRICS
 from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.sensitivity import FACTORS, sensitivity
 
 
-def decide(gates: Sequence[GateSample], left_out: str | None = None) -> Decision:
-    return apply_rule([examine_candidate(gates)])[0].decision
+def decide(tests: CandidateTests, left_out: str | None = None) -> tuple[Decision, Decision | None]:
+    finding = apply_rule([tests])[0]
+    return finding.decision, finding.alarm
 
 
 def bent(name: str, benefits: Sequence[float], margin: float = 0.05) -> tuple[Decision, Sensitivity]:
@@ -27,9 +26,9 @@ def bent(name: str, benefits: Sequence[float], margin: float = 0.05) -> tuple[De
         noise=None,
         unknown=None,
     )
-    tables = compare_arms(evidence_of(runs_of_arm("a", [[True]]), runs_of_arm("b", [[True]])), "a", "b")
-    decision = decide([gate])
-    return decision, sensitivity([gate], [], decision, decide, tables.baseline_table, tables.candidate_table)
+    tests = examine_candidate([gate])
+    decision, _ = decide(tests)
+    return decision, sensitivity(tests, [], decision, examine_candidate, decide, None)
 
 
 SLOWER = [-0.30, -0.26, -0.33, -0.29, -0.31, -0.27, -0.28, -0.32, -0.30, -0.25]

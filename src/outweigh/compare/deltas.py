@@ -44,10 +44,19 @@ class MissingRuns:
         return self.excluded + self.absent
 
     @property
+    def excluded_attempts(self) -> int:
+        """Attempts that say nothing about the arm; superseded attempts are among them."""
+        return self.excluded + self.retried
+
+    @property
+    def attempts(self) -> int:
+        """All attempts that were made, superseded ones included."""
+        return self.expected - self.absent + self.retried
+
+    @property
     def excluded_share(self) -> float:
-        """The part of all recorded attempts that says nothing about the arm; superseded attempts are among them."""
-        lost = self.excluded + self.retried
-        return lost / (self.expected - self.absent + self.retried) if lost else 0.0
+        """The part of all recorded attempts that says nothing about the arm."""
+        return self.excluded_attempts / self.attempts if self.excluded_attempts else 0.0
 
     @property
     def absent_share(self) -> float:

@@ -10,7 +10,7 @@ from outweigh.errors import quote_names
 from outweigh.verdict.blockers import PromotionMinimum, evidence_blockers, literal_blockers
 from outweigh.verdict.collapse import REPEATS_TO_HEAR, rule_of_three
 from outweigh.verdict.decision import Decision, Gate, GateState, Regression, RegressionKind, Sensitivity, Verdict
-from outweigh.verdict.evidence_rule import RuleFinding
+from outweigh.verdict.evidence_rule import CandidateTests, RuleFinding
 from outweigh.verdict.evidence_settings import (
     GATED_METRICS,
     JUDGE_SCORE,
@@ -21,6 +21,7 @@ from outweigh.verdict.evidence_settings import (
 from outweigh.verdict.gate_result import gate_result
 from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.gate_test import GateTest
+from outweigh.verdict.missing_values import find_missing_values
 from outweigh.verdict.obstacle import find_obstacle
 from outweigh.verdict.required_sample import required_sample
 from outweigh.verdict.sensitivity import sensitivity
@@ -120,17 +121,19 @@ def _blockers(comparison: Comparison, settings: EvidenceSettings) -> Iterator[st
 
 
 def _sensitivity(comparison: Comparison, weighed: WeighedEvidence, settings: EvidenceSettings) -> Sensitivity:
-    def decide(samples: Sequence[GateSample], left_out: str | None) -> Decision:
-        if min(len(gate.benefits) for gate in samples) < MINIMUM_TASKS:
-            return Decision.INCONCLUSIVE
-        tests = examine_samples(samples, weighed.worth, settings)
+    def examine(samples: Sequence[GateSample]) -> CandidateTests:
+        return examine_samples(samples, weighed.worth, settings)
+
+    def decide(tests: CandidateTests, left_out: str | None) -> tuple[Decision, Decision | None]:
+        if min(len(test.sample.benefits) for test in tests.gates) < MINIMUM_TASKS:
+            return Decision.INCONCLUSIVE, None
         finding = apply_version([tests, *weighed.others], settings, weighed.rates)[0]
         drops = [drop for drop in weighed.hard_drops if drop.task_id != left_out]
-        return decision_of(finding, weighed.watched, drops, (), settings, weighed.rates)
+        return decision_of(finding, weighed.watched, drops, (), settings, weighed.rates), finding.alarm
 
     suspects = [drop.task_id for drop in weighed.hard_drops]
-    tables = comparison.baseline_table, comparison.candidate_table
-    return sensitivity(weighed.gates, suspects, weighed.decision, decide, *tables)
+    missing = find_missing_values(comparison.baseline_table, comparison.candidate_table, weighed.gates)
+    return sensitivity(weighed.tests, suspects, weighed.decision, examine, decide, missing)
 
 
 def _reasons(weighed: WeighedEvidence, gates: Sequence[Gate]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from outweigh.compare.arm_table import Column
 from outweigh.stats.hypothesis_tests import adjust_holm
 from outweigh.stats.sample import has_no_spread
 from outweigh.verdict.decision import Decision
@@ -88,29 +89,44 @@ def gain_of_all_gates(
 
 def _sum_of_gates(samples: Sequence[GateSample]) -> GateSample:
     """The sum as a sample of its own, over the tasks that every gate knows."""
-    known_to_others = [set(sample.tasks) for sample in samples[1:]]
-    tasks = [task for task in samples[0].tasks if all(task in known for known in known_to_others)]
+    tasks, columns = _shared_tasks(samples)
     totals, drift = np.zeros(len(tasks)), 0.0
-    for sample in samples:
-        places = {task: place for place, task in enumerate(sample.tasks)}
-        values = sample.benefits[[places[task] for task in tasks]]
+    for sample, values in zip(samples, columns, strict=True):
         deviation = float(sample.benefits.std(ddof=1))
         totals += values / deviation
         drift += np.sqrt(sample.drift_variance) / deviation
-    families = samples[0].families
-    labels = None if families is None else dict(zip(samples[0].tasks, families, strict=True))
     return replace(
         samples[0],
         # A sum is no rate: it is tested by t alone.
         gated=replace(samples[0].gated, scale=EffectScale.RATIO),
-        tasks=tuple(tasks),
+        tasks=tasks,
         benefits=totals,
-        families=None if labels is None else tuple(labels[task] for task in tasks),
+        families=_families_of(samples[0], tasks),
         noise=None,
         total=None,
         # Corrections of several gates come from the same runs, so their errors may all point the same way.
         drift_variance=float(drift) ** 2,
     )
+
+
+def _shared_tasks(samples: Sequence[GateSample]) -> tuple[tuple[str, ...], list[Column]]:
+    """The tasks that every gate knows, and each gate's benefits on them."""
+    first = samples[0].tasks
+    if all(sample.tasks == first for sample in samples):
+        return first, [sample.benefits for sample in samples]
+    others = [set(sample.tasks) for sample in samples[1:]]
+    tasks = tuple(task for task in first if all(task in known for known in others))
+    places = [{task: place for place, task in enumerate(sample.tasks)} for sample in samples]
+    return tasks, [
+        sample.benefits[[place[task] for task in tasks]] for sample, place in zip(samples, places, strict=True)
+    ]
+
+
+def _families_of(sample: GateSample, tasks: tuple[str, ...]) -> tuple[str, ...] | None:
+    if sample.families is None or tasks is sample.tasks:
+        return sample.families
+    labels = dict(zip(sample.tasks, sample.families, strict=True))
+    return tuple(labels[task] for task in tasks)
 
 
 def apply_rule(candidates: Sequence[CandidateTests], rates: ErrorRates = ERROR_RATES) -> tuple[RuleFinding, ...]:

@@ -6,13 +6,15 @@ A missing p-value means that the data cannot answer.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import compress
 from math import exp, hypot, inf, sqrt
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, select_tasks, task_moments
-from outweigh.stats.distributions import binomial_cdf
+from outweigh.stats.distributions import binomial_cdf, t_quantile
 from outweigh.stats.estimate import Alternative
 from outweigh.stats.means import one_sided_p, suite_error
 from outweigh.stats.sample import has_no_spread
@@ -49,6 +51,11 @@ class StudentPValues:
     def below(self, null: float) -> float | None:
         """Lower tail of t."""
         return one_sided_p(self.mean, self.error, self.df, null, Alternative.LESS)
+
+    def bound(self, alpha: float, *, lower: bool) -> float:
+        """The one-sided confidence bound."""
+        reach = t_quantile(1 - alpha, self.df) * self.error
+        return self.mean - reach if lower else self.mean + reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,13 +162,18 @@ class UnknownPValues:
 
 
 def confidence_bound(p_values: PValues, alpha: float, low: float, high: float, *, lower: bool) -> float | None:
-    """The one-sided confidence bound that belongs to the tests, by bisection; infinite where they never reject."""
+    """The one-sided confidence bound that belongs to the tests; infinite where they never reject.
+
+    That of a t test is written down, that of any other test is found by bisection.
+    """
     test = p_values.above if lower else p_values.below
     farthest = test(low if lower else high)
     if farthest is None:
         return None
     if farthest > alpha:
         return -inf if lower else inf
+    if isinstance(p_values, StudentPValues):
+        return p_values.bound(alpha, lower=lower)
     rejected, kept = (low, high) if lower else (high, low)
     for _ in range(60):
         middle = (rejected + kept) / 2
@@ -216,15 +228,18 @@ class GateSample:
 
     def without(self, place: int) -> "GateSample":
         """The same gate with one task left out."""
-        keep = np.arange(len(self.benefits)) != place
         left_out, total = self.tasks[place], self.total
-        if total is not None and left_out in total.tasks:
+        if total is not None and total.tasks is self.tasks:
+            total = total.without(place)
+        elif total is not None and left_out in total.tasks:
             total = total.without(total.tasks.index(left_out))
+        keep = np.arange(len(self.benefits)) != place
+        families = self.families
         return replace(
             self,
-            tasks=tuple(np.array(self.tasks, dtype=object)[keep]),
+            tasks=self.tasks[:place] + self.tasks[place + 1 :],
             benefits=self.benefits[keep],
-            families=None if self.families is None else tuple(np.array(self.families, dtype=object)[keep]),
+            families=None if families is None else families[:place] + families[place + 1 :],
             noise=None
             if self.noise is None
             else (select_tasks(self.noise[0], keep), select_tasks(self.noise[1], keep)),
@@ -258,7 +273,8 @@ def sample_gate(
         differences = np.where((amounts[0].means == 0) & (amounts[1].means == 0), 0.0, differences)
     known = np.isfinite(differences)
     benefits = -differences[known] if logs else differences[known]
-    tasks = tuple(baseline.tasks[place] for place in rows[known, 0].tolist())
+    names = tuple(baseline.tasks[place] for place in rows[:, 0].tolist())
+    tasks = _some(names, known)
     sample = GateSample(
         gated=gated,
         margin=margin,
@@ -269,10 +285,12 @@ def sample_gate(
         noise=(select_tasks(before, known), select_tasks(after, known)),
         unknown=None,
     )
-    if amounts is None:
-        return sample
-    names = tuple(baseline.tasks[place] for place in rows[:, 0].tolist())
-    return _with_total(sample, names, amounts, families)
+    return sample if amounts is None else _with_total(sample, names, amounts, families)
+
+
+def _some(names: tuple[str, ...], chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+    """The chosen names; where all are, the very same tuple."""
+    return names if chosen.all() else tuple(compress(names, chosen.tolist()))
 
 
 def _amounts(metric: str, baseline: ArmTable, candidate: ArmTable, rows: Index) -> tuple[TaskMoments, TaskMoments]:
@@ -291,7 +309,7 @@ def _with_total(
         return replace(sample, equal=True)
     if not known.any() or not (before.means.mean() > 0 and after.means.mean() > 0):
         return replace(sample, total=replace(sample, benefits=np.zeros(0), tasks=(), families=None, noise=None))
-    tasks = tuple(task for task, is_known in zip(names, known.tolist(), strict=True) if is_known)
+    tasks = _some(names, known)
     total = replace(
         sample,
         tasks=tasks,

@@ -1,25 +1,58 @@
 """One gate's tests: the p-values of what the data show about the typical run and about the total."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from outweigh.verdict.evidence_settings import GateRole
 from outweigh.verdict.gate_sample import GateSample, PValues, p_values_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class GateClaims:
     """One-sided p-values of what can be claimed about one effect; None means that the data cannot answer.
 
-    `tolerable` is "below the tolerance", `within_total_tolerance` "below what a saving may add to the total".
+    Each is computed when the rule asks for it: a decision needs a few of them, and the sensitivity makes many.
     """
 
+    gate: GateSample
     p_values: PValues
-    non_inferior: float | None
-    superior: float | None
-    equivalent: float | None
-    alarm: float | None
-    tolerable: float | None
-    within_total_tolerance: float | None
+
+    @cached_property
+    def non_inferior(self) -> float | None:
+        """Not worse by the margin."""
+        return self.p_values.above(-self.gate.limit)
+
+    @cached_property
+    def superior(self) -> float | None:
+        """Better."""
+        return self.p_values.above(0.0)
+
+    @cached_property
+    def equivalent(self) -> float | None:
+        """The same within the margin."""
+        return weakest([self.non_inferior, self.p_values.below(self.gate.limit)])
+
+    @cached_property
+    def alarm(self) -> float | None:
+        """Worse. Any loss of passes or of worth raises the alarm, more use of a resource only beyond its margin."""
+        return self.p_values.below(-self.gate.limit if self.gate.gated.role is GateRole.RESOURCE else 0.0)
+
+    @cached_property
+    def tolerable(self) -> float | None:
+        """Below the tolerance."""
+        return self.p_values.above(-self.gate.tolerance_limit)
+
+    @cached_property
+    def within_total_tolerance(self) -> float | None:
+        """Below what a saving may add to the total."""
+        return self.p_values.above(-self.gate.total_limit)
+
+    def stating(self, **p_values: float | None) -> "GateClaims":
+        """The same claims with these p-values, by their names, in the place of those of the tests."""
+        claims = GateClaims(gate=self.gate, p_values=self.p_values)
+        # A claim that has been asked for keeps its answer there.
+        vars(claims).update({**vars(self), **p_values})
+        return claims
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,7 +66,7 @@ class GateTest:
     @property
     def unknown(self) -> bool:
         """Whether the gate cannot be judged at all."""
-        return any(claims.non_inferior is None for claims in self.claims)
+        return any(claims.alarm is None for claims in self.claims)
 
     @property
     def claims(self) -> tuple[GateClaims, ...]:
@@ -82,23 +115,16 @@ def examine_gate(sample: GateSample, *, fixed_suite: bool = False, planned_tasks
     """Test one gate: not worse, better, the same, worse, and within its tolerance."""
 
     def claims(part: GateSample) -> GateClaims:
-        return claims_of(sample, p_values_of(part, fixed_suite=fixed_suite, planned_tasks=planned_tasks))
+        return GateClaims(gate=sample, p_values=p_values_of(part, fixed_suite=fixed_suite, planned_tasks=planned_tasks))
 
     return GateTest(sample=sample, typical=claims(sample), total=None if sample.total is None else claims(sample.total))
 
 
-def claims_of(sample: GateSample, p_values: PValues) -> GateClaims:
-    """The claims about a gate by one kind of test."""
-    gated, limit = sample.gated, sample.limit
-    not_worse, not_better = p_values.above(-limit), p_values.below(limit)
-    # Any loss of passes or of worth raises the alarm, more use of a resource only beyond its margin.
-    harm = -limit if gated.role is GateRole.RESOURCE else 0.0
-    return GateClaims(
-        p_values=p_values,
-        non_inferior=not_worse,
-        superior=p_values.above(0.0),
-        equivalent=weakest([not_worse, not_better]),
-        alarm=p_values.below(harm),
-        tolerable=p_values.above(-sample.tolerance_limit),
-        within_total_tolerance=p_values.above(-sample.total_limit),
+def with_margin(test: GateTest, margin: float) -> GateTest:
+    """The same test with another margin."""
+    sample = replace(test.sample, margin=margin)
+    return GateTest(
+        sample=sample,
+        typical=GateClaims(gate=sample, p_values=test.typical.p_values),
+        total=None if test.total is None else GateClaims(gate=sample, p_values=test.total.p_values),
     )

@@ -16,7 +16,7 @@ from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_rule import CandidateTests, RuleFinding
 from outweigh.verdict.evidence_settings import ErrorRates
 from outweigh.verdict.gate_sample import SparsePValues
-from outweigh.verdict.gate_test import GateClaims, GateTest, claims_of
+from outweigh.verdict.gate_test import GateClaims, GateTest
 
 IMPROVED_CHANCE = 0.03
 """Below this chance, if the trend goes on, an improvement counts as out of reach."""
@@ -113,8 +113,7 @@ def _with_gains(tests: CandidateTests, share: float) -> CandidateTests:
         return best_p_value(p_value, share, IMPROVED_CHANCE)
 
     def gains(claims: GateClaims, _: float) -> GateClaims:
-        return replace(
-            claims,
+        return claims.stating(
             non_inferior=best(claims.non_inferior),
             superior=best(claims.superior),
             tolerable=best(claims.tolerable),
@@ -137,7 +136,7 @@ def _with_other_claims(tests: CandidateTests, share: float) -> CandidateTests:
         return best_p_value(p_value, share, OTHER_CHANCE)
 
     def others(claims: GateClaims, limit: float) -> GateClaims:
-        return replace(claims, alarm=best(claims.alarm), equivalent=best_equivalence(claims, limit, share))
+        return claims.stating(alarm=best(claims.alarm), equivalent=best_equivalence(claims, limit, share))
 
     return replace(tests, gates=tuple(_changed(test, others) for test in tests.gates), gain=None)
 
@@ -156,7 +155,7 @@ def _changed(test: GateTest, change: Callable[[GateClaims, float], GateClaims]) 
     """The test with changed p-values; those of exact counting show no trend yet, so the ones of t are taken instead."""
     typical, exact = test.typical, test.typical.p_values
     if isinstance(exact, SparsePValues):
-        typical = claims_of(test.sample, exact.usual)
+        typical = GateClaims(gate=test.sample, p_values=exact.usual)
     limit = test.sample.limit
     total = None if test.total is None else change(test.total, limit)
     return replace(test, typical=change(typical, limit), total=total)

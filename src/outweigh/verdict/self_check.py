@@ -134,17 +134,16 @@ def self_check(
 
 
 def split_in_halves(repeats: RunsByTask, rng: Generator) -> Evidence:
-    """Assign runs to the halves in turn, one shuffled task after the other.
+    """Deal the runs of every task to the halves at random, as many to the one as to the other.
 
-    Tasks with an odd number of runs then do not all favour the same half.
+    The odd run of a task is left out: a half without it would look as if it had lost a run.
     """
     halves: dict[str, list[Score]] = {name: [] for name in HALVES}
-    turn = int(rng.integers(2))
     for task in rng.permutation(len(repeats)).tolist():
-        for rank, place in enumerate(rng.permutation(len(repeats[task])).tolist()):
-            half = HALVES[(turn + rank) % 2]
+        shuffled = rng.permutation(len(repeats[task])).tolist()
+        for rank, place in enumerate(shuffled[: len(shuffled) // 2 * 2]):
+            half = HALVES[rank % 2]
             halves[half].append(_in_half(repeats[task][place], half, rank // 2 + 1))
-        turn += len(repeats[task])
     # Nothing is promoted on the strength of a split, so it needs no fingerprint.
     digests: dict[str, Sequence[bytes]] = dict.fromkeys(HALVES, ())
     return Evidence(

@@ -1,135 +1,135 @@
-"""How easily the decision would have been another: missing runs, other margins, single tasks."""
+"""How easily the decision would have been another: missing values, other margins, single tasks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from outweigh.compare.arm_table import ArmTable
-from outweigh.compare.deltas import count_missing_runs, recorded_runs
-from outweigh.stats.variance import TaskMoments, summarize_runs
 from outweigh.verdict.decision import Decision, Sensitivity
-from outweigh.verdict.evidence_settings import EffectScale
-from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, GateSample
+from outweigh.verdict.evidence_rule import CandidateTests
+from outweigh.verdict.gate_sample import GateSample
+from outweigh.verdict.gate_test import with_margin
+from outweigh.verdict.missing_values import MissingValues
 
-Decide = Callable[[Sequence[GateSample], str | None], Decision]
-"""Applies the whole rule again, to changed gates and without one task."""
+Outcome = tuple[Decision, Decision | None]
+"""A decision, and the alarm behind it if there is one."""
+
+Examine = Callable[[Sequence[GateSample]], CandidateTests]
+"""Tests changed gates."""
+
+Decide = Callable[[CandidateTests, str | None], Outcome]
+"""Applies the whole rule to changed tests, without one task."""
 
 FACTORS = np.logspace(-1, 1, 41)
 """Margins from a tenth to ten times their value are tried."""
 
 EXTREMES = 25
-"""Only an extreme task can change a decision alone, so only so many per gate and side are left out in turn."""
+"""At most so many tasks per gate and side are left out in turn."""
+
+HARMLESS = 3
+"""The farther out a task is, the more it matters alone: after so many in turn that change nothing, the rest is left."""
 
 
 def sensitivity(
-    gates: Sequence[GateSample],
+    tests: CandidateTests,
     suspects: Sequence[str],
     decision: Decision,
+    examine: Examine,
     decide: Decide,
-    baseline: ArmTable,
-    candidate: ArmTable,
+    missing: MissingValues | None,
 ) -> Sensitivity:
-    """Decide again with missing runs filled in, with other margins and without single tasks, `suspects` among them."""
-    rates = [gate.gated.metric for gate in gates if gate.gated.scale is EffectScale.POINTS] or ["passed"]
-    missing = max(_missing(baseline, candidate, rate) + _missing(candidate, baseline, rate) for rate in rates)
-    hurt, helped = (
-        decide([_with_missing(gate, baseline, candidate, outcome) for gate in gates], None) if missing else decision
-        for outcome in (0.0, 1.0)
-    )
+    """Decide again with missing values filled in, with other margins, and without single tasks (`suspects` first)."""
+    gates = [test.sample for test in tests.gates]
+
+    def filled(*, against: bool) -> Decision:
+        if missing is None:
+            return decision
+        return decide(examine([missing.fill(gate, against=against) for gate in gates]), None)[0]
+
+    def without(samples: Sequence[GateSample], task: str) -> Decision:
+        return decide(examine(samples), task)[0]
+
     return Sensitivity(
-        missing_runs=missing,
-        if_missing_hurt=hurt,
-        if_missing_helped=helped,
-        margins=_margins(gates, decision, decide),
-        tasks_that_decide=_tasks_that_decide(gates, suspects, decision, decide),
+        missing_runs=0 if missing is None else missing.most,
+        if_missing_hurt=filled(against=True),
+        if_missing_helped=filled(against=False),
+        margins=_margins(tests, decide),
+        tasks_that_decide=_tasks_that_decide(
+            gates, suspects, decision, lambda samples, task: decide(examine(samples), task)[0]
+        ),
     )
 
 
-def _missing(arm: ArmTable, other: ArmTable, rate: str) -> int:
-    return count_missing_runs(arm, other).missing + sum(getattr(run, rate) is None for run in arm.runs)
-
-
-def _with_missing(gate: GateSample, baseline: ArmTable, candidate: ArmTable, outcome: float) -> GateSample:
-    """The gate of a rate had every missing run of the candidate this outcome, and of the baseline the other."""
-    if gate.gated.scale is not EffectScale.POINTS:
-        return gate
-    tasks = tuple(task for task in recorded_runs(baseline) if task in recorded_runs(candidate))
-    before = _filled(baseline, candidate, tasks, gate.gated.metric, 1.0 - outcome)
-    after = _filled(candidate, baseline, tasks, gate.gated.metric, outcome)
-    benefits = after.means - before.means
-    labels = _families(baseline, candidate) if gate.families is not None else None
-    return replace(
-        gate,
-        tasks=tasks,
-        benefits=np.where(np.abs(benefits) < BENEFIT_ROUNDING, 0.0, benefits),
-        families=None if labels is None else tuple(labels[task] for task in tasks),
-        noise=(before, after),
-    )
-
-
-def _filled(arm: ArmTable, other: ArmTable, tasks: Sequence[str], rate: str, outcome: float) -> TaskMoments:
-    """The arm's passes, or scores, with every run that is missing from either list filled in."""
-    places = {task: place for place, task in enumerate(tasks)}
-    known = [
-        (places[run.task_id], outcome if (value := getattr(run, rate)) is None else value)
-        for run in (*arm.runs, *arm.excluded)
-        if run.task_id in places
-    ]
-    mine, theirs = recorded_runs(arm), recorded_runs(other)
-    absent = [(places[task], outcome) for task in tasks for _ in range(max(0, theirs[task] - mine[task]))]
-    owners, values = zip(*known, *absent, strict=True)
-    return summarize_runs(values, owners, len(tasks))
-
-
-def _families(baseline: ArmTable, candidate: ArmTable) -> Mapping[str, str]:
+def _margins(tests: CandidateTests, decide: Decide) -> Mapping[str, tuple[float, float]]:
+    """For each gate alone, the margins around its own over which the decision stays."""
+    outcome = decide(tests, None)
     return {
-        run.task_id: run.family or run.task_id for arm in (baseline, candidate) for run in (*arm.runs, *arm.excluded)
+        test.sample.gated.name: _margin_range(tests, place, outcome, decide) for place, test in enumerate(tests.gates)
     }
 
 
-def _margins(gates: Sequence[GateSample], decision: Decision, decide: Decide) -> Mapping[str, tuple[float, float]]:
-    """For each gate alone, the margins around its own over which the decision stays."""
-    return {gate.gated.name: _margin_range(gates, place, decision, decide) for place, gate in enumerate(gates)}
+def _margin_range(tests: CandidateTests, place: int, outcome: Outcome, decide: Decide) -> tuple[float, float]:
+    margin = tests.gates[place].sample.margin
 
-
-def _margin_range(gates: Sequence[GateSample], place: int, decision: Decision, decide: Decide) -> tuple[float, float]:
-    def holds(factor: float) -> bool:
-        changed = replace(gates[place], margin=gates[place].margin * factor)
-        return decide([*gates[:place], changed, *gates[place + 1 :]], None) is decision
+    def stays(factor: float) -> bool:
+        changed = with_margin(tests.gates[place], margin * factor)
+        gates = (*tests.gates[:place], changed, *tests.gates[place + 1 :])
+        return decide(replace(tests, gates=gates), None) == outcome
 
     middle = len(FACTORS) // 2
-    low = _last_true(holds, FACTORS[middle::-1].tolist())
-    high = _last_true(holds, FACTORS[middle:].tolist())
-    return gates[place].margin * low, gates[place].margin * high
+    low = _last_true(stays, FACTORS[middle::-1].tolist())
+    high = _last_true(stays, FACTORS[middle:].tolist())
+    return margin * low, margin * high
 
 
-def _last_true(holds: Callable[[float], bool], factors: Sequence[float]) -> float:
-    reached = factors[0]
-    for factor in factors[1:]:
-        if not holds(factor):
-            break
-        reached = factor
-    return reached
+def _last_true(stays: Callable[[float], bool], factors: Sequence[float]) -> float:
+    """The last factor at which the outcome stays, by bisection.
+
+    As a margin grows, alarms fall silent and claims come to hold, and never the other way round, so that every
+    outcome has one range of margins.
+    """
+    if stays(factors[-1]):
+        return factors[-1]
+    known, lost = 0, len(factors) - 1
+    while lost - known > 1:
+        middle = (known + lost) // 2
+        known, lost = (middle, lost) if stays(factors[middle]) else (known, middle)
+    return factors[known]
 
 
 def _tasks_that_decide(
-    gates: Sequence[GateSample], suspects: Sequence[str], decision: Decision, decide: Decide
+    gates: Sequence[GateSample],
+    suspects: Sequence[str],
+    decision: Decision,
+    decide: Callable[[Sequence[GateSample], str], Decision],
 ) -> Mapping[str, Decision]:
     """Tasks whose absence alone would have led to another decision."""
-    flips = {}
-    for task in dict.fromkeys((*suspects, *_candidates(gates))):
-        without = [gate.without(gate.tasks.index(task)) if task in gate.tasks else gate for gate in gates]
-        left = decide(without, task)
-        if left is not decision:
-            flips[task] = left
-    return flips
+    places = [{task: place for place, task in enumerate(gate.tasks)} for gate in gates]
+    tried: dict[str, Decision] = {}
+
+    def changes(task: str) -> bool:
+        if task not in tried:
+            left = [
+                gate.without(place[task]) if task in place else gate for gate, place in zip(gates, places, strict=True)
+            ]
+            tried[task] = decide(left, task)
+        return tried[task] is not decision
+
+    for task in suspects:
+        changes(task)
+    for side in _from_outside_in(gates):
+        harmless = 0
+        for task in side:
+            harmless = 0 if changes(task) else harmless + 1
+            if harmless == HARMLESS:
+                break
+    return {task: left for task, left in tried.items() if left is not decision}
 
 
-def _candidates(gates: Sequence[GateSample]) -> list[str]:
-    found: dict[str, None] = {}
+def _from_outside_in(gates: Sequence[GateSample]) -> Iterator[list[str]]:
+    """For every gate, by the typical run and by the total, its lowest and its highest tasks, the farthest first."""
     for gate in gates:
-        order = np.argsort(gate.benefits, kind="stable")
-        edge = order if len(order) <= 2 * EXTREMES else np.concatenate([order[:EXTREMES], order[-EXTREMES:]])
-        found.update(dict.fromkeys(gate.tasks[place] for place in edge.tolist()))
-    return list(found)
+        for sample in (gate,) if gate.total is None else (gate, gate.total):
+            order = np.argsort(sample.benefits, kind="stable").tolist()
+            for side in (order[:EXTREMES], order[: -EXTREMES - 1 : -1]):
+                yield [sample.tasks[place] for place in side]

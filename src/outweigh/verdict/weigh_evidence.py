@@ -15,8 +15,12 @@ from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1, alarmed_gates_v1, 
 from outweigh.verdict.evidence_settings import ERROR_RATES, PASS_RATE, ErrorRates, EvidenceSettings
 from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.gate_test import GateTest, examine_gate
+from outweigh.verdict.missing_values import could_be_turned, find_missing_values
 from outweigh.verdict.task_drops import task_drops
 from outweigh.verdict.unusable import sample_gates, sample_worth_gate, unusable_reasons, watched_pass_rate
+
+TURNABLE = (Decision.IMPROVED, Decision.NEUTRAL)
+"""Decisions that missing values may forbid. An alarm stands whatever is missing."""
 
 NOT_TESTED = CandidateTests(gates=(), gain=None)
 """Stands for a candidate that is not weighed this time, so that the others are corrected for it all the same."""
@@ -121,8 +125,14 @@ def _weigh_candidate(
     collapse, hard, soft = _drops(comparison, settings, rates)
     gated = any(gate.gated.name == PASS_RATE for gate in gates)
     watched = None if gated else examine_sample(watched_pass_rate(comparison, settings), settings)
+    decision = decision_of(finding, watched, hard, unusable, settings, rates)
+    turned = None
+    if settings.version > 1 and decision in TURNABLE:
+        turned = _turned_by_missing_values(comparison, samples, decision, tests[1:], settings, rates)
+    if turned is not None:
+        decision, unusable = finding.alarm or Decision.INCONCLUSIVE, (*unusable, turned)
     return WeighedEvidence(
-        decision=decision_of(finding, watched, hard, unusable, settings, rates),
+        decision=decision,
         rates=rates,
         tests=tests[0],
         gates=gates,
@@ -135,6 +145,29 @@ def _weigh_candidate(
         hard_drops=hard,
         soft_drops=soft,
     )
+
+
+def _turned_by_missing_values(
+    comparison: Comparison,
+    samples: tuple[tuple[GateSample, ...], GateSample | None],
+    decision: Decision,
+    others: Sequence[CandidateTests],
+    settings: EvidenceSettings,
+    rates: ErrorRates,
+) -> str | None:
+    """Why the decision is not made although the known values show it: the missing ones could turn it."""
+    gates, worth = samples
+    all_gates = gates if worth is None else (*gates, worth)
+    tables = comparison.baseline_table, comparison.candidate_table
+    missing = find_missing_values(*tables, all_gates, settings.value_usd)
+    if missing is None:
+        return None
+
+    def decide(changed: Sequence[GateSample]) -> Decision:
+        tests = examine_samples(changed[: len(gates)], None if worth is None else changed[-1], settings)
+        return apply_version([tests, *others], settings, rates)[0].decision
+
+    return could_be_turned(missing, all_gates, decision, decide)
 
 
 def _drops(

@@ -1,0 +1,223 @@
+"""Missing values: both arms again, with the values that nobody knows filled in against the candidate, or for it.
+
+Missing are the values of runs lost to infrastructure, of runs that the other arm has and this one lacks, and of runs
+that do not know the metric. A missing pass or judge score may be anything from 0 to 1. A missing amount lies between
+the smallest and the largest that is known of its task in either arm, or of the suite where the task has none.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from outweigh.compare.arm_table import ArmTable, Column, Index
+from outweigh.verdict.decision import Decision
+from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, WORTH, EffectScale
+from outweigh.verdict.gate_sample import Families, GateSample, sample_cost_of_pass, sample_gate, sample_worth
+
+Arms = tuple[ArmTable, ArmTable]
+Limits = Mapping[str, tuple[Column, Column]]
+"""For every metric the smallest and the largest value that a missing one can have, task by task."""
+
+_PARTS = {COST_OF_PASS: ("passed", "cost_usd"), WORTH: ("passed", "cost_usd")}
+_RATES = {gated.metric for gated in GATED_METRICS.values() if gated.scale is EffectScale.POINTS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MissingValues:
+    """Both arms with a row for every run that should be there, and how many values each gate lacks.
+
+    `value_usd` is what a solved task is worth, where somebody says.
+    """
+
+    arms: Arms
+    limits: Limits
+    families: Families | None
+    counts: Mapping[str, int]
+    expected: int
+    value_usd: float | None
+
+    @property
+    def most(self) -> int:
+        """The number of missing values on the gate that lacks most."""
+        return max(self.counts.values(), default=0)
+
+    def fill(self, gate: GateSample, *, against: bool) -> GateSample:
+        """The gate with every missing value as bad for the candidate as it can be, or as good."""
+        if not self.counts.get(gate.gated.name):
+            return gate
+        before, after = (
+            self._filled(arm, _parts(gate), worst=is_candidate is against)
+            for arm, is_candidate in zip(self.arms, (False, True), strict=True)
+        )
+        if gate.gated.name == WORTH and self.value_usd is not None:
+            filled = sample_worth(self.value_usd, before, after, self.families)
+        else:
+            take = sample_cost_of_pass if gate.gated.name == COST_OF_PASS else sample_gate
+            filled = take(gate.gated, gate.margin, before, after, self.families, gate.tolerance)
+        return replace(filled, unknown=gate.unknown, drift_variance=gate.drift_variance)
+
+    def _filled(self, arm: ArmTable, metrics: Sequence[str], *, worst: bool) -> ArmTable:
+        """The arm with its missing passes failed and its missing amounts at their largest, or the other way round."""
+        columns = {}
+        for metric in metrics:
+            low, high = self.limits[metric]
+            # A failed run is worst among rates, and the largest amount among resources.
+            limit = low if (metric in _RATES) is worst else high
+            column = arm.columns[metric]
+            columns[metric] = np.where(np.isnan(column), limit[arm.task_of], column)
+        return replace(arm, columns=columns)
+
+
+def _parts(gate: GateSample) -> tuple[str, ...]:
+    return _PARTS.get(gate.gated.name, (gate.gated.metric,))
+
+
+def find_missing_values(
+    baseline: ArmTable, candidate: ArmTable, gates: Sequence[GateSample], value_usd: float | None = None
+) -> MissingValues | None:
+    """What the gates lack; None where every run is there and knows every metric."""
+    metrics = tuple(dict.fromkeys(metric for gate in gates for metric in _parts(gate)))
+    if _is_complete(baseline, candidate, metrics):
+        return None
+    arms = _with_every_run(baseline, candidate, metrics)
+    limits = {metric: _limits(arms, metric) for metric in metrics}
+    lacking = {metric: sum(_missing(arm, metric, limits[metric][0]) for arm in arms) for metric in metrics}
+    counts = {gate.gated.name: max(lacking[metric] for metric in _parts(gate)) for gate in gates}
+    if not any(counts.values()):
+        return None
+    in_families = any(gate.families is not None for gate in gates)
+    return MissingValues(
+        arms=arms,
+        limits=limits,
+        families=_families(baseline, candidate) if in_families else None,
+        counts=counts,
+        expected=sum(len(arm.task_of) for arm in arms),
+        value_usd=value_usd,
+    )
+
+
+def _is_complete(baseline: ArmTable, candidate: ArmTable, metrics: Sequence[str]) -> bool:
+    """Whether plainly nothing is missing: the same tasks, equally often, no excluded run and no unknown value."""
+    return (
+        not (baseline.excluded or candidate.excluded or baseline.stale or candidate.stale)
+        and baseline.tasks == candidate.tasks
+        and np.array_equal(baseline.runs_per_task(), candidate.runs_per_task())
+        and not any(np.isnan(arm.columns[metric]).any() for arm in (baseline, candidate) for metric in metrics)
+    )
+
+
+def _with_every_run(baseline: ArmTable, candidate: ArmTable, metrics: Sequence[str]) -> Arms:
+    """Both arms over all tasks that either has a record of, with a row of unknowns for every run that is missing."""
+    arms = (baseline, candidate)
+    lost, aside = (
+        [Counter(run.task_id for run in runs) for runs in both]
+        for both in ((baseline.excluded, candidate.excluded), (baseline.stale, candidate.stale))
+    )
+    tasks = tuple(dict.fromkeys((*baseline.tasks, *candidate.tasks, *lost[0], *lost[1])))
+    places = {task: place for place, task in enumerate(tasks)}
+    rows = [np.array([places[task] for task in arm.tasks], dtype=np.intp) for arm in arms]
+    excluded = [_by_place(counter, places) for counter in lost]
+    recorded = [
+        np.bincount(own[arm.task_of], minlength=len(tasks)) + gone + _by_place(stale, places)
+        for arm, own, gone, stale in zip(arms, rows, excluded, aside, strict=True)
+    ]
+    # What one arm has of a task and the other lacks may have been lost, or picked: nobody can tell.
+    absent = [np.maximum(recorded[1 - place] - recorded[place], 0) for place in range(2)]
+    before, after = (
+        _with_rows(arm, tasks, own[arm.task_of], gone + never, metrics)
+        for arm, own, gone, never in zip(arms, rows, excluded, absent, strict=True)
+    )
+    return before, after
+
+
+def _by_place(counter: Mapping[str, int], places: Mapping[str, int]) -> Index:
+    counts = np.zeros(len(places), dtype=np.intp)
+    for task, number in counter.items():
+        if task in places:
+            counts[places[task]] = number
+    return counts
+
+
+def _with_rows(
+    arm: ArmTable, tasks: tuple[str, ...], task_of: Index, missing: Index, metrics: Sequence[str]
+) -> ArmTable:
+    added = np.repeat(np.arange(len(tasks)), missing)
+    unknown = np.full(len(added), np.nan)
+    return replace(
+        arm,
+        tasks=tasks,
+        task_of=np.concatenate([task_of, added]),
+        columns={metric: np.concatenate([arm.columns[metric], unknown]) for metric in metrics},
+    )
+
+
+def _limits(arms: Arms, metric: str) -> tuple[Column, Column]:
+    """The smallest and the largest that a missing value of each task can be."""
+    tasks = len(arms[0].tasks)
+    values = np.concatenate([arm.columns[metric] for arm in arms])
+    owners = np.concatenate([arm.task_of for arm in arms])
+    known = ~np.isnan(values)
+    values, owners = values[known], owners[known]
+    if metric in _RATES:
+        # A task without checks, or without judges, has nothing that a run could know.
+        asked = np.bincount(owners, minlength=tasks) > 0
+        return np.where(asked, 0.0, np.nan), np.where(asked, 1.0, np.nan)
+    low, high = np.full(tasks, np.inf), np.full(tasks, -np.inf)
+    # Zeros have no logarithm. Where a task has other amounts the least of those is the limit.
+    np.minimum.at(low, owners[values > 0], values[values > 0])
+    np.maximum.at(high, owners, values)
+    some, more = high > -np.inf, high > 0
+    least, most = low[more].min(initial=np.inf), high[more].max(initial=-np.inf)
+    if not more.any():
+        return np.where(some, 0.0, np.nan), np.where(some, 0.0, np.nan)
+    return np.where(more, low, np.where(some, 0.0, least)), np.where(some, high, most)
+
+
+def _missing(arm: ArmTable, metric: str, limit: Column) -> int:
+    """How many values are unknown of those that somebody could know."""
+    return int(np.count_nonzero(np.isnan(arm.columns[metric]) & ~np.isnan(limit[arm.task_of])))
+
+
+def _families(baseline: ArmTable, candidate: ArmTable) -> Families:
+    return {
+        run.task_id: run.family or run.task_id for arm in (baseline, candidate) for run in (*arm.runs, *arm.excluded)
+    }
+
+
+Decide = Callable[[Sequence[GateSample]], Decision]
+"""Applies the whole rule to changed gates."""
+
+
+def could_be_turned(
+    missing: MissingValues, gates: Sequence[GateSample], decision: Decision, decide: Decide
+) -> str | None:
+    """Which gates' missing values could turn the decision, in words; None where they could not.
+
+    A gain must survive all of them going against the candidate, and sameness must survive either way.
+    """
+    for against in (True,) if decision is Decision.IMPROVED else (True, False):
+        filled = [missing.fill(gate, against=against) for gate in gates]
+        turned = decide(filled)
+        if turned is not decision:
+            lacking = [place for place, gate in enumerate(gates) if missing.counts.get(gate.gated.name)]
+            alone = [
+                place
+                for place in lacking
+                if decide([*gates[:place], filled[place], *gates[place + 1 :]]) is not decision
+            ]
+            named = [gates[place] for place in alone or lacking]
+            return _words(missing, named, decision, turned, against=against)
+    return None
+
+
+def _words(
+    missing: MissingValues, gates: Sequence[GateSample], decision: Decision, turned: Decision, *, against: bool
+) -> str:
+    lacking = " and ".join(f"{missing.counts[gate.gated.name]} of {gate.gated.name}" for gate in gates)
+    return (
+        f"missing values could turn the decision: of {missing.expected} runs that should be there, these are unknown: "
+        f"{lacking}. Had they all gone {'against' if against else 'for'} the candidate, it would be {turned.value} "
+        f"and not {decision.value}; run those trials again, or find the values"
+    )
