@@ -3,7 +3,7 @@
 import numpy as np
 
 from calibration.cells import Cell, Readings, Section, at_least, at_most, share_of
-from calibration.rates import collapse_rings, decide
+from calibration.rates import collapse_rings, decide_together
 from calibration.worlds import NULLS, World, draw, world
 from outweigh.verdict.decision import Decision
 
@@ -14,11 +14,9 @@ FALSE_ALARM = "false alarm"
 def collapse_readings(world: World, tasks: int, repeats: int, what: str, draws: int, seed: int) -> Readings:
     """How often the alarm about single tasks rings, and how often the candidate is called regressed."""
     dice = np.random.default_rng(seed)
-    heard = regressed = 0
-    for _ in range(draws):
-        experiment = draw(world, tasks, repeats, dice)
-        heard += collapse_rings(experiment)
-        regressed += decide(experiment, with_cost=True) is Decision.REGRESSED
+    experiments = [draw(world, tasks, repeats, dice) for _ in range(draws)]
+    heard = sum(map(collapse_rings, experiments))
+    regressed = decide_together(experiments, with_cost=True).count(Decision.REGRESSED)
     return {what: share_of(heard, draws), Decision.REGRESSED.value: share_of(regressed, draws)}
 
 

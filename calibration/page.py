@@ -19,7 +19,7 @@ _ABOUT = """`make calibrate` writes this page. Every number is a share of simula
 decided by the same code that decides about real records. [Statistics](statistics.md) explains the ideas."""
 
 _ERROR = """T is the number of tasks, R the number of repeats per task and arm. Shares are in per cent. A share p of n
-draws has a standard error of √(p(1 − p)/n): 0.4 points for 6 % of 4,000 draws, 0.2 points for 95 % of 8,000. Every cell
+draws has a standard error of √(p(1 − p)/n): 0.3 points for 2 % of 2,000 draws, 0.6 points for 7 % of them. Every cell
 has a seed of its own."""
 
 _MODEL = """The logit of a task's chance to pass is normal with mean 0.4 and standard deviation 1.6, so tasks differ

@@ -7,7 +7,7 @@ import numpy as np
 
 from calibration.cells import Cell, Promise, Readings, Section, at_least, at_most, share_of
 from calibration.decision_cells import RARE_BREAKS, RUNAWAYS
-from calibration.rates import decide
+from calibration.rates import decide, decide_together
 from calibration.rival_rules import RIVAL_RULES, batch
 from calibration.worlds import (
     FAMILIES,
@@ -40,7 +40,14 @@ def rival_readings(world: World, tasks: int, repeats: int, wanted: Decision, dra
 
 
 def _hits(experiments: list[Draw], wanted: Decision) -> Iterator[tuple[str, int]]:
-    yield EVIDENCE, sum(decide(each, with_cost=True) is wanted for each in experiments)
+    # Only the form of the rule for single experiments knows families.
+    alone = experiments[0].families is not None
+    decisions = (
+        [decide(each, with_cost=True) for each in experiments]
+        if alone
+        else decide_together(experiments, with_cost=True)
+    )
+    yield EVIDENCE, sum(decision is wanted for decision in decisions)
     many = batch(experiments)
     for name, rule in RIVAL_RULES.items():
         yield name, int((rule(many) == _ANSWERS[wanted]).sum())

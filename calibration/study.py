@@ -108,37 +108,37 @@ _Cell = tuple[str, Callable[..., Any], tuple[Any, ...], int]
 def _cells() -> Iterator[_Cell]:
     yield from _rule_cells()
     yield from _interval_cells()
-    yield from (("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 1), 1_000) for world in NULLS)
+    yield from (("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 1), 500) for world in NULLS)
     yield from (
-        ("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 5), 1_000) for world in (*NULLS, SMALL_WIN, WIN, TRAP)
+        ("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 5), 500) for world in (*NULLS, SMALL_WIN, WIN, TRAP)
     )
     yield from (
-        ("rules", rule_rates, (world, *size), 4_000)
+        ("rules", rule_rates, (world, *size), 2_000)
         for world, sizes in ((NULLS[1], ((10, 1), (20, 1), (50, 1), (20, 5), (100, 5))), (NULLS[2], ((20, 5),)))
         for size in sizes
     )
     yield from (("units", rejections, (MIXED_EFFECTS, 20, repeats), 4_000) for repeats in (1, 5, 10))
-    yield from (("wider", answer, (question, *size), 4_000) for question in QUESTIONS for size in WIDER_SIZES)
+    yield from (("wider", answer, (question, *size), 1_500) for question in QUESTIONS for size in WIDER_SIZES)
 
 
 def _rule_cells() -> Iterator[_Cell]:
     yield from (
-        ("nulls", rates, (world, tasks, repeats), 4_000) for world in NULLS for tasks in TASKS for repeats in REPEATS
+        ("nulls", rates, (world, tasks, repeats), 2_000) for world in NULLS for tasks in TASKS for repeats in REPEATS
     )
     yield from (
-        ("margins", rates, (world, tasks, repeats), 4_000)
+        ("margins", rates, (world, tasks, repeats), 2_000)
         for world in ON_THE_MARGIN
         for tasks in (20, 50, 60, 100)
         for repeats in (1, 5)
     )
-    yield from (("power", power, (line,), 4_000) for line in PUBLISHED)
+    yield from (("power", power, (line,), 1_500) for line in PUBLISHED)
 
 
 def _interval_cells() -> Iterator[_Cell]:
     yield from (
-        ("coverage", t_coverage, (world, tasks, repeats), 8_000)
+        ("coverage", t_coverage, (world, tasks, repeats), 4_000)
         for world in (*ORDINARY, *NEAR_THE_EDGE)
         for tasks in COVERAGE_TASKS
         for repeats in COVERAGE_REPEATS
     )
-    yield from (("bootstrap", bootstrap_coverage, (SMALL_WIN, tasks, 5), 2_500) for tasks in COVERAGE_TASKS)
+    yield from (("bootstrap", bootstrap_coverage, (SMALL_WIN, tasks, 5), 1_000) for tasks in COVERAGE_TASKS)

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 from calibration.decision_cells import DEARER_GAIN, RUNAWAYS, SLOWER_WITH_FEWER_TOKENS
-from calibration.rates import decide
-from calibration.worlds import NULLS, PURE_GAIN, SMALL_WIN, TRAP, Draw, Runs, World, draw
+from calibration.rates import decide, decide_together
+from calibration.worlds import NULLS, PURE_GAIN, SMALL_WIN, TRAP, Draw, Runs, World, draw, world
 from scipy import stats
 
 from outweigh.verdict.decision import Decision
 
+COLLAPSES = world("two tasks collapse", collapsed=2)
 MARGIN, TOLERANCE, DEAREST_TOTAL = 0.05, 0.25, 0.10
 
 
@@ -65,3 +66,15 @@ def test_an_independent_implementation_decides_alike(world: World) -> None:
     experiments = [draw(world, tasks, 4, dice) for tasks in (30, 100, 400) for _ in range(10)]
 
     assert [decide(each, with_cost=True) for each in experiments] == [expected(each) for each in experiments]
+
+
+@pytest.mark.parametrize("world", [*NULLS, SMALL_WIN, TRAP, DEARER_GAIN, COLLAPSES], ids=lambda world: world.name)
+@pytest.mark.parametrize("size", [(10, 1), (30, 5), (60, 10)])
+def test_deciding_together_is_deciding_one_by_one(world: World, size: tuple[int, int]) -> None:
+    dice = np.random.default_rng(32)
+    experiments = [draw(world, *size, dice) for _ in range(15)]
+
+    for with_cost in (False, True):
+        assert decide_together(experiments, with_cost=with_cost) == [
+            decide(each, with_cost=with_cost) for each in experiments
+        ]
