@@ -90,11 +90,9 @@ def gain_of_all_gates(
 def _sum_of_gates(samples: Sequence[GateSample]) -> GateSample:
     """The sum as a sample of its own, over the tasks that every gate knows."""
     tasks, columns = _shared_tasks(samples)
-    totals, drift = np.zeros(len(tasks)), 0.0
+    totals = np.zeros(len(tasks))
     for sample, values in zip(samples, columns, strict=True):
-        deviation = float(sample.benefits.std(ddof=1))
-        totals += values / deviation
-        drift += np.sqrt(sample.drift_variance) / deviation
+        totals += values / float(sample.benefits.std(ddof=1))
     return replace(
         samples[0],
         # A sum is no rate: it is tested by t alone.
@@ -104,8 +102,6 @@ def _sum_of_gates(samples: Sequence[GateSample]) -> GateSample:
         families=_families_of(samples[0], tasks),
         noise=None,
         total=None,
-        # Corrections of several gates come from the same runs, so their errors may all point the same way.
-        drift_variance=float(drift) ** 2,
     )
 
 

@@ -7,7 +7,7 @@ A missing p-value means that the data cannot answer.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import compress
-from math import exp, hypot, inf, sqrt
+from math import exp, inf
 from typing import Protocol
 
 import numpy as np
@@ -195,8 +195,8 @@ class GateSample:
 
     `benefits` of a resource are minus the logs of task ratios, which speak of the typical run. `total` is the same
     gate by the ratio of means, which speaks of the bill: one pseudo-value per task, whose mean is minus the log of the
-    ratio and whose scatter gives its error (delta method on logs). `drift_variance` is the variance of a correction
-    that was made to all benefits alike. `equal` says that both arms are known to be equal, at zero.
+    ratio and whose scatter gives its error (delta method on logs). `equal` says that both arms are known to be equal,
+    at zero.
     """
 
     gated: GatedMetric
@@ -208,7 +208,6 @@ class GateSample:
     unknown: str | None
     tolerance: float | None = None
     total: "GateSample | None" = None
-    drift_variance: float = 0.0
     equal: bool = False
 
     @property
@@ -400,18 +399,15 @@ def _units(sample: GateSample) -> Column:
 
 
 def _usual_p_values(sample: GateSample, planned_tasks: int | None) -> PValues:
-    benefits, drift = sample.benefits, sample.drift_variance
+    benefits = sample.benefits
     mean, deviation, tasks = float(benefits.mean()), float(benefits.std(ddof=1)), len(benefits)
     if planned_tasks is not None:
-        deviation = sqrt(deviation**2 + tasks * drift)
         return AnytimePValues(mean=mean, deviation=deviation, tasks=tasks, planned_tasks=planned_tasks)
     if sample.families is not None:
         errors = cluster_errors(benefits, sample.families)
         # CR2 with its own degrees of freedom holds its level for uneven families too.
-        return StudentPValues(
-            mean=mean, error=hypot(errors.cr2, sqrt(drift)), df=min(errors.cr2_df, errors.clusters - 1)
-        )
-    return StudentPValues(mean=mean, error=sqrt(deviation**2 / tasks + drift), df=tasks - 1)
+        return StudentPValues(mean=mean, error=errors.cr2, df=min(errors.cr2_df, errors.clusters - 1))
+    return StudentPValues(mean=mean, error=deviation / tasks**0.5, df=tasks - 1)
 
 
 def _suite_p_values(sample: GateSample) -> PValues:
@@ -423,4 +419,4 @@ def _suite_p_values(sample: GateSample) -> PValues:
     if runs.min() < 2 or not variances.max() > 0:
         return UnknownPValues()
     error, df = suite_error(variances, runs)
-    return StudentPValues(mean=float(sample.benefits.mean()), error=hypot(error, sqrt(sample.drift_variance)), df=df)
+    return StudentPValues(mean=float(sample.benefits.mean()), error=error, df=df)

@@ -56,7 +56,7 @@ class MissingValues:
         else:
             take = sample_cost_of_pass if gate.gated.name == COST_OF_PASS else sample_gate
             filled = take(gate.gated, gate.margin, before, after, self.families, gate.tolerance)
-        return replace(filled, unknown=gate.unknown, drift_variance=gate.drift_variance)
+        return replace(filled, unknown=gate.unknown)
 
     def _filled(self, arm: ArmTable, metrics: Sequence[str], *, worst: bool) -> ArmTable:
         """The arm with its missing passes failed and its missing amounts at their largest, or the other way round."""
