@@ -8,12 +8,14 @@ from calibration.ledger_cells import LEDGER_SECTIONS
 from calibration.look_cells import LOOK_SECTIONS
 from calibration.missing_cells import MISSING_SECTIONS
 from calibration.pin_cells import PIN_SECTIONS
+from calibration.repeat_cells import REPEAT_SECTIONS
 from calibration.rival_cells import RIVAL_SECTIONS
 
 SECTIONS: tuple[Section, ...] = (
     *DECISION_SECTIONS,
     *COLLAPSE_SECTIONS,
     *LOOK_SECTIONS,
+    *REPEAT_SECTIONS,
     *MISSING_SECTIONS,
     *AGE_SECTIONS,
     *RIVAL_SECTIONS,
