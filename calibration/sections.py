@@ -4,6 +4,7 @@ from calibration.age_cells import AGE_SECTIONS
 from calibration.cells import Section
 from calibration.collapse_cells import COLLAPSE_SECTIONS
 from calibration.decision_cells import DECISION_SECTIONS
+from calibration.judge_cells import JUDGE_SECTIONS
 from calibration.ledger_cells import LEDGER_SECTIONS
 from calibration.look_cells import LOOK_SECTIONS
 from calibration.missing_cells import MISSING_SECTIONS
@@ -21,4 +22,5 @@ SECTIONS: tuple[Section, ...] = (
     *RIVAL_SECTIONS,
     *PIN_SECTIONS,
     *LEDGER_SECTIONS,
+    *JUDGE_SECTIONS,
 )

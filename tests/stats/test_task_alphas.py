@@ -222,7 +222,7 @@ def test_without_two_runs_of_a_task_the_alpha_within_is_unknown() -> None:
 @pytest.mark.parametrize("tasks", [5, 10, 20])
 @pytest.mark.parametrize(("between", "within"), [(1.0, 0.1), (0.5, 0.5)])
 def test_intervals_over_tasks_hold_the_truth_as_often_as_they_say(tasks: int, between: float, within: float) -> None:
-    """150 simulated studies each; resampling runs would hold the overall alpha in about a third of them."""
+    """150 simulated studies each; taking runs to be independent holds the overall alpha in 58 to 88 of 100."""
     rng = np.random.default_rng(tasks)
     truth = _truth(between, within)
     held = {"overall": 0, "within": 0}
