@@ -95,7 +95,7 @@ def _lost_cell(tasks: int, lost: int) -> Cell:
         name=f"{lost} of {2 * tasks * REPEATS} answers lost, {tasks} × {REPEATS}",
         measure=lost_answer_readings,
         arguments=(tasks, lost),
-        draws=100,
+        draws=300,
         promises=FALSE_DECISIONS,
     )
 
