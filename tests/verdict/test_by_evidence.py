@@ -561,7 +561,7 @@ def test_a_wide_margin_is_remarked_on() -> None:
 
 def test_a_verdict_says_what_it_speaks_of() -> None:
     assert decide(experiment(0.2)).reasons[-1] == (
-        "it speaks of tasks like these: others from where these 40 come from, done by the same agents and models; "
+        "it speaks of tasks like these: others from where these 40 come from, by the same agents and models; "
         "looked at once"
     )
     assert (

@@ -19,6 +19,7 @@ from outweigh.model.suite import PolicySpec
 from outweigh.report.document import Report
 from outweigh.report.setup_changes import add_setup_changes
 from outweigh.report.verdict_page import verdicts_report
+from outweigh.report.verdict_summary import verdicts_summary
 from outweigh.store.store import StoreSet
 from outweigh.verdict.configured_policy import ConfiguredPolicy, PolicyArguments
 from outweigh.verdict.decision import Decision, Gate, PolicySource, Verdict
@@ -230,6 +231,17 @@ class DecisionResult(Page):
         compared = self.compared
         answer = verdicts_report(verdicts, compared.comparisons, self.policy.source)
         return add_setup_changes(answer, compared.stores.setup(compared.baseline, compared.candidates))
+
+    def summary(self) -> Report:
+        """The answer on one screen."""
+        verdicts = [each.verdict for each in self.candidates]
+        return verdicts_summary(verdicts, self.compared.comparisons, self.policy.source)
+
+    def to_text(self, *, verbose: bool = False) -> str:
+        """What the command line prints, without colours; everything where it is to be `verbose`."""
+        from outweigh.report.render_text import TextReporter  # noqa: PLC0415 - one of several formats is needed
+
+        return TextReporter(colour=False).render(self.document() if verbose else self.summary())
 
     def rows(self) -> Sequence[Mapping[str, object]]:
         """One row for every candidate and gate."""

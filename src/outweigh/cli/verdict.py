@@ -18,6 +18,7 @@ from outweigh.cli.reading_options import (
 
 class _Options(ReadingOptions, ArmOptions, PolicyOptions):
     require: str
+    verbose: bool
     format: str
 
 
@@ -30,7 +31,8 @@ def main(arguments: Sequence[str]) -> int:
     result = decide(
         DecideRequest(evidence=options.evidence_request(), arms=options.arm_choice(), policy=options.policy_request())
     )
-    print_report(result.document(), options.format)
+    brief = options.format == "text" and not options.verbose
+    print_report(result.summary() if brief else result.document(), options.format)
     return REQUIREMENT_CODES[result.meets(options.require)]
 
 
@@ -43,4 +45,7 @@ def _parser() -> Parser:
         "--require", choices=tuple(REQUIREMENTS), default="improved", help="what exits 0 (default: %(default)s)"
     )
     add_format_option(parser)
+    parser.add_argument(
+        "--verbose", action="store_true", help="text with everything: tables of gates and arms, judges, warnings"
+    )
     return parser

@@ -122,7 +122,13 @@ def step_outputs(outcome: CiOutcome, report_path: str) -> dict[str, str]:
 
 MOST_PAGE_CHARACTERS = 60_000
 """Forges take 65,536 characters; the rest is left for what they add."""
-_ALERTS = {"improved": "TIP", "neutral": "NOTE", "regressed": "CAUTION", "inconclusive": "WARNING"}
+_ALERTS = {
+    "improved": "TIP",
+    "neutral": "NOTE",
+    "trade_off": "WARNING",
+    "regressed": "CAUTION",
+    "inconclusive": "WARNING",
+}
 _RUN_MARKER = re.compile(r"<!-- outweigh run (\d{1,18}) -->")
 
 

@@ -1,14 +1,13 @@
 """Tables shared by the pages of `verdict`, `compare` and `report`: the arms side by side and the gates."""
 
-from collections.abc import Callable
-from math import isclose
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
 from outweigh.report.document import Block, Table
 from outweigh.report.formatting import (
-    ROUNDING_ERROR,
     UNIT_FORMATS,
     UNKNOWN,
     NumberFormat,
@@ -17,9 +16,12 @@ from outweigh.report.formatting import (
     format_dollars,
     format_percent,
     format_score,
+    format_seconds,
+    format_signed,
 )
 from outweigh.score.metrics import METRICS_BY_NAME
-from outweigh.verdict.decision import Gate, GateEvidence
+from outweigh.verdict.decision import ArmMeans, Gate, GateEvidence
+from outweigh.verdict.evidence_settings import COST_OF_PASS, PASS_RATE, WORTH
 
 
 class ArmRow(NamedTuple):
@@ -47,9 +49,12 @@ _ARM_ROWS = (
     _metric_row("judge_score", "mean"),
     _metric_row("composite", "median"),
     _metric_row("duration_seconds", "median"),
+    _metric_row("duration_seconds", "mean"),
     _metric_row("non_cache_tokens", "median"),
+    _metric_row("non_cache_tokens", "mean"),
     _metric_row("total_tokens", "median"),
     _metric_row("cost_usd", "median"),
+    _metric_row("cost_usd", "mean"),
     ArmRow("cost, total", lambda arm: arm.total_cost_usd.value, format_dollars, 0),
     ArmRow("cost of a pass", lambda arm: arm.cost_of_pass_usd.value, format_dollars, -1),
     ArmRow("passes per dollar", lambda arm: arm.solved_per_dollar.value, format_score, +1),
@@ -61,7 +66,7 @@ _ARM_ROWS = (
 def arms_table(before: ArmSummary, after: ArmSummary) -> Table:
     """The headline figures of both arms."""
     rows = [
-        (title, show(value(before)), show(value(after)), _describe_change(value(before), value(after), better))
+        (title, show(value(before)), show(value(after)), _describe_change(value(before), value(after), better, show))
         for title, value, show, better in _ARM_ROWS
         if value(before) is not None or value(after) is not None
     ]
@@ -72,11 +77,11 @@ def arms_table(before: ArmSummary, after: ArmSummary) -> Table:
     )
 
 
-def _describe_change(before: float | None, after: float | None, better: int) -> str:
+def _describe_change(before: float | None, after: float | None, better: int, show: NumberFormat) -> str:
     if before is None or after is None:
         return "unknown"
-    # Two arms that never pass are alike; subtracting their infinite costs would say "not a number".
-    return describe_direction(0.0 if isclose(before, after, rel_tol=ROUNDING_ERROR) else after - before, better)
+    # What looks the same is the same; two arms that never pass are too, whose infinite costs have no difference.
+    return describe_direction(0.0 if show(before) == show(after) else after - before, better)
 
 
 def _run_counts(before: ArmSummary, after: ArmSummary) -> tuple[str, ...]:
@@ -92,7 +97,7 @@ def _reliability_rows(before: ArmSummary, after: ArmSummary) -> list[tuple[str, 
     if largest < 2:
         return []
     return [
-        (title, format_percent(mine), format_percent(theirs), _describe_change(mine, theirs, +1))
+        (title, format_percent(mine), format_percent(theirs), _describe_change(mine, theirs, +1, format_percent))
         for title, mine, theirs in (
             (f"pass@{largest}", before.pass_at_k[largest], after.pass_at_k[largest]),
             (f"pass^{largest}", before.pass_hat_k[largest], after.pass_hat_k[largest]),
@@ -113,42 +118,87 @@ def gate_blocks(gates: tuple[Gate, ...], comparison: Comparison) -> list[Block]:
 
 def format_gate(evidence: GateEvidence) -> tuple[str, str, str]:
     """A gate's change, its interval and its margin."""
-    if evidence.scale == "dollars":
-        return _format_worth(evidence)
-    unit = "points" if evidence.scale == "points" else "%"
-    effect = UNKNOWN if evidence.effect is None else f"{100 * evidence.effect:+.1f} {unit}"
+    dollars = evidence.scale == "dollars"
+    unit = {"points": "points", "ratio": "%", "dollars": "USD"}[evidence.scale]
+
+    def show(value: float) -> str:
+        return format_signed(value, 2) if dollars else format_signed(100 * value)
+
+    effect = UNKNOWN if evidence.effect is None else f"{show(evidence.effect)} {unit}"
     span = UNKNOWN
     if evidence.low is not None and evidence.high is not None:
-        span = f"{100 * evidence.low:+.1f} to {100 * evidence.high:+.1f}"
-    return effect, span, f"{100 * evidence.margin:g} {unit}"
+        span = f"{show(evidence.low)} to {show(evidence.high)}"
+    return effect, span, "0 USD" if dollars else f"{100 * evidence.margin:g} {unit}"
 
 
-def _format_worth(evidence: GateEvidence) -> tuple[str, str, str]:
-    effect = UNKNOWN if evidence.effect is None else f"{evidence.effect:+.2f} USD"
-    span = UNKNOWN
-    if evidence.low is not None and evidence.high is not None:
-        span = f"{evidence.low:+.2f} to {evidence.high:+.2f}"
-    return effect, span, "0 USD"
-
-
-def _gate_table(gates: tuple[Gate, ...], comparison: Comparison) -> Table:
-    tested = any(gate.evidence is not None for gate in gates)
-    extra = ("change", "90 % interval", "margin") if tested else ()
-    return Table(
-        title="Gates",
-        columns=("", comparison.baseline.name, comparison.candidate.name, *extra, "state"),
-        rows=tuple(
-            (
-                gate.name,
-                _format_gate_value(gate.baseline),
-                _format_gate_value(gate.candidate),
-                *(format_gate(gate.evidence) if gate.evidence is not None else ()),
-                gate.state.value,
-            )
-            for gate in gates
-        ),
+def total_evidence(evidence: GateEvidence) -> GateEvidence | None:
+    """The same gate by its total; None where it has none."""
+    total = evidence.total
+    if total is None:
+        return None
+    return replace(
+        evidence, effect=total.effect, low=total.low, high=total.high, chances=total.chances, geometric_means=None
     )
 
 
-def _format_gate_value(value: float | None) -> str:
+def format_chance(chance: float | None) -> str:
+    """A probability as people say it: nothing is certain, and nothing is impossible."""
+    if chance is None:
+        return UNKNOWN
+    if chance > 0.99:
+        return "more than 99 %"
+    return "less than 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
+
+
+def _gate_table(gates: tuple[Gate, ...], comparison: Comparison) -> Table:
+    arms = comparison.baseline.name, comparison.candidate.name
+    if all(gate.evidence is None for gate in gates):
+        rows = [
+            (gate.name, _format_plain(gate.baseline), _format_plain(gate.candidate), gate.state.words) for gate in gates
+        ]
+        return Table(title="Gates", columns=("", *arms, "state"), rows=tuple(rows))
+    chances = "chance better", "chance worse beyond margin"
+    return Table(
+        title="Gates (typical run: geometric means; total: means of all runs, task by task)",
+        columns=("", *arms, "change", "90 % interval", "margin", *chances, "state"),
+        rows=tuple(row for gate in gates if gate.evidence is not None for row in _gate_rows(gate, gate.evidence)),
+    )
+
+
+def _gate_rows(gate: Gate, evidence: GateEvidence) -> Iterator[tuple[str, ...]]:
+    total = total_evidence(evidence)
+    if total is None or evidence.total is None:
+        means = ArmMeans(baseline=gate.baseline, candidate=gate.candidate)
+        yield _gate_row(gate.name, gate, evidence, means, gate.state.words)
+        return
+    typical = evidence.geometric_means or ArmMeans(baseline=None, candidate=None)
+    yield _gate_row(f"{gate.name}, typical run", gate, evidence, typical, gate.state.words)
+    yield _gate_row(f"{gate.name}, total", gate, total, evidence.total.means, "")
+
+
+def _gate_row(title: str, gate: Gate, evidence: GateEvidence, means: ArmMeans, state: str) -> tuple[str, ...]:
+    show = _GATE_FORMATS.get(gate.name, format_score)
+    chances = evidence.chances
+    return (
+        title,
+        show(means.baseline),
+        show(means.candidate),
+        *format_gate(evidence),
+        format_chance(chances.better),
+        format_chance(chances.worse_beyond_margin),
+        state,
+    )
+
+
+_GATE_FORMATS: dict[str, NumberFormat] = {
+    PASS_RATE: format_percent,
+    "duration": format_seconds,
+    "non_cache_tokens": format_count,
+    "cost": format_dollars,
+    COST_OF_PASS: format_dollars,
+    WORTH: format_dollars,
+}
+
+
+def _format_plain(value: float | None) -> str:
     return format_count(value) if value is None or abs(value) >= 100 else f"{value:.4g}"

@@ -22,6 +22,7 @@ WORD_TONES = {
     "better": Tone.GOOD,
     "worse": Tone.BAD,
     "holds": Tone.GOOD,
+    "not shown": Tone.UNSURE,
     "fails": Tone.BAD,
     "unknown": Tone.UNSURE,
 }
@@ -56,6 +57,13 @@ class BulletList:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeyPoints:
+    """Short labels, each with a sentence or two. It has no title; text wraps it to the width of a screen."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """A chart: as SVG, and as text for formats without images. The caption explains how to read the drawing.
 
@@ -87,7 +95,7 @@ class Details:
     blocks: tuple["Block", ...]
 
 
-Block = Heading | Table | BulletList | Figure | CodeBlock | Details
+Block = Heading | Table | BulletList | KeyPoints | Figure | CodeBlock | Details
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

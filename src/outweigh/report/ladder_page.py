@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from outweigh.compare.ladder import Ladder, Tier, TierSpread
 from outweigh.report.document import Block, Report, Table, Tone, optional_bullets
 from outweigh.report.figures.arm_overview import tier_figures
-from outweigh.report.formatting import UNKNOWN, format_dollars, format_percent, format_score
+from outweigh.report.formatting import UNKNOWN, format_dollars, format_percent, format_score, format_signed
 from outweigh.report.json_output import Payload, finite_or_none, never_passes
 
 
@@ -142,7 +142,7 @@ def _spread_table(ladder: Ladder) -> Table:
 
 
 def _signed_percent(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{100 * value:+.1f} %"
+    return UNKNOWN if value is None else f"{format_signed(100 * value)} %"
 
 
 def _format_variance(value: float | None) -> str:

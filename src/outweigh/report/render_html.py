@@ -12,6 +12,7 @@ from outweigh.report.document import (
     Details,
     Figure,
     Heading,
+    KeyPoints,
     Report,
     Table,
     Tone,
@@ -93,7 +94,12 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
 
-_CELL_TONES = WORD_TONES | {"improved": Tone.GOOD, "regressed": Tone.BAD, "inconclusive": Tone.UNSURE}
+_CELL_TONES = WORD_TONES | {
+    "improved": Tone.GOOD,
+    "regressed": Tone.BAD,
+    "trade-off": Tone.UNSURE,
+    "inconclusive": Tone.UNSURE,
+}
 
 
 class HtmlReporter:
@@ -163,7 +169,10 @@ def _section(block: Block, part: int) -> str:
     return f"<section>{_block(block, level=3 if part else 2)}</section>"
 
 
-def _block(block: Block, level: int) -> str:
+def _block(block: Block, level: int) -> str:  # noqa: PLR0911 - one for every kind of block
+    if isinstance(block, KeyPoints):
+        points = "".join(f"<li><b>{_escape_text(label)}:</b> {_escape_text(text)}</li>" for label, text in block.rows)
+        return f"<ul>{points}</ul>"
     title = f'<h{level} class="block">{_escape_text(block.title)}</h{level}>'
     match block:
         case Table():

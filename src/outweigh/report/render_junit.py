@@ -16,6 +16,10 @@ from outweigh.score.run_score import Score
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+# What is not shown is not known. A gate is no fault where the candidate improved all the same.
+_GATE_FAULTS = {"fails": "failure", "worse": "failure", "not_shown": "error", "unknown": "error"}
+
+
 class _VerdictCase(NamedTuple):
     """A line of the result: `fault` is failure, error, or None where all is well."""
 
@@ -62,10 +66,10 @@ def _title(verdict: Mapping[str, Any]) -> str:
 def _verdict_cases(verdict: Mapping[str, Any]) -> Iterator[_VerdictCase]:
     decision = verdict["decision"]
     reasons = " ".join([decision.upper() + ".", *verdict["reasons"]])
-    fault = {"regressed": "failure", "inconclusive": "error"}.get(decision)
+    fault = {"regressed": "failure", "trade_off": "failure", "inconclusive": "error"}.get(decision)
     yield _VerdictCase("verdict", "failure" if verdict["regressions"] else fault, reasons)
     for gate in verdict["gates"]:
-        fault = {"fails": "failure", "unknown": "error"}.get(gate["state"])
+        fault = None if decision == "improved" else _GATE_FAULTS.get(gate["state"])
         yield _VerdictCase(f"gate {gate['name']}", fault, gate["detail"])
     for regression in verdict["regressions"]:
         yield _VerdictCase(f"task {regression['task_id']}: {regression['kind']}", "failure", regression["detail"])

@@ -2,7 +2,7 @@
 
 import re
 
-from outweigh.report.document import Block, BulletList, CodeBlock, Details, Figure, Heading, Report, Table
+from outweigh.report.document import Block, BulletList, CodeBlock, Details, Figure, Heading, KeyPoints, Report, Table
 from outweigh.report.formatting import escape_controls
 from outweigh.report.stamp import markdown_stamp
 
@@ -21,7 +21,7 @@ class MarkdownReporter:
         return "\n\n".join(filter(None, (*parts, markdown_stamp(report.payload)))) + "\n"
 
 
-def _block(block: Block) -> str:
+def _block(block: Block) -> str:  # noqa: PLR0911 - one for every kind of block
     match block:
         case Heading():
             return "\n\n".join(filter(None, (f"## {_escape(block.title)}", _escape(block.lead))))
@@ -29,6 +29,8 @@ def _block(block: Block) -> str:
             return _table(block)
         case BulletList():
             return _list(block.title, block.items)
+        case KeyPoints():
+            return "\n".join(f"- **{_escape(label)}:** {_escape(text)}" for label, text in block.rows)
         case Figure():
             return _figure(block)
         case CodeBlock():

@@ -1,5 +1,6 @@
 """A report as text for the terminal; colours only when asked for."""
 
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 
@@ -11,6 +12,7 @@ from outweigh.report.document import (
     Details,
     Figure,
     Heading,
+    KeyPoints,
     Report,
     Table,
     Tone,
@@ -18,6 +20,10 @@ from outweigh.report.document import (
 from outweigh.report.formatting import escape_controls
 
 _COLOURS = {Tone.GOOD: "32", Tone.BAD: "31", Tone.UNSURE: "33", Tone.PLAIN: "0"}
+
+
+SCREEN_WIDTH = 100
+"""Sentences under a headline and key points are wrapped to it; tables, charts and lists are not."""
 
 
 class TextReporter:
@@ -29,18 +35,20 @@ class TextReporter:
     def render(self, report: Report) -> str:
         """Headline, then block after block."""
         headline = self._paint(escape_controls(report.headline), report.tone, bold=True)
-        parts = [headline, escape_controls(report.lead), *map(self._block, report.blocks)]
+        parts = [headline, _wrap(report.lead), *map(self._block, report.blocks)]
         return "\n\n".join(filter(None, parts)) + "\n"
 
-    def _block(self, block: Block) -> str:
+    def _block(self, block: Block) -> str:  # noqa: PLR0911 - one for every kind of block
         match block:
             case Heading():
                 title = self._paint(escape_controls(block.title), block.tone, bold=True)
-                return f"{title}\n\n{escape_controls(block.lead)}" if block.lead else title
+                return f"{title}\n\n{_wrap(block.lead)}" if block.lead else title
             case Table():
                 return self._table(block)
             case BulletList():
                 return self._list(block.title, [f"- {item}" for item in block.items], block.tone)
+            case KeyPoints():
+                return _key_points(block)
             case Figure():
                 told = [*block.text_chart, *(f"- {line}" for line in block.text_lines)]
                 return self._list(block.title, told, Tone.PLAIN) if told else ""
@@ -74,6 +82,23 @@ class TextReporter:
         if not self._colour or (tone is Tone.PLAIN and not bold):
             return text
         return f"\x1b[{'1;' if bold else ''}{_COLOURS[tone]}m{text}\x1b[0m"
+
+
+def _wrap(text: str, label: str = "", indent: int = 0) -> str:
+    """Lines of at most the screen's width; names and commands are never broken."""
+    return textwrap.fill(
+        escape_controls(text),
+        SCREEN_WIDTH,
+        initial_indent=f"{label:<{indent}}",
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _key_points(block: KeyPoints) -> str:
+    widest = max((len(label) for label, _ in block.rows), default=0)
+    return "\n".join(_wrap(text, escape_controls(label), widest + 2) for label, text in block.rows)
 
 
 def _width(text: str) -> int:

@@ -34,6 +34,7 @@ from outweigh.report.verdict_page import (
     verdict_payload,
     verdicts_headline,
 )
+from outweigh.report.verdict_sentence import effect_sentences
 from outweigh.verdict.decision import Decision, PolicySource, Verdict
 from outweigh.verdict.promotion import may_promote
 
@@ -48,9 +49,8 @@ def verdict_sentence(verdict: Verdict, comparison: Comparison, *, allowed: bool)
         case Decision.IMPROVED:
             return f"{candidate} is better than {baseline}{reason}. {_promotion_sentence(verdict, allowed=allowed)}"
         case Decision.TRADE_OFF:
-            price = "" if verdict.break_even is None else f" {_sentence(verdict.break_even.detail)}"
             return (
-                f"{candidate} is better than {baseline} and dearer{reason}.{price} Whether that is worth it is yours."
+                f"{candidate} is better than {baseline} and dearer{reason}. Whether that is worth it is yours to say."
             )
         case Decision.REGRESSED:
             return f"{candidate} is worse than {baseline}{reason}. It must not be promoted."
@@ -61,17 +61,13 @@ def verdict_sentence(verdict: Verdict, comparison: Comparison, *, allowed: bool)
             return f"Nobody can tell yet whether {candidate} is better or worse than {baseline}{reason}.{need}"
 
 
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
-
-
 def verdicts_sentence(decided: Sequence[tuple[str, Decision]], allowed: Sequence[str]) -> str:
     """All candidates at once: who came out how, and who may be promoted."""
     parts = []
     for decision in Decision:
         names = [name for name, found in decided if found is decision]
         if names:
-            parts.append(f"{decision.value}: {_join_names(names)}")
+            parts.append(f"{decision.words}: {_join_names(names)}")
     promotion = f"{_join_names(allowed)} may be promoted" if allowed else "none may be promoted"
     said = "; ".join(parts)
     return f"{said[0].upper()}{said[1:]}. {promotion[0].upper()}{promotion[1:]}."
@@ -175,7 +171,8 @@ def _candidate_tone(one: ReportedCandidate) -> Tone:
 
 
 def _candidate_sentence(one: ReportedCandidate) -> str:
-    return verdict_sentence(one.verdict, one.comparison, allowed=one.may_promote)
+    decided = verdict_sentence(one.verdict, one.comparison, allowed=one.may_promote)
+    return " ".join(filter(None, (decided, effect_sentences(one.verdict, one.comparison))))
 
 
 def _candidate_blocks(one: ReportedCandidate, candidates: int) -> list[Block]:
@@ -233,7 +230,7 @@ def _candidates_table(candidates: Sequence[ReportedCandidate]) -> Table:
         rows=tuple(
             (
                 one.name,
-                one.verdict.decision.value,
+                one.verdict.decision.words,
                 *_gate_changes(one.verdict, gates),
                 "allowed" if one.may_promote else "refused",
             )
@@ -250,7 +247,7 @@ def _gate_changes(verdict: Verdict, gates: Sequence[str]) -> Iterator[str]:
         if gate is None:
             yield "not gated"
         else:
-            yield gate.state.value if gate.evidence is None else format_gate(gate.evidence)[0]
+            yield gate.state.words if gate.evidence is None else format_gate(gate.evidence)[0]
 
 
 def _excluded_runs_table(comparison: Comparison) -> list[Block]:

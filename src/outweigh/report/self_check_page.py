@@ -76,7 +76,7 @@ def _join_arms(arms: tuple[str, ...]) -> str:
 def _share_table(check: SelfCheck) -> Table:
     return Table(
         title="What each policy said about two halves of one arm (improved and regressed are false alarms)",
-        columns=("", *(decision.value for decision in _ORDER), "false alarms", "95 % interval"),
+        columns=("", *(decision.words for decision in _ORDER), "false alarms", "95 % interval"),
         rows=tuple(
             (policy, *(format_percent(tally.share(decision)) for decision in _ORDER), *_alarm_cells(tally))
             for policy, tally in check.tallies.items()
@@ -97,7 +97,7 @@ def _pair_table(pairs: tuple[IdenticalArms, ...]) -> Table:
         title=f"Natural A/A pairs: arms with one and the same fingerprint ({len(pairs)}{more})",
         columns=("", *policies),
         rows=tuple(
-            (f"{pair.candidate} against {pair.baseline}", *(pair.decisions[policy].value for policy in policies))
+            (f"{pair.candidate} against {pair.baseline}", *(pair.decisions[policy].words for policy in policies))
             for pair in pairs[:MOST_PAIRS]
         ),
     )

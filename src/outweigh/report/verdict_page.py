@@ -140,7 +140,7 @@ def verdict_headline(verdict: Verdict, comparison: Comparison, source: PolicySou
     """The decision in one line, with the rule and who chose it."""
     names = f"{comparison.candidate.name} against {comparison.baseline.name}"
     wording = "" if verdict.seed_wording == verdict.decision.value else f": {verdict.seed_wording}"
-    return f"{verdict.decision.value.upper()}  {names}, policy {verdict.policy} ({source.value}){wording}"
+    return f"{verdict.decision.words.upper()}  {names}, policy {verdict.policy} ({source.value}){wording}"
 
 
 def reason_blocks(verdict: Verdict) -> list[Block]:
@@ -172,13 +172,13 @@ def _sensitivity_bullets(sensitivity: Sensitivity, decision: Decision) -> Bullet
     if sensitivity.missing_runs:
         items.append(
             f"{sensitivity.missing_runs} runs are missing. If they had all spoken against the candidate: "
-            f"{sensitivity.if_missing_hurt.value}; for it: {sensitivity.if_missing_helped.value}."
+            f"{sensitivity.if_missing_hurt.words}; for it: {sensitivity.if_missing_helped.words}."
         )
     for gate, (low, high) in sensitivity.margins.items():
         unit = "points" if GATED_METRICS[gate].scale is EffectScale.POINTS else "%"
-        items.append(f"it stays {decision.value} for {gate} margins from {100 * low:.2g} to {100 * high:.2g} {unit}.")
+        items.append(f"it stays {decision.words} for {gate} margins from {100 * low:.2g} to {100 * high:.2g} {unit}.")
     if sensitivity.tasks_that_decide:
-        flips = [f"{task} ({other.value})" for task, other in sensitivity.tasks_that_decide.items()]
+        flips = [f"{task} ({other.words})" for task, other in sensitivity.tasks_that_decide.items()]
         items.append(f"without one task it would be another decision: {', '.join(flips[:MOST_REASONS])}.")
     else:
         items.append("no single task decides it.")
@@ -188,6 +188,6 @@ def _sensitivity_bullets(sensitivity: Sensitivity, decision: Decision) -> Bullet
 def _promotion_bullets(verdict: Verdict, *, allowed: bool) -> BulletList:
     if allowed:
         return BulletList(title="Promotion", items=("allowed",), tone=Tone.GOOD)
-    refusal = f"the candidate is {verdict.decision.value}, not improved."
+    refusal = f"the candidate is {verdict.decision.words}, not improved."
     undecided = () if verdict.decision is Decision.IMPROVED else (refusal,)
     return BulletList(title="Promotion refused", items=(*undecided, *verdict.blockers), tone=Tone.UNSURE)

@@ -186,7 +186,7 @@ def _scope(comparison: Comparison, settings: EvidenceSettings, looked: LookedEvi
     population = (
         f"this very suite: the same {tasks} tasks, run again by the same agents and models"
         if settings.fixed_suite
-        else f"tasks like these: others from where these {tasks} come from, done by the same agents and models"
+        else f"tasks like these: others from where these {tasks} come from, by the same agents and models"
     )
     looks = "however often it is looked at" if settings.planned_tasks is not None else "looked at once"
     if looked is not None and settings.looks is not None:

@@ -55,7 +55,9 @@ def verdict_refusals(verdict: Verdict, evidence_sha256: str) -> tuple[str, ...]:
     """Why the verdict alone allows nothing; empty where it does."""
     if may_promote(verdict, evidence_sha256):
         return ()
-    reasons = [] if verdict.decision is Decision.IMPROVED else [f"the candidate is {verdict.decision}, not improved."]
+    reasons = (
+        [] if verdict.decision is Decision.IMPROVED else [f"the candidate is {verdict.decision.words}, not improved."]
+    )
     reasons += [f"{item.kind.value} on task {item.task_id!r}: {item.detail}" for item in verdict.regressions]
     reasons += verdict.blockers
     if verdict.evidence_sha256 != evidence_sha256:

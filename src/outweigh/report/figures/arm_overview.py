@@ -21,6 +21,7 @@ from outweigh.report.formatting import (
     format_dollars,
     format_percent,
     format_score,
+    format_signed,
     shorten_name,
 )
 from outweigh.report.svg.bars import (
@@ -278,7 +279,7 @@ def tier_figures(ladder: Ladder) -> list[Block]:
 
 def _tier_bar(tier: Tier) -> TierBar:
     summary, composite = tier.summary, tier.summary.metrics["composite"]
-    uplift = UNKNOWN if tier.uplift.value is None else f"{100 * tier.uplift.value:+.1f} %"
+    uplift = UNKNOWN if tier.uplift.value is None else f"{format_signed(100 * tier.uplift.value)} %"
     label = f"{format_score(composite.median)}, {summary.grade or 'no grade'}"
     if tier.rank > 0:
         label += f", uplift {uplift}"

@@ -14,7 +14,7 @@ from outweigh.compare.inference import Inference, Population
 from outweigh.report.axis import UNIT_TICKS, AxisScale, linear_axis, log_axis, needs_log_axis
 from outweigh.report.document import Block, Figure
 from outweigh.report.figures.text_charts import text_intervals
-from outweigh.report.formatting import ROUNDING_ERROR, UNIT_FORMATS
+from outweigh.report.formatting import ROUNDING_ERROR, UNIT_FORMATS, format_signed
 from outweigh.report.interval_rows import ChangeMarker, IntervalRow
 from outweigh.report.svg.intervals import draw_intervals
 from outweigh.report.svg.lines import Slope, draw_slopes, sample_evenly
@@ -94,7 +94,7 @@ def _baseline_mean(comparison: Comparison, metric: str) -> float:
 
 
 def _format_signed(share: float) -> str:
-    return f"{100 * share:+.1f}".replace("-0.0", "+0.0")
+    return format_signed(100 * share)
 
 
 MOST_FOREST_ROWS = 16

@@ -6,7 +6,7 @@ from functools import partial
 from math import inf
 from typing import Any
 
-from outweigh.report.comparison_tables import format_gate
+from outweigh.report.comparison_tables import format_gate, total_evidence
 from outweigh.report.document import Block, Figure
 from outweigh.report.figures.text_charts import text_intervals
 from outweigh.report.interval_rows import ChangeMarker, IntervalRow
@@ -14,9 +14,12 @@ from outweigh.verdict.decision import Decision, Gate, GateEvidence, GateState, V
 from outweigh.verdict.evidence_settings import EffectScale
 
 GATES_CAPTION = (
-    "Each bar is a 90 % interval, each shaded band a margin, each upright line no change. A gate holds (circle) when "
-    "its bar does not reach beyond the band on the left; otherwise it fails (diamond). Of a resource, less is better."
+    "Each bar is a 90 % interval, each shaded band a margin, each upright line no change. A gate holds (filled circle) "
+    "when its bars do not reach beyond the band on the left. It is worse (diamond) when that is shown, and not shown "
+    "(empty circle) otherwise. Of a resource, less is better; it has a bar for the typical run and one for the total."
 )
+BRIEF_WIDTH = 29
+"""So wide that a bar with its name, its numbers and its state fits a line of the screen."""
 
 Span = tuple[float, float]
 
@@ -31,7 +34,7 @@ GATE_MARKERS = {
 
 def gate_figures(gates: tuple[Gate, ...]) -> list[Figure]:
     """One chart, where the policy tested anything that can be drawn."""
-    rows = tuple(_gate_row(gate, gate.evidence) for gate in gates if gate.evidence is not None)
+    rows = _gate_rows(gates)
     if not rows:
         return []
     title = "Change and margin of every gate"
@@ -58,20 +61,45 @@ def gate_figures_without_words(gates: tuple[Gate, ...]) -> list[Block]:
     return [replace(figure, text_lines=()) for figure in gate_figures(gates)]
 
 
-def _gate_row(gate: Gate, evidence: GateEvidence) -> IntervalRow:
+def brief_gate_figures(gates: tuple[Gate, ...]) -> list[Block]:
+    """The same chart, narrower and with the state of every gate, for a page that must fit a screen."""
+    return [
+        replace(figure, text_lines=(), text_chart=text_intervals(_gate_rows(gates), BRIEF_WIDTH, states=True))
+        for figure in gate_figures(gates)
+    ]
+
+
+def _gate_rows(gates: Sequence[Gate]) -> tuple[IntervalRow, ...]:
+    """A row for every gate; two for a resource, whose state stands beside the first.
+
+    Dollars have another axis than points and percentages, so worth is not drawn.
+    """
+    rows = []
+    for gate in gates:
+        if gate.evidence is None or gate.evidence.scale == EffectScale.DOLLARS:
+            continue
+        total = total_evidence(gate.evidence)
+        name = gate.name if total is None else f"{gate.name}, typical"
+        rows.append(_gate_row(gate, gate.evidence, name))
+        if total is not None:
+            rows.append(replace(_gate_row(gate, total, f"{gate.name}, total"), state=""))
+    return tuple(rows)
+
+
+def _gate_row(gate: Gate, evidence: GateEvidence, name: str) -> IntervalRow:
     change, span, margin = format_gate(evidence)
     interval, band = benefit_interval(evidence), margin_band(evidence)
     label = "" if evidence.effect is None else change if interval is None else f"{change} ({span})"
     return IntervalRow(
-        name=gate.name,
-        state=gate.state.value,
+        name=name,
+        state=gate.state.words,
         mark=GATE_MARKERS[gate.state],
         label=label,
         point=None if evidence.effect is None else as_benefit(evidence.effect, evidence),
         interval=interval,
         band=band,
-        description=f"{gate.name} {gate.state.value}: {label or gate.detail}; {_describe_interval(interval, band)}",
-        band_description=f"{gate.name}: within the margin of {margin}",
+        description=f"{name} {gate.state.words}: {label or gate.detail}; {_describe_interval(interval, band)}",
+        band_description=f"{name}: within the margin of {margin}",
     )
 
 
@@ -126,12 +154,12 @@ def dial_figures(verdict: Verdict) -> list[Block]:
     change, span, _ = format_gate(gate.evidence)
     interval = benefit_interval(gate.evidence)
     reach = "no interval" if interval is None else f"90 % interval {span}"
-    description = f"{gate.name} {gate.state.value}: {change}, {reach}"
+    description = f"{gate.name} {gate.state.words}: {change}, {reach}"
     title = f"The decision, and the gate it hangs on most: {gate.name}"
     draw = partial(
         _draw_dial,
         title,
-        word=verdict.decision.value.upper(),
+        word=verdict.decision.words.upper(),
         name=gate.name,
         label=change,
         mark=GATE_MARKERS[gate.state],
@@ -141,7 +169,7 @@ def dial_figures(verdict: Verdict) -> list[Block]:
         band_labels=_format_margins(gate.evidence),
         description=description,
     )
-    told = f"{verdict.decision.value}; it hangs most on {description}"
+    told = f"{verdict.decision.words}; it hangs most on {description}"
     return [Figure(title=title, draw=draw, caption=DIAL_CAPTION, text_lines=(told,))]
 
 
@@ -153,7 +181,11 @@ def _draw_dial(title: str, **fields: Any) -> str:
 
 def deciding_gate(verdict: Verdict) -> Gate | None:
     """The clearest gate of a firm decision; the one that is shown least where nothing got better or worse."""
-    tested = [gate for gate in verdict.gates if gate.evidence is not None and gate.evidence.effect is not None]
+    tested = [
+        gate
+        for gate in verdict.gates
+        if gate.evidence is not None and gate.evidence.effect is not None and gate.evidence.scale != EffectScale.DOLLARS
+    ]
     question = DECIDING_TESTS.get(verdict.decision)
     if question is not None:
         return min(tested, key=lambda gate: _p_value(gate, question), default=None)

@@ -39,7 +39,7 @@ def evidence_figures(verdict: Verdict, comparison: Comparison) -> list[Block]:
     """The growth of the evidence on the gate that decides, where the order of the runs is known."""
     gate = deciding_gate(verdict)
     before, after = comparison.baseline_table, comparison.candidate_table
-    if gate is None or gate.evidence is None:
+    if gate is None or gate.evidence is None or GATED_METRICS[gate.name].metric not in before.columns:
         return []
     sample = sample_gate(GATED_METRICS[gate.name], gate.evidence.margin, before, after, task_families(before, after))
     order = _task_order(sample.tasks, (before, after))

@@ -12,14 +12,15 @@ SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
 _POINTS = {ChangeMarker.BETTER: "●", ChangeMarker.WORSE: "◆", ChangeMarker.OPEN: "○"}
 
 
-def text_intervals(rows: Sequence[IntervalRow], width: int = TEXT_WIDTH) -> tuple[str, ...]:
-    """One line per interval: `├─●─┤` for the interval, `░` for the margin, `│` for no change."""
+def text_intervals(rows: Sequence[IntervalRow], width: int = TEXT_WIDTH, *, states: bool = False) -> tuple[str, ...]:
+    """One line per interval: `├─●─┤` for the interval, `░` for the margin, `│` for no change; its state on request."""
     if not rows:
         return ()
     scale, names = change_axis(rows), [shorten_name(row.name) for row in rows]
-    widest = max(map(len, names))
+    widest, longest = max(map(len, names)), max(len(row.label) for row in rows)
     lines = [
-        f"{name:<{widest}}  {_interval_line(row, scale, width)}  {row.label}".rstrip()
+        f"{name:<{widest}}  {_interval_line(row, scale, width)}  "
+        f"{row.label:<{longest}}{f'  {row.state}' if states else ''}".rstrip()
         for name, row in zip(names, rows, strict=True)
     ]
     return (*lines, f"{'':<{widest}}  {'worse':<{width - 6}}better")
