@@ -11,7 +11,7 @@ from outweigh.model.run_record import RunRecord
 from outweigh.testing.builders import runs_of_arm
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples/recorded/runs.jsonl")
-DECISIONS = ("improved", "neutral", "regressed", "inconclusive")
+DECISIONS = ("improved", "trade_off", "neutral", "regressed", "inconclusive")
 
 
 def stored(folder: Path, *arms: list[RunRecord]) -> str:

@@ -84,7 +84,7 @@ def test_csv_has_a_row_per_gate_and_delta_and_empty_cells_for_unknowns(written: 
     rows = list(csv.DictReader(written("csv", store).splitlines()))
 
     found = {(row["kind"], row["name"]): row for row in rows}
-    assert found["gate", "pass_rate"]["state"] == "fails"
+    assert found["gate", "pass_rate"]["state"] == "worse"
     assert float(found["gate", "pass_rate"]["baseline_value"]) == pytest.approx(10 / 12)
     assert (found["gate", "non_cache_tokens"]["state"], found["gate", "non_cache_tokens"]["low"]) == ("unknown", "")
     assert float(found["delta", "pass_delta"]["effect"]) == pytest.approx(-8 / 12)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from outweigh.compare.comparison import Comparison
 from outweigh.report.comparison_tables import format_chance, total_evidence
+from outweigh.report.formatting import without_negative_zero
 from outweigh.verdict.decision import Gate, GateEvidence, Verdict
 from outweigh.verdict.evidence_settings import COST_OF_PASS, JUDGE_SCORE, PASS_RATE
 
@@ -84,8 +85,14 @@ def _price(verdict: Verdict) -> Iterator[str]:
     price = verdict.break_even
     if price is None or price.usd is None or not price.usd > 0:
         return
-    span = "unbounded" if price.low is None or price.high is None else f"${price.low:,.2f} to ${price.high:,.2f}"
-    yield f"One more solved task costs ${price.usd:,.2f} ({span})."
+    span = (
+        "unbounded" if price.low is None or price.high is None else f"{_dollars(price.low)} to {_dollars(price.high)}"
+    )
+    yield f"One more solved task costs {_dollars(price.usd)} ({span})."
+
+
+def _dollars(amount: float) -> str:
+    return without_negative_zero(f"{'-' if amount < 0 else ''}${abs(amount):,.2f}")
 
 
 def _chances(gates: Sequence[Gate]) -> Iterator[str]:

@@ -13,14 +13,14 @@ from outweigh.verdict.evidence_settings import WORTH
 from outweigh.verdict.promotion import may_promote
 
 MOST_BRIEF_REASONS = 6
-MOST_POINT_CHARACTERS = 170
+MOST_POINT_CHARACTERS = 160
 """About two lines of a screen."""
 
 
 def verdicts_summary(verdicts: Sequence[Verdict], comparisons: Sequence[Comparison], source: PolicySource) -> Report:
     """One screen for one candidate; a part of a screen for each of several."""
     parts = [_parts(*pair, source) for pair in zip(verdicts, comparisons, strict=True)]
-    closing = KeyPoints(rows=tuple(_closing(verdicts, comparisons)))
+    closing = KeyPoints(rows=tuple(_closing(verdicts)))
     if len(parts) == 1:
         heading, blocks = parts[0]
         first, last = blocks[:-1], blocks[-1]
@@ -56,6 +56,9 @@ def _points(verdict: Verdict, comparison: Comparison) -> Iterator[tuple[str, str
             change, span, _ = format_gate(gate.evidence)
             yield "Worth", f"{change} per task ({span}): {gate.state.words}"
     yield "Promotion", _shorten(_promotion(verdict, comparison))
+    if verdict.warnings:
+        first, *others = verdict.warnings
+        yield "Warning", _shorten(first) + (f" And {len(others)} more." if others else "")
     if step := _next_step(verdict):
         yield "Next", step
 
@@ -107,15 +110,12 @@ def _tolerances(verdict: Verdict) -> str:
     return "; ".join(f"{', '.join(names)} up to {100 * limit:g} % more" for limit, names in limits.items())
 
 
-def _closing(verdicts: Sequence[Verdict], comparisons: Sequence[Comparison]) -> Iterator[tuple[str, str]]:
+def _closing(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
     """What all candidates share: what the answer speaks of, and where the rest is."""
     scope = next((reason for reason in verdicts[0].reasons if reason.startswith("it speaks of ")), None)
     if scope is not None:
         yield "Speaks of", scope.removeprefix("it speaks of ").removesuffix("; looked at once")
-    warnings = sum(len(verdict.warnings) for verdict in verdicts)
-    counted = f"{warnings} warnings, " if warnings > 1 else "a warning, " if warnings else ""
-    of_all = "all figures" if comparisons else "more"
-    yield "More", f"{counted}{of_all}, and how firm the decision is: --verbose"
+    yield "More", "all figures, all warnings, and how firm the decision is: --verbose"
 
 
 def _shorten(text: str) -> str:

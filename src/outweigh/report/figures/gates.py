@@ -63,10 +63,9 @@ def gate_figures_without_words(gates: tuple[Gate, ...]) -> list[Block]:
 
 def brief_gate_figures(gates: tuple[Gate, ...]) -> list[Block]:
     """The same chart, narrower and with the state of every gate, for a page that must fit a screen."""
-    return [
-        replace(figure, text_lines=(), text_chart=text_intervals(_gate_rows(gates), BRIEF_WIDTH, states=True))
-        for figure in gate_figures(gates)
-    ]
+    *lines, _ = text_intervals(_gate_rows(gates), BRIEF_WIDTH, states=True) or ("",)
+    title = "Change and margin of every gate: worse to the left, better to the right"
+    return [replace(figure, title=title, text_lines=(), text_chart=tuple(lines)) for figure in gate_figures(gates)]
 
 
 def _gate_rows(gates: Sequence[Gate]) -> tuple[IntervalRow, ...]:
