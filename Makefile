@@ -48,7 +48,7 @@ lint: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
-# A quarter of an hour on two cores: measures the error rates again and writes docs/calibration.md.
+# Under half an hour on two cores: measures the error rates again and writes docs/calibration.md.
 calibrate: setup
 	$(BIN)/python -m calibration
 

@@ -15,8 +15,9 @@ from calibration.wider import Answer
 from calibration.worlds import NULLS
 from outweigh.verdict.decision import Decision
 
-_ABOUT = """`make calibrate` writes this page. Every number is a share of simulated experiments whose truth is known,
-decided by the same code that decides about real records. [Statistics](statistics.md) explains the ideas."""
+_ABOUT = """`make calibrate` writes this page. Every number comes from simulated experiments whose truth is known,
+decided by the code that decides about real records, or by its form for many experiments at once, which tests hold to
+the same decisions. [Statistics](statistics.md) explains the ideas."""
 
 _ERROR = """T is the number of tasks, R the number of repeats per task and arm. Shares are in per cent. A share p of n
 draws has a standard error of √(p(1 − p)/n): 0.3 points for 2 % of 2,000 draws, 0.6 points for 7 % of them. Every cell
@@ -25,8 +26,8 @@ has a seed of its own."""
 _MODEL = """The logit of a task's chance to pass is normal with mean 0.4 and standard deviation 1.6, so tasks differ
 widely. The candidate moves each task's logit by an effect of its own (standard deviation 0.4). Log time and log tokens
 scatter between tasks (0.5), between a task's arms (0.15) and between runs (0.4). A run's dollars follow its time and
-tokens, with some scatter of their own. Three gates are judged: pass rate, duration and non-cache tokens, with margins
-of 5 points and 5 %."""
+tokens, with some scatter of their own. Three gates are judged where nothing else is said: pass rate, duration and
+non-cache tokens, with margins of 5 points and 5 %. Cost is the fourth."""
 
 _NULL_MODEL = f"""*Identical arms* still let every task's effect vary around zero. The logistic curve bends, so the mean
 effect on the pass rate is not exactly zero but {abs(100 * pass_delta(NULLS[0])):.1f} points of loss; *effects alike on

@@ -108,9 +108,9 @@ _Cell = tuple[str, Callable[..., Any], tuple[Any, ...], int]
 def _cells() -> Iterator[_Cell]:
     yield from _rule_cells()
     yield from _interval_cells()
-    yield from (("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 1), 500) for world in NULLS)
+    yield from (("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 1), 200) for world in NULLS)
     yield from (
-        ("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 5), 500) for world in (*NULLS, SMALL_WIN, WIN, TRAP)
+        ("looks", looks_rates, (world, PLANNED_TASKS, LOOKS, 5), 200) for world in (*NULLS, SMALL_WIN, WIN, TRAP)
     )
     yield from (
         ("rules", rule_rates, (world, *size), 2_000)
@@ -118,7 +118,7 @@ def _cells() -> Iterator[_Cell]:
         for size in sizes
     )
     yield from (("units", rejections, (MIXED_EFFECTS, 20, repeats), 4_000) for repeats in (1, 5, 10))
-    yield from (("wider", answer, (question, *size), 1_500) for question in QUESTIONS for size in WIDER_SIZES)
+    yield from (("wider", answer, (question, *size), 1_000) for question in QUESTIONS for size in WIDER_SIZES)
 
 
 def _rule_cells() -> Iterator[_Cell]:
@@ -131,14 +131,14 @@ def _rule_cells() -> Iterator[_Cell]:
         for tasks in (20, 50, 60, 100)
         for repeats in (1, 5)
     )
-    yield from (("power", power, (line,), 1_500) for line in PUBLISHED)
+    yield from (("power", power, (line,), 1_000) for line in PUBLISHED)
 
 
 def _interval_cells() -> Iterator[_Cell]:
     yield from (
-        ("coverage", t_coverage, (world, tasks, repeats), 4_000)
+        ("coverage", t_coverage, (world, tasks, repeats), 2_000)
         for world in (*ORDINARY, *NEAR_THE_EDGE)
         for tasks in COVERAGE_TASKS
         for repeats in COVERAGE_REPEATS
     )
-    yield from (("bootstrap", bootstrap_coverage, (SMALL_WIN, tasks, 5), 1_000) for tasks in COVERAGE_TASKS)
+    yield from (("bootstrap", bootstrap_coverage, (SMALL_WIN, tasks, 5), 500) for tasks in COVERAGE_TASKS)
