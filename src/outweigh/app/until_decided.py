@@ -122,8 +122,10 @@ class Looks:
             names, weigh_look(comparisons, self._settings, self._plan, look, left_out=left_out), strict=True
         ):
             decision = looked.weighed.decision
+            # After the last look nothing is left to run, so there is nothing to end.
+            goes_on = look + 1 < len(self._plan.sizes)
             lost = not looked.prospect.improved and len(self._candidates) >= MANY_CANDIDATES
-            if decision is not Decision.INCONCLUSIVE or looked.prospect.futile or lost:
+            if decision is not Decision.INCONCLUSIVE or (goes_on and (looked.prospect.futile or lost)):
                 ending = ", and can no longer win" if lost and decision is Decision.INCONCLUSIVE else ""
                 words = f"{decision.value} {describe_look(looked, self._plan)}{ending}"
                 self._settled[name] = Settled(decision=decision, words=words)
