@@ -40,7 +40,7 @@ def test_every_policy_has_shares_that_add_up_and_an_interval_around_its_false_al
     for policy in checked["policies"].values():
         assert policy.keys() == {*DECISIONS, "splits", "false_alarms", "false_alarms_interval"}
         assert sum(policy[decision] for decision in DECISIONS) == pytest.approx(1)
-        assert policy["false_alarms"] == pytest.approx(policy["improved"] + policy["regressed"])
+        assert policy["false_alarms"] == pytest.approx(policy["improved"] + policy["trade_off"] + policy["regressed"])
         interval = policy["false_alarms_interval"]
         assert interval["low"] <= policy["false_alarms"] <= interval["high"]
         assert (interval["level"], interval["method"]) == (0.95, "Wilson score")

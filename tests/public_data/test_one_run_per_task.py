@@ -29,17 +29,19 @@ def test_the_fine_tuned_model_is_shown_to_pass_more(outweigh: Any, collected: An
 
     verdict = answer.json()
     assert (answer.code, verdict["decision"]) == (0, "improved")
-    assert verdict["may_promote"] is False
-    assert any("5 counted repeats" in blocker for blocker in verdict["blockers"])
+    # A hundred tasks with one repeat are enough for a promotion.
+    assert (verdict["may_promote"], verdict["blockers"]) == (True, [])
 
 
-def test_without_tokens_the_default_gates_stay_unknown_and_name_the_way_out(
+def test_it_takes_longer_so_that_it_is_a_trade_off_although_tokens_are_unknown(
     outweigh: Any, collected: Any, tau2: Any
 ) -> None:
     answer = outweigh("verdict", collected(tau2), *TAU2, "--format", "json")
 
-    assert (answer.code, answer.json()["decision"]) == (3, "inconclusive")
+    assert (answer.code, answer.json()["decision"]) == (1, "trade_off")
     assert "--gates pass_rate,duration" in answer.json()["reasons"][0]
+    states = {gate["name"]: gate["state"] for gate in answer.json()["gates"]}
+    assert states == {"pass_rate": "holds", "duration": "worse", "non_cache_tokens": "unknown", "cost": "unknown"}
 
 
 def test_four_agents_resolve_73_72_70_70_and_nobody_wins(outweigh: Any, collected: Any, vexp: Any) -> None:

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from tests.engine.engine_fixtures import Arms, shell, write_suite
 
+from outweigh.app.decide import PolicyRequest, choose_policy
 from outweigh.engine.load_suite import load_suite
 from outweigh.errors import UsageError
 from outweigh.model.look_plan import plan_even_looks
@@ -76,7 +77,8 @@ def test_an_experiment_that_was_begun_before_versions_goes_on_without_one(tmp_pa
     path.write_bytes(msgspec.json.encode(old))
 
     assert remember(tmp_path).policy.version is None
-    assert StoreSet.open([path.parent]).policy() == PolicySpec(version=1)
+    assert choose_policy(StoreSet.open([path.parent]), PolicyRequest()).arguments.version == 1
+    assert choose_policy(StoreSet.open([path.parent]), PolicyRequest(policy="evidence")).arguments.version == 1
 
 
 def test_a_version_that_the_suite_names_is_kept(tmp_path: Path) -> None:

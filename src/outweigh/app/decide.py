@@ -90,7 +90,7 @@ def choose_policy(stores: StoreSet, request: PolicyRequest, policies: Policies =
         margins=_stated(suite.margins, request.margins, "margin", gates),
         tolerances=_stated(suite.tolerances, request.tolerances, "tolerance", gates),
         value_usd=suite.value_usd if request.value_usd is None else request.value_usd,
-        version=suite.version if request.version is None else request.version,
+        version=_stored_version(stores, name) if request.version is None and infers else request.version,
         promotion_tasks=suite.promotion_tasks,
         promotion_repeats=suite.promotion_repeats,
         fixed_suite=request.fixed_suite,
@@ -100,6 +100,19 @@ def choose_policy(stores: StoreSet, request: PolicyRequest, policies: Policies =
     )
     policy = configure_policy(name, arguments, policies)
     return ChosenPolicy(policy=policy, arguments=arguments, source=_rule_source(request, written))
+
+
+def _stored_version(stores: StoreSet, policy: str) -> int | None:
+    """The version of the rule that the stores were run under, also where the caller names that very policy."""
+    versions = {
+        experiment.policy.version or 1 for experiment in stores.experiments() if experiment.policy.name == policy
+    }
+    if len(versions) > 1:
+        raise UsageError(
+            "the stores were made under different versions of the rule; choose one with --policy-version, or decide "
+            "about each store by itself."
+        )
+    return versions.pop() if versions else None
 
 
 def _stated(
@@ -131,7 +144,12 @@ def _refuse_foreign_options(request: PolicyRequest, policy: str, looked_at: int 
                 "leave it out, or run the suite again without --until-decided."
             )
         return
-    for name, value in (("gates", any(request.gates or ())), ("sequential", request.sequential)):
+    foreign = {
+        "gates": any(request.gates or ()),
+        "sequential": request.sequential,
+        "policy-version": request.version is not None,
+    }
+    for name, value in foreign.items():
         if value:
             raise UsageError(f"--{name} belongs to policy evidence; policy {policy} decides as the seed wrote it.")
     if request.fixed_suite:

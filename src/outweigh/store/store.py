@@ -12,8 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-import msgspec
-
 from outweigh.errors import EvidenceError, UsageError, quote_names
 from outweigh.model.arm import ArmSetups
 from outweigh.model.codec import InvalidLine, LocatedRecord, OnInvalid, refuse_invalid
@@ -195,7 +193,7 @@ class StoreSet:
 
     def policy(self) -> PolicySpec | None:
         """What the suites decide by; None where there is none."""
-        policies = [_with_version(experiment.policy) for experiment in self.experiments()]
+        policies = [experiment.policy for experiment in self.experiments()]
         if any(policy != policies[0] for policy in policies):
             raise UsageError("the stores were made under different policies; choose one by --policy.")
         return policies[0] if policies else None
@@ -338,8 +336,3 @@ class RecordStream:
                     "its runs were made under. Change it back; to read the records alone, by other rules, name the "
                     ".jsonl files."
                 )
-
-
-def _with_version(policy: PolicySpec) -> PolicySpec:
-    """A policy that was written down before rules had versions is the first version."""
-    return msgspec.structs.replace(policy, version=policy.version or 1)

@@ -74,7 +74,6 @@ def refuse_gates(policy: str, arguments: PolicyArguments) -> None:
         "gates": arguments.gates is not None,
         "tolerances": bool(arguments.tolerances),
         "a value of a solved task": arguments.value_usd is not None,
-        "versions": arguments.version not in (None, 1),
         "minimums of a promotion": bool(arguments.promotion_tasks or arguments.promotion_repeats),
     }
     for what, given in foreign.items():
