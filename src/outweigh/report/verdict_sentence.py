@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from outweigh.compare.comparison import Comparison
 from outweigh.report.comparison_tables import format_chance, total_evidence
 from outweigh.report.formatting import without_negative_zero
-from outweigh.verdict.decision import Gate, GateEvidence, Verdict
+from outweigh.verdict.decision import Decision, Gate, GateEvidence, Verdict
 from outweigh.verdict.evidence_settings import COST_OF_PASS, JUDGE_SCORE, PASS_RATE
 
 COST = "cost"
@@ -81,13 +81,16 @@ def _join(clauses: Sequence[str]) -> str:
 
 
 def _price(verdict: Verdict) -> Iterator[str]:
-    """What one more solved task costs, where passes go up and so do dollars."""
+    """What one more solved task costs, where dollars go up and so do passes, beyond doubt or as a trade-off says."""
     price = verdict.break_even
     if price is None or price.usd is None or not price.usd > 0:
         return
-    span = (
-        "unbounded" if price.low is None or price.high is None else f"{_dollars(price.low)} to {_dollars(price.high)}"
-    )
+    if price.low is not None and price.high is not None:
+        span = f"{_dollars(price.low)} to {_dollars(price.high)}"
+    elif verdict.decision is Decision.TRADE_OFF:
+        span = "unbounded: the pass rates may be equal"
+    else:
+        return
     yield f"One more solved task costs {_dollars(price.usd)} ({span})."
 
 
