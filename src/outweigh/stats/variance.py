@@ -52,10 +52,13 @@ class ClusterErrors:
 
 def sum_clusters(values: ArrayLike, clusters: ArrayLike) -> ClusterSums:
     """Add the values up by cluster label."""
-    _, owners = np.unique(np.asarray(clusters), return_inverse=True)
+    places: dict[object, int] = {}
+    labels = clusters if isinstance(clusters, tuple) else np.asarray(clusters).ravel().tolist()
+    # Numbered as they appear: to sort the labels takes longer than all sums.
+    owners = np.array([places.setdefault(label, len(places)) for label in labels], dtype=np.intp)
     weights = np.asarray(values, dtype=np.float64)
-    sizes = np.bincount(owners.ravel()).astype(np.float64)
-    sums = np.bincount(owners.ravel(), weights=weights).astype(np.float64)
+    sizes = np.bincount(owners).astype(np.float64)
+    sums = np.bincount(owners, weights=weights).astype(np.float64)
     return ClusterSums(sizes=sizes, sums=sums)
 
 

@@ -115,12 +115,14 @@ def _p_value(dropped: Sequence[DroppedTask], outcomes: Sequence[tuple[Runs, Runs
 
 def count_p_value(count: int, chances: Sequence[float]) -> float:
     """Chance of at least so many events, each with its own probability (Poisson-binomial)."""
+    if not count:
+        return 1.0
     law = np.ones(1)
     for chance in chances:
         if chance > 0:
             # Beyond the count only the sum matters, so the law is kept short.
             law = np.convolve(law, (1 - chance, chance))[: count + 1]
-    return float(max(0.0, 1 - law[:count].sum())) if count else 1.0
+    return float(max(0.0, 1 - law[:count].sum()))
 
 
 def _exact_p_value(before: Runs, after: Runs) -> float:

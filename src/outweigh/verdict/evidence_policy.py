@@ -9,7 +9,16 @@ from outweigh.compare.deltas import single_family
 from outweigh.errors import quote_names
 from outweigh.verdict.blockers import PromotionMinimum, evidence_blockers, literal_blockers
 from outweigh.verdict.collapse import REPEATS_TO_HEAR, rule_of_three
-from outweigh.verdict.decision import Decision, Gate, GateState, Regression, RegressionKind, Sensitivity, Verdict
+from outweigh.verdict.decision import (
+    Decision,
+    Gate,
+    GateState,
+    Regression,
+    RegressionKind,
+    RequiredSample,
+    Sensitivity,
+    Verdict,
+)
 from outweigh.verdict.evidence_rule import CandidateTests, RuleFinding
 from outweigh.verdict.evidence_settings import (
     GATED_METRICS,
@@ -23,7 +32,6 @@ from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.gate_test import GateTest
 from outweigh.verdict.missing_values import find_missing_values
 from outweigh.verdict.obstacle import find_obstacle
-from outweigh.verdict.required_sample import required_sample
 from outweigh.verdict.sensitivity import sensitivity
 from outweigh.verdict.unusable import dropped_tasks
 from outweigh.verdict.weigh_evidence import (
@@ -93,7 +101,7 @@ def _verdict(
         gates=shown,
         regressions=(*_missing_tasks(comparison), *weighed.hard_drops),
         blockers=(*unusable, *_blind_spots(comparison, weighed), *_blockers(comparison, settings)),
-        needs=required_sample(gates, comparison, settings) if undecided else None,
+        needs=_needs(comparison, gates, settings) if undecided else None,
         sensitivity=None if unusable else _sensitivity(comparison, weighed, settings),
         settings=_stored(gates, settings, looked),
         evidence_sha256=comparison.evidence_sha256,
@@ -103,6 +111,13 @@ def _verdict(
         break_even=break_even(comparison.baseline_table, comparison.candidate_table),
         in_the_way=obstacle,
     )
+
+
+def _needs(comparison: Comparison, gates: Sequence[GateSample], settings: EvidenceSettings) -> RequiredSample | None:
+    # Imported here: it simulates the rule, which takes modules that a decided verdict does without.
+    from outweigh.verdict.required_sample import required_sample  # noqa: PLC0415
+
+    return required_sample(gates, comparison, settings)
 
 
 def _shown_tests(weighed: WeighedEvidence, settings: EvidenceSettings) -> tuple[GateTest, ...]:
