@@ -1,4 +1,7 @@
-"""Scale: does one more record cost the same when there are a hundred or a thousand times as many?"""
+"""Scale: does one more record cost the default verdict the same when there are a hundred or a thousand times as many?
+
+The records have runs that were lost, which the verdict must fill in both ways.
+"""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -42,7 +45,7 @@ def _growth(
     upper = (amounts[large] - amounts[middle]) / (large - middle)
     lower = (amounts[middle] - amounts[small]) / (middle - small)
     return Ratio(
-        name=f"verdict by gates, {what} per record, {middle:,} to {large:,} : {small:,} to {middle:,}",
+        name=f"verdict with missing runs, {what} per record, {middle:,} to {large:,} : {small:,} to {middle:,}",
         measured=upper / lower,
         target=target,
         better="lower",
@@ -55,11 +58,11 @@ def _costs(setting: Setting, sizes: Sequence[int]) -> dict[int, Cost]:
     files = {size: write_records(setting.folder / f"{size}.jsonl", size) for size in sizes}
     seen: dict[int, list[Cost]] = {size: [] for size in sizes}
     # The first process also compiles the modules, which takes time and memory that no later one needs.
-    cost_of(verdict_command(files[min(sizes)], "gates"), A_VERDICT)
+    cost_of(verdict_command(files[min(sizes)]), A_VERDICT)
     for number in range(_ROUNDS):
         for size, file in files.items():
             if size != _HUGE or number == _ROUNDS // 2:
-                seen[size].append(cost_of(verdict_command(file, "gates"), A_VERDICT))
+                seen[size].append(cost_of(verdict_command(file), A_VERDICT))
     return {
         size: Cost(median(cost.seconds for cost in costs), median(cost.peak_bytes for cost in costs))
         for size, costs in seen.items()

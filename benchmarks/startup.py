@@ -9,7 +9,7 @@ from benchmarks.synthetic import write_records
 from benchmarks.verdicts import verdict_command
 
 _AT_ONCE = ("--version", "--help")
-_TARGETS = {"gates": 1 / 3, "composite": 1 / 3, "evidence": 1.0}
+_TARGETS = {"gates": 1 / 3, "composite": 1 / 3, "evidence": 1 / 3}
 _RECORDS = 1_000
 
 

@@ -380,12 +380,19 @@ def p_values_of(sample: GateSample, *, fixed_suite: bool, planned_tasks: int | N
         return EqualPValues()
     if fixed_suite:
         return _suite_p_values(sample)
+    if not bounded:
+        return UnknownPValues() if has_no_spread(benefits, 1.0) else _usual_p_values(sample, planned_tasks)
+    return _bounded_p_values(sample, planned_tasks)
+
+
+def _bounded_p_values(sample: GateSample, planned_tasks: int | None) -> PValues:
+    """The tests of a rate, which count where few tasks differ."""
     units = _units(sample)
-    if has_no_spread(benefits, 1.0):
-        return ConstantPValues(delta=float(units.mean()), tasks=len(units)) if bounded else UnknownPValues()
+    if has_no_spread(sample.benefits, 1.0):
+        return ConstantPValues(delta=float(units.mean()), tasks=len(units))
     usual = _usual_p_values(sample, planned_tasks)
     gains, losses = int(np.count_nonzero(units > 0)), int(np.count_nonzero(units < 0))
-    if bounded and gains + losses < SPARSE_BELOW_TASKS:
+    if gains + losses < SPARSE_BELOW_TASKS:
         return SparsePValues(usual=usual, gains=gains, losses=losses, tasks=len(units))
     return usual
 
