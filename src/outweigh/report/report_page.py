@@ -23,6 +23,7 @@ from outweigh.report.figures.deltas import metric_figures, task_change_figures, 
 from outweigh.report.figures.gates import dial_figures, gate_figures
 from outweigh.report.figures.judge_reliability import judge_agreement_figures
 from outweigh.report.figures.over_time import evidence_figures, spending_figures
+from outweigh.report.figures.worth import worth_figures
 from outweigh.report.json_output import Payload
 from outweigh.report.judge_tables import judge_blocks
 from outweigh.report.report_sections import cost_blocks, setup_check_blocks, task_details
@@ -184,6 +185,7 @@ def _candidate_blocks(one: ReportedCandidate, candidates: int) -> list[Block]:
         *reason_blocks(verdict),
         *dial_figures(verdict),
         *gate_figures(verdict.gates),
+        *worth_figures(verdict, comparison),
         *gate_blocks(verdict.gates, comparison),
         *sensitivity_blocks(verdict, allowed=one.may_promote),
         *optional_bullets("Warnings", warnings),
