@@ -9,6 +9,7 @@ from calibration.ledger_cells import LEDGER_SECTIONS
 from calibration.look_cells import LOOK_SECTIONS
 from calibration.missing_cells import MISSING_SECTIONS
 from calibration.pin_cells import PIN_SECTIONS
+from calibration.plan_cells import PLAN_SECTIONS
 from calibration.repeat_cells import REPEAT_SECTIONS
 from calibration.rival_cells import RIVAL_SECTIONS
 
@@ -23,4 +24,5 @@ SECTIONS: tuple[Section, ...] = (
     *PIN_SECTIONS,
     *LEDGER_SECTIONS,
     *JUDGE_SECTIONS,
+    *PLAN_SECTIONS,
 )

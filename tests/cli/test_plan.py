@@ -1,16 +1,20 @@
-"""`outweigh plan` over a pilot and over stated variances."""
+"""`outweigh plan` over a pilot, over stated variances and over a suite that has not run."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from statsmodels.stats.power import TTestPower
 
 Rows = list[dict[str, Any]]
 RECORDED = str(Path(__file__).resolve().parents[2] / "examples" / "recorded" / "runs.jsonl")
 ARMS = ("--baseline", "T0-plain", "--candidate", "T1-skill")
 STATED = ("--components", "true=0.05,runs=0.1")
+SIZE_KEYS = {"tasks", "repeats", "cost_usd", "improved", "decided", "as_pilot", "in_the_way"} | {
+    "same_if_alike",
+    "false_if_alike",
+}
+SMALL = ("--tasks", "20,40", "--repeats", "1,3")
 
 
 def rows(arm: str, *outcomes: str, **fields: Any) -> Rows:
@@ -42,12 +46,12 @@ def refusal(answer: Any, code: int) -> str:
 
 
 def test_the_json_has_every_promised_key(outweigh: Any) -> None:
-    answer = outweigh("plan", RECORDED, *ARMS, "--format", "json")
+    answer = outweigh("plan", RECORDED, *ARMS, *SMALL, "--format", "json")
 
     plan = answer.json()
     assert answer.code == 0
-    assert plan["schema"] == "outweigh.plan/1"
-    promised = "metric scale alpha power components tasks repeats detectable designs target advice warnings"
+    assert plan["schema"] == "outweigh.plan/2"
+    promised = "metric scale effects power gates components tasks repeats sizes designs target advice warnings"
     assert plan.keys() >= {*promised.split(), "baseline", "candidate", "evidence_sha256"}
     assert plan["components"].keys() == {
         "true_deltas",
@@ -56,74 +60,111 @@ def test_the_json_has_every_promised_key(outweigh: Any) -> None:
         "share_between_tasks",
         "at_repeats",
     }
-    assert {frozenset(cell) for cell in plan["detectable"]} == {frozenset({"tasks", "repeats", "effect", "cost_usd"})}
-    assert plan["target"].keys() == {"effect", "tasks", "repeats", "cost_usd", "power"}
-    assert (plan["metric"], plan["scale"], plan["alpha"], plan["power"]) == ("pass_rate", "points", 0.05, 0.8)
-    assert (plan["tasks"], plan["repeats"], plan["target"]["effect"]) == (6, 5, 0.05)
-    assert len(plan["detectable"]) == 5 * 4
+    assert {frozenset(size) for size in plan["sizes"]} == {
+        frozenset(
+            [
+                "tasks",
+                "repeats",
+                "cost_usd",
+                "improved",
+                "decided",
+                "as_pilot",
+                "same_if_alike",
+                "false_if_alike",
+                "in_the_way",
+            ]
+        )
+    }
+    assert (plan["metric"], plan["scale"], plan["effects"], plan["power"]) == (
+        "pass_rate",
+        "points",
+        {"pass_rate": 0.05},
+        0.8,
+    )
+    assert (plan["tasks"], plan["repeats"]) == (6, 5)
+    assert [(size["tasks"], size["repeats"]) for size in plan["sizes"]] == [(20, 1), (20, 3), (40, 1), (40, 3)]
+    for size in plan["sizes"]:
+        assert 0 <= size["improved"]["low"] <= size["improved"]["chance"] <= size["improved"]["high"] <= 1
+        assert size["improved"]["chance"] <= size["decided"]["chance"]
+    assert set(plan["gates"]) == {"pass_rate", "duration", "non_cache_tokens", "cost"}
 
 
-def test_a_cell_follows_from_the_components_and_the_costs_of_the_pilot(outweigh: Any) -> None:
+def test_a_size_costs_what_the_runs_of_the_pilot_do(outweigh: Any) -> None:
     plan = outweigh("plan", RECORDED, *ARMS, "--tasks", "40", "--repeats", "3", "--format", "json").json()
     arms = outweigh("compare", RECORDED, *ARMS, "--format", "json").json()["arms"]
 
-    parts, (cell,) = plan["components"], plan["detectable"]
-    deviation = (parts["true_deltas"] + (parts["candidate_runs"] + parts["baseline_runs"]) / 3) ** 0.5
-    assert TTestPower().power(cell["effect"] / deviation, 40, 0.05) == pytest.approx(0.8, abs=1e-6)
+    (size,) = plan["sizes"]
     pair = sum(arm["mean_cost_usd"] for arm in arms.values())
-    assert cell["cost_usd"] == pytest.approx(40 * 3 * pair)
-    assert plan["target"]["cost_usd"] == pytest.approx(plan["target"]["tasks"] * plan["target"]["repeats"] * pair)
+    assert size["cost_usd"] == pytest.approx(40 * 3 * pair)
+    if plan["target"] is not None:
+        assert plan["target"]["cost_usd"] == pytest.approx(plan["target"]["tasks"] * plan["target"]["repeats"] * pair)
 
 
-def test_the_page_answers_what_to_buy(outweigh: Any) -> None:
-    page = outweigh("plan", "--components", "true=0.115,runs=0.06675", "--tasks", "80,200", "--run-cost", "0.5").out
+def test_the_page_answers_how_often_for_how_much_and_what_is_in_the_way(outweigh: Any) -> None:
+    page = outweigh("plan", RECORDED, *ARMS, *SMALL, "--effect", "pass_rate=0.2,cost=-0.1").out
 
-    assert page.startswith("plan for pass_rate: to see 5.0 points with 80 % power, take ")
-    assert "Smallest effect seen with 80 % power at two-sided alpha 0.05\n" in page
-    assert "80 tasks   15.8 points  12.7 points  11.9 points  11.4 points\n" in page
-    assert "Buy tasks, not repeats: 46.3 % of the variance at 1 repeat lies between tasks" in page
-    assert "the effect that a pilot happened to show plays no part" in page
-    assert "a promotion takes at least 5 repeats: the cheapest such design is" in page
+    assert page.startswith("plan for pass_rate +20.0 points, cost -10.0 %, T1-skill against T0-plain: ")
+    assert "How often the rule would decide, if the effects are pass_rate +20.0 points, cost -10.0 %\n" in page
+    for column in ("improved", "decided", "as in the pilot", "same if alike", "false if alike", "in the way"):
+        assert column in page
+    assert "Buy tasks, not repeats: from 6 tasks × 5 repeats, twice the tasks take the chance" in page
 
 
-def test_the_golden_design_is_971_tasks(outweigh: Any) -> None:
-    # The normal formula says 969; the t test, whose variance is estimated too, takes two more.
-    plan = outweigh("plan", "--components", "true=0.1111111111,runs=0", "--effect", "0.03", "--format", "json").json()
+def test_a_larger_effect_is_seen_more_often(outweigh: Any) -> None:
+    small, large = (
+        outweigh("plan", *STATED, "--tasks", "60", "--repeats", "3", "--effect", effect, "--format", "json").json()
+        for effect in ("0.03", "0.2")
+    )
 
-    assert (plan["target"]["tasks"], plan["target"]["cost_usd"]) == (971, None)
+    assert small["sizes"][0]["improved"]["chance"] + 0.3 < large["sizes"][0]["improved"]["chance"]
 
 
 def test_variances_may_be_stated_for_each_arm_and_need_no_records(outweigh: Any) -> None:
-    plan = outweigh(
-        "plan", "--components", "true=0.1,candidate=0.05,baseline=0.2", "--metric", "cost", "--format", "json"
-    ).json()
+    stated = ("--components", "true=0.1,candidate=0.05,baseline=0.2", "--metric", "cost")
+    plan = outweigh("plan", *stated, *SMALL, "--format", "json").json()
 
     parts = plan["components"]
     assert (parts["true_deltas"], parts["candidate_runs"], parts["baseline_runs"]) == (0.1, 0.05, 0.2)
     assert (plan["tasks"], plan["repeats"], plan["baseline"], plan["evidence_sha256"]) == (None, None, None, None)
-    assert plan["scale"] == "ratio"
-    assert {cell["cost_usd"] for cell in plan["detectable"]} == {None}
+    assert (plan["scale"], plan["effects"]) == ("ratio", {"cost": -0.05})
+    assert {size["cost_usd"] for size in plan["sizes"]} == {None}
     assert any("--run-cost USD" in warning for warning in plan["warnings"])
+    assert any("the other gates vary as in public records" in warning for warning in plan["warnings"])
 
 
 def test_dear_tasks_are_repeated(outweigh: Any) -> None:
-    plan = outweigh("plan", *STATED, "--run-cost", "0.1", "--task-cost", "40", "--format", "json").json()
+    dear = ("--run-cost", "0.1", "--task-cost", "40", "--effect", "0.15", "--gates", "pass_rate")
+    plan = outweigh("plan", *STATED, *dear, *SMALL, "--format", "json").json()
 
-    assert plan["target"]["repeats"] == 10
+    assert plan["target"]["repeats"] == 3
     assert plan["advice"].startswith("Buy repeats before tasks: a new task costs $40.0000 before it is run")
 
 
-def test_a_ratio_is_shown_as_a_relative_change(outweigh: Any) -> None:
-    page = outweigh("plan", RECORDED, *ARMS, "--metric", "non_cache_tokens", "--effect", "0.25").out
+def test_a_gain_of_a_resource_is_a_fall(outweigh: Any) -> None:
+    page = outweigh("plan", RECORDED, *ARMS, *SMALL, "--metric", "non_cache_tokens", "--effect", "0.25").out
 
-    assert "non_cache_tokens, T1-skill against T0-plain: to see 25.0 % with 80 % power" in page
-    assert "an effect of 25.0 % is a ratio of 1.25; the fall that is as easy to see is 20.0 %." in page
+    assert page.startswith("plan for non_cache_tokens -25.0 %, T1-skill against T0-plain: ")
 
 
 def test_what_judges_say_is_planned_in_points(outweigh: Any) -> None:
-    page = outweigh("plan", RECORDED, *ARMS, "--metric", "judge_score").out
+    page = outweigh("plan", RECORDED, *ARMS, *SMALL, "--metric", "judge_score").out
 
-    assert "plan for judge_score, T1-skill against T0-plain: to see 5.0 points" in page
+    assert page.startswith("plan for judge_score +5.0 points, T1-skill against T0-plain: ")
+
+
+def test_a_pass_rate_that_cannot_rise_so_far_is_remarked_on(outweigh: Any) -> None:
+    plan = outweigh("plan", *STATED, *SMALL, "--effect", "0.7", "--format", "json").json()
+
+    assert any("cannot change by +70 points" in warning for warning in plan["warnings"])
+
+
+def test_a_gate_that_the_pilot_does_not_know_is_left_out_and_named(
+    outweigh: Any, collected: Callable[[Rows], str]
+) -> None:
+    plan = outweigh("plan", collected(PILOT), *ARMS, *SMALL, "--format", "json").json()
+
+    assert plan["gates"] == ["pass_rate"]
+    assert any("gate duration is left out of the simulation" in warning for warning in plan["warnings"])
 
 
 def test_judges_that_nobody_asked_plan_nothing(outweigh: Any, collected: Callable[[Rows], str]) -> None:
@@ -133,40 +174,35 @@ def test_judges_that_nobody_asked_plan_nothing(outweigh: Any, collected: Callabl
     assert "tasks that know judge_score in both arms: 0" in answer.err
 
 
-def test_unknown_costs_leave_the_effects_and_can_be_stated(outweigh: Any, collected: Callable[[Rows], str]) -> None:
+def test_unknown_costs_leave_the_chances_and_can_be_stated(outweigh: Any, collected: Callable[[Rows], str]) -> None:
     path = collected(PILOT)
 
-    unpriced = outweigh("plan", path, *ARMS, "--format", "json").json()
-    priced = outweigh("plan", path, *ARMS, "--run-cost", "2", "--format", "json").json()
+    unpriced = outweigh("plan", path, *ARMS, *SMALL, "--format", "json").json()
+    priced = outweigh("plan", path, *ARMS, *SMALL, "--run-cost", "2", "--format", "json").json()
 
-    assert unpriced["target"]["cost_usd"] is None
     assert any("no run of T0-plain knows its cost" in warning for warning in unpriced["warnings"])
-    assert [cell["effect"] for cell in unpriced["detectable"]] == [cell["effect"] for cell in priced["detectable"]]
-    assert priced["detectable"][0]["cost_usd"] == 10 * 2 * 2.0
+    assert [size["improved"] for size in unpriced["sizes"]] == [size["improved"] for size in priced["sizes"]]
+    assert [unpriced["sizes"][0]["cost_usd"], priced["sizes"][0]["cost_usd"]] == [None, 20 * 2 * 2.0]
 
 
-def test_one_repeat_shows_one_column_and_says_why(outweigh: Any, collected: Callable[[Rows], str]) -> None:
+def test_one_repeat_shows_what_one_repeat_would_do_and_says_why(
+    outweigh: Any, collected: Callable[[Rows], str]
+) -> None:
     path = collected(rows("T0-plain", *"+-+--+-+") + rows("T1-skill", *"++++--++"))
 
-    plan = outweigh("plan", path, *ARMS, "--format", "json").json()
-    page = outweigh("plan", path, *ARMS).out
+    plan = outweigh("plan", path, *ARMS, *SMALL, "--format", "json").json()
 
     parts = plan["components"]
     assert (parts["true_deltas"], parts["candidate_runs"], parts["share_between_tasks"]) == (None, None, None)
-    assert {cell["repeats"]: cell["effect"] is None for cell in plan["detectable"]} == {
-        1: False,
-        3: True,
-        5: True,
-        10: True,
-    }
-    assert plan["target"]["repeats"] == 1
+    assert {size["repeats"] for size in plan["sizes"]} == {1}
     assert any("repeat noise cannot be told" in warning for warning in plan["warnings"])
+    assert any("nothing is said about more than 1 repeat" in warning for warning in plan["warnings"])
     assert plan["advice"].startswith("Buy tasks: from 8 tasks × 1 repeat")
-    assert "unknown after 1 repeat" in page
+    assert "unknown after 1 repeat" in plan["advice"]
 
 
 def test_every_format_is_offered(outweigh: Any) -> None:
-    assert outweigh("plan", *STATED, "--format", "markdown").out.startswith("#")
+    assert outweigh("plan", *STATED, *SMALL, "--format", "markdown").out.startswith("#")
 
 
 @pytest.mark.parametrize(
@@ -180,18 +216,19 @@ def test_every_format_is_offered(outweigh: Any) -> None:
         ((RECORDED, *STATED), "leave out RUNS, or --components"),
         ((*STATED, *ARMS), "leave out --baseline, --candidate"),
         ((*STATED, "--skip-invalid"), "leave out --skip-invalid"),
-        ((*STATED, "--effect", "0"), "'0' is not a number from 0.0001 to 1"),
-        ((*STATED, "--effect", "5"), "'5' is not a number from 0.0001 to 1"),
-        ((*STATED, "--effect", "nan"), "'nan' is not a number"),
+        ((*STATED, "--effect", "5"), "5 is no change of pass_rate from -0.99 to 0.99"),
+        ((*STATED, "--effect", "nan"), "'nan' is not an effect on one of pass_rate"),
+        ((*STATED, "--effect", "speed=0.1"), "'speed=0.1' is not an effect on one of pass_rate"),
+        ((*STATED, "--effect", "cost=-0.1,cost=-0.2"), "'cost=-0.2' is not an effect on one of"),
+        ((*STATED, "--gates", "speed"), "no gate 'speed'"),
         ((*STATED, "--power", "1"), "'1' is not a number from 0.5 to 0.999"),
         ((*STATED, "--power", "0.3"), "'0.3' is not a number from 0.5"),
-        ((*STATED, "--alpha", "0"), "'0' is not a number from 0.001 to 0.4"),
-        ((*STATED, "--alpha", "0.5"), "'0.5' is not a number from 0.001"),
-        ((*STATED, "--tasks", "1,10"), "whole numbers from 2"),
+        ((*STATED, "--tasks", "5,10"), "whole numbers from 6"),
+        ((*STATED, "--tasks", "10000", "--repeats", "10"), "ask for 100,000 runs per arm"),
         ((*STATED, "--tasks", "10,10"), "different whole numbers"),
-        ((*STATED, "--tasks", ","), "whole numbers from 2"),
-        ((*STATED, "--tasks", "9" * 5000), "whole numbers from 2"),
-        ((*STATED, "--tasks", ",".join(map(str, range(2, 40)))), "up to 20"),
+        ((*STATED, "--tasks", ","), "whole numbers from 6"),
+        ((*STATED, "--tasks", "9" * 5000), "whole numbers from 6"),
+        ((*STATED, "--tasks", ",".join(map(str, range(6, 40)))), "up to 20"),
         ((*STATED, "--repeats", "0"), "whole numbers from 1"),
         ((*STATED, "--repeats", "three"), "whole numbers from 1"),
         ((*STATED, "--task-cost", "-1"), "amount"),
@@ -204,7 +241,7 @@ def test_every_format_is_offered(outweigh: Any) -> None:
         (("--components", "true=0.1,runs=-0.1"), "'runs=-0.1' is not a variance"),
         (("--components", "true=0.1,runs=nan"), "'runs=nan' is not a variance"),
         (("--components", "true=0.1,walks=0.1"), "'walks=0.1' is not a variance"),
-        (("--components", "true=0.1,runs=25"), "the variance runs is at most 0.5, not 25"),
+        (("--components", "true=0.1,runs=25"), "the variance runs is at most 0.25, not 25"),
         (("--components", "true=0,runs=1e300", "--metric", "cost"), "the variance runs is at most 100"),
         (("--components", "true=0,runs=0"), "leaves nothing to plan for"),
     ],
@@ -233,41 +270,38 @@ def test_records_that_cannot_carry_a_plan_are_refused(
 SUITE = str(Path(__file__).resolve().parents[2] / "examples" / "demo")
 
 
-def test_a_suite_that_has_not_run_is_planned_by_what_public_benchmarks_show(outweigh: Any) -> None:
-    plan = outweigh("plan", "-c", SUITE, "--format", "json").json()
+def test_a_suite_that_has_not_run_is_planned_by_the_variation_of_public_agents_as_a_range(outweigh: Any) -> None:
+    plan = outweigh("plan", "-c", SUITE, *SMALL, "--effect", "0.2", "--format", "json").json()
 
-    row = next(cell for cell in plan["detectable"] if (cell["tasks"], cell["repeats"]) == (12, 5))
-    assert 0.3 < row["effect"] < 0.36
+    sizes = {(size["tasks"], size["repeats"]): size["improved"] for size in plan["sizes"]}
+    assert {tasks for tasks, _ in sizes} == {12, 20, 40}
+    assert sizes[40, 3]["high"] - sizes[40, 3]["low"] > 0.2
+    assert any("that of public records of agents" in warning for warning in plan["warnings"])
     assert any("a pilot would tell" in warning for warning in plan["warnings"])
 
 
 def test_stated_variances_of_a_suite_are_not_doubted(outweigh: Any) -> None:
-    plan = outweigh("plan", "-c", SUITE, *STATED, "--format", "json").json()
+    stated = (*STATED, "--gates", "pass_rate")
+    plan = outweigh("plan", "-c", SUITE, *stated, *SMALL, "--format", "json").json()
 
-    assert not any("benchmarks" in warning for warning in plan["warnings"])
+    assert not any("public" in warning for warning in plan["warnings"])
 
 
 def test_a_suite_that_goes_by_its_judges_is_planned_by_what_they_say(outweigh: Any, tmp_path: Path) -> None:
     suite = a_judged_suite(tmp_path)
 
-    plan = outweigh("plan", "-c", suite, "--format", "json").json()
+    plan = outweigh("plan", "-c", suite, *SMALL, "--format", "json").json()
 
-    assert plan["metric"] == "judge_score"
+    assert (plan["metric"], plan["gates"]) == ("judge_score", ["judge_score"])
+    assert {size["tasks"] for size in plan["sizes"]} == {6, 20, 40}, "no verdict rests on its single task"
     assert any("scores of judges" in warning for warning in plan["warnings"])
-    assert outweigh("plan", "-c", suite, "--metric", "pass_rate", "--format", "json").json()["metric"] == "pass_rate"
-
-
-def test_a_suite_of_one_task_is_planned_larger(outweigh: Any, tmp_path: Path) -> None:
-    plan = outweigh("plan", "-c", a_judged_suite(tmp_path), "--tasks", "6,12", "--format", "json").json()
-
-    assert {cell["tasks"] for cell in plan["detectable"]} == {6, 12}
 
 
 def test_a_pilot_of_such_a_suite_is_planned_by_what_they_say(outweigh: Any, tmp_path: Path) -> None:
     store = str(tmp_path / "store")
     assert outweigh("run", "-c", a_judged_suite(tmp_path), "-o", store).code == 0
 
-    answer = outweigh("plan", store)
+    answer = outweigh("plan", store, *SMALL)
 
     assert "tasks that know judge_score in both arms: 0" in refusal(answer, 3), "no judge could be asked"
 
@@ -291,4 +325,3 @@ def a_judged_suite(folder: Path) -> str:
 
 def test_a_suite_and_a_pilot_at_once_are_refused(outweigh: Any) -> None:
     assert "leave out RUNS" in outweigh("plan", "-c", SUITE, "runs.jsonl").err
-    assert "state its variances" in outweigh("plan", "-c", SUITE, "--metric", "cost").err

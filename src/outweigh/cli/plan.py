@@ -1,4 +1,4 @@
-"""`outweigh plan`: what the next experiment could detect, and what it would cost."""
+"""`outweigh plan`: how often the next experiment would be decided, and what it would cost."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ArmOptions, ReadingOptions
 from outweigh.report.plan_page import plan_report
-from outweigh.verdict.evidence_settings import GATED_METRICS
+from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, MINIMUM_TASKS
 
 MAX_SIZES = 20
 
@@ -52,13 +52,14 @@ class _Options(ReadingOptions, ArmOptions):
     suite: str | None
     components: str | None
     metric: str | None
-    effect: float | None
+    effect: str | None
+    gates: str | None
     power: float
-    alpha: float
     tasks: tuple[int, ...]
     repeats: tuple[int, ...]
     task_cost: float
     run_cost: float | None
+    seed: int
     format: str
 
 
@@ -72,12 +73,13 @@ def main(arguments: Sequence[str]) -> int:
         components=options.components,
         metric=options.metric,
         effect=options.effect,
+        gates=None if options.gates is None else tuple(name.strip() for name in options.gates.split(",")),
         power=options.power,
-        alpha=options.alpha,
         tasks=options.tasks,
         repeats=options.repeats,
         task_cost=options.task_cost,
         run_cost=options.run_cost,
+        seed=options.seed,
     )
     print_report(plan_report(plan(request)), options.format)
     return ExitCode.SATISFIED
@@ -86,7 +88,7 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser(
         prog="outweigh plan",
-        description="What the next experiment could see and what it would cost, from a pilot or from known variances.",
+        description="How often the next experiment would be decided, and what it would cost, by simulating the rule.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -105,32 +107,28 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--metric",
-        choices=tuple(GATED_METRICS),
-        help="what to measure (default: pass_rate, or judge_score where the suite goes by its judges)",
+        choices=tuple(name for name in GATED_METRICS if name != COST_OF_PASS),
+        help="what is to improve (default: pass_rate, or judge_score where the suite goes by its judges)",
     )
     parser.add_argument(
         "--effect",
-        type=number_between(0.0001, 1.0),
-        metavar="X",
-        help="the effect to see: points, or a relative change for time, tokens and cost (default: 0.05)",
+        metavar="X|NAME=X,…",
+        help="what the candidate does in truth: a gain of the metric (points more, or a share less of time, tokens or "
+        "cost), or changes by name such as pass_rate=0.05,cost=-0.1 (default: a gain of 0.05)",
+    )
+    parser.add_argument(
+        "--gates", metavar="NAME,…", help="the gates that will decide (default: the suite's, or all that are known)"
     )
     parser.add_argument(
         "--power",
         type=number_between(0.5, 0.999),
         default=0.8,
         metavar="P",
-        help="how surely to see it (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--alpha",
-        type=number_between(0.001, 0.4),
-        default=0.05,
-        metavar="A",
-        help="how often to see what is not there, two-sided (default: %(default)s)",
+        help="how often the experiment is to be called improved (default: %(default)s)",
     )
     parser.add_argument(
         "--tasks",
-        type=sizes_between(2, 100_000),
+        type=sizes_between(MINIMUM_TASKS, 20_000),
         default=(10, 20, 50, 100, 200),
         metavar="N,…",
         help="rows of the table (default: 10,20,50,100,200)",
@@ -152,5 +150,6 @@ def _parser() -> Parser:
     parser.add_argument(
         "--run-cost", type=parse_amount, metavar="USD", help="one run (default: the mean of each arm of the pilot)"
     )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the simulation (default: %(default)s)")
     add_format_option(parser)
     return parser

@@ -102,8 +102,8 @@ def _warnings(
     if components.tasks < ROUGH_BELOW:
         error = 1 / sqrt(2 * (components.tasks - 1))
         yield (
-            f"{components.tasks} tasks show their variance roughly: every effect here may be off by about "
-            f"{100 * error:.0f} %, and the split between tasks and runs by more."
+            f"{components.tasks} tasks show their variance roughly: their scatter may be off by about "
+            f"{100 * error:.0f} %, which is why the ranges are wide."
         )
     moved = int(np.count_nonzero(np.abs(after.means - before.means) > DELTA_ROUNDING))
     if not logs and moved < SPARSE_BELOW:

@@ -1,82 +1,123 @@
-"""The page and the JSON of `outweigh plan`: detectable effects, designs, their costs, and whether to buy tasks or
-repeats.
+"""The page and the JSON of `outweigh plan`: how often each size would be decided, its price, what is in the way, and
+whether to buy tasks or repeats.
 """
 
 from collections.abc import Iterator
 
-from outweigh.compare.sample_plan import PlanGoal, PlannedSize, SamplePlan
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
 from outweigh.report.formatting import UNKNOWN, format_dollars, format_percent
 from outweigh.report.json_output import Payload
-from outweigh.stats.power import Design
-from outweigh.verdict.blockers import MINIMUM_REPEATS
+from outweigh.verdict.blockers import PromotionMinimum
+from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
+from outweigh.verdict.planned_experiment import Chance, ExperimentPlan, PlanGoal, PlannedDesign, PlannedSize
+from outweigh.verdict.rule_on_arrays import GAIN
 
-# Repeats in place of tasks cost a factor √(1 + share) in the effect: at this share, 5 %.
-NEARLY_AS_GOOD = 0.1
+NOTES = (
+    "every chance is a share of simulated experiments, decided by the rule that decides verdicts; its range says how "
+    "far the variation in the pilot leaves it open, and is wide where the pilot is small.",
+    "improved and decided are for the effects that are stated. False is an experiment with arms that are alike and is "
+    "called improved, regressed or a trade-off.",
+)
+PILOT_NOTE = (
+    "as in the pilot: an improvement if the true effects are those that the pilot shows, averaged over what they could "
+    "be instead."
+)
 
 
-def advise(plan: SamplePlan) -> str:
-    """Whether to buy tasks or repeats, and why."""
-    step, share = plan.step, plan.step.share_between_tasks
-    repeats = format_detectable(step.twice_the_repeats, plan)
-    doubling = (
-        f"from {pluralize(step.start.tasks, 'task')} × {pluralize(step.start.repeats, 'repeat')}, "
-        f"doubling the tasks takes the smallest visible effect from {format_detectable(step.start, plan)} "
-        f"to {format_detectable(step.twice_the_tasks, plan)}"
+def plan_report(plan: ExperimentPlan) -> Report:
+    """The page of `outweigh plan`."""
+    payload = plan_payload(plan)
+    blocks: list[Block] = [_size_table(plan)]
+    if plan.designs:
+        blocks.append(_design_table(plan))
+    blocks += [_variance_table(plan), BulletList(title="Advice", items=(payload["advice"],), tone=Tone.PLAIN)]
+    notes = (*NOTES, PILOT_NOTE) if plan.pilot is not None else NOTES
+    blocks.extend(optional_bullets("Notes", notes))
+    blocks.extend(optional_bullets("Warnings", tuple(payload["warnings"])))
+    return Report(headline=_headline(plan), tone=Tone.PLAIN, blocks=tuple(blocks), payload=payload)
+
+
+def plan_payload(plan: ExperimentPlan) -> Payload:
+    """`plan --format json`."""
+    goal, pilot, components, target = plan.goal, plan.pilot, plan.components, plan.target
+    return {
+        "schema": "outweigh.plan/2",
+        "baseline": None if pilot is None else pilot.baseline,
+        "candidate": None if pilot is None else pilot.candidate,
+        "metric": goal.metric,
+        "scale": "ratio" if goal.relative else "points",
+        "effects": dict(goal.effects),
+        "power": goal.power,
+        "gates": list(plan.gates),
+        "components": {
+            "true_deltas": components.true_deltas,
+            "candidate_runs": components.candidate_runs,
+            "baseline_runs": components.baseline_runs,
+            "share_between_tasks": _share_between_tasks(plan),
+            "at_repeats": plan.doubling.repeats,
+        },
+        "tasks": None if pilot is None else pilot.tasks,
+        "repeats": None if pilot is None else pilot.repeats,
+        "sizes": [_size_payload(size) for size in plan.sizes],
+        "designs": [_design_payload(design) for design in plan.designs],
+        "target": None if target is None else _design_payload(target),
+        "advice": advise(plan),
+        "evidence_sha256": None if pilot is None else pilot.evidence_sha256,
+        "warnings": [*plan.warnings, *_promotion_warnings(plan)],
+    }
+
+
+def _size_payload(size: PlannedSize) -> Payload:
+    return {
+        "tasks": size.tasks,
+        "repeats": size.repeats,
+        "cost_usd": size.cost_usd,
+        "improved": _chance_payload(size.improved),
+        "decided": _chance_payload(size.decided),
+        "as_pilot": None if size.as_pilot is None else _chance_payload(size.as_pilot),
+        "same_if_alike": size.same,
+        "false_if_alike": size.false,
+        "in_the_way": dict(size.in_the_way),
+    }
+
+
+def _chance_payload(chance: Chance) -> Payload:
+    return {"chance": chance.value, "low": chance.low, "high": chance.high}
+
+
+def _design_payload(design: PlannedDesign) -> Payload:
+    return {
+        "tasks": design.tasks,
+        "repeats": design.repeats,
+        "cost_usd": design.cost_usd,
+        "improved": design.improved,
+    }
+
+
+def _headline(plan: ExperimentPlan) -> str:
+    about = "" if plan.pilot is None else f", {plan.pilot.candidate} against {plan.pilot.baseline}"
+    wanted, target = describe_effects(plan.goal), plan.target
+    chance = f"{100 * plan.goal.power:g} %"
+    answer = (
+        f"no offered design is called improved in {chance}"
+        if target is None
+        else f"to be called improved in {chance}, take {describe_design(target)}"
     )
-    if share is None:
-        return (
-            f"Buy tasks: {doubling}. How much repeats would do is unknown after 1 repeat, but for as many runs they "
-            "never do more than tasks."
-        )
-    split = f"{format_percent(share)} of the variance at {pluralize(step.start.repeats, 'repeat')} lies between tasks"
-    if step.buy_repeats and plan.prices is not None:
-        return (
-            f"Buy repeats before tasks: a new task costs {format_dollars(plan.prices.task_usd)} before it is run, and "
-            f"only {split}, where repeats do not reach; {doubling}, "
-            f"doubling the repeats to {repeats} without new tasks."
-        )
-    why = (
-        f"Buy tasks, though repeats are nearly as good: only {split}"
-        if share < NEARLY_AS_GOOD
-        else f"Buy tasks, not repeats: {split}"
+    return f"plan for {wanted}{about}: {answer}"
+
+
+def describe_effects(goal: PlanGoal) -> str:
+    """The stated effects, such as `pass_rate +5.0 points, cost -10.0 %`."""
+    return ", ".join(
+        f"{name} {100 * change:+.1f} {'%' if GATED_METRICS[name].scale is EffectScale.RATIO else 'points'}"
+        for name, change in goal.effects.items()
     )
-    return f"{why}, where repeats do not reach; {doubling}, doubling the repeats, for as many runs, to {repeats}."
 
 
-def repeat_warnings(plan: SamplePlan) -> Iterator[str]:
-    """A warning where the cheapest design could be judged, but nothing could be promoted on it."""
-    if plan.target is None or plan.target.repeats >= MINIMUM_REPEATS:
-        return
-    enough = [design for design in plan.designs if design.repeats >= MINIMUM_REPEATS]
-    cheapest = min(enough, key=lambda design: design.cost_usd, default=None)
-    way_out = "" if cheapest is None else f": the cheapest such design is {describe_design(cheapest, plan)}"
-    yield f"a promotion takes at least {MINIMUM_REPEATS} repeats{way_out}."
-
-
-def describe_design(design: Design, plan: SamplePlan) -> str:
+def describe_design(design: PlannedDesign) -> str:
     """What a design consists of."""
-    cost = design_cost(design, plan)
-    price = "" if cost is None else f", {format_dollars(cost)}"
+    price = "" if design.cost_usd is None else f", {format_dollars(design.cost_usd)}"
     return f"{pluralize(design.tasks, 'task')} × {pluralize(design.repeats, 'repeat')} in each arm{price}"
-
-
-def design_cost(design: Design, plan: SamplePlan) -> float | None:
-    """A design's price, where prices are known."""
-    return None if plan.prices is None else design.cost_usd
-
-
-def format_detectable(cell: PlannedSize, plan: SamplePlan) -> str:
-    """The smallest effect that a size would likely see."""
-    if cell.effect.value is not None:
-        return format_effect(cell.effect.value, plan.goal)
-    hidden = plan.components.true_deltas is None and cell.repeats > 1
-    return UNKNOWN if hidden else f"over {100 * plan.goal.largest:g} {_effect_unit(plan.goal)}"
-
-
-def format_effect(value: float, goal: PlanGoal) -> str:
-    """An effect in its unit."""
-    return f"{100 * value:.1f} {_effect_unit(goal)}"
 
 
 def pluralize(number: int, thing: str) -> str:
@@ -84,129 +125,73 @@ def pluralize(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
-def _effect_unit(goal: PlanGoal) -> str:
-    return "%" if goal.relative else "points"
-
-
-ALPHA_NOTE = (
-    "alpha is two-sided; the evidence policy shows non-inferiority one-sided at 0.05, which --alpha 0.1 plans for."
-)
-VARIANCE_NOTE = "a plan rests on variances alone: the effect that a pilot happened to show plays no part in it."
-RATIO_NOTE = "an effect of {rise} is a ratio of {ratio:.3g}; the fall that is as easy to see is {fall}."
-
-
-def plan_report(plan: SamplePlan) -> Report:
-    """The page of `outweigh plan`."""
-    payload = plan_payload(plan)
-    blocks: list[Block] = [_detectable_table(plan)]
-    if plan.prices is not None:
-        blocks.append(_cost_table(plan))
-    if plan.designs:
-        blocks.append(_design_table(plan))
-    blocks += [_variance_table(plan), BulletList(title="Advice", items=(payload["advice"],), tone=Tone.PLAIN)]
-    blocks.extend(optional_bullets("Notes", tuple(_reading_notes(plan))))
-    blocks.extend(optional_bullets("Warnings", tuple(payload["warnings"])))
-    return Report(headline=_headline(plan), tone=Tone.PLAIN, blocks=tuple(blocks), payload=payload)
-
-
-def plan_payload(plan: SamplePlan) -> Payload:
-    """`plan --format json`."""
-    goal, pilot, components, target = plan.goal, plan.pilot, plan.components, plan.target
-    return {
-        "schema": "outweigh.plan/1",
-        "baseline": None if pilot is None else pilot.baseline,
-        "candidate": None if pilot is None else pilot.candidate,
-        "metric": goal.metric,
-        "scale": "ratio" if goal.relative else "points",
-        "alpha": goal.alpha,
-        "power": goal.power,
-        "components": {
-            "true_deltas": components.true_deltas,
-            "candidate_runs": components.candidate_runs,
-            "baseline_runs": components.baseline_runs,
-            "share_between_tasks": plan.step.share_between_tasks,
-            "at_repeats": plan.step.start.repeats,
-        },
-        "tasks": None if pilot is None else pilot.tasks,
-        "repeats": None if pilot is None else pilot.repeats,
-        "detectable": [_cell_payload(cell) for cell in plan.detectable],
-        "designs": [_design_payload(design, plan) for design in plan.designs],
-        "target": None if target is None else {"effect": goal.effect, **_design_payload(target, plan)},
-        "advice": advise(plan),
-        "evidence_sha256": None if pilot is None else pilot.evidence_sha256,
-        "warnings": [*plan.warnings, *repeat_warnings(plan)],
-    }
-
-
-def _cell_payload(cell: PlannedSize) -> Payload:
-    return {"tasks": cell.tasks, "repeats": cell.repeats, "effect": cell.effect.value, "cost_usd": cell.cost_usd}
-
-
-def _design_payload(design: Design, plan: SamplePlan) -> Payload:
-    return {
-        "tasks": design.tasks,
-        "repeats": design.repeats,
-        "cost_usd": design_cost(design, plan),
-        "power": design.power,
-    }
-
-
-def _headline(plan: SamplePlan) -> str:
-    about = "" if plan.pilot is None else f", {plan.pilot.candidate} against {plan.pilot.baseline}"
-    wanted, target = format_effect(plan.goal.effect, plan.goal), plan.target
-    answer = (
-        f"no offered design sees {wanted}"
-        if target is None
-        else f"to see {wanted} with {100 * plan.goal.power:g} % power, take {describe_design(target, plan)}"
-    )
-    return f"plan for {plan.goal.metric}{about}: {answer}"
-
-
-def _detectable_table(plan: SamplePlan) -> Table:
-    return _grid(
-        f"Smallest effect seen with {100 * plan.goal.power:g} % power at two-sided alpha {plan.goal.alpha:g}",
-        plan,
-        {(cell.tasks, cell.repeats): format_detectable(cell, plan) for cell in plan.detectable},
-    )
-
-
-def _cost_table(plan: SamplePlan) -> Table:
-    return _grid(
-        "Cost, both arms", plan, {(cell.tasks, cell.repeats): format_dollars(cell.cost_usd) for cell in plan.detectable}
-    )
-
-
-def _grid(title: str, plan: SamplePlan, content: dict[tuple[int, int], str]) -> Table:
-    repeats = list(dict.fromkeys(cell.repeats for cell in plan.detectable))
+def _size_table(plan: ExperimentPlan) -> Table:
+    pilot = () if plan.pilot is None else ("as in the pilot",)
     return Table(
-        title=title,
-        columns=("", *(pluralize(number, "repeat") for number in repeats)),
+        title=f"How often the rule would decide, if the effects are {describe_effects(plan.goal)}",
+        columns=(
+            "tasks × repeats",
+            "cost",
+            "improved",
+            "decided",
+            *pilot,
+            "same if alike",
+            "false if alike",
+            "in the way",
+        ),
         rows=tuple(
-            (f"{tasks:,} tasks", *(content[tasks, number] for number in repeats))
-            for tasks in dict.fromkeys(cell.tasks for cell in plan.detectable)
+            (
+                f"{size.tasks:,} × {size.repeats:,}",
+                UNKNOWN if size.cost_usd is None else format_dollars(size.cost_usd),
+                format_chance(size.improved),
+                format_chance(size.decided),
+                *(() if size.as_pilot is None else (format_chance(size.as_pilot),)),
+                _whole_percent(size.same),
+                _whole_percent(size.false),
+                _in_the_way(size),
+            )
+            for size in plan.sizes
         ),
     )
 
 
-def _design_table(plan: SamplePlan) -> Table:
+def format_chance(chance: Chance) -> str:
+    """A chance with its range."""
+    if chance.low is None or chance.high is None:
+        return _whole_percent(chance.value)
+    return f"{_whole_percent(chance.value)} ({100 * chance.low:.0f}–{100 * chance.high:.0f})"
+
+
+def _whole_percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _in_the_way(size: PlannedSize) -> str:
+    """What keeps most of the undecided experiments from an improvement."""
+    if not size.in_the_way:
+        return "nothing"
+    name = max(size.in_the_way, key=lambda gate: size.in_the_way[gate])
+    return f"{'no gain shown' if name == GAIN else name} ({_whole_percent(size.in_the_way[name])})"
+
+
+def _design_table(plan: ExperimentPlan) -> Table:
     return Table(
-        title=f"Fewest tasks that see {format_effect(plan.goal.effect, plan.goal)}",
-        columns=("", "tasks", "runs, both arms", "cost", "power"),
+        title=f"Fewest tasks that are called improved in {100 * plan.goal.power:g} %",
+        columns=("", "tasks", "runs, both arms", "cost"),
         rows=tuple(
             (
                 pluralize(design.repeats, "repeat"),
                 f"{design.tasks:,}",
-                f"{2 * design.tasks * design.repeats:,}",
-                format_dollars(design_cost(design, plan)),
-                format_percent(design.power),
+                f"{design.runs:,}",
+                UNKNOWN if design.cost_usd is None else format_dollars(design.cost_usd),
             )
             for design in plan.designs
         ),
     )
 
 
-def _variance_table(plan: SamplePlan) -> Table:
-    repeats, parts = plan.step.start.repeats, plan.components
+def _variance_table(plan: ExperimentPlan) -> Table:
+    repeats, parts = plan.doubling.repeats, plan.components
     whole = parts.delta_variance(repeats, repeats)
 
     def row(name: str, variance: float | None, divisor: int) -> tuple[str, ...]:
@@ -214,7 +199,7 @@ def _variance_table(plan: SamplePlan) -> Table:
         return (name, UNKNOWN if variance is None else f"{variance:.4g}", format_percent(share))
 
     return Table(
-        title="Where the variance of a task's delta comes from",
+        title=f"Where the variance of a task's {plan.goal.metric} delta comes from",
         columns=("", "variance", f"share at {pluralize(repeats, 'repeat')}"),
         rows=(
             row("true deltas between tasks", parts.true_deltas, 1),
@@ -229,12 +214,36 @@ def _variance_table(plan: SamplePlan) -> Table:
     )
 
 
-def _reading_notes(plan: SamplePlan) -> Iterator[str]:
-    yield VARIANCE_NOTE
-    yield ALPHA_NOTE
-    if plan.goal.relative:
-        rise = plan.goal.effect
-        fall = rise / (1 + rise)
-        yield RATIO_NOTE.format(
-            rise=format_effect(rise, plan.goal), ratio=1 + rise, fall=format_effect(fall, plan.goal)
+def _share_between_tasks(plan: ExperimentPlan) -> float | None:
+    """The part of a delta's variance that repeats cannot reduce."""
+    true, repeats = plan.components.true_deltas, plan.doubling.repeats
+    whole = plan.components.delta_variance(repeats, repeats)
+    return true / whole if true is not None and whole else None
+
+
+def advise(plan: ExperimentPlan) -> str:
+    """Whether to buy tasks or repeats, and why."""
+    step = plan.doubling
+    start = f"from {pluralize(step.tasks, 'task')} × {pluralize(step.repeats, 'repeat')}"
+    doubling = (
+        f"{start}, twice the tasks take the chance of an improved verdict from {_whole_percent(step.improved)} to "
+        f"{_whole_percent(step.twice_the_tasks)}"
+    )
+    if step.twice_the_repeats is None:
+        return f"Buy tasks: {doubling}. What repeats would do is unknown after 1 repeat."
+    repeats = f"twice the repeats to {_whole_percent(step.twice_the_repeats)}"
+    task_usd = 0.0 if plan.prices is None else plan.prices.task_usd
+    target = plan.target
+    if task_usd > 0 and target is not None and target.repeats > step.repeats:
+        return (
+            f"Buy repeats before tasks: a new task costs {format_dollars(task_usd)} before it is run, and the cheapest "
+            f"design is {describe_design(target)}; {doubling}, {repeats} without new tasks."
         )
+    return f"Buy tasks, not repeats: {doubling}, and {repeats} for as many runs."
+
+
+def _promotion_warnings(plan: ExperimentPlan) -> Iterator[str]:
+    """Where the cheapest design could be judged, but nothing could be promoted on it."""
+    if plan.target is not None:
+        for reason in PromotionMinimum().lacking(plan.target.tasks, plan.target.repeats):
+            yield f"the cheapest design allows no promotion: {reason}"

@@ -60,15 +60,26 @@ def required_sample(
     if not tasks:
         return None
     search = _Search(tasks, _critical_value(settings), np.random.default_rng(settings.seed))
-    as_seen, alike = search.tasks_as_seen(), search.tasks_if_alike()
-    spread = _family_effect(gates)
+    enough, as_seen = _tasks_for_a_decision(search, gates)
     need = _Need(
-        tasks=_largest([alike, as_seen], spread, have),
-        tasks_as_seen=_largest([as_seen], spread, have),
+        tasks=enough,
+        tasks_as_seen=as_seen,
         repeats=search.repeats_if_alike(comparison.fewest_repeats),
         in_the_way=search.in_the_way(),
     )
     return _describe(need, comparison)
+
+
+def tasks_for_a_decision(gates: Sequence[GateSample], settings: EvidenceSettings) -> tuple[int | None, int | None]:
+    """Tasks to add: enough whether the arms are alike or not, and enough if the effects are what they look like."""
+    search = _Search(_tasks_at_hand(gates), _critical_value(settings), np.random.default_rng(settings.seed))
+    return _tasks_for_a_decision(search, gates)
+
+
+def _tasks_for_a_decision(search: "_Search", gates: Sequence[GateSample]) -> tuple[int | None, int | None]:
+    have, spread = min(len(gate.benefits) for gate in gates), _family_effect(gates)
+    as_seen, alike = search.tasks_as_seen(), search.tasks_if_alike()
+    return _largest([alike, as_seen], spread, have), _largest([as_seen], spread, have)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,110 @@
+"""What a plan says: a size of experiment with its chances and price, the designs that are enough, and the goal."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from outweigh.compare.pilot import Pilot
+from outweigh.stats.power import DesignPrices
+from outweigh.stats.variance import VarianceComponents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferedSizes:
+    """What may be bought, sorted."""
+
+    tasks: tuple[int, ...]
+    repeats: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chance:
+    """A probability, and the range of what the pilot leaves possible; no range where the variation was stated."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSize:
+    """One size of experiment, repeats per task and arm.
+
+    `improved` and `decided` are for the stated effects, `as_pilot` is an improvement if the effects are those of the
+    pilot. `same` and `false` are for arms that are alike: a decision that they are, and one that they are not.
+    `in_the_way` has, among experiments with the stated effects that end inconclusive, the share that each gate, or
+    the gain itself, kept from an improvement.
+    """
+
+    tasks: int
+    repeats: int
+    cost_usd: float | None
+    improved: Chance
+    decided: Chance
+    as_pilot: Chance | None
+    same: float
+    false: float
+    in_the_way: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedDesign:
+    """The fewest tasks that reach the wanted chance with so many repeats."""
+
+    tasks: int
+    repeats: int
+    cost_usd: float | None
+    improved: float
+
+    @property
+    def runs(self) -> int:
+        """The runs of both arms."""
+        return 2 * self.tasks * self.repeats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubling:
+    """The chance of an improvement at one size, with twice its tasks, and with twice its repeats if that is known."""
+
+    tasks: int
+    repeats: int
+    improved: float
+    twice_the_tasks: float
+    twice_the_repeats: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanGoal:
+    """What to see: an improvement, if the candidate in truth has these effects, with at least this chance.
+
+    Effects are as people write them: points of a rate (0.05 is five points), or a relative change (−0.1 is 10 % less).
+    Gates without an effect do not change. `metric` is the gate whose variation the plan explains.
+    """
+
+    metric: str
+    relative: bool
+    effects: Mapping[str, float]
+    power: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperimentPlan:
+    """`pilot` is None where there was none, `prices` where they are unknown; `gates` are those that were simulated."""
+
+    goal: PlanGoal
+    gates: tuple[str, ...]
+    pilot: Pilot | None
+    components: VarianceComponents
+    prices: DesignPrices | None
+    sizes: tuple[PlannedSize, ...]
+    designs: tuple[PlannedDesign, ...]
+    doubling: Doubling
+    warnings: tuple[str, ...]
+
+    @property
+    def target(self) -> PlannedDesign | None:
+        """The cheapest design that is enough; the one with the fewest runs where prices are unknown."""
+        return min(
+            self.designs,
+            key=lambda design: (design.runs if design.cost_usd is None else design.cost_usd, design.runs),
+            default=None,
+        )
