@@ -174,6 +174,24 @@ def test_judges_that_nobody_asked_plan_nothing(outweigh: Any, collected: Callabl
     assert "tasks that know judge_score in both arms: 0" in answer.err
 
 
+def test_a_resource_that_nobody_uses_is_in_nobodys_way(outweigh: Any, collected: Callable[[Rows], str]) -> None:
+    free = [row | {"cost_usd": 0.0} for row in PILOT]
+
+    plan = outweigh("plan", collected(free), *ARMS, *SMALL, "--format", "json").json()
+
+    assert not any("gate cost" in warning for warning in plan["warnings"])
+
+
+@pytest.mark.parametrize("tasks", [2, 3])
+def test_a_tiny_pilot_gives_a_plan_with_a_warning(outweigh: Any, collected: Callable[[Rows], str], tasks: int) -> None:
+    pilot = rows("T0-plain", *["+-", "--", "-+"][:tasks]) + rows("T1-skill", *["++", "-+", "-+"][:tasks])
+
+    answer = outweigh("plan", collected(pilot), *ARMS, *SMALL, "--format", "json")
+
+    assert answer.code == 0
+    assert any("tasks show their variance roughly" in warning for warning in answer.json()["warnings"])
+
+
 def test_unknown_costs_leave_the_chances_and_can_be_stated(outweigh: Any, collected: Callable[[Rows], str]) -> None:
     path = collected(PILOT)
 

@@ -33,6 +33,8 @@ def gates_of_pilot(comparison: Comparison, settings: EvidenceSettings, metric: s
     kept, notes = [], []
     for sample in sample_gates(comparison, settings):
         name = sample.gated.name
+        if sample.equal:
+            continue  # nothing is used of it in either arm, so it keeps no experiment from a decision
         if name == COST_OF_PASS:
             notes.append(f"gate {name} is left out of the simulation; it follows from passes and cost.")
         elif len(sample.benefits) < 2 or has_no_spread(sample.benefits, 1.0):
