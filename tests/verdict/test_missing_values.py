@@ -6,6 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calibration.missing_cells import (
+    Spoil,
+    missing_readings,
+    without_dearest_costs,
+    without_dearest_runs,
+    without_failed_runs,
+)
 
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.model.failure import Status
@@ -246,3 +253,10 @@ def test_unequal_exclusions_forbid_a_conclusion(baseline: int, candidate: int, u
     assert bool(found) is unequal
     if unequal:
         assert f"{baseline} of 200 of old, {candidate} of 200 of new" in found[0]
+
+
+@pytest.mark.parametrize("spoil", [without_dearest_costs, without_dearest_runs, without_failed_runs])
+def test_identical_arms_are_not_improved_by_what_one_of_them_lost(spoil: Spoil) -> None:
+    readings = missing_readings(spoil, 80, 5, 4, seed=3)
+
+    assert readings["improved"].value == readings["neutral"].value == 0
