@@ -115,7 +115,7 @@ class Looks:
         if self._settings.looks is None:
             for name, weighed in zip(names, weigh_evidence(comparisons, self._settings, None, left_out), strict=True):
                 if weighed.decision is not Decision.INCONCLUSIVE:
-                    words = f"{weighed.decision.value} after {self._tasks_taken} of {len(self._plan.order)} tasks"
+                    words = f"{weighed.decision.words} after {self._tasks_taken} of {len(self._plan.order)} tasks"
                     self._settled[name] = Settled(decision=weighed.decision, words=words)
             return
         for name, looked in zip(
@@ -127,7 +127,7 @@ class Looks:
             lost = not looked.prospect.improved and len(self._candidates) >= MANY_CANDIDATES
             if decision is not Decision.INCONCLUSIVE or (goes_on and (looked.prospect.futile or lost)):
                 ending = ", and can no longer win" if lost and decision is Decision.INCONCLUSIVE else ""
-                words = f"{decision.value} {describe_look(looked, self._plan)}{ending}"
+                words = f"{decision.words} {describe_look(looked, self._plan)}{ending}"
                 self._settled[name] = Settled(decision=decision, words=words)
 
     def _extend(self, size: int) -> None:
