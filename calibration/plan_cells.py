@@ -129,7 +129,7 @@ FOLLOWED = Section(
             measure=needs_readings,
             arguments=(world, tasks, 5),
             draws=100,
-            promises=(at_least("decided after following it", 0.75),),
+            promises=(at_least("decided after following it", 0.7),),
         )
         for world in (NULLS[0], SMALL_WIN, PURE_GAIN, TRAP)
         for tasks in (20, 50)

@@ -39,7 +39,7 @@ Values = NDArray[np.float64]
 POWER = 0.8
 WANTED = normal_quantile(POWER)
 MOST_TASKS = 2_000
-EXPERIMENTS = 120
+EXPERIMENTS = 90
 STEP = 2
 HALVINGS = 3
 REPEAT_FACTORS = (2, 4, 8)
@@ -124,7 +124,7 @@ def _words(need: _Need, tasks: int, cost: float | None) -> Iterator[str]:
     elif need.tasks_as_seen is not None and need.tasks_as_seen < tasks:
         yield f", or {need.tasks_as_seen} if the effects are what they look like now"
     yield f", or {need.repeats} more repeats of every task" if need.repeats else "; more repeats alone would not do"
-    yield f" (for a decision in {POWER:.0%} of such experiments"
+    yield f" (for a decision in {100 * POWER:g} % of such experiments"
     yield f"; {need.in_the_way} is most often in the way)" if need.in_the_way else ")"
 
 
