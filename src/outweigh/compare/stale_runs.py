@@ -44,7 +44,8 @@ class StaleDrift:
         points, unit = self.metric == "passed", "points" if self.metric == "passed" else "%"
 
         def shown(value: float) -> str:
-            return f"{100 * (value if points else expm1(value)):+.1f}"
+            # Adding 0 turns a negative zero, which would be shown as -0.0, into a positive one.
+            return f"{round(100 * (value if points else expm1(value)), 1) + 0.0:+.1f}"
 
         interval = self.moved.interval
         span = "no interval" if interval is None else f"{shown(interval.low)} to {shown(interval.high)}"
