@@ -97,11 +97,8 @@ RIVAL_SECTIONS = (
         title="Rules that others use: harm called improved",
         words="The candidate is cheaper, and its bill is higher or it loses five points; the last row states the limit "
         "of every rule.",
-        cells=_cells(
-            [*((each, (100, 5)) for each in RUNAWAYS[:2]), *((each, (60, 5)) for each in ON_THE_MARGIN)],
-            Decision.IMPROVED,
-            (at_most(EVIDENCE, 0.05),),
-        )
+        cells=_cells([(each, (100, 5)) for each in RUNAWAYS[:2]], Decision.IMPROVED, (at_most(EVIDENCE, 0.01),))
+        + _cells([(each, (60, 5)) for each in ON_THE_MARGIN], Decision.IMPROVED, (at_most(EVIDENCE, 0.05),))
         + _cells([(RARE_BREAKS, (20, 5))], Decision.IMPROVED),
     ),
     Section(
