@@ -65,7 +65,7 @@ def test_what_differs_is_kept_and_shown_with_its_hashes(project: Project, capsys
 
     main(["run", *project.sides("change")])
     found = verdict(project.store, capsys)["setup"]
-    main(["verdict", str(project.store)])
+    main(["verdict", str(project.store), "--verbose"])
     page = capsys.readouterr().out
 
     changes = {change["path"]: change for change in found["changes"]["head"]}
