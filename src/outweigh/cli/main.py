@@ -3,11 +3,13 @@
 Standard output and error tolerate a reader that leaves early, as in `outweigh run … | head`.
 """
 
+import atexit
 import gc
 import io
 import os
 import stat
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -67,7 +69,24 @@ Records and modules have next to none, and Python's default of 700 takes a twent
 def entry_point() -> None:
     """Run as a process."""
     gc.set_threshold(NEW_OBJECTS)
-    sys.exit(main(sys.argv[1:]))
+    _leave(main(sys.argv[1:]))
+
+
+def _leave(code: int) -> None:
+    """End the process without taking the interpreter apart, which takes an eighth of a small verdict's time.
+
+    What is registered for the end still runs. A thread that still runs, or output that cannot be written, is left to
+    the interpreter.
+    """
+    if threading.active_count() == 1:
+        atexit._run_exitfuncs()
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            sys.exit(code)
+        os._exit(code)
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str]) -> int:
