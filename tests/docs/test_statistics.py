@@ -15,7 +15,7 @@ from outweigh.verdict.evidence_settings import (
     UNKNOWN_TOLERANCE,
     UNPAIRED_TOLERANCE,
 )
-from outweigh.verdict.gate_sample import SPARSE_BELOW_TASKS
+from outweigh.verdict.p_values import SPARSE_BELOW_TASKS
 from outweigh.verdict.task_drops import MINIMUM_RUNS, fisher_drop_p
 from outweigh.verdict.unusable import MINIMUM_FAMILIES
 

@@ -5,7 +5,7 @@ The sign that another half shows has noise of its own, so its forecast has the v
 
 import numpy as np
 
-from outweigh.verdict.gate_sample import StudentPValues
+from outweigh.verdict.p_values import StudentPValues
 
 TASKS, REPEATS, PAIRS = 20, 5, 24_000
 

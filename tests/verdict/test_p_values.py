@@ -8,7 +8,7 @@ from scipy import stats
 
 from outweigh.stats.means import all_zero_bound
 from outweigh.stats.sequential import tune_normal_mixture
-from outweigh.verdict.gate_sample import (
+from outweigh.verdict.p_values import (
     AnytimePValues,
     ConstantPValues,
     SparsePValues,

@@ -10,8 +10,9 @@ from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison
 from outweigh.verdict.decision import ArmMeans, Chances, Gate, GateEvidence, GateState, TotalEffect
 from outweigh.verdict.evidence_settings import COST_OF_PASS, ERROR_RATES, EffectScale, GateRole
-from outweigh.verdict.gate_sample import EqualPValues, GateSample, PValues, StudentPValues, confidence_bound
+from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.gate_test import GateClaims, GateTest
+from outweigh.verdict.p_values import EqualPValues, PValues, StudentPValues, confidence_bound
 
 NO_CHANCES = Chances(better=None, worse_beyond_margin=None)
 

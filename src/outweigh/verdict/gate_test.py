@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from outweigh.verdict.evidence_settings import GateRole
-from outweigh.verdict.gate_sample import GateSample, PValues, p_values_of
+from outweigh.verdict.gate_sample import GateSample, p_values_of
+from outweigh.verdict.p_values import PValues
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

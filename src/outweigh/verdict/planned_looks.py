@@ -15,8 +15,8 @@ from outweigh.stats.sequential import plan_looks, spend_power
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_rule import CandidateTests, RuleFinding
 from outweigh.verdict.evidence_settings import ErrorRates
-from outweigh.verdict.gate_sample import SparsePValues
 from outweigh.verdict.gate_test import GateClaims, GateTest
+from outweigh.verdict.p_values import SparsePValues
 
 IMPROVED_CHANCE = 0.03
 """Below this chance, if the trend goes on, an improvement counts as out of reach."""

@@ -20,7 +20,8 @@ from outweigh.stats.means import suite_error
 from outweigh.stats.variance import cluster_errors
 from outweigh.verdict.decision import Decision, RequiredSample
 from outweigh.verdict.evidence_settings import ERROR_RATES, MINIMUM_TASKS, EffectScale, EvidenceSettings, GateRole
-from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, AnytimePValues, GateSample
+from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, GateSample
+from outweigh.verdict.p_values import AnytimePValues
 from outweigh.verdict.rule_on_arrays import (
     Counts,
     CriticalValue,

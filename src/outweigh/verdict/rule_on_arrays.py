@@ -17,7 +17,8 @@ from outweigh.stats.distributions import binomial_cdf, t_quantile
 from outweigh.verdict.collapse import COLLAPSE, COUNT_SHARE, DROP_LEVEL, chance_of_lost_passes
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import ERROR_RATES, EffectScale, ErrorRates, GateRole
-from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, SPARSE_BELOW_TASKS, GateSample
+from outweigh.verdict.gate_sample import BENEFIT_ROUNDING, GateSample
+from outweigh.verdict.p_values import SPARSE_BELOW_TASKS
 from outweigh.verdict.task_drops import fisher_drop_p
 
 Values = NDArray[np.float64]
