@@ -15,7 +15,7 @@ from outweigh.model.failure import Status
 from outweigh.plugins import load_adapter
 from outweigh.testing.model_server import Conversation, ModelServer, Script, Turn, When
 
-QUESTIONS = ("rows", "columns", "dates", "gaps", "totals", "names")
+QUESTIONS = ("rows", "columns", "dates", "gaps", "totals", "names", "units")
 EXPECTED = "The report gives the number of rows."
 CRITERION = "the-report-gives-the-number-of-rows"
 SPOKEN = [{"type": "contains", "name": "says-so", "value": "Done."}]
@@ -107,7 +107,7 @@ def test_a_skill_that_helps_is_found_to_help_and_does_not_ship_by_a_judge_alone(
     }
     assert ran.code == 0, ran.err
     runs = records(machine.folder / "outweigh-runs/csv-report")
-    assert [run.status for run in runs] == [Status.COMPLETED] * 12
+    assert [run.status for run in runs] == [Status.COMPLETED] * 14
     checks = [check for run in runs for check in run.checks or ()]
     assert [(check.name, check.passed) for check in checks] == [("says-so", True)] * 2, "the real agent's last words"
     assert {"convinced.turn[0]", "unconvinced.turn[0]"} <= rules

@@ -97,7 +97,7 @@ class TestACostThatNeedsThePriceList:
     def test_is_gated_as_unknown_so_that_a_smaller_installation_is_not_more_lenient(
         self, core: CleanEnvironment, everything: CleanEnvironment, runs: Path
     ) -> None:
-        without, priced = core.run("verdict", runs, *ARMS), everything.run("verdict", runs, *ARMS)
+        without, priced = (where.run("verdict", runs, *ARMS, "--verbose") for where in (core, everything))
 
         assert (without.returncode, priced.returncode) == (3, 1)
         assert (

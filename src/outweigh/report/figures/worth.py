@@ -57,9 +57,9 @@ def _draw(title: str, points: Sequence[WorthAtValue], price: BreakEven) -> str:
     from outweigh.report.svg.lines import LimitLine, LineAxes, LineBand, LineSeries, draw_lines  # noqa: PLC0415
 
     line = LineSeries(
-        name="worth per task",
+        name="worth",
         places=[(point.value_usd, point.worth_usd) for point in points],
-        label=f"breaks even at {_dollars(price.usd or 0.0)} for a solved task",
+        label=f"breaks even at {_dollars(price.usd or 0.0)}",
     )
     area = LineBand(
         places=[(point.value_usd, point.low, point.high) for point in points], description="90 % interval of the worth"
