@@ -41,8 +41,8 @@ class Promotable:
         self.repository, self.store = project.repository, project.store
 
     @classmethod
-    def made_in(cls, folder: Path) -> "Promotable":
-        project = Project(folder, tasks=TASKS, repeats=REPEATS, policy={"gates": ["pass_rate"]})
+    def made_in(cls, folder: Path, tasks: int = TASKS) -> "Promotable":
+        project = Project(folder, tasks=tasks, repeats=REPEATS, policy={"gates": ["pass_rate"]})
         project.repository.commit({**BEFORE, **_different_tasks(project.suite)})
         change = cls(project, _remote(folder, project.repository))
         project.repository.git("push", "--quiet", "origin", "main")

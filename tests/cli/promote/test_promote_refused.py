@@ -1,5 +1,6 @@
 """What `outweigh promote` refuses: evidence that is not enough, and anything that is not as it was tested."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,17 @@ def test_evidence_that_is_not_enough_promotes_nothing(
 
     assert (answer.code, forge.requests, change.untouched()) == (code, [], True)
     assert said in " ".join(answer.out.split())
+
+
+def test_a_task_of_the_suite_that_was_never_run_promotes_nothing(
+    tmp_path: Path, forge: LoopbackForge, outweigh: Outweigh
+) -> None:
+    change = Promotable.made_in(tmp_path, tasks=13).test(tasks=12)
+
+    answer = outweigh(*change.execute(forge))
+
+    assert (answer.code, forge.requests, change.untouched()) == (1, [], True)
+    assert "task 'task-9' has not been run by both arms" in " ".join(answer.out.split())
 
 
 def test_evidence_that_changed_since_it_was_looked_at_promotes_nothing(
