@@ -5,7 +5,7 @@ policy that the caller names leaves nothing of the suite's.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -107,12 +107,17 @@ def _stored_version(stores: StoreSet, policy: str) -> int | None:
     versions = {
         experiment.policy.version or 1 for experiment in stores.experiments() if experiment.policy.name == policy
     }
+    return _only_version(versions, "stores")
+
+
+def _only_version(versions: Set[int], made: str) -> int | None:
+    """The version that all stores or records were made under; None where they name none."""
     if len(versions) > 1:
         raise UsageError(
-            "the stores were made under different versions of the rule; choose one with --policy-version, or decide "
+            f"the {made} were made under different versions of the rule; choose one with --policy-version, or decide "
             "about each store by itself."
         )
-    return versions.pop() if versions else None
+    return next(iter(versions), None)
 
 
 def _stated(
@@ -358,14 +363,10 @@ def _by_named_version(chosen: ChosenPolicy, named: frozenset[int]) -> ChosenPoli
     """Records that name the version of their rule are decided by it, where nobody says otherwise."""
     if chosen.name not in POLICIES or not POLICIES[chosen.name].infers or chosen.arguments.version is not None:
         return chosen
-    if len(named) > 1:
-        raise UsageError(
-            "the records were made under different versions of the rule; choose one with --policy-version, or decide "
-            "about each store by itself."
-        )
-    if not named:
+    version = _only_version(named, "records")
+    if version is None:
         return chosen
-    arguments = replace(chosen.arguments, version=min(named))
+    arguments = replace(chosen.arguments, version=version)
     return replace(chosen, arguments=arguments, policy=configure_policy(chosen.name, arguments))
 
 
