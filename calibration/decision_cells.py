@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import product
 from math import log
 
+import msgspec
 import numpy as np
 
 from calibration.cells import FALSE_DECISIONS, Cell, Promise, Readings, Section, at_least, at_most, mean_of, share_of
@@ -82,7 +83,7 @@ def decide_gate_by_gate(experiment: Draw) -> Decision:
     """The decision if a gain on any gate, corrected by Holm over gates, stood in place of a gain of their sum."""
     tests = examine_candidate(experiment.gates(with_cost=True))
     gain = float(adjust_holm([test.superior for test in tests.gates]).min())
-    (finding,) = apply_rule([replace(tests, gain=gain)])
+    (finding,) = apply_rule([msgspec.structs.replace(tests, gain=gain)])
     return finding.decision
 
 

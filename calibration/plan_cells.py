@@ -1,10 +1,11 @@
 """Plans that come true: what a plan promises against what happens, and what follows from following `needs`."""
 
+import dataclasses
 from collections.abc import Iterable
-from dataclasses import replace
 from math import sqrt
 
 import numpy as np
+from msgspec.structs import replace
 
 from calibration.cells import Cell, Promise, Reading, Readings, Section, at_least, at_most, mean_of, share_of
 from calibration.plan_worlds import LIMITS, PLAN_WORLDS, PlanWorld, draw_plan_world, true_effects
@@ -68,7 +69,7 @@ def _first(whole: Draw, tasks: int) -> Draw:
     parts = {
         name: tuple(arm[:, :tasks] for arm in getattr(whole, name)) for name in ("passes", "times", "tokens", "costs")
     }
-    return replace(whole, **parts)
+    return dataclasses.replace(whole, **parts)
 
 
 def _with_noise(experiment: Draw) -> list[GateSample]:

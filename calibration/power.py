@@ -1,6 +1,8 @@
 """How often a real difference is found, beside the operating characteristics that were published beforehand."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from calibration.rates import rates, rates_v1
 from calibration.worlds import NULLS, SMALL_WIN, TRAP, WIN, World

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
+from msgspec.structs import replace
 
 from calibration.cells import Readings, share_of
 from calibration.worlds import Draw, World, draw

@@ -1,10 +1,11 @@
 """Worlds with a known truth: tasks that differ, runs that scatter, arms that do or do not."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.random import Generator
 from numpy.typing import NDArray
 

@@ -1,7 +1,7 @@
-from dataclasses import replace
 from typing import get_args
 
 import pytest
+from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.inference import Inference, IntervalMethod, Population, infer

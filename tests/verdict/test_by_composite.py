@@ -1,9 +1,9 @@
 from collections.abc import Sequence
-from dataclasses import replace
 from math import inf, nan
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.errors import UsageError

@@ -1,10 +1,10 @@
 """Version 2 of the evidence rule, on gates alone."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy import stats
 
 from outweigh.verdict.decision import Decision

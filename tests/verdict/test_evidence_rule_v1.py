@@ -1,8 +1,8 @@
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from statsmodels.stats.weightstats import ttost_paired
 
 from outweigh.stats.variance import TaskMoments

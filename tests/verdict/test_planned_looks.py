@@ -1,10 +1,10 @@
 """What may be spent at a planned look, and what can still be reached by the last one."""
 
-from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import asdict, replace
 from scipy import stats
 
 from outweigh.model.look_plan import LookPlan, plan_even_looks

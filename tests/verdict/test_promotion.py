@@ -1,4 +1,3 @@
-import dataclasses
 from itertools import product
 
 import pytest
@@ -191,8 +190,7 @@ def test_lines_that_could_not_be_read_do_not_promote() -> None:
     line = InvalidLine("runs.jsonl", 7, "not JSON")
 
     whole, damaged = (
-        tuple(literal_blockers(compare_arms(dataclasses.replace(evidence, skipped=lines), "old", "new")))
-        for lines in ((), (line,))
+        tuple(literal_blockers(compare_arms(replace(evidence, skipped=lines), "old", "new"))) for lines in ((), (line,))
     )
 
     assert whole == ()

@@ -1,6 +1,5 @@
 """The levels of a ledger of verdicts, and the p-value that is held to them."""
 
-from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -9,6 +8,7 @@ from calibration.ledger_cells import gain_p, power_readings, repository_readings
 from calibration.worlds import NULLS, SMALL_WIN, WIN, draw
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy import stats
 
 from outweigh.verdict.decision import Chances, Decision, Gate, GateEvidence, GateState, Verdict

@@ -1,11 +1,11 @@
 """Nothing but improved, complete, real and unchanged is ever promoted."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from outweigh.model.run_record import AgentKind
 from outweigh.verdict.decision import Decision, Regression, RegressionKind, Verdict

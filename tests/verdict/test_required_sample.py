@@ -1,9 +1,8 @@
 """What it would take to decide: the rule simulated on more tasks like these, in tasks, repeats and dollars."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.stats.variance import TaskMoments, cluster_errors, summarize_runs

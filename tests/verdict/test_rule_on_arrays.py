@@ -1,9 +1,8 @@
 """The rule on many experiments at once decides like the rule itself, experiment by experiment."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from outweigh.verdict.collapse import count_collapses
 from outweigh.verdict.decision import Decision

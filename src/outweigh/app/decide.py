@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+import msgspec
+
 from outweigh.app.evidence import SUITE_ARMS, ArmChoice, ComparedArms, EvidenceRequest, compare_candidates
 from outweigh.app.ledger import hold_to_ledger
 from outweigh.app.pages import Page
@@ -366,7 +368,7 @@ def _by_named_version(chosen: ChosenPolicy, named: frozenset[int]) -> ChosenPoli
     version = _only_version(named, "records")
     if version is None:
         return chosen
-    arguments = replace(chosen.arguments, version=version)
+    arguments = msgspec.structs.replace(chosen.arguments, version=version)
     return replace(chosen, arguments=arguments, policy=configure_policy(chosen.name, arguments))
 
 

@@ -1,6 +1,8 @@
 """Arms as tiers: in the caller's order, else by the suite's tiers, else from the suite's baseline up."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.compare.ladder import Ladder, compare_tiers

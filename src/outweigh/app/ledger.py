@@ -4,9 +4,10 @@ The ledger has a say in whether a candidate may be promoted, and in nothing else
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from outweigh.errors import OutweighError
 from outweigh.report.ci_outcome import LedgerNote

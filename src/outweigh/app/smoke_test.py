@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
+import msgspec
+
 from outweigh.app.suite_sandbox import choose_sandbox
 from outweigh.engine.sandbox_request import build_sandbox_request
 from outweigh.engine.setup_check import ExpectedSetup, check_setup, expected_setup
@@ -58,7 +60,7 @@ def smoke_test_arms(
     with ModelServer(SMOKE_SCRIPT) as server, ModelGateway(_scripted_upstreams(server), PriceTables()) as gateway:
         smoke_test = _SmokeTest(overlays, spec, sandboxes, gateway, watch)
         for arm in arms:
-            yield replace(smoke_test.try_arm(arm), required=required)
+            yield msgspec.structs.replace(smoke_test.try_arm(arm), required=required)
 
 
 def _scripted_upstreams(server: ModelServer) -> dict[Provider, ModelUpstream]:

@@ -6,9 +6,11 @@ look reads nothing again.
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from queue import SimpleQueue
+
+from msgspec.structs import replace
 
 from outweigh.compare.arm_table import join_tables
 from outweigh.compare.comparison import Comparison, compare_arms

@@ -8,11 +8,11 @@ metrics' e-processes is one too, whatever the dependence between them, and it al
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from math import exp, log
 
 import numpy as np
+from msgspec import Struct
 
 from outweigh.model.pin_check import PASSED, CheckedRun
 from outweigh.score.run_score import Score
@@ -32,8 +32,7 @@ FEWEST_TASKS = 2
 _MOST_SHOWN = 1e9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArmDrift:
+class ArmDrift(Struct, frozen=True, kw_only=True):
     """What moved, in words, and the evidence by metric and combined; no finding is no proof that nothing moved.
 
     `alarm` is the number of the check that first raised it, None where none did; an alarm is never taken back. `runs`

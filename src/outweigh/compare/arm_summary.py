@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from outweigh.compare.arm_table import ArmTable
 from outweigh.model.failure import Status
@@ -15,8 +15,7 @@ from outweigh.stats.estimate import Quantity, known, unknown
 from outweigh.stats.sample import Description, describe, reliability_curves
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArmSummary:
+class ArmSummary(Struct, frozen=True, kw_only=True):
     """Counts, totals, medians and reliability of an arm's counted runs; a total needs every run to know its part.
 
     `paid_usd` is of all attempts, excluded and superseded ones too: what to look for on a bill.

@@ -4,11 +4,12 @@ task.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from itertools import chain, compress
 from operator import attrgetter
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from outweigh.compare.missing_judgments import complete_judging
@@ -32,8 +33,7 @@ Index = NDArray[np.intp]
 CompositeOf = Callable[[Score], float | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArmTable:
+class ArmTable(Struct, frozen=True, kw_only=True):
     """`columns[metric][i]` belongs to `runs[i]`; NaN stands for unknown, which is safe because records are finite.
 
     `tasks` are those with a counted run, and `task_of[i]` is the place of run i's task among them. Excluded runs are

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from outweigh.compare.arm_summary import ArmSummary, summarise
 from outweigh.compare.arm_table import ArmTable, CompositeScorer, keep_tasks
@@ -18,8 +19,7 @@ from outweigh.model.run_record import AgentKind
 from outweigh.score.composite import OBJECTIVE_FIRST, Profile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discordance:
+class Discordance(Struct, frozen=True, kw_only=True):
     """Pairs by who passed: the four cells of McNemar's table."""
 
     both: int
@@ -29,8 +29,7 @@ class Discordance:
     unit: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """Two arms side by side. A policy decides from this and nothing else.
 
     `unanchored` says why the age of reused runs counts as a difference between the arms; None where it does not.

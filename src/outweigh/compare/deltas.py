@@ -4,10 +4,10 @@ pairs, over tasks and task by task.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks
 from outweigh.score.metrics import Metric
@@ -29,8 +29,7 @@ def single_family(baseline: ArmTable, candidate: ArmTable) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingRuns:
+class MissingRuns(Struct, frozen=True, kw_only=True):
     """One arm's losses. `absent` are runs that the other arm has of a task and this one does not."""
 
     excluded: int
@@ -90,8 +89,7 @@ class Unpaired(NamedTuple):
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairing:
+class Pairing(Struct, frozen=True, kw_only=True):
     """Row numbers of the runs that stand against each other, and all runs that stand alone."""
 
     baseline_rows: Index
@@ -161,8 +159,7 @@ def _why(partner: Score | None, other: str) -> str:
     return f"no run in {other}" if partner is None else f"its partner in {other} is excluded: {partner.status.value}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delta:
+class Delta(Struct, frozen=True, kw_only=True):
     """`mean` and `median` are over (task, repeat) pairs, `task_mean` over tasks with equal weight.
 
     The median of pairs depends on how the repeats happen to be numbered; decisions rest on tasks.
@@ -198,8 +195,7 @@ def _delta(metric: Metric, baseline: ArmTable, candidate: ArmTable, pairing: Pai
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskSide:
+class TaskSide(Struct, frozen=True, kw_only=True):
     """One arm's counted runs of a task. A mean is unknown as soon as one of its runs does not know its part."""
 
     runs: int
@@ -215,8 +211,7 @@ class TaskSide:
         return self.runs + self.excluded > 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskComparison:
+class TaskComparison(Struct, frozen=True, kw_only=True):
     """Both sides of one task."""
 
     task_id: str

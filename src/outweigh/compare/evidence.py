@@ -2,8 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
+
+from msgspec import Struct, field
 
 from outweigh.compare.judge_calls import JoinedJudgments, JudgeCallFact, LocatedJudgment, join_judgments
 from outweigh.compare.setup_summary import SetupObserver, SetupSummary
@@ -26,8 +27,7 @@ ARBITRARY_REPEATS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """Scores by arm in order of first appearance, with what was set aside on the way.
 
     `superseded` are attempts in whose place a later one stands: they count for nothing, and were paid for. `stale` are

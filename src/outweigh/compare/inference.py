@@ -4,11 +4,12 @@ Loaded only by commands that show intervals, because of the bootstrap.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from outweigh.compare.arm_table import ArmTable, Column, align_tasks, task_moments
@@ -112,8 +113,7 @@ class IntervalMethod(StrEnum):
     BOOTSTRAP = "bootstrap"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeltaInference:
+class DeltaInference(Struct, frozen=True, kw_only=True):
     """Both answers about one delta, over tasks like these and on this suite; beside them what no outlier can move.
 
     `dominance` is the share of tasks that gained minus the share that lost.
@@ -241,8 +241,7 @@ class Population(StrEnum):
     RUNS = "runs"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inference:
+class Inference(Struct, frozen=True, kw_only=True):
     """Everything uncertain about a comparison."""
 
     population: Population

@@ -4,10 +4,12 @@ warnings where a judge or a rubric changed.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
 from math import fsum
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from outweigh.compare.judge_calls import JudgeCallFact, match_anonymous_failures
 from outweigh.errors import quote_names
@@ -100,8 +102,7 @@ LEVEL = 0.95
 BIAS_METHOD = "mean difference, Student t over tasks"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSummary:
+class JudgeSummary(Struct, frozen=True, kw_only=True):
     """One version of a judge: how many answers it gave for each arm, how many could not be used, and how it adds up.
 
     Tries that another one replaced are in its cost and in nothing else.
@@ -120,8 +121,7 @@ class JudgeSummary:
     cost_usd: Mapping[str, Quantity]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgePair:
+class JudgePair(Struct, frozen=True, kw_only=True):
     """Two judges over the runs that both have scored.
 
     `bias` is how much higher the first one scores: the mean over tasks of the mean difference on their runs.
@@ -133,8 +133,7 @@ class JudgePair:
     bias: Estimate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PanelAgreement:
+class PanelAgreement(Struct, frozen=True, kw_only=True):
     """All judges by version, and the agreement between them, of all together and of every two."""
 
     judges: tuple[JudgeSummary, ...]

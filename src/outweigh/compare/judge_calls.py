@@ -5,8 +5,9 @@ A failed call often has no judge version. It is attributed to the only judge it 
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from outweigh.errors import EvidenceError
 from outweigh.model.codec import record_digest
@@ -78,8 +79,7 @@ class LocatedJudgment(NamedTuple):
     line: int
 
 
-@dataclass(slots=True, kw_only=True)
-class JoinedJudgments:
+class JoinedJudgments(Struct, kw_only=True):
     """Scores with their judges' part, the digests and figures of the judgments by arm, and what found no place."""
 
     scores: dict[TrialKey, Score] = field(default_factory=dict)

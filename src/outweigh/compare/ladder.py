@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import isinf
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from outweigh.compare.arm_summary import ArmSummary, summarise
 from outweigh.compare.arm_table import ArmTable, CompositeScorer
@@ -36,8 +37,7 @@ def _dominates(one: CostQuality, other: CostQuality) -> bool:
     return at_least and (one.cost < other.cost or one.quality > other.quality)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tier:
+class Tier(Struct, frozen=True, kw_only=True):
     """One arm with its rank and its relative gain over the first."""
 
     rank: int
@@ -46,8 +46,7 @@ class Tier:
     uplift_of_mean: Quantity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TierSpread:
+class TierSpread(Struct, frozen=True, kw_only=True):
     """How much the tiers differ; unknown as soon as one tier's figure is."""
 
     pass_rate_variance: Quantity
@@ -55,8 +54,7 @@ class TierSpread:
     cost_range: Quantity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ladder:
+class Ladder(Struct, frozen=True, kw_only=True):
     """All tiers, with the spread of their medians (as the source has it) and of their means (which say more)."""
 
     tiers: tuple[Tier, ...]

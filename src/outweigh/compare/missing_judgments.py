@@ -7,10 +7,10 @@ judge. Where a judge fails on one arm more often than by chance, scores are unkn
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from outweigh.model.judgment import JudgeIdentity, JudgeVersion, judge_version_of
@@ -30,8 +30,7 @@ CountsOf = Callable[[Score], frozenset[JudgeCount]]
 ExpectedCounts = Mapping[JudgeVersion, JudgeCount]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompletedJudging:
+class CompletedJudging(Struct, frozen=True, kw_only=True):
     """The arms with what was filled in, and what to say about it.
 
     On `unknown_tasks` a judge that is shown failed on one arm more than on another, on `undecided_tasks` one that may
@@ -92,8 +91,7 @@ def _complete(
     return completed, frozenset(), (note,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Panel:
+class _Panel(Struct, frozen=True, kw_only=True):
     """Runs by judges: which of them were `asked`, and their complete answers, NaN where there is none.
 
     `expected` are the judges of each task. Tasks that a judge scored by different rubrics are not among them: nothing
@@ -157,8 +155,7 @@ def _complete_count(found: set[JudgeCount]) -> JudgeCount | None:
     return max(complete, key=lambda judge_count: judge_count.passes)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _OneSidedFailure:
+class _OneSidedFailure(Struct, frozen=True, kw_only=True):
     """A judge that lacks answers about one arm more often than about the others."""
 
     judge: JudgeVersion

@@ -1,10 +1,10 @@
 """What a pilot says about the next experiment: where the variance of a task's delta lies, and what a run costs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
+from msgspec import Struct
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.arm_table import align_tasks, select_tasks, task_moments
@@ -20,8 +20,7 @@ SPARSE_BELOW = 5
 DELTA_ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pilot:
+class Pilot(Struct, frozen=True, kw_only=True):
     """`tasks` know the metric in both arms; `repeats` is the typical number of their runs in one arm."""
 
     baseline: str

@@ -2,9 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from outweigh.compare.judge_agreement import total_cost
 from outweigh.compare.judge_calls import match_anonymous_failures
@@ -39,8 +40,7 @@ DECIMALS = 9
 SHOWN_REASONS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WinCounts:
+class WinCounts(Struct, frozen=True, kw_only=True):
     """Pairs by who won."""
 
     wins: int
@@ -48,8 +48,7 @@ class WinCounts:
     losses: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairwiseSummary:
+class PairwiseSummary(Struct, frozen=True, kw_only=True):
     """What one version of a judge prefers. A win is the candidate's.
 
     `tally` goes by the mean of both orders, in which the place cancels out. `agreed` counts a winner only where both
@@ -69,8 +68,7 @@ class PairwiseSummary:
     cost_usd: Quantity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairwise:
+class Pairwise(Struct, frozen=True, kw_only=True):
     """All judges, by version, about two arms."""
 
     baseline: str
@@ -80,8 +78,7 @@ class Pairwise:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pair:
+class _Pair(Struct, frozen=True, kw_only=True):
     """One pair by one judge: how far each order leans to the candidate, and to the first place."""
 
     task_id: str

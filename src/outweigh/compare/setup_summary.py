@@ -4,8 +4,9 @@ do not count.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.run_record import AgentIdentity, ObservedSetup, RunRecord
@@ -31,8 +32,7 @@ class ExcludedAttempt(NamedTuple):
     detail: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetupSummary:
+class SetupSummary(Struct, frozen=True, kw_only=True):
     """Of counted runs: how many each agent made, in how many the set-up was observed (`with_setup`), and its items.
 
     `warnings` are those of the runs themselves; `warned` runs have some. `past_gateway` runs used a model past the

@@ -7,11 +7,12 @@ test; the stale runs are set aside, and tell how far the baseline moved.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import expm1
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from outweigh.compare.arm_table import ArmTable, align_tasks, tabulate_arm, task_moments
 from outweigh.compare.evidence import Evidence
@@ -31,8 +32,7 @@ DRIFT_METRICS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaleDrift:
+class StaleDrift(Struct, frozen=True, kw_only=True):
     """How far one metric of an arm moved since its stale runs: in points for the pass rate, else as a log ratio."""
 
     metric: str

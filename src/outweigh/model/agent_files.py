@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct
 
 SKILL_FILE = "SKILL.md"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentFileLocations:
+class AgentFileLocations(Struct, frozen=True, kw_only=True):
     """Folders of skills and names of instruction files in a workspace; empty where an agent supports none."""
 
     skills: tuple[str, ...]

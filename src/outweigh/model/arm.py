@@ -1,13 +1,12 @@
 """An arm: one configuration under test (agent, model, files laid over the workspace), and how two arms differ."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.base import SafeName, Spec
@@ -174,8 +173,7 @@ def differing_settings(before: ArmIdentity, after: ArmIdentity) -> tuple[str, ..
     return tuple(key for key in old if key not in _FILE_KEYS and old[key] != new[key])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArmSetups:
+class ArmSetups(Struct, frozen=True, kw_only=True):
     """What the store says about its arms: their files, where those come from, and notes for every reader."""
 
     baseline: str

@@ -4,8 +4,9 @@ A failure is read from an HTTP status, or from the sentence in which an agent or
 """
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Status(StrEnum):
@@ -86,8 +87,7 @@ _MEANING = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """One failure; `retry_after_seconds` is known only where the provider sent it."""
 
     kind: FailureKind

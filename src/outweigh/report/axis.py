@@ -1,8 +1,9 @@
 """Axes: round ticks on a linear or logarithmic scale, positions on it, and tick labels."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log10
+
+from msgspec import Struct
 
 from outweigh.score.metrics import MetricUnit
 
@@ -18,8 +19,7 @@ _TOLERANCE = 1e-9
 _SMALLEST_SIZE = 1e-290
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AxisScale:
+class AxisScale(Struct, frozen=True, kw_only=True):
     """An axis. What lies beyond its ends is placed at them."""
 
     ticks: tuple[float, ...]

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any
+
+from msgspec import Struct
 
 from outweigh.report.formatting import format_dollars, format_points
 
@@ -17,8 +18,7 @@ class NoDecision(StrEnum):
     NO_SECRETS = "not-run"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerNote:
+class LedgerNote(Struct, frozen=True, kw_only=True):
     """What the ledger said about a verdict, in words; the level that it was held to, and the error that is left.
 
     The figures are None where the ledger could not be asked, or has no say.
@@ -29,8 +29,7 @@ class LedgerNote:
     error_left: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CiOutcome:
+class CiOutcome(Struct, frozen=True, kw_only=True):
     """One candidate against its base. Unknown figures are None; `delta` and its interval are of the pass rate.
 
     `ledger` is what the ledger of the repository's verdicts makes of it; None where nothing was entered.

@@ -1,8 +1,9 @@
 """The page and the JSON of `outweigh compare`: two arms with their paired deltas, ratios and intervals."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from math import isinf
+
+from msgspec.structs import asdict
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison

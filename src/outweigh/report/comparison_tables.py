@@ -1,8 +1,9 @@
 """Tables shared by the pages of `verdict`, `compare` and `report`: the arms side by side and the gates."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison

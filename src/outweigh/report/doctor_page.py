@@ -1,7 +1,9 @@
 """The page and the JSON of `outweigh doctor`: what is installed, what is missing, and which tasks can show anything."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from outweigh.model.run_record import CheckResult
 from outweigh.report.document import BulletList, Report, Table, Tone
@@ -11,8 +13,7 @@ MOST_TASK_NAMES = 5
 CheckResults = tuple[CheckResult, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRequirement:
+class RunRequirement(Struct, frozen=True, kw_only=True):
     """Something a run may need. `missing` is what is wrong, with the way out; None when nothing is.
 
     `detail` is what was found; `startup_seconds` is known for sandboxes that could be started.
@@ -31,8 +32,7 @@ class RunRequirement:
         return self.required and self.missing is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFinding:
+class TaskFinding(Struct, frozen=True, kw_only=True):
     """Something to know about a task; a blocking one means that its runs would show nothing."""
 
     kind: str
@@ -40,8 +40,7 @@ class TaskFinding:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedTask:
+class CheckedTask(Struct, frozen=True, kw_only=True):
     """What the checks of a task said without any agent; None where there was nothing to try, or it broke."""
 
     task_id: str
@@ -56,8 +55,7 @@ class CheckedTask:
         return not any(remark.blocking for remark in self.remarks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoctorResult:
+class DoctorResult(Struct, frozen=True, kw_only=True):
     """Everything `outweigh doctor` looked at; without a suite there are no tasks."""
 
     suite: str | None

@@ -4,9 +4,10 @@ Pages build a `Report`; the `render_*` modules turn it into text, Markdown, HTML
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 
 class Tone(StrEnum):
@@ -29,8 +30,7 @@ WORD_TONES = {
 """Cells of a table that carry a tone of their own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heading:
+class Heading(Struct, frozen=True, kw_only=True):
     """Begins a part of a page that is about more than one thing; `lead` says in one sentence what is in it."""
 
     title: str
@@ -38,8 +38,7 @@ class Heading:
     lead: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     """Rows under named columns; the first column is text, the others are aligned as numbers."""
 
     title: str
@@ -47,8 +46,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BulletList:
+class BulletList(Struct, frozen=True, kw_only=True):
     """A titled list of sentences."""
 
     title: str
@@ -56,15 +54,13 @@ class BulletList:
     tone: Tone
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyPoints:
+class KeyPoints(Struct, frozen=True, kw_only=True):
     """Short labels, each with a sentence or two. It has no title; text wraps it to the width of a screen."""
 
     rows: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class Figure(Struct, frozen=True, kw_only=True):
     """A chart: as SVG, and as text for formats without images. The caption explains how to read the drawing.
 
     `draw` gives the SVG, with everything in it escaped. It is called only by a format that shows it, because drawing
@@ -72,22 +68,20 @@ class Figure:
     """
 
     title: str
-    draw: Callable[[], str] = field(compare=False, repr=False)
+    draw: Callable[[], str]
     caption: str
     text_lines: tuple[str, ...]
     text_chart: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeBlock:
+class CodeBlock(Struct, frozen=True, kw_only=True):
     """Lines to be copied as they are, such as a command."""
 
     title: str
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Details:
+class Details(Struct, frozen=True, kw_only=True):
     """Blocks that are folded until a reader opens them. A format that cannot fold shows `fallback` instead."""
 
     title: str
@@ -98,8 +92,7 @@ class Details:
 Block = Heading | Table | BulletList | KeyPoints | Figure | CodeBlock | Details
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """One answer, as a page for people and as the JSON that scripts may rely on. `lead` is the answer in a sentence."""
 
     headline: str

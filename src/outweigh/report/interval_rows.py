@@ -1,8 +1,9 @@
 """Rows of an interval chart: the data that the drawing and its text version share, and their common axis."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from outweigh.report.axis import AxisScale, linear_axis
 
@@ -18,8 +19,7 @@ class ChangeMarker(StrEnum):
     OPEN = "open"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IntervalRow:
+class IntervalRow(Struct, frozen=True, kw_only=True):
     """One interval, oriented so that more is better. `band` is the margin; `description` says it all in words."""
 
     name: str

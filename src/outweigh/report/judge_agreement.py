@@ -1,10 +1,10 @@
 """How far judges agree with each other: the JSON of a judge panel, and the page of `judge --pairwise`."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from types import MappingProxyType
 
 import msgspec
+from msgspec.structs import asdict
 
 from outweigh.compare.judge_agreement import JudgePair, JudgeSummary, PanelAgreement
 from outweigh.compare.preferences import Pairwise, PairwiseSummary

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from outweigh.model.judgment import Judgment
 from outweigh.model.suite import JudgeSpec
@@ -14,8 +15,7 @@ from outweigh.score.judge_scores import judged_outcome
 MOST_REMARKS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeTotals:
+class JudgeTotals(Struct, frozen=True, kw_only=True):
     """One judge: what it says to the present questions, the tries that came to nothing, and why it says no more."""
 
     judge: JudgeSpec
@@ -24,8 +24,7 @@ class JudgeTotals:
     set_aside: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgingTotals:
+class JudgingTotals(Struct, frozen=True, kw_only=True):
     """All judges; `asked` is how many judgments were added just now, `open` how many cases have none yet."""
 
     accounts: Sequence[JudgeTotals]

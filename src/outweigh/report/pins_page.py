@@ -2,15 +2,15 @@
 check.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from outweigh.compare.arm_drift import ALARM_AT
 from outweigh.report.document import Block, BulletList, Report, Table, Tone
 from outweigh.report.json_output import Payload
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PinRow:
+class PinRow(Struct, frozen=True, kw_only=True):
     """One pin. Ages are in days; `drifted` is None where it was never checked.
 
     `evidence` is that of drift over all checks, None where the last one was made by an earlier release.
@@ -62,7 +62,7 @@ def pins_report(rows: tuple[PinRow, ...], folder: str) -> Report:
 
 
 def _pin_payload(row: PinRow) -> Payload:
-    return {name: getattr(row, name) for name in row.__slots__}
+    return asdict(row)
 
 
 def _last_check(row: PinRow) -> str:

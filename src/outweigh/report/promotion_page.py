@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from outweigh.model.arm import OverlayChange
 from outweigh.report.document import Block, BulletList, CodeBlock, Report, Table, Tone
@@ -41,8 +42,7 @@ _UNSAFE_CHARACTERS = re.compile(r"[^\w .,+=()/-]")
 _ISSUE_REFERENCE = re.compile(r"(?<=\bGH)-(?=\d)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromotionTarget:
+class PromotionTarget(Struct, frozen=True, kw_only=True):
     """Where a promotion goes: a new branch on top of a commit of the base branch, and the forge that is asked."""
 
     remote: str
@@ -55,8 +55,7 @@ class PromotionTarget:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromotionOutcome:
+class PromotionOutcome(Struct, frozen=True, kw_only=True):
     """What came of it."""
 
     url: str | None
@@ -65,8 +64,7 @@ class PromotionOutcome:
     opened: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Promotion:
+class Promotion(Struct, frozen=True, kw_only=True):
     """The answer of `outweigh promote`; without a destination it did not come to that."""
 
     baseline: str

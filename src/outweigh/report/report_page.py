@@ -3,7 +3,9 @@ provenance.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.inference import Inference
@@ -86,8 +88,7 @@ def _promotion_sentence(verdict: Verdict, *, allowed: bool) -> str:
     return f"Even so it may not be promoted{why}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
+class Provenance(Struct, frozen=True, kw_only=True):
     """Where a report comes from. There is no clock in it: the same records and command give the same page."""
 
     outweigh_version: str
@@ -101,8 +102,7 @@ class Provenance:
     evidence_sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedCandidate:
+class ReportedCandidate(Struct, frozen=True, kw_only=True):
     """One candidate with everything that is known about it."""
 
     comparison: Comparison

@@ -6,9 +6,10 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from outweigh.report.run_steps import ShownStep
 
@@ -143,8 +144,7 @@ class StepLikeness(StrEnum):
     ONLY_B = "only_b"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlignedStep:
+class AlignedStep(Struct, frozen=True, kw_only=True):
     """A row. A changed one has the same tools on both sides, called with other arguments."""
 
     likeness: StepLikeness

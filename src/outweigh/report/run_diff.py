@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from outweigh.model.run_record import RunRecord
 from outweigh.report.formatting import SAME, UNIT_FORMATS, UNKNOWN
@@ -18,8 +19,7 @@ _TARGET = re.compile(r'^\+\+\+ "?b/(?P<path>.*?)"?\t?$')
 _SOURCE = re.compile(r'^--- "?a/(?P<path>.*?)"?\t?$')
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatchedFile:
+class PatchedFile(Struct, frozen=True, kw_only=True):
     """What a patch does to one file; `lines` are its part of the patch, without the line that begins it."""
 
     path: str
@@ -37,8 +37,7 @@ class PatchLikeness(StrEnum):
     ONLY_B = "only_b"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatchPair:
+class PatchPair(Struct, frozen=True, kw_only=True):
     """A file that at least one of two patches changes."""
 
     path: str
@@ -115,8 +114,7 @@ def _content_lines(file: PatchedFile) -> list[str]:
     return [line for line in file.lines if not line.startswith("index ")]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedRun:
+class ComparedRun(Struct, frozen=True, kw_only=True):
     """One run with what was kept of it. `patch` is empty where nothing changed, None where it is unknown.
 
     `warnings` says what could not be read, so that nothing missing is taken for nothing done.
@@ -128,8 +126,7 @@ class ComparedRun:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunDiff:
+class RunDiff(Struct, frozen=True, kw_only=True):
     """Two runs, their steps in rows, and their patches; rows and files are None where a side is unknown."""
 
     a: ComparedRun
@@ -157,8 +154,7 @@ def diff_runs(a: ComparedRun, b: ComparedRun) -> RunDiff:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedNumber:
+class ComparedNumber(Struct, frozen=True, kw_only=True):
     """One metric of both runs."""
 
     metric: Metric

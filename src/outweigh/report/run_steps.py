@@ -1,9 +1,9 @@
 """The steps of a run as they are shown: from its stored trajectory, or from the excerpts in its record."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from outweigh.model.run_record import Step
 from outweigh.model.untrusted_json import as_amount
@@ -14,8 +14,7 @@ from outweigh.transcript.tool_calls import call_outcomes
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownCall:
+class ShownCall(Struct, frozen=True, kw_only=True):
     """A tool call. `arguments` is JSON with its keys in order; it and `output` are None where nothing was kept."""
 
     tool: str
@@ -24,8 +23,7 @@ class ShownCall:
     succeeded: bool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownStep:
+class ShownStep(Struct, frozen=True, kw_only=True):
     """One turn. `output` is what came back without naming a call; all texts are whole, as they were kept."""
 
     number: int

@@ -1,8 +1,9 @@
 """The page and the JSON of `outweigh aa`: how often each policy raises a false alarm, and what to conclude."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from outweigh.report.document import Block, BulletList, Report, Table, Tone, optional_bullets
 from outweigh.report.formatting import UNKNOWN, format_percent

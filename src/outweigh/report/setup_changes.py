@@ -1,9 +1,9 @@
 """What each candidate changes in its agent's configuration, added to the page and the JSON of a verdict."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from outweigh.model.arm import ArmSetups, OverlayChange
 from outweigh.report.document import Block, BulletList, Report, Table, Tone

@@ -1,10 +1,10 @@
 """The page and the JSON of `outweigh verdict`: decision, reasons, how firm it is, and what blocks a promotion."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from hashlib import sha256
 
 import msgspec
+from msgspec.structs import asdict
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.judge_agreement import summarise_judges
@@ -68,7 +68,7 @@ def _gate_payload(gate: Gate) -> Payload:
         "candidate": finite_or_none(gate.candidate),
         "detail": gate.detail,
     }
-    return figures if gate.evidence is None else figures | asdict(gate.evidence)
+    return figures if gate.evidence is None else figures | msgspec.to_builtins(gate.evidence)
 
 
 def _sensitivity_payload(sensitivity: Sensitivity) -> Payload:

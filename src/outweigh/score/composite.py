@@ -3,10 +3,11 @@ of it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from math import isnan
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from outweigh.stats.estimate import Quantity, known, unknown
 
@@ -19,8 +20,7 @@ class Dimension(StrEnum):
     PASSED = "passed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(Struct, frozen=True, kw_only=True):
     """Weights per dimension, the dimensions without which there is no composite, and the cap of the cost term."""
 
     name: str
@@ -97,8 +97,7 @@ def _clamp(value: float, low: float, high: float) -> float:
     return value if isnan(value) else max(low, min(high, value))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradeScale:
+class GradeScale(Struct, frozen=True, kw_only=True):
     """Thresholds from best to worst; a score below them all gets `lowest`."""
 
     name: str

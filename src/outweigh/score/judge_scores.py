@@ -7,10 +7,11 @@ answered how often, because only runs with the same counts can be compared.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import mean, median, pvariance
 from typing import NamedTuple, Self
+
+from msgspec import Struct, field
 
 from outweigh.model.judgment import Calibration, JudgeIdentity, Judgment, judge_version_of
 from outweigh.score.composite import GRADE_SCALES, grade
@@ -137,8 +138,7 @@ class HumanLabel(NamedTuple):
     passed: bool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeRule:
+class JudgeRule(Struct, frozen=True, kw_only=True):
     """What a suite says about one judge. Without `most_passes`, every run is judged `passes` times."""
 
     passes: int = 1
@@ -154,8 +154,7 @@ FEWEST_LABELLED_TASKS = 10
 """A judge decides only after people have labelled runs of so many tasks."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelAgreement:
+class LabelAgreement(Struct, frozen=True, kw_only=True):
     """How far a judge agreed with people about runs of the same task, and on how many tasks that rests.
 
     It speaks for runs judged by these rubrics. `alpha` is None where it is unknown.
@@ -196,8 +195,7 @@ class LabelAgreement:
         return not self.rubrics if rubric_sha256 is None else rubric_sha256 in self.rubrics
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeRules:
+class JudgeRules(Struct, frozen=True, kw_only=True):
     """Rules by judge, and the agreement with human labels by the hash of the judge's version."""
 
     rules: Mapping[str, JudgeRule] = field(default_factory=dict)

@@ -5,8 +5,9 @@ as the few metrics that the table of arms shows.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from outweigh.model.pricing import PriceTables
 from outweigh.model.run_record import RunRecord
@@ -39,8 +40,7 @@ class FormulaInput(NamedTuple):
 Formula = Callable[[FormulaInput], Quantity]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class Metric(Struct, frozen=True, kw_only=True):
     """One row of the table.
 
     `name` is the attribute of Score, the key in JSON and the column in CSV; `delta` is the key of its difference.

@@ -3,9 +3,9 @@ and reverted changes of an arm.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from outweigh.model.actions import only_edits
 from outweigh.model.base import Name
@@ -16,8 +16,7 @@ from outweigh.stats.estimate import Quantity, known, unknown
 NOT_EVALUATED = unknown("the checks were not evaluated")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Objective:
+class Objective(Struct, frozen=True, kw_only=True):
     """The checks of one run: how many passed, their share, and whether there were any to fail."""
 
     share: Quantity

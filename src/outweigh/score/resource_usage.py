@@ -1,8 +1,9 @@
 """What a run consumed: tokens, dollars, and the share of every component (tool schemas, skills …)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
+
+from msgspec import Struct
 
 from outweigh.model.pricing import PER_MILLION, ModelPrices, PriceTables
 from outweigh.model.run_record import RunRecord
@@ -101,8 +102,7 @@ SKILL_COMPONENTS = frozenset({Component.SKILL_PROMPT, Component.DOMAIN_EXPERTISE
 ComponentLedger = Sequence[ComponentTokens]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComponentShare:
+class ComponentShare(Struct, frozen=True, kw_only=True):
     """One component's part of a run or an arm, in tokens and in dollars; dollars need prices."""
 
     component: Component

@@ -6,10 +6,10 @@ Runs of one task are not independent, so all intervals are over tasks. A rating 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from outweigh.stats.estimate import Estimate, Unit, unknown_estimate
@@ -31,8 +31,7 @@ class MeasurementScale(StrEnum):
     INTERVAL = "interval"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskAlphas:
+class TaskAlphas(Struct, frozen=True, kw_only=True):
     """Krippendorff's alpha of the same ratings in three ways.
 
     `overall` compares with ratings of all runs, so that telling easy tasks from hard ones is enough to raise it.
@@ -68,8 +67,7 @@ def krippendorff_alpha(ratings: Ratings, tasks: Sequence[str], *, scale: Measure
     return _alpha(_tabulate(np.asarray(ratings, dtype=np.float64), tasks), scale, level)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Table:
+class _Table(Struct, frozen=True, kw_only=True):
     """The ratings of the items that at least two raters rated; a code is the place of a value among the values.
 
     `items` and `codes` have one entry per rating; `tasks` and what follows have one per item.
@@ -180,8 +178,7 @@ def _task_means(matrix: Sample, table: _Table) -> Sample:
     return np.round(means, _MEAN_DECIMALS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TaskDisagreement:
+class _TaskDisagreement(Struct, frozen=True, kw_only=True):
     """Each task's number of ratings times the disagreement observed in its runs, and times the one expected.
 
     Both are 0 for a task that cannot show agreement: one run only, or the same rating throughout.

@@ -2,9 +2,10 @@
 that records and scores can use it cheaply.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct
 
 
 class Quantity(NamedTuple):
@@ -34,8 +35,7 @@ class Unit(StrEnum):
     ITEM = "item"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class Interval(Struct, frozen=True, kw_only=True):
     """A confidence interval; an infinite end means that the data cannot bound that side."""
 
     low: float
@@ -49,8 +49,7 @@ def excludes(interval: Interval | None, value: float) -> bool:
     return interval is not None and (interval.low > value or interval.high < value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimate(Struct, frozen=True, kw_only=True):
     """A point with its interval. `None` means it cannot be known, and `warnings` says why."""
 
     point: float | None
@@ -62,8 +61,7 @@ class Estimate:
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Significance:
+class Significance(Struct, frozen=True, kw_only=True):
     """A p-value with what it was computed from. `None` means it cannot be known, and `warnings` says why."""
 
     p_value: float | None

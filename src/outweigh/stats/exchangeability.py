@@ -18,9 +18,9 @@ later row in proportion to the share of the pool that is older than row i; the w
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -35,8 +35,7 @@ _EARLIEST = 0.5
 """The weight of a shift that began before the first row; later starts share the rest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredRow:
+class ScoredRow(Struct, frozen=True, kw_only=True):
     """The score of one row, and the places of its tasks."""
 
     score: float

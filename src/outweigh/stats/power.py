@@ -9,9 +9,9 @@ planning only: power computed after the fact says nothing that the p-value does 
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from outweigh.stats.distributions import normal_cdf, normal_quantile, t_quantile
@@ -93,8 +93,7 @@ MOST_REPEATS = 10_000
 """Beyond this the tasks are alike for every practical purpose, and no number of repeats is best."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DesignPrices:
+class DesignPrices(Struct, frozen=True, kw_only=True):
     """What a design pays for: once per task (writing, checking), and per run of each arm."""
 
     task_usd: float
@@ -106,8 +105,7 @@ class DesignPrices:
         return tasks * (self.task_usd + repeats * (self.candidate_run_usd + self.baseline_run_usd))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
+class Design(Struct, frozen=True, kw_only=True):
     """One affordable experiment: its size, its price and its power for the effect that was asked for."""
 
     tasks: int

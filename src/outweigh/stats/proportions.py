@@ -3,12 +3,12 @@
 Wald's interval is absent on purpose: it is (0, 0) after no success.
 """
 
-import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from math import sqrt
 
 import numpy as np
+from msgspec.structs import replace
 
 from outweigh.stats.distributions import normal_quantile, t_quantile
 from outweigh.stats.estimate import Estimate, Interval, Unit, unknown_estimate
@@ -174,7 +174,7 @@ def dominance(deltas: Values, *, level: float, unit: Unit) -> Estimate:
         return unknown_estimate(defect, n=n, unit=unit, method=method, point=None)
     signs = np.sign(zero_rounding_errors(sample))
     wins, losses = int((signs > 0).sum()), int((signs < 0).sum())
-    return dataclasses.replace(paired_difference_interval(wins, losses, n, level=level, unit=unit), method=method)
+    return replace(paired_difference_interval(wins, losses, n, level=level, unit=unit), method=method)
 
 
 def cliff_delta(a: Values, b: Values, *, level: float, unit: Unit) -> Estimate:
@@ -215,5 +215,5 @@ def _within_unit(estimate: Estimate) -> Estimate:
     interval = estimate.interval
     if interval is None:
         return estimate
-    cut = dataclasses.replace(interval, low=max(-1.0, interval.low), high=min(1.0, interval.high))
-    return dataclasses.replace(estimate, interval=cut)
+    cut = replace(interval, low=max(-1.0, interval.low), high=min(1.0, interval.high))
+    return replace(estimate, interval=cut)

@@ -3,10 +3,10 @@ attempts.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import comb
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from outweigh.stats.estimate import Quantity, known, unknown
@@ -70,8 +70,7 @@ def _magnitude(sample: Sample) -> float:
 MODE_DECIMALS = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
+class Description(Struct, frozen=True, kw_only=True):
     """Location and spread of the known values; `unknown` counts the ones that are not in it."""
 
     median: float | None

@@ -8,10 +8,10 @@ Rowe).
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from outweigh.stats.distributions import normal_cdf, normal_quantile
@@ -66,8 +66,7 @@ _FAR = 40.0  # standard deviations beyond which a normal tail is zero in doubles
 _BULK = 9.0  # standard deviations that hold all of a normal law but 1e-19
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedLook:
+class PlannedLook(Struct, frozen=True, kw_only=True):
     """One planned look: stop when the z statistic is at or beyond `z` (on either side when two-sided)."""
 
     information: float
@@ -76,8 +75,7 @@ class PlannedLook:
     alpha_spent: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Survivors:
+class _Survivors(Struct, frozen=True, kw_only=True):
     """The density of the score among the paths that have not stopped, on integration nodes."""
 
     scores: Floats

@@ -5,9 +5,9 @@ in the number of observations. Components are estimated by the method of moments
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from outweigh.stats.distributions import t_quantile
@@ -20,8 +20,7 @@ _FEW_CLUSTERS = 10
 _TOO_FEW_CLUSTERS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClusterSums:
+class ClusterSums(Struct, frozen=True, kw_only=True, eq=False):
     """Each cluster's size and the sum of its values."""
 
     sizes: Floats
@@ -39,8 +38,7 @@ class ClusterSums:
         return excess
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterErrors:
+class ClusterErrors(Struct, frozen=True, kw_only=True):
     """Clustered standard errors of one mean: CR0 (no correction), CR1 and CR2 (unbiased with uneven clusters)."""
 
     cr0: float
@@ -135,8 +133,7 @@ def _estimate(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TaskMoments:
+class TaskMoments(Struct, frozen=True, kw_only=True, eq=False):
     """One arm's runs, task by task: mean, sample variance (NaN below two runs) and count."""
 
     means: Floats
@@ -144,8 +141,7 @@ class TaskMoments:
     counts: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VarianceComponents:
+class VarianceComponents(Struct, frozen=True, kw_only=True):
     """Variances of the true task deltas and of single runs; `None` means unknown, and `warnings` says why."""
 
     true_deltas: float | None

@@ -1,7 +1,8 @@
 """What forbids promotion whatever the policy: too few repeats or tasks, tasks that dropped, defects of the evidence."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import count_missing_runs
@@ -15,8 +16,7 @@ MINIMUM_REPEATS = 5
 EXCLUSION_TOLERANCE = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromotionMinimum:
+class PromotionMinimum(Struct, frozen=True, kw_only=True):
     """How much evidence a promotion under the evidence policy takes: so many tasks, and repeats unless there are many.
 
     `repeats` are not asked for where at least `tasks_instead` tasks were compared, since more tasks tell more than

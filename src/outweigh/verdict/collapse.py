@@ -7,10 +7,10 @@ its size; that is tested beside the count, and both share one level.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from msgspec import Struct
 
 from outweigh.compare.arm_table import ArmTable
 from outweigh.verdict.task_drops import Outcomes, drop_p_value, fisher_drop_p, task_outcomes
@@ -28,8 +28,7 @@ REPEATS_TO_HEAR = 5
 """With fewer runs of a task, even 0 of 4 after 4 of 4 has p = .014 and is never counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedTask:
+class DroppedTask(Struct, frozen=True, kw_only=True):
     """A task whose runs show a drop at the level that counts, whether or not it is a collapse."""
 
     task_id: str
@@ -43,8 +42,7 @@ class DroppedTask:
         return is_collapse(self.before, self.after)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollapseTest:
+class CollapseTest(Struct, frozen=True, kw_only=True):
     """The tasks that dropped, and how likely that is if nothing changed; None where no task could show a drop.
 
     `testable` is the number of tasks whose runs could show a drop, `lesser` are the tasks that lost a part of their

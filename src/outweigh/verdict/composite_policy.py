@@ -1,9 +1,11 @@
 """Policy `composite`: per-task composite deltas and hard regressions, as seed 001 states them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
 from math import isfinite
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import TaskComparison
@@ -14,8 +16,7 @@ from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyA
 from outweigh.verdict.decision import Decision, Regression, RegressionKind, Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompositeThresholds:
+class CompositeThresholds(Struct, frozen=True, kw_only=True):
     """Net gain that counts, per-task drop that is too much, and whether any lost check is one."""
 
     min_composite_gain: float = 0.01
@@ -24,10 +25,9 @@ class CompositeThresholds:
 
     def __post_init__(self) -> None:
         """A threshold is a finite number of at least 0; the last is a switch."""
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name, value in asdict(self).items():
             if not isfinite(value) or value < 0:
-                raise UsageError(f"threshold {field.name} must be a number of at least 0, not {value}.")
+                raise UsageError(f"threshold {name} must be a number of at least 0, not {value}.")
         if self.objective_drop_is_regression not in (0, 1):
             raise UsageError("threshold objective_drop_is_regression is a switch: 1 (on) or 0 (off).")
 
@@ -144,7 +144,7 @@ def _candidate_only(comparison: Comparison) -> tuple[str, ...]:
 
 def composite_thresholds(margins: Mapping[str, float]) -> CompositeThresholds:
     """The thresholds with these margins in place of their defaults."""
-    known = CompositeThresholds.__dataclass_fields__
+    known = CompositeThresholds.__struct_fields__
     for name in margins:
         if name not in known:
             near = get_close_matches(name, known, n=1)

@@ -1,8 +1,9 @@
 """What a policy is: a name, what can be set about it, and a function that decides about comparisons."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from outweigh.errors import UsageError
 from outweigh.model.look_plan import LookPlan
@@ -13,16 +14,14 @@ if TYPE_CHECKING:
     from outweigh.compare.comparison import Comparison
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyOpinion:
+class PolicyOpinion(Struct, frozen=True, kw_only=True):
     """What a policy says about two arms, and what kept it from judging, if anything did."""
 
     decision: Decision
     obstacle: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyArguments:
+class PolicyArguments(Struct, frozen=True, kw_only=True):
     """What a suite or a caller sets: gates, margins by name, and over which tasks and looks the error rate holds.
 
     `planned_tasks` is set where the data may be looked at at any time, `looks` where looks were planned. `value_usd` is
@@ -43,8 +42,7 @@ class PolicyArguments:
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfiguredPolicy:
+class ConfiguredPolicy(Struct, frozen=True, kw_only=True):
     """A policy whose arguments were checked. `decide` takes every candidate of one baseline together.
 
     `opinion` is the decision alone, without what only explains it, for the many splits of the self-check.
@@ -55,8 +53,7 @@ class ConfiguredPolicy:
     opinion: Callable[["Comparison"], PolicyOpinion]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """One rule that decides. `configure` refuses arguments that the policy does not have.
 
     A policy that `infers` has gates, and its error rate depends on the population and on the number of looks; the

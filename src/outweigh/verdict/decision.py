@@ -1,8 +1,9 @@
 """What a policy answers: a decision with its gates, regressions and reasons."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Decision(StrEnum):
@@ -42,8 +43,7 @@ class GateState(StrEnum):
         return self.value.replace("_", " ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chances:
+class Chances(Struct, frozen=True, kw_only=True):
     """How likely the candidate is better, and how likely it is worse by more than the margin.
 
     They are read off the t distribution of the effect, as if every effect had been equally plausible before. None
@@ -54,16 +54,14 @@ class Chances:
     worse_beyond_margin: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArmMeans:
+class ArmMeans(Struct, frozen=True, kw_only=True):
     """One figure for each arm; None where it is unknown."""
 
     baseline: float | None
     candidate: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TotalEffect:
+class TotalEffect(Struct, frozen=True, kw_only=True):
     """The change of a resource's total, the ratio of the arms' means, with the ends of its 90 % interval."""
 
     effect: float | None
@@ -73,8 +71,7 @@ class TotalEffect:
     chances: Chances
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateEvidence:
+class GateEvidence(Struct, frozen=True, kw_only=True):
     """What a tested gate rests on: the effect (points, dollars, or a ratio), the bounds of its tests, their p-values.
 
     For a resource, `effect` is that of the typical run, the ratio of the arms' geometric means, and `total` that of the
@@ -94,8 +91,7 @@ class GateEvidence:
     p_values: Mapping[str, float | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(Struct, frozen=True, kw_only=True):
     """A named condition with the two figures it compares; a literal rule has no evidence beyond them."""
 
     name: str
@@ -115,8 +111,7 @@ class RegressionKind(StrEnum):
     NON_FINITE_SCORE = "non_finite_score"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Regression:
+class Regression(Struct, frozen=True, kw_only=True):
     """One hard regression, on one task."""
 
     kind: RegressionKind
@@ -124,8 +119,7 @@ class Regression:
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequiredSample:
+class RequiredSample(Struct, frozen=True, kw_only=True):
     """What it would probably take to decide; None where nothing can be said.
 
     `more_tasks` are enough whether the arms are alike or not, `more_tasks_as_seen` if the effects are what they look
@@ -140,8 +134,7 @@ class RequiredSample:
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sensitivity:
+class Sensitivity(Struct, frozen=True, kw_only=True):
     """How easily the decision would have been another one."""
 
     missing_runs: int
@@ -151,8 +144,7 @@ class Sensitivity:
     tasks_that_decide: Mapping[str, Decision]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreakEven:
+class BreakEven(Struct, frozen=True, kw_only=True):
     """What one more solved task costs, in dollars: the value of a solved task at which both arms are worth the same.
 
     `low` and `high` are the ends of the 90 % interval; None on both where it is unbounded, because the pass rates may
@@ -165,16 +157,14 @@ class BreakEven:
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Obstacle:
+class Obstacle(Struct, frozen=True, kw_only=True):
     """What is in the way of a decision: the name of the gate, and a sentence about it."""
 
     gate: str
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """A decision about a candidate. `blockers` are the reasons why even an improvement would not be promoted.
 
     `policy_version` is the version of the rule that decided. `superiority_p` is the p-value of the gain that an

@@ -1,7 +1,8 @@
 """Policy `evidence`: improved only when the data show it at a stated error rate, inconclusive when they do not."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+
+from msgspec.structs import asdict
 
 from outweigh.compare.arm_table import align_tasks
 from outweigh.compare.comparison import Comparison

@@ -5,9 +5,10 @@ together (O'Brien's sum of standardised task deltas), with quality not worse and
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from outweigh.compare.arm_table import Column
 from outweigh.stats.hypothesis_tests import adjust_holm
@@ -21,8 +22,7 @@ ALL_GATES = "all gates together"
 """What improved where no gate is better by itself and their sum is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RuleFinding:
+class RuleFinding(Struct, frozen=True, kw_only=True, eq=False):
     """What the rule says about one candidate, before anything outside the deltas is looked at.
 
     `alarm` is the decision that alarms lead to, whatever else is unknown; None without one. `decision` holds where the
@@ -37,8 +37,7 @@ class RuleFinding:
     superiority_p: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CandidateTests:
+class CandidateTests(Struct, frozen=True, kw_only=True, eq=False):
     """Everything that is tested about one candidate. `gain` is the p-value of the sum of all gates.
 
     `worth` is the test of what the candidate is worth, where a solved task has a value.
@@ -136,8 +135,7 @@ def apply_rule(candidates: Sequence[CandidateTests], rates: ErrorRates = ERROR_R
     return tuple(_finding(tests, by_quality[index], by_sum[index], rates) for index, tests in enumerate(candidates))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Way:
+class _Way(Struct, frozen=True, kw_only=True):
     """One way to an improvement: p-values of the gain, and of the conditions that must hold beside it."""
 
     gain: float | None

@@ -4,7 +4,8 @@ It looks at the typical run alone: non-inferior on every gate by its margin, and
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from outweigh.stats.hypothesis_tests import adjust_holm
 from outweigh.verdict.decision import Decision

@@ -5,10 +5,11 @@ Needs no numpy: commands read it to check options.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from math import inf, isfinite, log1p
+
+from msgspec import Struct
 
 from outweigh.errors import UsageError
 from outweigh.model.look_plan import LookPlan
@@ -30,8 +31,7 @@ class GateRole(StrEnum):
     WORTH = "worth"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatedMetric:
+class GatedMetric(Struct, frozen=True, kw_only=True):
     """A gate's metric. `margin` is in points of a rate (0.05 is five points) or as a relative change (0.05 is 5 %).
 
     Beyond the margin a loss is real. `tolerance` is what an improvement must be shown to stay below; None for quality,
@@ -110,8 +110,7 @@ CURRENT_VERSION = 2
 """The version of the rule that new experiments are decided by; `evidence_rule_v1` has the one before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorRates:
+class ErrorRates(Struct, frozen=True, kw_only=True):
     """How often each kind of mistake may happen, all one-sided.
 
     `superiority` is that of each of the two ways to an improvement: quality by itself, and all gates together. The
@@ -131,8 +130,7 @@ ERROR_RATES = ErrorRates(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceSettings:
+class EvidenceSettings(Struct, frozen=True, kw_only=True):
     """Which gates, with which margins and tolerances, over which population, by which version of the rule.
 
     `planned_tasks` is set for a sequential verdict, `looks` where looks were planned before the first run. `value_usd`

@@ -1,10 +1,10 @@
 """The gate as a verdict shows it: its state, the arms' figures, effects with intervals, chances, and all in words."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import expm1, inf
 
 import numpy as np
+from msgspec.structs import replace
 
 from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison

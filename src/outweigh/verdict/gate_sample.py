@@ -1,10 +1,11 @@
 """One gate's task-level deltas, oriented so that more is better, and the tests that suit them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import compress
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from outweigh.compare.arm_table import ArmTable, Column, Index, align_tasks, select_tasks, task_moments
@@ -27,8 +28,7 @@ from outweigh.verdict.p_values import (
 BENEFIT_ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GateSample:
+class GateSample(Struct, frozen=True, kw_only=True, eq=False):
     """What a gate rests on. `unknown` says why it cannot be judged; `families` are labels above the tasks, if any.
 
     `benefits` of a resource are minus the logs of task ratios, which speak of the typical run. `total` is the same

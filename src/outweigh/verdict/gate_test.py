@@ -1,15 +1,16 @@
 """One gate's tests: the p-values of what the data show about the typical run and about the total."""
 
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from outweigh.verdict.evidence_settings import GateRole
 from outweigh.verdict.gate_sample import GateSample, p_values_of
 from outweigh.verdict.p_values import PValues
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class GateClaims:
+class GateClaims(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """One-sided p-values of what can be claimed about one effect; None means that the data cannot answer.
 
     Each is computed when the rule asks for it: a decision needs a few of them, and the sensitivity makes many.
@@ -56,8 +57,7 @@ class GateClaims:
         return claims
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GateTest:
+class GateTest(Struct, frozen=True, kw_only=True, eq=False):
     """The claims about a gate: about the typical run, and, for a resource, about the total as well."""
 
     sample: GateSample

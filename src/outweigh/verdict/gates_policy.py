@@ -1,8 +1,9 @@
 """Policy `gates`: three conditions on arm aggregates, as seed 000 states them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import ge, le
+
+from msgspec import Struct
 
 from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
@@ -15,8 +16,7 @@ UNKNOWN_TOLERANCE = 0.05
 MIXED = "mixed results - inspect paired deltas"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rule:
+class _Rule(Struct, frozen=True, kw_only=True):
     """Which statistic of which metric a gate compares, and the order in which the candidate is no worse."""
 
     name: str

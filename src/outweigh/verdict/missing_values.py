@@ -7,9 +7,10 @@ the smallest and the largest that is known of its task in either arm, or of the 
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from outweigh.compare.arm_table import ArmTable, Column, Index
 from outweigh.verdict.decision import Decision
@@ -24,8 +25,7 @@ _PARTS = {COST_OF_PASS: ("passed", "cost_usd"), WORTH: ("passed", "cost_usd")}
 _RATES = {gated.metric for gated in GATED_METRICS.values() if gated.scale is EffectScale.POINTS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MissingValues:
+class MissingValues(Struct, frozen=True, kw_only=True, eq=False):
     """Both arms with a row for every run that should be there, and how many values each gate lacks.
 
     `value_usd` is what a solved task is worth, where somebody says.

@@ -3,9 +3,10 @@
 A missing p-value means that the data cannot answer.
 """
 
-from dataclasses import dataclass
 from math import exp, inf
 from typing import Protocol
+
+from msgspec import Struct
 
 from outweigh.stats.distributions import binomial_cdf, t_quantile
 from outweigh.stats.estimate import Alternative
@@ -26,8 +27,7 @@ class PValues(Protocol):
         """P-value against "the mean is at least `null`"."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StudentPValues:
+class StudentPValues(Struct, frozen=True, kw_only=True):
     """The ordinary case: a t test."""
 
     mean: float
@@ -48,8 +48,7 @@ class StudentPValues:
         return self.mean - reach if lower else self.mean + reach
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstantPValues:
+class ConstantPValues(Struct, frozen=True, kw_only=True):
     """Every task has the same delta of a rate, so that only the number of tasks is evidence.
 
     With confidence 1 − p at least p^(1/tasks) of all tasks are like these; the rest may be as bad as −1. For deltas
@@ -68,8 +67,7 @@ class ConstantPValues:
         return ConstantPValues(delta=-self.delta, tasks=self.tasks).above(-null)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparsePValues:
+class SparsePValues(Struct, frozen=True, kw_only=True):
     """Few tasks differ at all: a claim must be shown by the usual test and by exact counting."""
 
     usual: PValues
@@ -96,8 +94,7 @@ def _count(losses: int, gains: int, tasks: int, null: float) -> float:
     return binomial_cdf(losses, tasks, min(1.0, -null)) if null < 0 else binomial_cdf(losses, gains + losses, 0.5)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnytimePValues:
+class AnytimePValues(Struct, frozen=True, kw_only=True):
     """Valid at every look at once: the mixture martingale of the confidence sequence, as a p-value."""
 
     mean: float
@@ -125,8 +122,7 @@ class AnytimePValues:
         return turned.above(-null)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EqualPValues:
+class EqualPValues(Struct, frozen=True, kw_only=True):
     """Both arms use nothing at all of a resource: a flat rate or a local model. They are known to be equal."""
 
     def above(self, null: float) -> float | None:
@@ -138,8 +134,7 @@ class EqualPValues:
         return self.above(-null)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownPValues:
+class UnknownPValues(Struct, frozen=True, kw_only=True):
     """The data cannot answer."""
 
     def above(self, null: float) -> float | None:  # noqa: ARG002 - nothing is known about any null

@@ -1,9 +1,9 @@
 """The gates of a pilot that an experiment can be planned for, and their runs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from outweigh.compare.arm_table import ArmTable, Column, align_tasks
 from outweigh.compare.comparison import Comparison
@@ -15,8 +15,7 @@ from outweigh.verdict.task_population import PilotRuns
 from outweigh.verdict.unusable import sample_gates
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedGates:
+class PlannedGates(Struct, frozen=True, kw_only=True):
     """What to simulate, and what to know about gates that cannot be or were unknown in the pilot."""
 
     limits: tuple[GateLimits, ...]

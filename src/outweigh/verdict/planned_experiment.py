@@ -1,23 +1,22 @@
 """What a plan says: a size of experiment with its chances and price, the designs that are enough, and the goal."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from outweigh.compare.pilot import Pilot
 from outweigh.stats.power import DesignPrices
 from outweigh.stats.variance import VarianceComponents
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfferedSizes:
+class OfferedSizes(Struct, frozen=True, kw_only=True):
     """What may be bought, sorted."""
 
     tasks: tuple[int, ...]
     repeats: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chance:
+class Chance(Struct, frozen=True, kw_only=True):
     """A probability, and the range of what the pilot leaves possible; no range where the variation was stated."""
 
     value: float
@@ -25,8 +24,7 @@ class Chance:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedSize:
+class PlannedSize(Struct, frozen=True, kw_only=True):
     """One size of experiment, repeats per task and arm.
 
     `improved` and `decided` are for the stated effects, `as_pilot` is an improvement if the effects are those of the
@@ -46,8 +44,7 @@ class PlannedSize:
     in_the_way: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedDesign:
+class PlannedDesign(Struct, frozen=True, kw_only=True):
     """The fewest tasks that reach the wanted chance with so many repeats."""
 
     tasks: int
@@ -61,8 +58,7 @@ class PlannedDesign:
         return 2 * self.tasks * self.repeats
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doubling:
+class Doubling(Struct, frozen=True, kw_only=True):
     """The chance of an improvement at one size, with twice its tasks, and with twice its repeats if that is known."""
 
     tasks: int
@@ -72,8 +68,7 @@ class Doubling:
     twice_the_repeats: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanGoal:
+class PlanGoal(Struct, frozen=True, kw_only=True):
     """What to see: an improvement, if the candidate in truth has these effects, with at least this chance.
 
     Effects are as people write them: points of a rate (0.05 is five points), or a relative change (−0.1 is 10 % less).
@@ -86,8 +81,7 @@ class PlanGoal:
     power: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExperimentPlan:
+class ExperimentPlan(Struct, frozen=True, kw_only=True):
     """`pilot` is None where there was none, `prices` where they are unknown; `gates` are those that were simulated."""
 
     goal: PlanGoal

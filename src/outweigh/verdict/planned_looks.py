@@ -5,9 +5,11 @@ binding: the error rates hold for whoever goes on all the same.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
 from functools import cache
 from math import exp, log, sqrt
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from outweigh.model.look_plan import LookPlan
 from outweigh.stats.distributions import normal_quantile, normal_sf
@@ -56,8 +58,7 @@ def overall_level(plan: LookPlan, look: int, p_value: float) -> float:
     return exp(high)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prospect:
+class Prospect(Struct, frozen=True, kw_only=True):
     """What one candidate may still reach by the last look: an improvement, or another decision."""
 
     improved: bool

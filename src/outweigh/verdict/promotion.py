@@ -3,7 +3,8 @@ the byte.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from outweigh.errors import quote_names
 from outweigh.model.run_record import AgentKind
@@ -20,8 +21,7 @@ def may_promote(verdict: Verdict, evidence_sha256: str) -> bool:
 SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromotionArm:
+class PromotionArm(Struct, frozen=True, kw_only=True):
     """What the store says an arm is, and what its runs say; `lost` is what they name and the store does not have."""
 
     name: str
@@ -31,8 +31,7 @@ class PromotionArm:
     lost: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromotionState:
+class PromotionState(Struct, frozen=True, kw_only=True):
     """Everything a promotion rests on, as it is now.
 
     `shown_sha256` is the hash of the evidence that somebody looked at, where they say so. `besides_files` are the

@@ -6,11 +6,12 @@ open what the tasks at hand do not settle. For planning, never power after the f
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, sqrt
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -83,8 +84,7 @@ def _tasks_for_a_decision(search: "_Search", gates: Sequence[GateSample]) -> tup
     return _largest([alike, as_seen], spread, have), _largest([as_seen], spread, have)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Need:
+class _Need(Struct, frozen=True, kw_only=True):
     tasks: int | None = None
     tasks_as_seen: int | None = None
     repeats: int | None = None
@@ -183,8 +183,7 @@ def _anytime_critical_value(alpha: float, tasks: int, planned: int) -> float:
     return high
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _TaskValues:
+class _TaskValues(Struct, frozen=True, kw_only=True, eq=False):
     """One gate's value for each kind of task: the benefit, and a resource's amounts in both arms."""
 
     limits: GateLimits

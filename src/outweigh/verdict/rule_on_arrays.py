@@ -6,11 +6,11 @@ by experiment.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from outweigh.stats.distributions import binomial_cdf, t_quantile
@@ -31,8 +31,7 @@ GAIN = "gain"
 """What is in the way of an improvement where no gain is shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateLimits:
+class GateLimits(Struct, frozen=True, kw_only=True):
     """What the rule holds a gate to, on the scale of its benefits."""
 
     name: str
@@ -55,8 +54,7 @@ def limits_of(sample: GateSample) -> GateLimits:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SimulatedGate:
+class SimulatedGate(Struct, frozen=True, kw_only=True, eq=False):
     """One gate of many experiments: experiments × tasks. `amounts` are a resource's task means in both arms.
 
     `passes` are both arms' passes out of `runs` for each task, where single tasks can collapse.
@@ -69,8 +67,7 @@ class SimulatedGate:
     runs: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SimulatedDecisions:
+class SimulatedDecisions(Struct, frozen=True, kw_only=True, eq=False):
     """One flag per experiment for each decision.
 
     Among those without a decision, `lacking` flags what kept them from an improvement, a gate or the gain itself, and
@@ -88,8 +85,7 @@ def t_critical_value(alpha: float, tasks: int) -> float:
     return t_quantile(1 - alpha, tasks - 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SampleMoments:
+class SampleMoments(Struct, frozen=True, kw_only=True, eq=False):
     """What the tests of a mean rest on, one entry per experiment.
 
     `gains` and `losses` count the tasks that differ, where the rule counts tasks; None where it does not.
@@ -102,8 +98,7 @@ class SampleMoments:
     losses: Counts | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GateMoments:
+class GateMoments(Struct, frozen=True, kw_only=True, eq=False):
     """One gate of many experiments: the typical run, the total of a resource, and whether tasks collapsed."""
 
     limits: GateLimits

@@ -2,10 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import msgspec
+from msgspec import Struct
 from numpy.random import Generator
 
 from outweigh.compare.comparison import Comparison, compare_arms
@@ -50,8 +50,7 @@ HALVES = ("one half", "the other half")
 RunsByTask = Sequence[Sequence[Score]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(Struct, frozen=True):
     """The policies to ask, and the weights of the composite that they see."""
 
     policies: ConfiguredPolicies
@@ -61,8 +60,7 @@ class _Question:
         return ask_all_policies(compare_arms(evidence, baseline, candidate, self.profile), self.policies)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitCounts:
+class SplitCounts(Struct, frozen=True, kw_only=True):
     """How often one policy made each decision about splits, and how often something kept it from judging."""
 
     splits: int
@@ -80,8 +78,7 @@ class SplitCounts:
         return wilson_interval(alarms, self.splits, level=0.95, unit=Unit.ITEM)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdenticalArms:
+class IdenticalArms(Struct, frozen=True, kw_only=True):
     """Two arms with one fingerprint, and what each policy says about them."""
 
     baseline: str
@@ -89,8 +86,7 @@ class IdenticalArms:
     decisions: Mapping[str, Decision]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelfCheck:
+class SelfCheck(Struct, frozen=True, kw_only=True):
     """How often each policy would have raised a false alarm. `splits` counts those of every arm that could be split."""
 
     arms: tuple[str, ...]

@@ -1,9 +1,9 @@
 """How easily the decision would have been another: missing values, other margins, single tasks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from outweigh.verdict.decision import Decision, Sensitivity
 from outweigh.verdict.evidence_rule import CandidateTests

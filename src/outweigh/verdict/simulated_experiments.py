@@ -1,9 +1,9 @@
 """Experiments drawn from a population of tasks, at several sizes at once: smaller ones are parts of the largest."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -17,8 +17,7 @@ MOST_RUNS_AT_A_TIME = 1_000_000
 OWN_SCATTER = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effects:
+class Effects(Struct, frozen=True, kw_only=True):
     """What the candidate does in truth, by gate: points of a rate, or the log of a ratio.
 
     None stands for what the pilot estimates. A stated effect changes the typical run and the total alike, so both
@@ -28,8 +27,7 @@ class Effects:
     stated: Mapping[str, float] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SimulatedSize:
+class SimulatedSize(Struct, frozen=True, kw_only=True, eq=False):
     """Experiments of one size; `sets` says which parameters each was drawn with."""
 
     tasks: int

@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import comb
+
+from msgspec import Struct
 
 from outweigh.compare.arm_table import ArmTable
 from outweigh.model.failure import Status
@@ -16,8 +17,7 @@ MINIMUM_RUNS = 5
 Outcomes = dict[str, list[float]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskDrops:
+class TaskDrops(Struct, frozen=True, kw_only=True):
     """Drops that repeats support, and tasks whose drop may be chance."""
 
     supported: tuple[Regression, ...]

@@ -6,9 +6,9 @@ variances between tasks, so that the number of repeats can change.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -24,8 +24,7 @@ USUAL_EFFECT_DEVIATION = 0.4
 """How much the effect of a changed set-up on a task's logit differs between tasks, where nothing better is known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PilotRuns:
+class PilotRuns(Struct, frozen=True, kw_only=True, eq=False):
     """Runs that know every gate, of tasks that both arms ran; baseline first.
 
     `values` are runs × gates: passes as 0 and 1, scores as they are, resources as logs. `owners` are the places of
@@ -38,8 +37,7 @@ class PilotRuns:
     tasks: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RunPool:
+class RunPool(Struct, frozen=True, kw_only=True, eq=False):
     """How single runs scatter: standardised residuals of the pilot's runs (runs × gates).
 
     A simulated run takes a whole row, which keeps the correlation between gates, and passes where a uniform number
@@ -54,8 +52,7 @@ class RunPool:
     size: NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GateVariation:
+class GateVariation(Struct, frozen=True, kw_only=True, eq=False):
     """One gate in sets of parameters: the first is the estimate, the others what the pilot leaves possible.
 
     Deviations between tasks are of logits for the pass rate, whose runs need no deviation of their own.
@@ -68,8 +65,7 @@ class GateVariation:
     run_deviations: tuple[Values, Values]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TaskPopulation:
+class TaskPopulation(Struct, frozen=True, kw_only=True, eq=False):
     """`variations` has one entry per gate. Correlations are those of the tasks' levels and effects between gates;
     the joint ones have all levels before all effects. Without repeats, `separated` is false: what varies between
     runs and what varies between tasks is then one, and only experiments without repeats can be simulated.

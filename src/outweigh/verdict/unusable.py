@@ -3,9 +3,9 @@ with a remedy.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from outweigh.compare.arm_table import ArmTable, align_tasks
 from outweigh.compare.comparison import Comparison

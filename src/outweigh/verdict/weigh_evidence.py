@@ -5,7 +5,8 @@ decision weighs after every few tasks.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from outweigh.compare.comparison import Comparison
 from outweigh.verdict.collapse import CollapseTest, collapse_test
@@ -26,8 +27,7 @@ NOT_TESTED = CandidateTests(gates=(), gain=None)
 """Stands for a candidate that is not weighed this time, so that the others are corrected for it all the same."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WeighedEvidence:
+class WeighedEvidence(Struct, frozen=True, kw_only=True, eq=False):
     """The decision about one candidate and what it rests on, before anything is explained.
 
     `watched` is the pass rate when it is not among the gates; `others` are the other candidates' tests. `hard_drops`

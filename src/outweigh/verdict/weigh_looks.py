@@ -4,7 +4,9 @@ Only an alarm of a later look takes its place: results that came in after a deci
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from outweigh.compare.comparison import Comparison, keep_tasks_of
 from outweigh.compare.deltas import recorded_runs
@@ -24,8 +26,7 @@ from outweigh.verdict.weigh_evidence import NOT_TESTED, WeighedEvidence, apply_v
 ALARMS = (Decision.REGRESSED, Decision.TRADE_OFF)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LookedEvidence:
+class LookedEvidence(Struct, frozen=True, kw_only=True, eq=False):
     """One candidate at a planned look: its tasks so far, what they show, and what may still come.
 
     Looks are counted from 0; `look` is None where the tasks of the first one are not complete yet.

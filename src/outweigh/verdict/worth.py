@@ -1,10 +1,10 @@
 """What a gain in passes costs, and what it is worth: the break-even value of a solved task, and worth over values."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
+from msgspec import Struct
 
 from outweigh.compare.arm_table import ArmTable, Column, align_tasks
 from outweigh.stats.estimate import Unit
@@ -16,8 +16,7 @@ LEVEL = 0.90
 """Each end of an interval is a one-sided 5 % bound, as everywhere in a verdict."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorthAtValue:
+class WorthAtValue(Struct, frozen=True, kw_only=True):
     """What the candidate is worth more per task, if one solved task is worth so many dollars."""
 
     value_usd: float

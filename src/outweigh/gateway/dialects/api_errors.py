@@ -6,12 +6,13 @@ gateway's own refusals in the form that each API's clients understand, so that a
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
 import msgspec
+from msgspec.structs import replace
 
 from outweigh.model.failure import Failure, FailureKind, failure_from_http, make_failure
 from outweigh.model.json_text import JsonObject, try_decode_json

@@ -1,10 +1,11 @@
 """Figures of a verdict: every gate's change against its margin, and the deciding gate on a dial."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import Any
+
+from msgspec.structs import replace
 
 from outweigh.report.comparison_tables import format_gate, total_evidence
 from outweigh.report.document import Block, Figure

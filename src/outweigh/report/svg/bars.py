@@ -1,7 +1,8 @@
 """Bar charts: tiers with their grades, stacked components, and the distribution of runs with its quartiles."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from outweigh.report.axis import AxisScale, fit_axis
 from outweigh.report.formatting import shorten_name
@@ -17,8 +18,7 @@ from outweigh.report.svg.elements import (
 TIER_ROW_HEIGHT, TIER_BAR_HEIGHT, TIER_AXIS_HEIGHT = 52, 16, 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TierBar:
+class TierBar(Struct, frozen=True, kw_only=True):
     """One tier: its score from 0 to 1 (None where unknown), its mean beside, and what is written about it."""
 
     name: str
@@ -70,8 +70,7 @@ STACK_ROW_HEIGHT, STACK_BAR_HEIGHT, STACK_LEGEND_HEIGHT = 56, 24, 20
 LEAST_NUMBERED_SHARE = 0.04
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BarSegment:
+class BarSegment(Struct, frozen=True, kw_only=True):
     """One part of a bar: its number in the legend, its size, and what it says."""
 
     number: int
@@ -79,8 +78,7 @@ class BarSegment:
     description: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StackedBar:
+class StackedBar(Struct, frozen=True, kw_only=True):
     """One whole."""
 
     name: str
@@ -130,8 +128,7 @@ BINS = 60
 FormatNumber = Callable[[float | None], str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Distribution:
+class Distribution(Struct, frozen=True, kw_only=True):
     """The known values of one arm, and how many of its runs do not know theirs."""
 
     name: str
@@ -139,8 +136,7 @@ class Distribution:
     unknown: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quartiles:
+class Quartiles(Struct, frozen=True, kw_only=True):
     """Where the middle half of the values lies."""
 
     low: float

@@ -1,8 +1,9 @@
 """The scatter chart of cost against quality with intervals and the Pareto frontier."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from outweigh.report.axis import AxisScale, fit_axis, linear_axis
 from outweigh.report.formatting import shorten_name
@@ -14,8 +15,7 @@ Span = tuple[float, float]
 FormatNumber = Callable[[float | None], str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrontierPoint:
+class FrontierPoint(Struct, frozen=True, kw_only=True):
     """One arm; `on_frontier` where no other is both cheaper and at least as good."""
 
     name: str

@@ -1,7 +1,8 @@
 """The dial: a needle for the change, an arc for its interval, and the margins around no change."""
 
-from dataclasses import dataclass
 from math import cos, pi, sin
+
+from msgspec import Struct
 
 from outweigh.report.interval_rows import ChangeMarker
 from outweigh.report.svg.elements import svg_document, text_element, titled_element
@@ -12,8 +13,7 @@ CENTRE_X, CENTRE_Y, RADIUS = 170.0, 158.0, 118.0
 Span = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dial:
+class Dial(Struct, frozen=True, kw_only=True):
     """One gate's change, oriented so that more is better. `word` is the decision, `figures` what is written below."""
 
     word: str

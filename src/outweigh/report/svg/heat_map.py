@@ -1,7 +1,8 @@
 """The heat map: tasks down, arms across, darker where more runs passed, flaky tasks marked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from outweigh.report.formatting import shorten_name
 from outweigh.report.svg.elements import rectangle, svg_document, text_element
@@ -14,8 +15,7 @@ DARKEST_SHADE = 0.55
 """Cells stay light enough for the figures in them, which have the colour of the text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatCell:
+class HeatCell(Struct, frozen=True, kw_only=True):
     """One task in one arm: passes of counted runs; `flaky` where some passed and some did not."""
 
     passes: int
@@ -24,8 +24,7 @@ class HeatCell:
     description: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatRow:
+class HeatRow(Struct, frozen=True, kw_only=True):
     """A task and its cells, None where an arm has no counted run of it."""
 
     task: str

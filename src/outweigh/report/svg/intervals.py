@@ -1,7 +1,8 @@
 """Interval charts: a point with its interval per row, as a forest plot against no change or as agreement of judges."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from outweigh.report.axis import AxisScale, linear_axis
 from outweigh.report.formatting import shorten_name
@@ -120,8 +121,7 @@ TENTATIVE, RELIABLE = 0.667, 0.8
 """Krippendorff's customary levels: below the first no conclusion, from the second on reliable ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgreementRow:
+class AgreementRow(Struct, frozen=True, kw_only=True):
     """How far some answers agree: 1 is perfectly, 0 is as by chance; None where it cannot be told."""
 
     name: str

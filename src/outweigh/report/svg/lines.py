@@ -1,8 +1,9 @@
 """Line charts: series over time with limits and a band, and slopes from baseline to candidate."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from outweigh.report.axis import AxisScale, linear_axis
 from outweigh.report.formatting import shorten_name
@@ -38,8 +39,7 @@ FormatNumber = Callable[[float | None], str]
 Points = Sequence[tuple[float, float]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineSeries:
+class LineSeries(Struct, frozen=True, kw_only=True):
     """A series of (x, y), with its name and its last value as a label."""
 
     name: str
@@ -47,16 +47,14 @@ class LineSeries:
     label: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineBand:
+class LineBand(Struct, frozen=True, kw_only=True):
     """A band between two lines over the same x."""
 
     places: Sequence[tuple[float, float, float]]
     description: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitLine:
+class LimitLine(Struct, frozen=True, kw_only=True):
     """A level that matters; its description stands above the line, or below it."""
 
     level: float
@@ -64,8 +62,7 @@ class LimitLine:
     below: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineAxes:
+class LineAxes(Struct, frozen=True, kw_only=True):
     """How both axes are written, and what stands below the lower one."""
 
     show_x: FormatNumber
@@ -161,8 +158,7 @@ MOST_WEIGHT = 6.0
 _DASHES = {ChangeMarker.BETTER: "none", ChangeMarker.WORSE: "7 4", ChangeMarker.OPEN: "2 3"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slope:
+class Slope(Struct, frozen=True, kw_only=True):
     """Tasks that went from one figure to another; `tasks` of them took the same way."""
 
     before: float
