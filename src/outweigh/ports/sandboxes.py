@@ -47,6 +47,18 @@ class ForwardedPort:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """A folder of the host that is shown at a full path inside, read-only unless it is `writable`.
+
+    A sandbox without a file system of its own shows it where it is; `Sandbox.mounted_at` says where to look.
+    """
+
+    source: Path
+    target: str
+    writable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxRequest:
     """What a sandbox is made of. `workspace` and `home` are folders of the host that belong to this trial alone.
 
@@ -62,6 +74,7 @@ class SandboxRequest:
     memory_mb: int | None
     processes: int | None
     cancel: Event
+    mounts: tuple[Mount, ...] = ()
 
 
 class Sandbox(Protocol):
@@ -82,6 +95,9 @@ class Sandbox(Protocol):
     @property
     def host_home(self) -> Path:
         """The path of the home folder on the host."""
+
+    def mounted_at(self, mount: Mount) -> str:
+        """The path inside the sandbox of a folder that the request names."""
 
     def port(self, name: str) -> int:
         """The number on 127.0.0.1 where programs inside reach the forwarded port of this name."""

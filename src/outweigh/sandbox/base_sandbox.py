@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from outweigh.ports.sandboxes import CompletedCommand, SandboxRequest
+from outweigh.ports.sandboxes import CompletedCommand, Mount, SandboxRequest
 from outweigh.sandbox.cgroups import sweep_groups
 from outweigh.sandbox.confined_files import ConfinedFiles
 from outweigh.sandbox.leftover_processes import kill_marked
@@ -47,6 +47,10 @@ class BaseSandbox(ABC):
     def host_home(self) -> Path:
         """The path of the home folder on the host."""
         return self._request.home
+
+    def mounted_at(self, mount: Mount) -> str:
+        """The path inside the sandbox of a folder that the request names."""
+        return mount.target
 
     def port(self, name: str) -> int:
         """The number on 127.0.0.1 where programs inside reach the forwarded port of this name."""

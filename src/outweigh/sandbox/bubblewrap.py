@@ -59,6 +59,8 @@ def request_arguments(request: SandboxRequest, environment: Mapping[str, str]) -
     """The arguments of one sandbox: its folders and its environment."""
     arguments = [word for path in _read_only_paths(request) for word in ("--ro-bind", path, path)]
     arguments += ["--bind", str(request.home), HOME, "--bind", str(request.workspace), WORKSPACE]
+    for mount in request.mounts:
+        arguments += ["--bind" if mount.writable else "--ro-bind", str(mount.source), mount.target]
     for name, value in environment.items():
         arguments += ["--setenv", name, value]
     return [*arguments, "--remount-ro", "/", "--chdir", WORKSPACE]

@@ -53,7 +53,8 @@ def container_arguments(
 
 
 def _check_paths(request: SandboxRequest) -> None:
-    for path in (request.workspace, request.home, *map(Path, request.read_only)):
+    mounted = (mount.source for mount in request.mounts)
+    for path in (request.workspace, request.home, *mounted, *map(Path, request.read_only)):
         if "," in str(path) or not path.is_absolute() or not path.exists():
             raise UsageError(
                 f"{path} cannot be shown in a container: it must exist and be a full path without a comma in it."
@@ -74,6 +75,8 @@ def _mount_options(request: SandboxRequest, scripts: Path) -> Iterator[str]:
     yield bind_mount_option(scripts, SCRIPT_FOLDER, read_only=True)
     # Otherwise podman copies the names in the host's own file.
     yield bind_mount_option(scripts / "hosts", "/etc/hosts", read_only=True)
+    for mount in request.mounts:
+        yield bind_mount_option(mount.source, mount.target, read_only=not mount.writable)
     for path in request.read_only:
         yield bind_mount_option(os.path.normpath(path), os.path.normpath(path), read_only=True)
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from secrets import token_hex
 
-from outweigh.ports.sandboxes import CompletedCommand, Sandbox, SandboxError, SandboxRequest
+from outweigh.ports.sandboxes import CompletedCommand, Mount, Sandbox, SandboxError, SandboxRequest
 from outweigh.sandbox.base_sandbox import BaseSandbox, sweep_host_sandboxes
 from outweigh.sandbox.cgroups import (
     DEFAULT_PATH,
@@ -75,6 +75,10 @@ class _LocalSandbox(BaseSandbox):
     def __init__(self, request: SandboxRequest, tree: _LocalProcessTree, ports: Mapping[str, int]) -> None:
         super().__init__(request, workspace=str(request.workspace), home=str(request.home), ports=ports)
         self._tree = tree
+
+    def mounted_at(self, mount: Mount) -> str:
+        """The folder itself: nothing is mounted, so it is writable whatever the request says."""
+        return str(mount.source)
 
     def _run(self, wanted: SandboxCommand) -> CompletedCommand:
         own = {"PATH": DEFAULT_PATH, "HOME": self.home, SANDBOX_MARK: self._tree.mark}

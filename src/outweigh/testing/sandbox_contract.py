@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from socket import create_connection, create_server
 
-from outweigh.ports.sandboxes import CommandEnding, ForwardedPort, Sandbox, SandboxError, SandboxRequest
+from outweigh.ports.sandboxes import CommandEnding, ForwardedPort, Mount, Sandbox, SandboxError, SandboxRequest
 from outweigh.testing.sandbox_fixtures import (
     COMMAND_TIMEOUT_SECONDS,
     DAEMON_SCRIPT,
@@ -172,6 +172,26 @@ class SandboxContract(SandboxPortContract):
 
             assert run_shell(sandbox, f'test "$HOME" = {sandbox.home} && cat "$HOME/note"').stdout == b"kept\n"
             assert (sandbox.host_home / "note").read_bytes() == b"kept\n"
+
+    def test_a_mounted_folder_is_read_only_unless_it_is_writable(self) -> None:
+        """Both are outside the workspace; without isolation only the writable one is as it was requested."""
+        given, kept = (self.folder() / name for name in ("given", "kept"))
+        for place in (given, kept):
+            place.mkdir(parents=True)
+        (given / "note").write_text("given\n")
+        given_mount, kept_mount = (
+            Mount(source=given, target="/given"),
+            Mount(source=kept, target="/a/kept", writable=True),
+        )
+        with self.provider().open(replace(self.request(), mounts=(given_mount, kept_mount))) as sandbox:
+            source, target = sandbox.mounted_at(given_mount), sandbox.mounted_at(kept_mount)
+            copied = run_shell(sandbox, f"cp '{source}/note' '{target}/note'")
+            planted = run_shell(sandbox, f"echo planted >'{source}/note' || echo planted >'{source}/more'")
+
+        assert (copied.exit_code, (kept / "note").read_text()) == (0, "given\n"), copied.stderr
+        if self.is_isolated():
+            assert planted.exit_code != 0
+            assert [path.read_text() for path in given.iterdir()] == ["given\n"]
 
     def test_a_timeout_ends_the_whole_tree(self) -> None:
         """Also a process that left the session, and one that ignores SIGTERM."""
