@@ -195,6 +195,26 @@ def test_an_exhausted_budget_is_told_from_a_lack_of_evidence(tmp_path: Path, job
     assert job.outputs["cost-usd"] == "1"
 
 
+def test_a_gain_does_not_make_up_for_a_run_that_ended_early(tmp_path: Path, job: Job) -> None:
+    costs = 'echo \'{"cost_usd": 0.5}\' >"$OUTWEIGH_USAGE"; grep -q 42 CLAUDE.md && echo 42 >answer.txt; true'
+    project = Project(tmp_path, agent(costs), **MANY, limits={"budget_usd": 0.5})
+    project.branch("better", SOLVES)
+
+    ended = job.run(*project.sides("better", "--budget", "39", "-j", "1"))
+
+    assert (ended.code, job.outputs["decision"], job.outputs["satisfied"]) == (4, "improved", "false")
+
+
+def test_a_regression_in_a_run_that_ended_early_exits_with_the_worse_of_both(tmp_path: Path, job: Job) -> None:
+    costs = 'echo \'{"cost_usd": 0.5}\' >"$OUTWEIGH_USAGE"; grep -q Think CLAUDE.md && echo 42 >answer.txt; true'
+    project = Project(tmp_path, agent(costs), **MANY, limits={"budget_usd": 0.5})
+    project.branch("worse", {"CLAUDE.md": "No idea.\n"})
+
+    ended = job.run(*project.sides("worse", "--budget", "39", "-j", "1"))
+
+    assert (ended.code, job.outputs["decision"]) == (4, "regressed")
+
+
 def test_two_commits_must_be_named(tmp_path: Path, job: Job) -> None:
     project = Project(tmp_path)
 

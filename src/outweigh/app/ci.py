@@ -33,6 +33,8 @@ from outweigh.store.durable_files import make_folder, write_atomic
 from outweigh.store.store import Store, StoreSet
 
 COMMENT_FILE, REPORT_NAME = "comment.md", "report"
+UNFINISHED = (EndReason.INCOMPLETE, EndReason.BUDGET)
+"""Ends of a run that fail the job, whatever the records decide so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +127,7 @@ class _CiStep:
         outcome = decided_outcome(
             page.payload,
             page.headline,
-            satisfied=meets is True,
+            satisfied=meets is True and ended not in UNFINISHED,
             cost_usd=None if None in paid else sum(cost or 0.0 for cost in paid),
             runs=len(runs),
             reused_runs=sum(REUSED_LABEL in run.extra for run in runs),

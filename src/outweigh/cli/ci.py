@@ -24,7 +24,7 @@ class _Options(RunOptions):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Exit as `outweigh verdict` does; 0 as well where there is nothing to judge, or nothing to judge it with."""
+    """Exit with the worse of `run` and `verdict`; 0 where there is nothing to judge, or nothing to judge it with."""
     parser = run_parser("ci", "Base against head as one step of a CI job.")
     parser.add_argument(
         "--require", choices=tuple(REQUIREMENTS), default="improved", help="what exits 0 (default: %(default)s)"
@@ -46,9 +46,8 @@ def main(arguments: Sequence[str]) -> int:
     ledger = result.outcome.ledger
     for words in (result.outcome.headline, *(() if ledger is None else (ledger.words,))):
         write_notice(f"{escape_controls(words)}\n", sys.stdout)
-    if result.meets is None and result.ended is EndReason.BUDGET:
-        return ExitCode.BUDGET_EXHAUSTED
-    return REQUIREMENT_CODES[result.meets]
+    ran = ExitCode.SATISFIED if result.ended is None else RUN_EXIT_CODES[result.ended]
+    return max(ran, REQUIREMENT_CODES[result.meets])
 
 
 def _warn(host: CiHost, text: str) -> None:

@@ -51,12 +51,7 @@ class MissingValues(Struct, frozen=True, kw_only=True, eq=False):
             self._filled(arm, _parts(gate), worst=is_candidate is against)
             for arm, is_candidate in zip(self.arms, (False, True), strict=True)
         )
-        if gate.gated.name == WORTH and self.value_usd is not None:
-            filled = sample_worth(self.value_usd, before, after, self.families)
-        else:
-            take = sample_cost_of_pass if gate.gated.name == COST_OF_PASS else sample_gate
-            filled = take(gate.gated, gate.margin, before, after, self.families, gate.tolerance)
-        return replace(filled, unknown=gate.unknown)
+        return sample_again(gate, (before, after), self.families, self.value_usd)
 
     def _filled(self, arm: ArmTable, metrics: Sequence[str], *, worst: bool) -> ArmTable:
         """The arm with its missing passes failed and its missing amounts at their largest, or the other way round."""
@@ -68,6 +63,18 @@ class MissingValues(Struct, frozen=True, kw_only=True, eq=False):
             column = arm.columns[metric]
             columns[metric] = np.where(np.isnan(column), limit[arm.task_of], column)
         return replace(arm, columns=columns)
+
+
+def sample_again(gate: GateSample, arms: Arms, families: Families | None, value_usd: float | None) -> GateSample:
+    """The same gate on changed arms; why it could not be judged before still holds."""
+    if gate.gated.name == WORTH and value_usd is not None:
+        found = sample_worth(value_usd, *arms, families)
+    else:
+        take = sample_cost_of_pass if gate.gated.name == COST_OF_PASS else sample_gate
+        found = take(gate.gated, gate.margin, *arms, families, gate.tolerance)
+    if found.total is not None and gate.total is not None:
+        found = replace(found, total=replace(found.total, unknown=gate.total.unknown))
+    return replace(found, unknown=gate.unknown)
 
 
 def _parts(gate: GateSample) -> tuple[str, ...]:
@@ -91,7 +98,7 @@ def find_missing_values(
     return MissingValues(
         arms=arms,
         limits=limits,
-        families=_families(baseline, candidate) if in_families else None,
+        families=families_of_all_runs(baseline, candidate) if in_families else None,
         counts=counts,
         expected=sum(len(arm.task_of) for arm in arms),
         value_usd=value_usd,
@@ -180,7 +187,8 @@ def _missing(arm: ArmTable, metric: str, limit: Column) -> int:
     return int(np.count_nonzero(np.isnan(arm.columns[metric]) & ~np.isnan(limit[arm.task_of])))
 
 
-def _families(baseline: ArmTable, candidate: ArmTable) -> Families:
+def families_of_all_runs(baseline: ArmTable, candidate: ArmTable) -> Families:
+    """The family of every task, also of those whose runs are all excluded."""
     return {
         run.task_id: run.family or run.task_id for arm in (baseline, candidate) for run in (*arm.runs, *arm.excluded)
     }

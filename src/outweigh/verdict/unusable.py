@@ -9,11 +9,9 @@ from msgspec.structs import replace
 
 from outweigh.compare.arm_table import ArmTable, align_tasks
 from outweigh.compare.comparison import Comparison
-from outweigh.compare.deltas import count_missing_runs, task_families
+from outweigh.compare.deltas import task_families
 from outweigh.model.pricing import PRICES_NOT_INSTALLED
-from outweigh.stats.hypothesis_tests import fisher_exact_p
 from outweigh.stats.sample import has_no_spread
-from outweigh.verdict.blockers import EXCLUSION_TOLERANCE
 from outweigh.verdict.confounding import cost_confounded, dollars_confounded, order_confounded
 from outweigh.verdict.evidence_settings import (
     COST_OF_PASS,
@@ -29,9 +27,6 @@ from outweigh.verdict.evidence_settings import (
 from outweigh.verdict.gate_sample import Families, GateSample, sample_cost_of_pass, sample_gate, sample_worth
 
 MINIMUM_FAMILIES = 5
-
-UNEQUAL_EXCLUSIONS = 0.05
-"""The level of the exact test that the arms lost different shares of their attempts."""
 
 
 def sample_gates(comparison: Comparison, settings: EvidenceSettings) -> tuple[GateSample, ...]:
@@ -82,8 +77,6 @@ def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settin
         )
     if families is not None and settings.planned_tasks is not None:
         yield "a sequential verdict counts tasks, and these come in families; decide once, without --sequential"
-    if settings.version > 1:
-        yield from _unequal_exclusions(comparison)
     if (unanchored := _unanchored(comparison, settings)) is not None:
         yield unanchored
     reasons = dict.fromkeys(gate.unknown for gate in gates if gate.unknown not in (None, unanchored))
@@ -91,20 +84,6 @@ def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settin
         names = [gate.gated.name for gate in gates if gate.unknown == reason]
         subject = f"gate {names[0]} is" if len(names) == 1 else f"gates {', '.join(names[:-1])} and {names[-1]} are"
         yield f"{subject} unknown: {reason}"
-
-
-def _unequal_exclusions(comparison: Comparison) -> Iterator[str]:
-    """Whether one arm lost more of its attempts: those may be just the ones that would have failed, or cost most."""
-    baseline, candidate = _tables(comparison)
-    counts = count_missing_runs(baseline, candidate), count_missing_runs(candidate, baseline)
-    lost, attempts = ([getattr(arm, name) for arm in counts] for name in ("excluded_attempts", "attempts"))
-    shares = [arm.excluded_share for arm in counts]
-    apart = round(abs(shares[0] - shares[1]), 9) > EXCLUSION_TOLERANCE
-    if apart or fisher_exact_p(lost[0], attempts[0], lost[1], attempts[1]) <= UNEQUAL_EXCLUSIONS:
-        yield (
-            f"the arms lost different shares of their attempts to infrastructure: {lost[0]} of {attempts[0]} of "
-            f"{baseline.name}, {lost[1]} of {attempts[1]} of {candidate.name}; find out why, and run them again"
-        )
 
 
 def watched_pass_rate(comparison: Comparison, settings: EvidenceSettings) -> GateSample:

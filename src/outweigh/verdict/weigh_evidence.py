@@ -14,9 +14,15 @@ from outweigh.verdict.decision import Decision, Regression, RegressionKind
 from outweigh.verdict.evidence_rule import CandidateTests, RuleFinding, alarmed_gates, apply_rule, examine_candidate
 from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1, alarmed_gates_v1, apply_rule_v1
 from outweigh.verdict.evidence_settings import ERROR_RATES, PASS_RATE, ErrorRates, EvidenceSettings
+from outweigh.verdict.excluded_runs import FORBIDDEN, count_as_failures, turned_by_failures, unequal_exclusions
 from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.gate_test import GateTest, examine_gate
-from outweigh.verdict.missing_values import could_be_turned, find_missing_values
+from outweigh.verdict.missing_values import (
+    could_be_turned,
+    families_of_all_runs,
+    find_missing_values,
+    sample_again,
+)
 from outweigh.verdict.task_drops import task_drops
 from outweigh.verdict.unusable import sample_gates, sample_worth_gate, unusable_reasons, watched_pass_rate
 
@@ -125,12 +131,18 @@ def _weigh_candidate(
     collapse, hard, soft = _drops(comparison, settings, rates)
     gated = any(gate.gated.name == PASS_RATE for gate in gates)
     watched = None if gated else examine_sample(watched_pass_rate(comparison, settings), settings)
-    decision = decision_of(finding, watched, hard, unusable, settings, rates)
+    decision = shown = decision_of(finding, watched, hard, unusable, settings, rates)
     turned = None
     if settings.version > 1 and decision in TURNABLE:
         turned = _turned_by_missing_values(comparison, samples, decision, tests[1:], settings, rates)
     if turned is not None:
         decision, unusable = finding.alarm or Decision.INCONCLUSIVE, (*unusable, turned)
+    lost = unequal_exclusions(comparison)
+    if lost is None and decision in FORBIDDEN:
+        lost = _turned_by_failures(comparison, samples, watched, shown, tests[1:], settings, rates)
+    if lost is not None:
+        unusable = (*unusable, lost)
+        decision = Decision.INCONCLUSIVE if decision in FORBIDDEN else decision
     return WeighedEvidence(
         decision=decision,
         rates=rates,
@@ -168,6 +180,33 @@ def _turned_by_missing_values(
         return apply_version([tests, *others], settings, rates)[0].decision
 
     return could_be_turned(missing, all_gates, decision, decide)
+
+
+def _turned_by_failures(
+    comparison: Comparison,
+    samples: tuple[tuple[GateSample, ...], GateSample | None],
+    watched: GateTest | None,
+    decision: Decision,
+    others: Sequence[CandidateTests],
+    settings: EvidenceSettings,
+    rates: ErrorRates,
+) -> str | None:
+    """Why the decision is not made although the counted runs show it: with excluded ones as failures it is another."""
+    failed = count_as_failures(comparison)
+    if failed is None:
+        return None
+    arms = failed.baseline_table, failed.candidate_table
+    families = families_of_all_runs(*arms)
+
+    def again(gate: GateSample) -> GateSample:
+        return sample_again(gate, arms, None if gate.families is None else families, settings.value_usd)
+
+    gates, worth = samples
+    tests = examine_samples([again(gate) for gate in gates], None if worth is None else again(worth), settings)
+    finding = apply_version([tests, *others], settings, rates)[0]
+    watched = None if watched is None else examine_sample(again(watched.sample), settings)
+    turned = decision_of(finding, watched, _drops(failed, settings, rates)[1], (), settings, rates)
+    return None if turned is decision else turned_by_failures(decision, turned)
 
 
 def _drops(

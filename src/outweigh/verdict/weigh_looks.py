@@ -13,6 +13,7 @@ from outweigh.compare.deltas import recorded_runs
 from outweigh.model.look_plan import LookPlan
 from outweigh.verdict.decision import Decision
 from outweigh.verdict.evidence_settings import ErrorRates, EvidenceSettings
+from outweigh.verdict.excluded_runs import FORBIDDEN, unequal_exclusions
 from outweigh.verdict.planned_looks import (
     OTHER_CHANCE,
     Prospect,
@@ -85,7 +86,16 @@ def weigh_planned_looks(
                 standing[place] = looked
     early = [place for place in range(len(comparisons)) if place not in standing]
     standing.update(zip(early, _before_the_first_look(comparisons, early, settings, plan), strict=True))
-    return tuple(standing[place] for place in range(len(comparisons)))
+    return tuple(_with_all_exclusions(standing[place], each) for place, each in enumerate(comparisons))
+
+
+def _with_all_exclusions(looked: LookedEvidence, comparison: Comparison) -> LookedEvidence:
+    """What an earlier look decided does not stand where the arms have lost unequal shares of their attempts since."""
+    lost = unequal_exclusions(comparison)
+    if lost is None or looked.weighed.decision not in FORBIDDEN:
+        return looked
+    unusable = (*looked.weighed.unusable, lost)
+    return replace(looked, weighed=replace(looked.weighed, decision=Decision.INCONCLUSIVE, unusable=unusable))
 
 
 def _supersedes(later: LookedEvidence, standing: LookedEvidence) -> bool:
