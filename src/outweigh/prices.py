@@ -1,8 +1,10 @@
 """Price tables: the user's own TOML file, and genai-prices, an optional package that is loaded on first use."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -33,7 +35,7 @@ def read_prices(path: str) -> UserPriceTable:
             f'--prices {path}: {fault}. It needs a name and, for each model, a table [models."MODEL"] with '
             "input_usd_per_million and output_usd_per_million (and the same for cache_read, cache_write)."
         ) from fault
-    return UserPriceTable(content.name, content.models)
+    return UserPriceTable(content.name, content.models, content.hosted_usd)
 
 
 # For undated runs, instead of the current time, so that results do not change from day to day. At noon, because some
@@ -49,6 +51,8 @@ class GenaiPrices:
 
     Without the extra it lists no model and says so, because an unknown cost is not a reason to refuse records.
     """
+
+    hosted_usd: Mapping[str, float] = MappingProxyType({})
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, datetime], ModelPrices | None] = {}

@@ -1,6 +1,7 @@
 """What every command-line agent owes to the driver: a private home, a clean environment, and an honest outcome."""
 
 import os
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,15 @@ import msgspec
 import pytest
 from tests.agents.programs import a_program, a_room
 
+from outweigh.agents.claude_code.agent import ClaudeCodeAgent
+from outweigh.agents.codex.agent import CodexAgent
 from outweigh.agents.command_line import CommandLineAgent, HomeArtifacts, Launch, TurnOptions, read_whole
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm, McpServer
 from outweigh.model.failure import Failure, FailureKind, Status, make_failure
 from outweigh.model.usage import NO_USAGE, Usage
-from outweigh.ports.agents import AttemptOutcome, AttemptRequest
+from outweigh.ports.agents import AttemptOutcome, AttemptRequest, models_to_ask
+from outweigh.ports.gateways import ModelAccess
 from outweigh.testing.agent_contract import an_agent_arm, an_attempt
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.atif import AtifStep
@@ -313,3 +317,32 @@ def test_nothing_is_missing_where_the_program_is_there_or_in_the_image(tmp_path:
 def test_options_that_make_no_sense_are_refused_wherever_they_are_looked_at() -> None:
     with pytest.raises(UsageError, match=r"arms\.plain\.options of parrot"):
         Parrot().read_only(an_agent_arm("parrot", {"colour": "red"}))
+
+
+# --- which models it may ask ------------------------------------------------------------------------------------------
+
+
+def test_an_arm_may_ask_its_model_and_those_that_its_flags_and_variables_name() -> None:
+    flags = ("--fallback-model", "spare", "--weak-model=weak", "--loud")
+    arm = an_agent_arm("parrot", model="big", flags=flags, environment={"PARROT_FAST_MODEL": "fast", "MODE": "odd"})
+
+    assert models_to_ask(Parrot(), arm) == ("big", "spare", "weak", "fast")
+
+
+def test_an_arm_without_a_model_may_ask_any() -> None:
+    assert models_to_ask(Parrot(), an_agent_arm("parrot")) is None
+
+
+def test_an_alias_of_claude_code_stands_for_its_family_and_a_haiku_works_in_the_background() -> None:
+    arm = an_agent_arm("claude-code", model="opusplan")
+
+    models = models_to_ask(ClaudeCodeAgent(), arm)
+    assert models == ("opusplan", "claude-*opus*", "claude-*sonnet*", "claude-*haiku*")
+
+
+def test_codex_searches_through_its_provider_only_where_the_suite_allows_it() -> None:
+    asked = an_attempt(an_agent_arm("codex"), model_access=ModelAccess(base_url="http://127.0.0.1:9", key="k"))
+    allowed = replace(asked, model_access=ModelAccess(base_url="http://127.0.0.1:9", key="k", allow=("web_search",)))
+
+    files = [CodexAgent().launch(each, "/h").files[".codex/config.toml"].decode() for each in (asked, allowed)]
+    assert [tomllib.loads(file)["web_search"] for file in files] == ["disabled", "live"]

@@ -13,19 +13,13 @@ from outweigh.ports.gateways import ArmMarker, MeteredCalls, MeterRequest
 
 REAL_KEY = "sk-real-0123456789abcdef"
 MODEL = "priced-model"
-PRICES = PriceTables(
-    UserPriceTable(
-        "prices-1",
-        {
-            MODEL: ModelPrices(
-                input_usd_per_million=3.0,
-                output_usd_per_million=15.0,
-                cache_read_usd_per_million=0.3,
-                cache_write_usd_per_million=3.75,
-            )
-        },
-    )
+MODEL_PRICES = ModelPrices(
+    input_usd_per_million=3.0,
+    output_usd_per_million=15.0,
+    cache_read_usd_per_million=0.3,
+    cache_write_usd_per_million=3.75,
 )
+PRICES = PriceTables(UserPriceTable("prices-1", {MODEL: MODEL_PRICES}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +51,17 @@ def a_way_through(
     tokens: int | None = None,
     markers: Sequence[ArmMarker] = (),
     keep_bodies: bool = False,
+    models: tuple[str, ...] | None = None,
+    allow: tuple[str, ...] = (),
 ) -> Iterator[Way]:
     request = MeterRequest(
-        label="run", budget_usd=budget_usd, tokens=tokens, markers=tuple(markers), keep_bodies=keep_bodies
+        label="run",
+        budget_usd=budget_usd,
+        tokens=tokens,
+        markers=tuple(markers),
+        keep_bodies=keep_bodies,
+        models=models,
+        allow=allow,
     )
     listening = create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]

@@ -1,5 +1,7 @@
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -129,6 +131,7 @@ class NotInstalled:
 
     name = "absent"
     unavailable = f"{PRICES_NOT_INSTALLED}: install it"
+    hosted_usd: Mapping[str, float] = MappingProxyType({})
 
     def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
         return None

@@ -79,3 +79,24 @@ def test_the_share_read_from_the_cache_is_of_everything_that_was_sent() -> None:
     assert cache_read_share(replace(usage, cache_read_tokens=0)).value == 0
     nothing = Usage(input_tokens=0, output_tokens=7, cache_read_tokens=0, cache_write_tokens=0)
     assert cache_read_share(nothing).reason == "nothing was sent"
+
+
+def test_what_the_provider_ran_is_part_of_the_price_and_unknown_without_one() -> None:
+    usage = Usage(input_tokens=1000, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0)
+    metering = Metering(
+        requests=1,
+        failed_requests=0,
+        models={"m": usage},
+        time_to_first_token_seconds=None,
+        model_seconds=1.0,
+        hosted_uses={"web_search": 3},
+    )
+    run = replace(a_run(agent=AGENT, cost=UNKNOWN_COST), metering=metering)
+    searches = UserPriceTable("searches", {}, {"web_search": 0.01})
+
+    unpriced, reason = run_cost(run, PriceTables(LIST))
+    priced, _ = run_cost(run, PriceTables(searches, LIST))
+
+    assert unpriced.usd is None
+    assert "'web_search'" in reason
+    assert priced.usd == pytest.approx(0.001 + 0.03)

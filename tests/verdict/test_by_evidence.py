@@ -1,4 +1,6 @@
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -307,6 +309,7 @@ class NotInstalled:
 
     name = "absent"
     unavailable = f"{PRICES_NOT_INSTALLED}: install it"
+    hosted_usd: Mapping[str, float] = MappingProxyType({})
 
     def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
         return None

@@ -260,6 +260,7 @@ class AiderAgent(CommandLineAgent):
     starts_servers = False
     needs_model = True
     bypass_variables = LITELLM_BYPASS_VARIABLES
+    background_models = ("*-mini*", "*nano*", "*haiku*", "*flash*")
     keys = LITELLM_KEYS
 
     def provider(self, arm: Arm) -> str | None:

@@ -6,8 +6,9 @@ the user's own configuration never reaches a trial.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -20,6 +21,7 @@ from outweigh.errors import UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.base import Spec
 from outweigh.model.failure import FailureKind, Status
+from outweigh.model.model_name import bare_model_name
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CommandEnding, Sandbox
@@ -149,6 +151,10 @@ class CommandLineAgent(ABC):
     names_provider: ClassVar[bool] = False
     """Whether its models are named with their provider, as in `openai/gpt-5`."""
     version_flag: ClassVar[str] = "--version"
+    model_aliases: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Names of its own for models, with patterns of the models that they stand for."""
+    background_models: ClassVar[tuple[str, ...]] = ()
+    """Patterns of the models that it uses for titles, summaries and the like, whatever the arm names."""
     bypass_variables: ClassVar[tuple[str, ...]] = ()
     """Variables that would make it bypass the gateway; they are removed where a gateway is used."""
     keys: ClassVar[tuple[str, ...]]
@@ -220,6 +226,11 @@ class CommandLineAgent(ABC):
         """The provider whose API it uses, as `[gateway]` names it; None where that is not known before the run."""
         return None
 
+    def other_models(self, arm: Arm) -> tuple[str, ...]:
+        """What the arm's model stands for, the models that its flags and variables name, and background models."""
+        alias = bare_model_name(arm.model or "")
+        return (*self.model_aliases.get(alias, ()), *_models_named_by(arm), *self.background_models)
+
     def credentials(self) -> str:
         """Whether the caller has a key for its model, without showing the key."""
         return describe_credentials(self.keys, self.direct_keys, self.login_files, os.environ, Path.home())
@@ -264,6 +275,15 @@ class CommandLineAgent(ABC):
             version=version or self.version(request.arm),
             model=model or request.arm.model,
         )
+
+
+def _models_named_by(arm: Arm) -> Iterator[str]:
+    """Models that an arm names beside its own: `--fallback-model NAME`, `--weak-model=NAME`, `GOOSE_FAST_MODEL`."""
+    for flag, following in zip_longest(arm.flags, arm.flags[1:], fillvalue=""):
+        name, _, value = flag.partition("=")
+        if name.startswith("--") and name.endswith("model"):
+            yield value or following
+    yield from (value for name, value in arm.environment.items() if name.endswith("MODEL"))
 
 
 def _home_environment(home: str) -> dict[str, str]:

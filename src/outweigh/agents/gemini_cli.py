@@ -5,6 +5,7 @@ thoughts, only a total that includes them; the document has one, and counts requ
 names the version. Qwen Code is a fork and shares the exit codes and the form of the MCP settings.
 """
 
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -175,6 +176,8 @@ class GeminiCliAgent(CommandLineAgent):
     install = "npm install -g @google/gemini-cli"
     options = TurnOptions
     bypass_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_GCA", "GOOGLE_GENAI_USE_VERTEXAI")
+    model_aliases = MappingProxyType({"auto": ("gemini-*",), "pro": ("gemini-*pro*",), "flash": ("gemini-*flash*",)})
+    background_models = ("gemini-*flash*",)
     keys = ("GEMINI_API_KEY",)
     direct_keys = ("GOOGLE_API_KEY",)
     login_files = (".gemini/oauth_creds.json",)

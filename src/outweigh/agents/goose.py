@@ -197,6 +197,7 @@ class GooseAgent(CommandLineAgent):
     needs_model = True
     names_provider = True
     bypass_variables = tuple(variable for pair in _ACCESS_VARIABLES.values() for variable in pair)
+    background_models = ("gpt-4o-mini", "*haiku*", "*flash*")
     keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
     direct_keys = ("GOOGLE_API_KEY",)
     login_files = (".config/goose/secrets.yaml",)

@@ -167,6 +167,7 @@ class OpenCodeAgent(CommandLineAgent):
     needs_model = True
     names_provider = True
     bypass_variables = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENAI_API_KEY")
+    background_models = ("*haiku*", "*flash*", "*nano*")
     keys = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")
     login_files = (".local/share/opencode/auth.json",)
 

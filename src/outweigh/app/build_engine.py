@@ -145,6 +145,7 @@ def build_engine_deps(
         hosts=hosts,
         expected_setup=expected_setup(suite.arms, suite.overlays),
         keep_bodies=suite.spec.gateway.keep_bodies,
+        allow=suite.spec.gateway.allow,
         rule_labels=read_rule_labels(store.folder),
     )
 

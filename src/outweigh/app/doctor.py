@@ -84,7 +84,13 @@ def _smoke_test_arms(suite: LoadedSuite | None, announce: Notify) -> Iterator[Ru
     arms = arms_to_smoke_test(suite)
     announce(f"trying {len(arms)} agents …")
     spec = SandboxSpec() if suite is None else suite.spec.sandbox
-    yield from smoke_test_arms(arms, {} if suite is None else suite.overlays, spec, required=suite is not None)
+    yield from smoke_test_arms(
+        arms,
+        {} if suite is None else suite.overlays,
+        spec,
+        allow=() if suite is None else suite.spec.gateway.allow,
+        required=suite is not None,
+    )
 
 
 def _preflight_tasks(

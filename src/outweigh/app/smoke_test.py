@@ -25,7 +25,7 @@ from outweigh.model.run_record import Trial
 from outweigh.model.suite import SandboxSpec
 from outweigh.model.task import Task
 from outweigh.plugins import load_adapter
-from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
+from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest, models_to_ask
 from outweigh.ports.gateways import Gateway, Meter, MeteredCalls, MeterRequest, ModelAccess
 from outweigh.ports.sandboxes import SandboxError, SandboxProvider
 from outweigh.report.doctor_page import RunRequirement
@@ -53,12 +53,17 @@ SMOKE_TASK = Task(
 
 
 def smoke_test_arms(
-    arms: Sequence[Arm], overlays: Mapping[str, bytes], spec: SandboxSpec, *, required: bool
+    arms: Sequence[Arm],
+    overlays: Mapping[str, bytes],
+    spec: SandboxSpec,
+    *,
+    allow: tuple[str, ...] = (),
+    required: bool,
 ) -> Iterator[RunRequirement]:
     """Try one arm after the other in such a sandbox; where they are required, one that fails is in the way."""
     sandboxes, watch = choose_sandbox(spec.kind), expected_setup({arm.name: arm for arm in arms}, overlays)
     with ModelServer(SMOKE_SCRIPT) as server, ModelGateway(_scripted_upstreams(server), PriceTables()) as gateway:
-        smoke_test = _SmokeTest(overlays, spec, sandboxes, gateway, watch)
+        smoke_test = _SmokeTest(overlays, spec, sandboxes, gateway, watch, allow)
         for arm in arms:
             yield msgspec.structs.replace(smoke_test.try_arm(arm), required=required)
 
@@ -77,9 +82,10 @@ class _SmokeTest:
         sandboxes: SandboxProvider,
         gateway: Gateway,
         watch: ExpectedSetup,
+        allow: tuple[str, ...],
     ) -> None:
         self._overlays, self._spec, self._sandboxes = overlays, spec, sandboxes
-        self._gateway, self._watch = gateway, watch
+        self._gateway, self._watch, self._allow = gateway, watch, allow
 
     def try_arm(self, arm: Arm) -> RunRequirement:
         """What came of one arm."""
@@ -90,6 +96,8 @@ class _SmokeTest:
             tokens=None,
             markers=tuple(self._watch.markers.values()),
             keep_bodies=False,
+            models=models_to_ask(agent, arm),
+            allow=self._allow,
         )
         try:
             with self._gateway.meter(request) as meter:
@@ -114,7 +122,8 @@ class _SmokeTest:
             with self._sandboxes.open(replace(request, read_only=tuple(dict.fromkeys(shown)))) as sandbox:
                 for file in arm.overlay:
                     sandbox.write(file.path, self._overlays[file.sha256], executable=file.executable)
-                access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.port.name)}", key=meter.key)
+                base_url = f"http://127.0.0.1:{sandbox.port(meter.port.name)}"
+                access = ModelAccess(base_url=base_url, key=meter.key, allow=self._allow)
                 return agent.attempt(_request(arm, access), sandbox)
 
 

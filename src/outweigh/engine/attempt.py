@@ -25,7 +25,7 @@ from outweigh.model.redact import redact_secrets
 from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord
 from outweigh.model.suite import LimitsSpec, SandboxSpec
 from outweigh.model.task import Task
-from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
+from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest, models_to_ask
 from outweigh.ports.gateways import Gateway, HostAccess, Meter, MeterRequest, ModelAccess
 from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxProvider, SandboxRequest
 from outweigh.ports.stores import RunStore
@@ -56,6 +56,7 @@ class EngineDeps:
     hosts: Callable[[], HostAccess | None]
     expected_setup: ExpectedSetup
     keep_bodies: bool
+    allow: tuple[str, ...] = ()
     rule_labels: Mapping[str, str | int] = field(default_factory=dict)
 
 
@@ -71,6 +72,8 @@ def open_meter(deps: EngineDeps, draft: RunDraft) -> Iterator[Meter | None]:
         tokens=deps.limits.tokens,
         markers=tuple(deps.expected_setup.markers.values()),
         keep_bodies=deps.keep_bodies,
+        models=models_to_ask(deps.agents[draft.arm.agent], draft.arm),
+        allow=deps.allow,
     )
     meter: Meter | None = None
     try:
@@ -96,7 +99,8 @@ def run_agent(
     """Let the agent work in an open sandbox. An exception in its adapter counts as an infrastructure failure."""
     access = None
     if meter is not None:
-        access = ModelAccess(base_url=f"http://127.0.0.1:{sandbox.port(meter.port.name)}", key=meter.key)
+        base_url = f"http://127.0.0.1:{sandbox.port(meter.port.name)}"
+        access = ModelAccess(base_url=base_url, key=meter.key, allow=deps.allow)
     try:
         return deps.agents[draft.arm.agent].attempt(_attempt_request(deps, draft, access, variables), sandbox)
     except (SandboxError, OSError):

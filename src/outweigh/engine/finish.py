@@ -3,7 +3,7 @@
 Metered figures replace reported ones, and a run that did not have its arm's set-up is excluded.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -105,6 +105,7 @@ def _metering(calls: Sequence[ModelCall]) -> Metering:
         models={name: _usage(group) for name, group in by_model.items()},
         time_to_first_token_seconds=median(waits) if waits else None,
         model_seconds=sum(call.duration_seconds for call in calls),
+        hosted_uses=dict(sum((Counter(call.hosted_uses) for call in calls), Counter[str]())),
     )
 
 

@@ -173,6 +173,7 @@ _REFUSAL_REASONS = {
     FailureKind.BUDGET_REACHED: RefusalReason.CAP_REACHED,
     FailureKind.UNKNOWN_MODEL: RefusalReason.UNKNOWN_MODEL,
     FailureKind.UNAUTHORIZED: RefusalReason.UNKNOWN_KEY,
+    FailureKind.NOT_ALLOWED: RefusalReason.NOT_ALLOWED,
 }
 
 
@@ -203,10 +204,17 @@ class ReverseProxy:
                 return _refusal_response(make_refusal(dialect, RefusalReason.TOO_LARGE, str(fault)))
             if route.purpose is RoutePurpose.GENERATE:
                 return await self._generate(run, request, route, body.content())
-            return await self._pass(request, route, body.content())
+            return await self._pass(run, request, route, body.content())
 
-    async def _pass(self, request: web.BaseRequest, route: Route, body: bytes) -> web.StreamResponse:
-        """Forward a request that costs no tokens, without metering it."""
+    async def _pass(self, run: RunLedger, request: web.BaseRequest, route: Route, body: bytes) -> web.StreamResponse:
+        """Forward a request that costs no tokens, without metering it; to count tokens, providers fetch files too."""
+        if route.purpose is RoutePurpose.COUNT:
+            try:
+                refused = run.policy_failure(parse_request(route, body).parsed)
+            except UnreadableRequestError as fault:
+                return _refusal_response(make_refusal(route.dialect, RefusalReason.UNREADABLE, str(fault)))
+            if refused is not None:
+                return _refusal_response(make_refusal(route.dialect, RefusalReason.NOT_ALLOWED, refused.detail))
         upstream = self._upstreams[route.provider]
         if (missing := _missing_key_failure(route.provider, upstream)) is not None:
             return _refusal_response(make_refusal(route.dialect, RefusalReason.UNKNOWN_KEY, missing.detail))

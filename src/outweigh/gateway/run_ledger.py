@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 
-from outweigh.gateway.dialects.request_and_response import GenerationRequest, GenerationResponse
+from outweigh.gateway.dialects.request_and_response import (
+    REMOTE_FILES,
+    REMOTE_MCP,
+    GenerationRequest,
+    GenerationResponse,
+)
+from outweigh.gateway.request_policy import RequestPolicy
 from outweigh.gateway.round_trip import BodyLimit, RoundTrip, TrafficLog
 from outweigh.gateway.token_attribution import MarkerSearch, SubAgentDetector, attribute_tokens, total_input_tokens
 from outweigh.gateway.upstream import create_run_key
@@ -38,12 +44,15 @@ class RequestCost:
 def price_response(
     price_tables: PriceTables, request: GenerationRequest, response: GenerationResponse, at: datetime
 ) -> Cost | None:
-    """The metered tokens at list prices of the model that responded, else of the requested one."""
+    """The metered tokens at list prices of the model that responded, else of the requested one, and hosted tools."""
+    hosted = price_tables.hosted_cost(response.hosted_uses).value
+    if hosted is None:
+        return None
     for model in (response.model, request.model):
         cost, _ = price_tables.cost(model, response.usage, at)
         if cost is not None and cost.usd is not None:
             dearer = _hour_surcharge_usd(None if model is None else price_tables.prices(model), response)
-            return Cost(usd=cost.usd + dearer, provenance=cost.provenance, price_table=cost.price_table)
+            return Cost(usd=cost.usd + dearer + hosted, provenance=cost.provenance, price_table=cost.price_table)
     return None
 
 
@@ -153,6 +162,9 @@ def _limit_message(taken: str, cap: str, key: str) -> str:
     )
 
 
+_FREE_OF_CHARGE = frozenset({REMOTE_FILES, REMOTE_MCP})
+"""What providers do themselves and bill by its tokens alone."""
+
 MAX_UNSERVED = 100
 MAX_UNSERVED_LENGTH = 200
 
@@ -170,6 +182,7 @@ class RunLedger:
         self._price_tables = price_tables
         self._now = now
         self._opened_at = monotonic()
+        self._policy = RequestPolicy(models=request.models, allow=request.allow)
         self._limits = RunLimits(request.budget_usd, request.tokens)
         self._markers = MarkerSearch(request.markers)
         self._sub_agents = SubAgentDetector()
@@ -178,14 +191,26 @@ class RunLedger:
         self._pending: list[RoundTrip] = []
         self._calls: list[ModelCall] = []
 
+    def policy_failure(self, request: GenerationRequest) -> Failure | None:
+        """Why the run may not ask for this at all; None when it may."""
+        refused = self._policy.explain_refusal(request)
+        return None if refused is None else make_failure(FailureKind.NOT_ALLOWED, refused)
+
     def refusal_failure(self, request: GenerationRequest) -> Failure | None:
         """Why a request must not be sent; None when it may be."""
+        if (not_allowed := self.policy_failure(request)) is not None:
+            return not_allowed
         prices = find_prices(self._price_tables, request.model)
         if self._limits.is_in_dollars and prices is None:
             return make_failure(
                 FailureKind.UNKNOWN_MODEL,
                 f"This run has a budget in dollars, and {request.model!r} is an unknown model: no price is listed. "
                 "Nothing was sent. List it in the file that prices under [gateway] in the suite names.",
+            )
+        unpriced = self._price_tables.hosted_cost(dict.fromkeys(set(request.hosted) - _FREE_OF_CHARGE, 1)).reason
+        if self._limits.is_in_dollars and unpriced is not None:
+            return make_failure(
+                FailureKind.NOT_ALLOWED, f"This run has a budget in dollars, and {unpriced}. Nothing was sent."
             )
         reached = self._limits.explain_excess(minimum_request_cost(request, prices))
         return None if reached is None else make_failure(FailureKind.BUDGET_REACHED, reached)
@@ -202,7 +227,9 @@ class RunLedger:
         self._close(round_trip)
         request, response = round_trip.request.parsed, round_trip.response
         prices = find_prices(self._price_tables, response.model, request.model)
-        self._limits.record(round_trip, count_request_cost(request, response, prices))
+        charge = count_request_cost(request, response, prices)
+        hosted = self._price_tables.hosted_cost(response.hosted_uses).value or 0.0
+        self._limits.record(round_trip, RequestCost(charge.usd + hosted, charge.tokens))
         self._sub_agents.note_tool_arguments(response.tool_argument_strings())
 
     def refuse(self, round_trip: RoundTrip) -> None:
@@ -268,6 +295,7 @@ class RunLedger:
             components=attribute_tokens(self._markers.split(request.parts), response, is_sub_agent=is_sub_agent),
             tools=request.tools,
             is_sub_agent=is_sub_agent,
+            hosted_uses=dict(response.hosted_uses),
         )
 
     def _is_sub_agent(self, round_trip: RoundTrip) -> bool:

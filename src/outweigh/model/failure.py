@@ -45,6 +45,7 @@ class FailureKind(StrEnum):
     UNKNOWN_MODEL = "unknown_model"
     BAD_REQUEST = "bad_request"
     BUDGET_REACHED = "budget_reached"
+    NOT_ALLOWED = "not_allowed"
     TURN_LIMIT = "turn_limit"
     PERMISSION_DENIED = "permission_denied"
     CONTEXT_OVERFLOW = "context_overflow"
@@ -77,6 +78,7 @@ _MEANING = {
     # The others count against the arm.
     FailureKind.BUDGET_REACHED: (Status.BUDGET_EXCEEDED, Remedy.FAIL),
     FailureKind.TIMEOUT: (Status.TIMEOUT, Remedy.FAIL),
+    FailureKind.NOT_ALLOWED: (Status.AGENT_ERROR, Remedy.FAIL),
     FailureKind.BAD_REQUEST: (Status.AGENT_ERROR, Remedy.FAIL),
     FailureKind.TURN_LIMIT: (Status.AGENT_ERROR, Remedy.FAIL),
     FailureKind.PERMISSION_DENIED: (Status.AGENT_ERROR, Remedy.FAIL),

@@ -44,15 +44,23 @@ class PriceTable(Protocol):
     def unavailable(self) -> str | None:
         """Why the table cannot list any model here, and the way out; None where it can."""
 
+    @property
+    def hosted_usd(self) -> Mapping[str, float]:
+        """Dollars for one use of each tool that a provider runs itself, as far as the table lists them."""
+
     def prices(self, model: str, at: datetime | None) -> ModelPrices | None:
         """The model's prices, at that moment where they changed over time; None when it is not listed."""
 
 
 class PriceFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The user's own prices; they win over the price data that comes with outweigh."""
+    """The user's own prices; they win over the price data that comes with outweigh.
+
+    `hosted_usd` are dollars for one use of a tool that the provider runs itself, such as "web_search".
+    """
 
     name: str
-    models: dict[str, ModelPrices]
+    models: dict[str, ModelPrices] = {}
+    hosted_usd: dict[str, Amount] = {}
 
 
 class UserPriceTable:
@@ -60,8 +68,11 @@ class UserPriceTable:
 
     unavailable = None
 
-    def __init__(self, name: str, models: Mapping[str, ModelPrices]) -> None:
+    def __init__(
+        self, name: str, models: Mapping[str, ModelPrices], hosted_usd: Mapping[str, float] | None = None
+    ) -> None:
         self.name = name
+        self.hosted_usd = hosted_usd or {}
         self._models = models
 
     def prices(self, model: str, at: datetime | None) -> ModelPrices | None:  # noqa: ARG002 - a file has one date
@@ -95,6 +106,18 @@ class PriceTables:
         if missing is None:
             return f"no price is known for model {model!r}; {own_file}"
         return price_usage(usage, _FREE).reason or f"no price is known for model {model!r}; {missing}, or {own_file}"
+
+    def hosted_cost(self, uses: Mapping[str, int]) -> Quantity:
+        """Dollars for what providers ran themselves; unknown where a price is not listed."""
+        total = 0.0
+        for name, times in uses.items():
+            price = next((table.hosted_usd[name] for table in self._tables if name in table.hosted_usd), None)
+            if times and price is None:
+                return unknown(
+                    f"no price of the provider's {name!r} is known; list it under [hosted_usd] in a price file"
+                )
+            total += times * (price or 0.0)
+        return known(total)
 
     def prices(self, model: str) -> ModelPrices | None:
         """The newest prices of a model in the first table that lists it."""

@@ -155,7 +155,10 @@ class ProviderSpec(Spec, frozen=True, kw_only=True):
 
 
 class GatewaySpec(Spec, frozen=True, kw_only=True):
-    """How agents reach their models: metered through the gateway, or directly with what they have themselves."""
+    """How agents reach their models: metered through the gateway, or directly with what they have themselves.
+
+    `allow` names models beyond the arm's own, and tools that the provider runs itself, such as "web_search".
+    """
 
     mode: Literal["metered", "direct"] = "metered"
     anthropic: ProviderSpec = ProviderSpec(url="https://api.anthropic.com", key="ANTHROPIC_API_KEY")
@@ -163,6 +166,7 @@ class GatewaySpec(Spec, frozen=True, kw_only=True):
     gemini: ProviderSpec = ProviderSpec(url="https://generativelanguage.googleapis.com", key="GEMINI_API_KEY")
     prices: str | None = None
     keep_bodies: bool = False
+    allow: tuple[str, ...] = ()
 
 
 class SuiteSpec(Spec, frozen=True, kw_only=True):
@@ -197,6 +201,8 @@ def settings_fingerprint(spec: SuiteSpec) -> str:
         "limits": (limits.timeout_seconds, limits.budget_usd, limits.tokens),
         "gateway": (gateway.mode, gateway.anthropic.url, gateway.openai.url, gateway.gemini.url),
     }
+    if gateway.allow:  # left out where empty, so that stores of earlier releases can be resumed
+        identity["allow"] = sorted(gateway.allow)
     if spec.executor is Executor.HARBOR:
         identity["harbor"] = (spec.harbor.environment, spec.harbor.job)
     return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()

@@ -108,13 +108,17 @@ class ComponentTokens(Stored, frozen=True):
 
 
 class Metering(Stored, frozen=True):
-    """The requests of a run as the gateway saw them; `time_to_first_token_seconds` is the median over requests."""
+    """The requests of a run as the gateway saw them; `time_to_first_token_seconds` is the median over requests.
+
+    `hosted_uses` counts what the provider itself ran, such as its searches, which it bills beside tokens.
+    """
 
     requests: Count
     failed_requests: Count
     models: dict[Name, Usage]
     time_to_first_token_seconds: Amount | None
     model_seconds: Amount
+    hosted_uses: dict[Name, Count] = {}  # noqa: RUF012 - records of earlier releases have none
 
     def __post_init__(self) -> None:
         """Only finite times are stored."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, TypedDict, Unpack
+from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Failure, Status
@@ -127,3 +127,18 @@ class Agent(Protocol):
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         """Work on the task until it is done, or until time or budget runs out."""
+
+
+@runtime_checkable
+class NamesModels(Protocol):
+    """An agent that asks for other models than its arm names; one that does not need not say so."""
+
+    def other_models(self, arm: Arm) -> tuple[str, ...]:
+        """Patterns of these models: what an alias stands for, and models for titles and summaries."""
+
+
+def models_to_ask(agent: Agent, arm: Arm) -> tuple[str, ...] | None:
+    """Patterns of the models that an arm may ask for, its own first; None for any, where it names none."""
+    if arm.model is None:
+        return None
+    return (arm.model, *(agent.other_models(arm) if isinstance(agent, NamesModels) else ()))

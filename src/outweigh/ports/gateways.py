@@ -1,7 +1,8 @@
 """The port of the gateway: metered access to models, a proxy to allowed hosts, and the model calls that passed."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -35,7 +36,8 @@ class ArmMarker:
 class ModelCall:
     """One request and its response. `usage` is the provider's own count; parts that it did not send are None.
 
-    `cost_usd` is the usage at list prices, None where no price is known. `tools` are the names of the tools offered.
+    `cost_usd` is the usage at list prices, None where no price is known. `tools` are the names of the tools offered,
+    and `hosted_uses` counts those that the provider ran itself.
     """
 
     dialect: Dialect
@@ -52,6 +54,7 @@ class ModelCall:
     components: tuple[ComponentTokens, ...]
     tools: tuple[str, ...]
     is_sub_agent: bool
+    hosted_uses: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +74,31 @@ class MeteredCalls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAccess:
-    """How a program inside a sandbox reaches the model. The key is valid only for this run."""
+    """How a program inside a sandbox reaches the model. The key is valid only for this run.
+
+    `allow` is what the suite allows beyond the arm's own model, such as the provider's "web_search".
+    """
 
     base_url: str
     key: str
+    allow: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeterRequest:
-    """The limits of a run, and the markers to look for in its requests."""
+    """The limits of a run, and the markers to look for in its requests.
+
+    `models` are patterns of the models that it may ask, None for any. `allow` is what the suite allows beyond that:
+    further models, and what a provider runs or fetches by itself, by name.
+    """
 
     label: str
     budget_usd: float | None
     tokens: int | None
     markers: tuple[ArmMarker, ...]
     keep_bodies: bool
+    models: tuple[str, ...] | None = None
+    allow: tuple[str, ...] = ()
 
 
 class Meter(Protocol):

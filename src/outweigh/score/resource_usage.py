@@ -45,7 +45,10 @@ def run_cost(run: RunRecord, prices: PriceTables) -> tuple[Cost, str]:
         return UNKNOWN_COST, _not_the_whole(beyond)
     if run.cost.usd is not None:
         return run.cost, ""
-    total, reason = 0.0, ""
+    hosted = prices.hosted_cost({} if run.metering is None else run.metering.hosted_uses)
+    if hosted.value is None:
+        return run.cost, hosted.reason or ""
+    total, reason = hosted.value, ""
     tables: dict[str, None] = {}
     for model, usage in _usage_by_model(run).items():
         priced, reason = prices.cost(model, usage, run.started_at)

@@ -1,6 +1,7 @@
 """The adapter of Claude Code, run by `claude -p`."""
 
 from time import time
+from types import MappingProxyType
 
 import msgspec
 
@@ -28,6 +29,17 @@ class ClaudeCodeAgent(CommandLineAgent):
         "CLAUDE_CODE_USE_VERTEX",
     )
     keys = ("ANTHROPIC_API_KEY",)
+    model_aliases = MappingProxyType(
+        {
+            "sonnet": ("claude-*sonnet*",),
+            "opus": ("claude-*opus*",),
+            "haiku": ("claude-*haiku*",),
+            "opusplan": ("claude-*opus*", "claude-*sonnet*"),
+            "default": ("claude-*",),
+            "best": ("claude-*",),
+        }
+    )
+    background_models = ("claude-*haiku*",)
     direct_keys = ("CLAUDE_CODE_OAUTH_TOKEN",)
     login_files = (".claude/.credentials.json",)
 

@@ -78,6 +78,8 @@ def _settings(request: AttemptRequest) -> dict[str, Any]:
     if request.arm.model is not None:
         settings["model"] = request.arm.model
     if request.model_access is not None:
+        # The provider searches, not the sandbox; the gateway refuses every request that offers it.
+        settings["web_search"] = "live" if "web_search" in request.model_access.allow else "disabled"
         settings["model_provider"] = _PROVIDER
         settings["model_providers"] = {_PROVIDER: _provider_settings(request.model_access)}
     if request.arm.mcp_servers:

@@ -1,15 +1,20 @@
 """Anthropic's Messages API: reads requests to /v1/messages and their responses, whole or as a stream of events."""
 
+import re
 from collections.abc import Iterator
 
 from outweigh.gateway.dialects.api_errors import read_reported_error
 from outweigh.gateway.dialects.request_and_response import (
+    REMOTE_FILES,
+    REMOTE_MCP,
     GenerationRequest,
     GenerationResponse,
     RequestPart,
     content_parts,
     data_part,
+    fetches_files,
     text_part,
+    unique_names,
 )
 from outweigh.model.json_text import JsonObject
 from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, str_at, strings_in
@@ -28,7 +33,28 @@ def read_request(body: JsonObject) -> GenerationRequest:
         tools=tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "name"))),
         first_user_texts=tuple(_first_user_texts(body)),
         is_marked_sub_agent=any(_SUB_AGENT_MARK in text for text in strings_in(body.get("system"))),
+        hosted=unique_names(_hosted(body)),
     )
+
+
+_TOOL_VERSION = re.compile(r"_\d{8}$")
+_CLIENT_TOOLS = frozenset({"custom", "bash", "text_editor", "computer", "memory"})
+"""Tools that the agent itself runs, and so inside its sandbox."""
+_TOOL_SEARCH = "tool_search_tool"
+"""Searches the tools of the request itself and reaches nothing else."""
+
+
+def _hosted(body: JsonObject) -> Iterator[str]:
+    for tool in dicts_at(body, "tools"):
+        kind = _TOOL_VERSION.sub("", str_at(tool, "type") or "custom")
+        if kind == "mcp_toolset":
+            yield REMOTE_MCP
+        elif kind not in _CLIENT_TOOLS and not kind.startswith(_TOOL_SEARCH):
+            yield kind
+    if body.get("mcp_servers"):
+        yield REMOTE_MCP
+    if fetches_files([body.get("system"), *(message.get("content") for message in dicts_at(body, "messages"))]):
+        yield REMOTE_FILES
 
 
 def _parts(body: JsonObject) -> Iterator[RequestPart]:
@@ -117,6 +143,9 @@ class AnthropicResponse(GenerationResponse):
             self.input_tokens = tokens
             self.cache_read_tokens = count_at(usage, "cache_read_input_tokens") or self.cache_read_tokens or 0
             self.cache_write_tokens = count_at(usage, "cache_creation_input_tokens") or self.cache_write_tokens or 0
+        for name in dict_at(usage, "server_tool_use"):
+            if times := count_at(usage, "server_tool_use", name):
+                self.hosted_uses[name.removesuffix("_requests")] = times
         if hour := count_at(usage, "cache_creation", "ephemeral_1h_input_tokens"):
             self.hour_write_tokens = hour
         if is_final and (tokens := count_at(usage, "output_tokens")) is not None:

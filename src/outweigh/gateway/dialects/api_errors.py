@@ -178,6 +178,7 @@ class RefusalReason(StrEnum):
     TOO_LARGE = "too_large"
     UNKNOWN_MODEL = "unknown_model"
     CAP_REACHED = "cap_reached"
+    NOT_ALLOWED = "not_allowed"
     UNREACHABLE = "unreachable"
 
 
@@ -205,28 +206,30 @@ _ERROR_CODES = {
     RefusalReason.TOO_LARGE: _ErrorCodes(413, "request_too_large", "invalid_request_error", "INVALID_ARGUMENT"),
     RefusalReason.UNKNOWN_MODEL: _ErrorCodes(400, "invalid_request_error", "model_not_found", "INVALID_ARGUMENT"),
     RefusalReason.CAP_REACHED: _ErrorCodes(402, "billing_error", "insufficient_quota", "PERMISSION_DENIED"),
+    RefusalReason.NOT_ALLOWED: _ErrorCodes(403, "permission_error", "invalid_request_error", "PERMISSION_DENIED"),
     RefusalReason.UNREACHABLE: _ErrorCodes(502, "api_error", "server_error", "UNAVAILABLE"),
 }
 
 
-_LIMIT_REACHED_STATUS = {
+_FINAL_STATUS = {
     Dialect.ANTHROPIC_MESSAGES: 403,
     Dialect.OPENAI_RESPONSES: 400,
     Dialect.OPENAI_CHAT: 401,
     Dialect.GEMINI: 403,
 }
-"""What a spent budget is answered with. A 402 would be the word for it, but what is built on LiteLLM (mini-swe-agent,
-aider) tries again for minutes after it, and Codex five times. After these, every agent that was tried gives up at once:
-Codex tries again after 401 and 403, goose after 400 and 404, mini-swe-agent after 400.
+"""What a spent budget and a request that is not allowed are answered with.
+
+For the first, 402 would be the word, but what is built on LiteLLM (mini-swe-agent, aider) tries again for minutes after
+it, and Codex five times. After these, every agent that was tried gives up at once: Codex tries again after 401 and 403,
+goose after 400 and 404, mini-swe-agent after 400.
 """
+_FINAL_REASONS = (RefusalReason.CAP_REACHED, RefusalReason.NOT_ALLOWED)
 
 
 def make_refusal(dialect: Dialect | None, reason: RefusalReason, message: str) -> GatewayRefusal:
     """The response to a refused request; a plain sentence where the API is unknown."""
     codes = _ERROR_CODES[reason]
-    status = (
-        codes.status if reason is not RefusalReason.CAP_REACHED or dialect is None else _LIMIT_REACHED_STATUS[dialect]
-    )
+    status = codes.status if reason not in _FINAL_REASONS or dialect is None else _FINAL_STATUS[dialect]
     body = msgspec.json.encode(_error_body(dialect, status, codes, message))
     return GatewayRefusal(status, body, is_retryable=reason is RefusalReason.UNREACHABLE)
 

@@ -1,30 +1,50 @@
 """Gemini's generateContent and streamGenerateContent: reads requests and their responses, whole or in chunks."""
 
+import re
 from collections.abc import Iterator
 
 from outweigh.gateway.dialects.api_errors import read_reported_error
 from outweigh.gateway.dialects.request_and_response import (
     IMAGE_BYTES,
+    REMOTE_FILES,
     GenerationRequest,
     GenerationResponse,
     RequestPart,
     data_part,
+    fetches_files,
     text_part,
+    unique_names,
 )
 from outweigh.model.json_text import JsonObject
-from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, str_at
+from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, str_at
 from outweigh.model.usage import Component
 
 
 def read_request(body: JsonObject) -> GenerationRequest:
-    """Read a request; model and streaming are in its path."""
+    """Read a request; model and streaming are in its path. A request to count tokens may hold a whole one."""
+    body = dict_at(body, "generateContentRequest") or body
     return GenerationRequest(
         model=None,
         is_streamed=False,
         parts=tuple(_parts(body)),
         tools=tuple(name for tool in _declarations(body) if (name := str_at(tool, "name"))),
         first_user_texts=tuple(_first_user_texts(body)),
+        hosted=unique_names(_hosted(body)),
     )
+
+
+_CLIENT_TOOLS = frozenset({"function_declarations", "computer_use"})
+"""Tools that the agent itself runs, and so inside its sandbox."""
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def _hosted(body: JsonObject) -> Iterator[str]:
+    for tool in dicts_at(body, "tools"):
+        for key in tool:
+            if (kind := _CAPITAL.sub("_", key).lower()) not in _CLIENT_TOOLS:
+                yield kind
+    if fetches_files(content.get("parts") for content in dicts_at(body, "contents")):
+        yield REMOTE_FILES
 
 
 def _declarations(body: JsonObject) -> Iterator[JsonObject]:
@@ -81,6 +101,8 @@ class GeminiResponse(GenerationResponse):
         for candidate in dicts_at(event, "candidates"):
             for part in dicts_at(candidate, "content", "parts"):
                 self._read_part(part)
+            if queries := list_at(candidate, "groundingMetadata", "webSearchQueries"):
+                self.hosted_uses["google_search"] = len(queries)
             self.is_complete = self.is_complete or str_at(candidate, "finishReason") is not None
         if str_at(event, "promptFeedback", "blockReason") is not None:
             self.is_complete = True

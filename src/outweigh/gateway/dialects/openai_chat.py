@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 from outweigh.gateway.dialects.api_errors import read_reported_error
 from outweigh.gateway.dialects.request_and_response import (
+    REMOTE_FILES,
     GenerationRequest,
     GenerationResponse,
     RequestPart,
     content_parts,
     data_part,
+    fetches_files,
+    unique_names,
 )
 from outweigh.model.json_text import JsonObject
 from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, str_at
@@ -32,7 +35,25 @@ def read_request(body: JsonObject) -> GenerationRequest:
         parts=tuple(_parts(body)),
         tools=tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "function", "name"))),
         first_user_texts=tuple(_first_user_texts(body)),
+        hosted=unique_names(_hosted(body)),
+        fallback_models=tuple(name for name in list_at(body, "models") if isinstance(name, str)),
     )
+
+
+_CLIENT_TOOLS = frozenset({"function", "custom"})
+"""Tools that the agent itself runs, and so inside its sandbox."""
+
+
+def _hosted(body: JsonObject) -> Iterator[str]:
+    """What the provider is to do; servers that are compatible with this API add switches of their own."""
+    for tool in dicts_at(body, "tools"):
+        if (kind := str_at(tool, "type") or "function") not in _CLIENT_TOOLS:
+            yield kind
+    for key in ("web_search_options", "plugins", "enable_search"):
+        if body.get(key) not in (None, False, []):
+            yield "web_search" if key == "web_search_options" else key
+    if fetches_files(message.get("content") for message in dicts_at(body, "messages")):
+        yield REMOTE_FILES
 
 
 def wants_usage(body: JsonObject) -> bool:

@@ -1,15 +1,19 @@
 """OpenAI's Responses API: reads requests to /v1/responses and their responses, whole or as a stream of events."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from outweigh.gateway.dialects.api_errors import read_reported_error
 from outweigh.gateway.dialects.request_and_response import (
+    REMOTE_FILES,
     GenerationRequest,
     GenerationResponse,
     RequestPart,
     content_parts,
     data_part,
+    fetches_files,
     text_part,
+    unique_names,
 )
 from outweigh.model.json_text import JsonObject
 from outweigh.model.untrusted_json import count_at, dict_at, dicts_at, list_at, str_at
@@ -26,7 +30,38 @@ def read_request(body: JsonObject) -> GenerationRequest:
         parts=tuple(_parts(body)),
         tools=tuple(name for tool in dicts_at(body, "tools") if (name := str_at(tool, "name") or str_at(tool, "type"))),
         first_user_texts=tuple(_first_user_texts(body)),
+        hosted=unique_names(_hosted(body)),
+        fallback_models=tuple(name for name in list_at(body, "models") if isinstance(name, str)),
     )
+
+
+_CLIENT_TOOLS = frozenset(
+    {"function", "custom", "namespace", "tool_search", "local_shell", "apply_patch", "computer", "computer_use_preview"}
+)
+"""Tools that the agent itself runs, and so inside its sandbox; a search of the request's own tools reaches nothing."""
+
+
+_HOSTED_CALLS = frozenset({"web_search", "file_search", "code_interpreter", "image_generation", "mcp"})
+"""Calls of an answer that the provider has made itself."""
+
+
+def _hosted(body: JsonObject) -> Iterator[str]:
+    yield from _hosted_tools(list_at(body, "tools"))
+    for item in _items(body):
+        yield from _hosted_tools(list_at(item, "tools"))  # what a search of tools found
+    if fetches_files([body.get("input")]):
+        yield REMOTE_FILES
+    if dict_at(body, "prompt").get("id"):
+        yield "stored_prompt"
+
+
+def _hosted_tools(tools: list[Any]) -> Iterator[str]:
+    for tool in dicts_at(tools):
+        kind = str_at(tool, "type") or "function"
+        if kind == "namespace":
+            yield from _hosted_tools(list_at(tool, "tools"))
+        elif kind not in _CLIENT_TOOLS and not (kind == "shell" and str_at(tool, "environment", "type") == "local"):
+            yield kind
 
 
 def is_background_request(body: JsonObject) -> bool:
@@ -120,7 +155,10 @@ class OpenAIResponsesResponse(GenerationResponse):
         self._has_items = True
         for piece in (*dicts_at(item, "content"), *dicts_at(item, "summary")):
             self._read_text(str_at(piece, "text") or str_at(piece, "refusal"))
-        if (str_at(item, "type") or "").endswith("_call"):
+        kind = str_at(item, "type") or ""
+        if kind.endswith("_call") and (tool := kind.removesuffix("_call")) in _HOSTED_CALLS:
+            self.hosted_uses[tool] += 1
+        if kind.endswith("_call"):
             self._read_tool(str_at(item, "name"))
             index = str_at(item, "call_id") or str_at(item, "id")
             self._read_arguments(index, str_at(item, "arguments") or str_at(item, "input"))

@@ -3,7 +3,8 @@ its API into GenerationRequest and GenerationResponse.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +13,7 @@ import msgspec
 
 from outweigh.gateway.dialects.api_errors import ReportedError
 from outweigh.model.json_text import JsonObject, try_decode_json
-from outweigh.model.untrusted_json import strings_in
+from outweigh.model.untrusted_json import dicts_at, strings_in, value_at
 from outweigh.model.usage import Component, Usage
 
 IMAGE_BYTES = 6_000
@@ -32,6 +33,7 @@ class GenerationRequest:
     """One request. `first_user_texts`, before the model's first message, tell conversations apart.
 
     `is_marked_sub_agent` is whether the agent itself marks the request as a sub-agent's; most agents do not.
+    `hosted` names what the provider itself is to run or fetch, such as "web_search"; `fallback_models` may answer too.
     """
 
     model: str | None
@@ -40,11 +42,58 @@ class GenerationRequest:
     tools: tuple[str, ...]
     first_user_texts: tuple[str, ...]
     is_marked_sub_agent: bool = False
+    hosted: tuple[str, ...] = ()
+    fallback_models: tuple[str, ...] = ()
 
     @property
     def size_bytes(self) -> int:
         """The size of all parts, in bytes of text."""
         return sum(part.size_bytes for part in self.parts)
+
+
+REMOTE_MCP = "mcp"
+"""Tool servers that the provider connects to."""
+
+REMOTE_FILES = "remote_files"
+"""Pictures and documents that the provider fetches from an address."""
+
+
+def unique_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names in the order of their first mention."""
+    return tuple(dict.fromkeys(names))
+
+
+_ADDRESSES = (
+    ("image_url",),
+    ("video_url",),
+    ("file_url",),
+    ("file", "file_url"),
+    ("source", "url"),
+    ("fileData", "fileUri"),
+    ("file_data", "file_uri"),
+)
+"""Where the blocks of a message name an address that the provider fetches from, in all dialects."""
+
+
+def fetches_files(contents: Iterable[object]) -> bool:
+    """Whether the provider would fetch a picture or document for one of these message contents.
+
+    Arguments of tools are no blocks: an address there is text to the provider.
+    """
+    pending = list(contents)
+    while pending:
+        for block in dicts_at(pending.pop()):
+            if any(_is_remote(value_at(block, *path)) for path in _ADDRESSES):
+                return True
+            pending += [block.get("content"), block.get("output"), value_at(block, "functionResponse", "parts")]
+    return False
+
+
+def _is_remote(address: object) -> bool:
+    """Whether an address leads to another host; data in the request itself does not."""
+    if isinstance(address, dict):
+        address = address.get("url")
+    return isinstance(address, str) and bool(address) and not address.lstrip().lower().startswith("data:")
 
 
 def utf8_size(text: str) -> int:
@@ -87,7 +136,8 @@ MAX_ARGUMENT_BYTES = 1 << 20
 class GenerationResponse(ABC):
     """Reads a response event by event, or whole. What the provider does not report stays None.
 
-    `text_bytes` and `tool_bytes` are the sizes of text and of tool calls. `is_complete` is whether the response ended
+    `text_bytes` and `tool_bytes` are the sizes of text and of tool calls. `hosted_uses` counts what the provider ran by
+    itself, such as searches. `is_complete` is whether the response ended
     properly.
     """
 
@@ -99,6 +149,7 @@ class GenerationResponse(ABC):
         self.cache_write_tokens: int | None = None
         self.hour_write_tokens = 0
         self.reasoning_tokens: int | None = None
+        self.hosted_uses: Counter[str] = Counter()
         self.text_bytes = 0
         self.tool_bytes = 0
         self.is_complete = False
