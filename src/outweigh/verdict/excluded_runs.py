@@ -5,10 +5,9 @@ counting them as failures would lead to another decision, the runs that are left
 """
 
 from collections.abc import Set
-from dataclasses import replace
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from outweigh.compare.arm_table import ArmTable, Column
 from outweigh.compare.comparison import Comparison
@@ -93,7 +92,7 @@ def _with_failures(arm: ArmTable, asked: dict[str, Set[str]]) -> ArmTable:
 
 def _failed(score: Score, *, checked: bool) -> Score:
     failed = {"passed": 0.0, "objective": 0.0} if checked else {}
-    return msgspec.structs.replace(score, status=Status.AGENT_ERROR, vacuous=not checked, **failed)
+    return replace(score, status=Status.AGENT_ERROR, vacuous=not checked, **failed)
 
 
 def _values(lost: list[Score], metric: str, asked: Set[str] | None) -> Column:
