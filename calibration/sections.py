@@ -2,6 +2,7 @@
 
 from calibration.age_cells import AGE_SECTIONS
 from calibration.cells import Section
+from calibration.chance_cells import CHANCE_SECTIONS
 from calibration.collapse_cells import COLLAPSE_SECTIONS
 from calibration.decision_cells import DECISION_SECTIONS
 from calibration.judge_cells import JUDGE_SECTIONS
@@ -16,6 +17,7 @@ from calibration.rival_cells import RIVAL_SECTIONS
 SECTIONS: tuple[Section, ...] = (
     *DECISION_SECTIONS,
     *COLLAPSE_SECTIONS,
+    *CHANCE_SECTIONS,
     *LOOK_SECTIONS,
     *REPEAT_SECTIONS,
     *MISSING_SECTIONS,

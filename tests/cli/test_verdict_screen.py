@@ -54,4 +54,4 @@ def test_the_json_is_the_same_with_and_without_verbose_and_has_the_chances(outwe
     chances = plain["gates"][0]["chances"]
     assert chances["better"] > 0.99
     assert chances["worse_beyond_margin"] < 0.01
-    assert plain["gates"][1]["total"]["chances"].keys() == {"better", "worse_beyond_margin"}
+    assert plain["gates"][1]["total"]["chances"].keys() == {"better", "worse_beyond_margin", "gain_if_repeated"}

@@ -77,6 +77,19 @@ def quotes() -> Iterator[str]:
     yield f"a single look at the end finds it in {cell(looks, 'improved', world='small win', rule=once)} %"
 
 
+def chances() -> Iterator[str]:
+    names = "better: off by", "gain if repeated: off by", "gain if repeated, with the spread known: off by"
+    for spread in ("0.1", "0.25", "0.5", "1"):
+        row = {"cell": f"effects scatter by {spread} on the logit scale, 100 × 5"}
+        errors = cell("Chances", "spread of effects, in standard errors", **row)
+        gaps = [round(float(cell("Chances", name, **row).split(" ± ")[0])) for name in names]
+        yield " | ".join([f"| {errors}", *(f"{gap} point{'' if gap == 1 else 's'}" for gap in gaps)])
+
+
+def test_chances_are_off_by_as_much_as_was_measured() -> None:
+    assert [quote for quote in chances() if quote not in WORDS] == []
+
+
 def test_measured_numbers_are_quoted_as_they_were_measured() -> None:
     assert [quote for quote in quotes() if quote not in WORDS] == []
 

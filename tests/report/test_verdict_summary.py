@@ -95,6 +95,7 @@ def test_an_effect_of_unknown_sign_is_told_as_a_range() -> None:
 
     assert "new passes between " in text
     assert " points more often than old" in text
+    assert "Pass rate, without prior knowledge: " in text
     assert "likely better;" in text
     assert "likely worse by more than 5 points" in text
 
@@ -121,6 +122,7 @@ def test_the_whole_page_has_the_chances_and_both_means_of_every_resource() -> No
     text = TextReporter(colour=False).render(verdict_report(verdict, comparison, PolicySource.DEFAULT))
 
     assert "chance better" in text
+    assert "chance of a gain if repeated" in text
     assert "cost, typical run" in text
     assert "geometric means" in text
 

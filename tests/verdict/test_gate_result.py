@@ -71,6 +71,24 @@ def test_the_chances_are_those_of_the_t_distribution_of_the_effect() -> None:
     assert passing.chances.worse_beyond_margin == pytest.approx(law.cdf(-0.05))
 
 
+def test_a_repeated_experiment_has_an_error_of_its_own() -> None:
+    """Six deltas of 1 and two of 0: t = √21 on 7 degrees of freedom, and √(21 / 2) for a gain if it is repeated."""
+    gains = {"old": [0] * 8, "new": [4, 4, 4, 0] * 2}
+    passing = gate(decide(records(gains, COSTS)), "pass_rate").evidence
+
+    assert passing is not None
+    assert passing.chances.better == pytest.approx(stats.t.cdf(np.sqrt(21), df=7))
+    assert passing.chances.gain_if_repeated == pytest.approx(stats.t.cdf(np.sqrt(21 / 2), df=7))
+
+
+def test_arms_that_are_known_to_be_equal_do_not_gain_if_the_experiment_is_repeated() -> None:
+    free = {"old": [0.0] * 8, "new": [0.0] * 8}
+    cost = gate(decide(records(PASSES, free)), "cost").evidence
+
+    assert cost is not None
+    assert cost.chances == Chances(better=0.0, worse_beyond_margin=0.0, gain_if_repeated=0.0)
+
+
 def test_the_chances_of_a_resource_speak_of_less_of_it_and_of_more_than_the_margin() -> None:
     cost = gate(decide(records(PASSES, COSTS)), "cost").evidence
     logs = np.log(COSTS["new"]) - np.log(COSTS["old"])
@@ -84,7 +102,7 @@ def test_the_chances_of_a_resource_speak_of_less_of_it_and_of_more_than_the_marg
 
 
 def test_there_are_no_chances_where_nothing_differs_or_the_data_are_looked_at_again_and_again() -> None:
-    nobody = Chances(better=None, worse_beyond_margin=None)
+    nobody = Chances(better=None, worse_beyond_margin=None, gain_if_repeated=None)
     same = decide(records({"old": [2] * 8, "new": [2] * 8}, COSTS))
     looked = decide(records(PASSES, COSTS), planned_tasks=40)
 

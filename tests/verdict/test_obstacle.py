@@ -26,7 +26,7 @@ def gate(
         high=high,
         geometric_means=None,
         total=None,
-        chances=Chances(better=None, worse_beyond_margin=None),
+        chances=Chances(better=None, worse_beyond_margin=None, gain_if_repeated=None),
         tasks=20,
         p_values={**SHOWN, **p_values},
     )

@@ -32,7 +32,7 @@ def a_verdict(decision: Decision, superiority_p: float | None, *superior: float 
                 high=None,
                 geometric_means=None,
                 total=None,
-                chances=Chances(better=None, worse_beyond_margin=None),
+                chances=Chances(better=None, worse_beyond_margin=None, gain_if_repeated=None),
                 tasks=9,
                 p_values={"superior": p_value},
             ),

@@ -158,7 +158,7 @@ def _gate_table(gates: tuple[Gate, ...], comparison: Comparison) -> Table:
             (gate.name, _format_plain(gate.baseline), _format_plain(gate.candidate), gate.state.words) for gate in gates
         ]
         return Table(title="Gates", columns=("", *arms, "state"), rows=tuple(rows))
-    chances = "chance better", "chance worse beyond margin"
+    chances = "chance better", "chance worse beyond margin", "chance of a gain if repeated"
     return Table(
         title="Gates (typical run: geometric means; total: means of all runs, task by task)",
         columns=("", *arms, "change", "90 % interval", "margin", *chances, "state"),
@@ -187,6 +187,7 @@ def _gate_row(title: str, gate: Gate, evidence: GateEvidence, means: ArmMeans, s
         *format_gate(evidence),
         format_chance(chances.better),
         format_chance(chances.worse_beyond_margin),
+        format_chance(chances.gain_if_repeated),
         state,
     )
 

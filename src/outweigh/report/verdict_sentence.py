@@ -105,7 +105,8 @@ def _chances(gates: Sequence[Gate]) -> Iterator[str]:
         chances = gate.evidence.chances
         if chances.better is not None and chances.worse_beyond_margin is not None:
             yield (
-                f"{gate.name.replace('_', ' ').capitalize()}: {format_chance(chances.better)} likely better; "
+                f"{gate.name.replace('_', ' ').capitalize()}, without prior knowledge: "
+                f"{format_chance(chances.better)} likely better; "
                 f"{format_chance(chances.worse_beyond_margin)} likely worse by more than "
                 f"{100 * gate.evidence.margin:g} points."
             )

@@ -46,12 +46,14 @@ class GateState(StrEnum):
 class Chances(Struct, frozen=True, kw_only=True):
     """How likely the candidate is better, and how likely it is worse by more than the margin.
 
-    They are read off the t distribution of the effect, as if every effect had been equally plausible before. None
-    where the data were not tested by t.
+    `gain_if_repeated` is how likely an experiment of the same size on other tasks shows a gain, by however little. It
+    is nearer to one half, because the other experiment has an error of its own. All are read off the t distribution of
+    the effect, as if every effect had been equally likely before. None where the data were not tested by t.
     """
 
     better: float | None
     worse_beyond_margin: float | None
+    gain_if_repeated: float | None
 
 
 class ArmMeans(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """The gate as a verdict shows it: its state, the arms' figures, effects with intervals, chances, and all in words."""
 
 from collections.abc import Sequence
-from math import expm1, inf
+from math import expm1, inf, sqrt
 
 import numpy as np
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.gate_test import GateClaims, GateTest
 from outweigh.verdict.p_values import EqualPValues, PValues, StudentPValues, confidence_bound
 
-NO_CHANCES = Chances(better=None, worse_beyond_margin=None)
+NO_CHANCES = Chances(better=None, worse_beyond_margin=None, gain_if_repeated=None)
 
 _WIDEST = {EffectScale.POINTS: 1.0, EffectScale.RATIO: 20.0, EffectScale.DOLLARS: 1e6}
 
@@ -91,17 +91,24 @@ def _geometric_means(sample: GateSample) -> ArmMeans | None:
     return ArmMeans(baseline=before, candidate=after)
 
 
-def _chances(sample: GateSample, p_values: PValues) -> Chances:
+def chances_of(p_values: PValues, limit: float) -> Chances:
     """What the t distribution says about the truth. Exact counts and repeated looks give bounds, which are no chances.
 
     Arms that are known to be equal are neither better nor worse.
     """
     if not isinstance(p_values, StudentPValues | EqualPValues):
         return NO_CHANCES
-    not_better = p_values.above(0.0)
+    # The mean of a second experiment varies around the truth by as much as this one's does.
+    twice = replace(p_values, error=sqrt(2) * p_values.error) if isinstance(p_values, StudentPValues) else p_values
     return Chances(
-        better=None if not_better is None else 1 - not_better, worse_beyond_margin=p_values.above(-sample.limit)
+        better=_complement(p_values.above(0.0)),
+        worse_beyond_margin=p_values.above(-limit),
+        gain_if_repeated=_complement(twice.above(0.0)),
     )
+
+
+def _complement(chance: float | None) -> float | None:
+    return None if chance is None else 1 - chance
 
 
 def _without_chances(evidence: GateEvidence) -> GateEvidence:
@@ -122,7 +129,7 @@ def _evidence(test: GateTest, comparison: Comparison, level: float) -> GateEvide
             low=total_low,
             high=total_high,
             means=_means(comparison, sample.total),
-            chances=_chances(sample, test.total.p_values),
+            chances=chances_of(test.total.p_values, sample.limit),
         )
     return GateEvidence(
         scale=sample.gated.scale.value,
@@ -133,7 +140,7 @@ def _evidence(test: GateTest, comparison: Comparison, level: float) -> GateEvide
         high=high,
         geometric_means=_geometric_means(sample),
         total=total,
-        chances=_chances(sample, test.typical.p_values),
+        chances=chances_of(test.typical.p_values, sample.limit),
         tasks=len(sample.benefits),
         p_values={
             "non_inferior": test.non_inferior,
