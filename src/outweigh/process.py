@@ -66,9 +66,12 @@ def run_process(
     folder: Path | None = None,
     stdin: bytes = b"",
     timeout_seconds: float | None = None,
+    descriptors: Sequence[int] = (),
 ) -> "subprocess.CompletedProcess[bytes]":
     """Run a program to its end and capture its output; on a timeout it is killed with its children."""
-    with spawn(command, environment=environment, folder=folder, takes_input=bool(stdin)) as process:
+    with spawn(
+        command, environment=environment, folder=folder, takes_input=bool(stdin), descriptors=descriptors
+    ) as process:
         try:
             out, err = process.communicate(stdin or None, timeout=timeout_seconds)
         except BaseException:

@@ -191,6 +191,41 @@ def test_only_harmless_devices_exist(sandbox: Sandbox) -> None:
     assert {Path(device.decode()).name for device in devices} <= {"null", "zero", "full", "random", "urandom", "tty"}
 
 
+def test_the_keys_of_the_host_are_not_listed(sandbox: Sandbox) -> None:
+    assert run_shell(sandbox, "cat /proc/keys /proc/key-users").stdout == b""
+
+
+def test_no_file_of_proc_can_be_written_not_even_by_its_own_process(sandbox: Sandbox) -> None:
+    for name in ("mem", "oom_score_adj", "comm", "task/self/mem", "clear_refs"):
+        assert not _opens_for_writing(sandbox, f"/proc/self/{name}")
+    assert run_shell(sandbox, "echo seen >/dev/stdout; echo seen >/proc/self/fd/1").stdout == b"seen\nseen\n"
+
+
+def test_every_folder_in_memory_is_bounded_by_the_disk_limit(tmp_path: Path) -> None:
+    request = replace(a_sandbox_request(tmp_path), disk_mb=10)
+    fill = "head -c 30m /dev/zero >{folder}/big; stat -c %s {folder}/big; rm -f {folder}/big"
+    with BubblewrapSandboxProvider().open(request) as sandbox:
+        for folder in ("/tmp", "/var/tmp", "/run", "/dev/shm"):
+            assert run_shell(sandbox, fill.format(folder=folder)).stdout == b"10485760\n", folder
+
+
+def test_nothing_is_writable_but_workspace_home_and_bounded_folders(sandbox: Sandbox) -> None:
+    folders = run_shell(
+        sandbox, r"find / \( -path '/proc/[0-9]*' -o -path /dev/pts \) -prune -o -writable -type d -print 2>/dev/null"
+    ).stdout
+
+    assert {folder.decode() for folder in folders.split()} == {
+        *("/ws", "/home/agent", "/tmp", "/var/tmp", "/run", "/dev/shm")
+    }
+    assert b"ead-only" in run_shell(sandbox, "touch /dev/file").stderr
+
+
+def test_without_a_disk_limit_folders_in_memory_hold_a_gibibyte_each(sandbox: Sandbox) -> None:
+    sizes = run_shell(sandbox, "df -k --output=size /tmp /var/tmp /run /dev/shm | tail -n +2").stdout.split()
+
+    assert sizes == [b"1048576"] * 4
+
+
 def test_a_daemon_dies_with_the_command_that_started_it(sandbox: Sandbox) -> None:
     run_shell(sandbox, f"env -i PATH=$PATH {DAEMON_SCRIPT} {WAIT_FOR_DAEMON}")
 

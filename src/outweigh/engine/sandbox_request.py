@@ -32,6 +32,7 @@ def build_sandbox_request(
         memory_mb=spec.memory_mb,
         processes=spec.processes,
         cancel=cancel,
+        disk_mb=spec.disk_mb,
     )
 
 

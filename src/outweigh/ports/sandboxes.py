@@ -63,6 +63,7 @@ class SandboxRequest:
     """What a sandbox is made of. `workspace` and `home` are folders of the host that belong to this trial alone.
 
     `label` names the trial, so that leftovers of a killed engine can be found. `cancel` ends every command at once.
+    `disk_mb` limits what each temporary folder of the sandbox may hold; the workspace and the home are the engine's.
     """
 
     workspace: Path
@@ -75,6 +76,7 @@ class SandboxRequest:
     processes: int | None
     cancel: Event
     mounts: tuple[Mount, ...] = ()
+    disk_mb: int | None = None
 
 
 class Sandbox(Protocol):

@@ -13,6 +13,15 @@ from outweigh.sandbox.sandbox_ports import find_port
 
 WORKSPACE = "/ws"
 HOME = "/home/agent"
+TEMPORARY_FOLDERS = ("/tmp", "/var/tmp", "/run", "/dev/shm")
+"""Folders inside that are kept in memory, each up to a limit."""
+_TEMPORARY_BYTES = 2**30
+_MEBIBYTE = 2**20
+
+
+def temporary_bytes(disk_mb: int | None) -> int:
+    """The most that a temporary folder may hold: a gibibyte, or less where the suite limits disk space to less."""
+    return _TEMPORARY_BYTES if disk_mb is None else min(_TEMPORARY_BYTES, disk_mb * _MEBIBYTE)
 
 
 class BaseSandbox(ABC):

@@ -7,6 +7,7 @@ only root may read are therefore covered, and files in /proc that their owner ma
 """
 
 import os
+import platform
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,14 @@ from subprocess import TimeoutExpired
 
 from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, Sandbox, SandboxError, SandboxRequest
 from outweigh.process import run_process
-from outweigh.sandbox.base_sandbox import HOME, WORKSPACE, BaseSandbox, sweep_host_sandboxes
+from outweigh.sandbox.base_sandbox import (
+    HOME,
+    TEMPORARY_FOLDERS,
+    WORKSPACE,
+    BaseSandbox,
+    sweep_host_sandboxes,
+    temporary_bytes,
+)
 from outweigh.sandbox.bubblewrap_status import BubblewrapStatus, StartBarrier
 from outweigh.sandbox.cgroups import (
     DEFAULT_PATH,
@@ -33,9 +41,11 @@ from outweigh.sandbox.cgroups import (
 from outweigh.sandbox.leftover_processes import SANDBOX_MARK
 from outweigh.sandbox.process_tree import SandboxCommand, run_process_tree
 from outweigh.sandbox.sandbox_ports import assign_ports
+from outweigh.sandbox.seccomp import ARCHITECTURES, filter_program, machine_architecture
 
-_TMPFS_BYTES = 2**30
 _ROOT_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+# Everybody may read them, but they name the keys that the host's kernel holds for the caller.
+_KEY_LISTS = ("keys", "key-users")
 _NEVER_BOUND = ("/proc", "/dev", "/sys")
 _NAMESPACE_ARGUMENTS = (
     *("--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"),
@@ -49,15 +59,17 @@ def base_arguments() -> list[str]:
     for name in _ROOT_FOLDERS:
         arguments += _root_folder_arguments(Path("/", name))
     arguments += _cover_arguments(_find_private_paths(Path("/etc")))
-    arguments += ["--proc", "/proc", *_proc_arguments(), "--dev", "/dev"]
-    for folder in ("/tmp", "/var/tmp", "/run"):
-        arguments += ["--perms", "1777", "--size", str(_TMPFS_BYTES), "--tmpfs", folder]
-    return arguments
+    # Read-only, because otherwise a program can write to the memory of another through /proc/PID/mem.
+    arguments += ["--proc", "/proc", *_proc_arguments(), "--remount-ro", "/proc"]
+    return [*arguments, "--dev", "/dev", "--remount-ro", "/dev"]
 
 
 def request_arguments(request: SandboxRequest, environment: Mapping[str, str]) -> list[str]:
     """The arguments of one sandbox: its folders and its environment."""
-    arguments = [word for path in _read_only_paths(request) for word in ("--ro-bind", path, path)]
+    arguments = []
+    for folder in TEMPORARY_FOLDERS:
+        arguments += ["--perms", "1777", "--size", str(temporary_bytes(request.disk_mb)), "--tmpfs", folder]
+    arguments += [word for path in _read_only_paths(request) for word in ("--ro-bind", path, path)]
     arguments += ["--bind", str(request.home), HOME, "--bind", str(request.workspace), WORKSPACE]
     for mount in request.mounts:
         arguments += ["--bind" if mount.writable else "--ro-bind", str(mount.source), mount.target]
@@ -106,7 +118,7 @@ def _proc_arguments() -> list[str]:
         mode = entry.stat().st_mode
         if entry.is_dir():
             arguments += ["--ro-bind", entry.path, entry.path]
-        elif mode & 0o222 or not mode & stat.S_IROTH:
+        elif mode & 0o222 or not mode & stat.S_IROTH or entry.name in _KEY_LISTS:
             arguments += ["--ro-bind", "/dev/null", entry.path]
     # The first process is bubblewrap itself; its environment contains the trial's label, which may name the arm.
     for path in ("/proc/1/environ", "/proc/1/task/1/environ"):
@@ -179,18 +191,20 @@ class _BubblewrapSandbox(BaseSandbox):
         environment = {"PATH": DEFAULT_PATH, "HOME": HOME, **wanted.environment}
         arguments = [*_probe().arguments, *request_arguments(self._request, environment)]
         with (
-            _argument_file(arguments) as argument_file,
+            _memory_file(_joined(arguments)) as argument_file,
+            _memory_file(_probe().filter) as filter_file,
             BubblewrapStatus() as status,
             StartBarrier(self._request.ports) as barrier,
         ):
             bubblewrap = [_probe().program, "--args", str(argument_file), "--json-status-fd", str(status.writer)]
-            command = [*bubblewrap, *barrier.arguments, "--", *EXEC_PREFIX, *wanted.command]
+            confined = [*bubblewrap, *_filter_arguments(filter_file), *barrier.arguments]
+            command = [*confined, "--", *EXEC_PREFIX, *wanted.command]
             job = replace(
                 wanted,
                 command=enter_cgroups(self._group.entrances, command),
                 environment={SANDBOX_MARK: self._mark},
                 folder=Path("/"),
-                descriptors=(argument_file, status.writer, *barrier.descriptors),
+                descriptors=(argument_file, filter_file, status.writer, *barrier.descriptors),
             )
             done = run_process_tree(job, status, lambda: _serve_ports_and_start(status, barrier))
             if done.ending is CommandEnding.EXITED and not status.was_entered:
@@ -199,42 +213,57 @@ class _BubblewrapSandbox(BaseSandbox):
             return done
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _BubblewrapProbe:
-    program: str
-    arguments: tuple[str, ...]
-    missing: str | None
+    program: str = "bwrap"
+    arguments: tuple[str, ...] = ()
+    filter: bytes = b""
+    missing: str | None = None
 
 
 @cache
 def _probe() -> _BubblewrapProbe:
-    program = shutil.which("bwrap")
+    program, architecture = shutil.which("bwrap"), machine_architecture()
     if program is None:
         return _BubblewrapProbe(
-            "bwrap", (), "bubblewrap is not installed; `apt-get install bubblewrap`, or your system's way."
+            missing="bubblewrap is not installed; `apt-get install bubblewrap`, or your system's way."
         )
-    arguments = base_arguments()
+    if architecture is None:
+        return _BubblewrapProbe(
+            missing=f"no filter of system calls is known for this processor ({platform.machine()}), only for "
+            f"{' and '.join(ARCHITECTURES)}, and without it a program can forge the result of a check."
+        )
+    arguments, content = base_arguments(), filter_program(architecture)
     fault = ""
     for extra in ([_NO_NESTED_NAMESPACES], []):  # older versions do not know the option
-        fault = _try_sandbox(program, [*extra, *arguments])
+        fault = _try_sandbox([program, *extra, *arguments], content)
         if not fault:
-            return _BubblewrapProbe(program, (*extra, *arguments), None)
+            return _BubblewrapProbe(program=program, arguments=(*extra, *arguments), filter=content)
     return _BubblewrapProbe(
-        program,
-        (),
-        f"bubblewrap is installed but cannot build a sandbox here ({fault}). User namespaces may be switched off "
+        program=program,
+        missing=f"bubblewrap is installed but cannot build a sandbox here ({fault}). User namespaces may be off "
         "(sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0); otherwise use "
         "the container sandbox.",
     )
 
 
-def _try_sandbox(program: str, arguments: Sequence[str]) -> str:
-    """Try to start a sandbox; returns the error, empty when it works."""
+def _try_sandbox(command: Sequence[str], content: bytes) -> str:
+    """Try to start a sandbox with a filter; returns the error, empty when it works."""
     try:
-        done = run_process([program, *arguments, "/bin/sh", "-c", ":"], environment={}, timeout_seconds=_PROBE_SECONDS)
+        with _memory_file(content) as filter_file:
+            done = run_process(
+                [*command, *_filter_arguments(filter_file), "/bin/sh", "-c", ":"],
+                environment={},
+                timeout_seconds=_PROBE_SECONDS,
+                descriptors=(filter_file,),
+            )
     except (OSError, TimeoutExpired) as fault:
         return str(fault)
     return "" if done.returncode == 0 else done.stderr.decode(errors="replace").strip() or "no reason given"
+
+
+def _filter_arguments(descriptor: int) -> tuple[str, str]:
+    return "--seccomp", str(descriptor)
 
 
 def _check_request(request: SandboxRequest) -> None:
@@ -258,13 +287,19 @@ def _limits_group(request: SandboxRequest, token: str) -> AbstractContextManager
     return control_group(_KIND, request.label, token, limits)
 
 
+def _joined(arguments: Sequence[str]) -> bytes:
+    return b"".join(os.fsencode(argument) + b"\0" for argument in arguments)
+
+
 @contextmanager
-def _argument_file(arguments: Sequence[str]) -> Iterator[int]:
-    """The arguments as an open file, so that secrets in the environment and host paths appear in no process list."""
-    descriptor = os.memfd_create("arguments", os.MFD_CLOEXEC)
+def _memory_file(content: bytes) -> Iterator[int]:
+    """An open file in memory. Arguments are passed in one, because they hold secrets and paths of the host, which
+    must appear in no process list.
+    """
+    descriptor = os.memfd_create("content", os.MFD_CLOEXEC)
     try:
         with os.fdopen(descriptor, "wb", closefd=False) as file:
-            file.write(b"".join(os.fsencode(argument) + b"\0" for argument in arguments))
+            file.write(content)
         os.lseek(descriptor, 0, os.SEEK_SET)
         yield descriptor
     finally:
