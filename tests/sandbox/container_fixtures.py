@@ -3,6 +3,7 @@
 import io
 import shutil
 import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,12 @@ from outweigh.ports.sandboxes import SandboxRequest
 from outweigh.sandbox.container_engine import ContainerEngine, find_engine
 
 PATH = {"PATH": "/bin"}
+HOST_PYTHON = str(Path(sys.executable).resolve())
+
+
+def python_folders() -> tuple[str, ...]:
+    """The Python of the host, mounted as any tool chain can be."""
+    return tuple({sys.base_prefix, *(folder for folder in ("/lib", "/lib64", "/usr") if Path(folder).exists())})
 
 
 @cache

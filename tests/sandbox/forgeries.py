@@ -68,7 +68,7 @@ os.pwrite(memory, code, place)
 }
 
 
-def forge(sandbox: Sandbox, name: str, prefix: str = "") -> CompletedCommand:
+def forge(sandbox: Sandbox, name: str, prefix: str = "", python: str = "/usr/bin/python3") -> CompletedCommand:
     """Run a shell line that starts the forgery and then fails; exit code 7 means that the forgery failed."""
     sandbox.write("forge.py", (_PREAMBLE + FORGERIES[name]).encode())
-    return run_shell(sandbox, f"{prefix} /usr/bin/python3 forge.py; sleep 0.2; exit 7")
+    return run_shell(sandbox, f"{prefix} {python} forge.py; sleep 0.2; exit 7", PATH="/bin:/usr/bin")

@@ -2,14 +2,13 @@
 
 import os
 import socket
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_hex
 
 import pytest
 from tests.prerequisites import needs, require
-from tests.sandbox.container_fixtures import PATH, a_request, busybox_image, working_engine
+from tests.sandbox.container_fixtures import HOST_PYTHON, PATH, a_request, busybox_image, python_folders, working_engine
 
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox
 from outweigh.sandbox.container import ContainerSandboxProvider
@@ -138,9 +137,9 @@ for path in ("/bin/planted", "/run/outweigh/planted", "/proc/sys/kernel/core_pat
 def test_a_nested_namespace_does_not_break_the_isolation(
     provider: ContainerSandboxProvider, image: str, tmp_path: Path
 ) -> None:
-    with provider.open(a_request(tmp_path, image, read_only=_python_folders())) as sandbox:
+    with provider.open(a_request(tmp_path, image, read_only=python_folders())) as sandbox:
         done = sandbox.exec(
-            [_python(), "-Ic", _BREAK_ISOLATION], environment=PATH, timeout_seconds=COMMAND_TIMEOUT_SECONDS
+            [HOST_PYTHON, "-Ic", _BREAK_ISOLATION], environment=PATH, timeout_seconds=COMMAND_TIMEOUT_SECONDS
         )
 
     tried = [line.split() for line in done.stdout.decode().splitlines()]
@@ -189,12 +188,3 @@ def test_processes_beyond_the_limit_are_refused_and_the_next_command_can_start(s
     assert b"all" not in crowd.stdout
     assert b"fork" in crowd.stderr
     assert attempt(sandbox, "ps | grep -c '[s]leep 80'").stdout == b"0\n"
-
-
-def _python() -> str:
-    return str(Path(sys.executable).resolve())
-
-
-def _python_folders() -> tuple[str, ...]:
-    """The Python of the host, mounted as any tool chain can be."""
-    return tuple({sys.base_prefix, *(folder for folder in ("/lib", "/lib64", "/usr") if Path(folder).exists())})

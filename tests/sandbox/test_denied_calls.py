@@ -2,13 +2,12 @@
 
 import json
 import platform
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.prerequisites import require
-from tests.sandbox.container_fixtures import PATH, a_request, busybox_image, working_engine
+from tests.sandbox.container_fixtures import HOST_PYTHON, PATH, a_request, busybox_image, python_folders, working_engine
 
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
@@ -61,13 +60,13 @@ def sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]
     require("container", provider.missing())
     with (
         busybox_image(working_engine()) as image,
-        provider.open(a_request(tmp_path, image, read_only=_python_folders())) as sandbox,
+        provider.open(a_request(tmp_path, image, read_only=python_folders())) as sandbox,
     ):
         yield sandbox
 
 
 def run_python(sandbox: Sandbox, script: str, *arguments: str) -> CompletedCommand:
-    inside = str(Path(sys.executable).resolve()) if _is_container(sandbox) else "/usr/bin/python3"
+    inside = HOST_PYTHON if _is_container(sandbox) else "/usr/bin/python3"
     command = [inside, "-Ic", script, *arguments]
     return sandbox.exec(command, environment=PATH, timeout_seconds=COMMAND_TIMEOUT_SECONDS)
 
@@ -128,8 +127,3 @@ for family in range(46):
 
 def _is_container(sandbox: Sandbox) -> bool:
     return type(sandbox).__name__ == "ContainerSandbox"
-
-
-def _python_folders() -> tuple[str, ...]:
-    """The Python of the host, mounted as any tool chain can be."""
-    return tuple({sys.base_prefix, *(folder for folder in ("/lib", "/lib64", "/usr") if Path(folder).exists())})

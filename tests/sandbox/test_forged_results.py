@@ -1,14 +1,18 @@
 """A program that a check starts cannot make the check pass by reaching into the process that decides."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.prerequisites import require
+from tests.prerequisites import needs, require
+from tests.sandbox.container_fixtures import HOST_PYTHON, a_request, busybox_image, python_folders, working_engine
 from tests.sandbox.forgeries import FORGERIES, forge
 
+from outweigh.ports.sandboxes import Sandbox
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
+from outweigh.sandbox.container import ContainerSandboxProvider
 from outweigh.sandbox.local import LocalSandboxProvider
-from outweigh.testing.sandbox_fixtures import a_sandbox_request
+from outweigh.testing.sandbox_fixtures import a_sandbox_request, run_shell
 
 HONEST_FAILURE = 7
 _OF_PARENT = [name for name in FORGERIES if "process 1" not in name]
@@ -32,3 +36,27 @@ def test_the_forgery_fails_in_bubblewrap(tmp_path: Path, name: str) -> None:
     require("bubblewrap", BubblewrapSandboxProvider().missing())
     with BubblewrapSandboxProvider().open(a_sandbox_request(tmp_path)) as sandbox:
         assert forge(sandbox, name).exit_code == HONEST_FAILURE
+
+
+@pytest.fixture(scope="module")
+@needs("container")
+def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    provider = ContainerSandboxProvider()
+    require("container", provider.missing())
+    with (
+        busybox_image(working_engine()) as image,
+        provider.open(a_request(tmp_path_factory.mktemp("container"), image, read_only=python_folders())) as sandbox,
+    ):
+        yield sandbox
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_the_forgery_fails_in_a_container(container: Sandbox, name: str) -> None:
+    assert forge(container, name, python=f"{HOST_PYTHON} -I").exit_code == HONEST_FAILURE
+
+
+def test_proc_of_a_container_is_read_only(container: Sandbox) -> None:
+    done = run_shell(container, "(exec 3>>/proc/self/mem); grep ' /proc ' /proc/self/mountinfo", PATH="/bin")
+
+    assert b"ead-only" in done.stderr
+    assert b" / /proc ro," in done.stdout

@@ -17,7 +17,7 @@ from tests.prerequisites import require
 from outweigh.ports.sandboxes import ForwardedPort, SandboxError
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.sandbox.container_engine import ContainerEngine
-from outweigh.sandbox.container_sandbox import serve_container_ports
+from outweigh.sandbox.container_process import find_first_process, serve_container_ports
 from outweigh.sandbox.local import LocalSandboxProvider
 from outweigh.sandbox.sandbox_ports import listen_in_namespace
 from outweigh.testing.sandbox_fixtures import EchoServer, a_sandbox_request, dial_script, run_shell
@@ -101,10 +101,15 @@ def test_a_sandbox_that_cannot_be_built_says_so_and_does_not_blame_its_ports(tmp
 
 @pytest.mark.parametrize("number", [str(os.getpid()), "99999999"], ids=["of another process", "of no process"])
 def test_a_number_that_an_engine_elsewhere_gives_is_not_taken_for_a_process_here(number: str) -> None:
-    elsewhere = ContainerEngine(name="docker", command=("sh", "-c", f"echo {number}"), run_options=())
+    elsewhere = ContainerEngine(
+        name="docker", command=("sh", "-c", f"echo {number}"), run_options=(), tmpfs_option="exec"
+    )
 
+    process = find_first_process(elsewhere, "outweigh-1234", begin_seconds=0.1)
+
+    assert process is None
     with pytest.raises(SandboxError, match="runs it elsewhere"):
-        serve_container_ports(elsewhere, "outweigh-1234", (EchoServer("one").port,), begin_seconds=0.1)
+        serve_container_ports(elsewhere, process, (EchoServer("one").port,))
 
 
 @pytest.mark.needs_bubblewrap

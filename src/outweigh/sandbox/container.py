@@ -12,13 +12,13 @@ from outweigh.errors import UsageError
 from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxRequest
 from outweigh.sandbox.base_sandbox import HOME, WORKSPACE
 from outweigh.sandbox.container_engine import (
-    HARDENING_OPTIONS,
     ContainerEngine,
     ContainerImages,
     NoEngineError,
     bind_mount_option,
     find_engine,
 )
+from outweigh.sandbox.container_process import ProcProtection
 from outweigh.sandbox.container_sandbox import SCRIPT_FOLDER, ContainerSandbox
 
 TRIAL_LABEL = "outweigh.trial"
@@ -41,8 +41,7 @@ def container_arguments(
     return (
         f"--label={TRIAL_LABEL}={request.label}",
         f"--label={SCRIPTS_LABEL}={scripts}",
-        *HARDENING_OPTIONS,
-        *engine.run_options,
+        *engine.hardening_options(scripts, request.disk_mb),
         *_limit_options(request),
         *_mount_options(request, scripts),
         f"--workdir={WORKSPACE}",
@@ -89,6 +88,7 @@ class ContainerSandboxProvider:
 
     def __init__(self) -> None:
         self._images = ContainerImages()
+        self._protection = ProcProtection()
         self._finding = Lock()
         self._found: ContainerEngine | NoEngineError | None = None
 
@@ -110,7 +110,7 @@ class ContainerSandboxProvider:
         scripts = Path(tempfile.mkdtemp(prefix=_SCRIPTS_PREFIX))
         try:
             arguments = container_arguments(engine, request, scripts, image)
-            sandbox = ContainerSandbox(engine, request, scripts, arguments)
+            sandbox = ContainerSandbox(engine, request, scripts, arguments, self._protection)
             try:
                 sandbox.start()
                 yield sandbox

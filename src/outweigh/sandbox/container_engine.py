@@ -19,7 +19,8 @@ from typing import NamedTuple
 from outweigh.errors import UsageError
 from outweigh.ports.sandboxes import SandboxError
 from outweigh.process import run_process
-from outweigh.sandbox.base_sandbox import WORKSPACE
+from outweigh.sandbox.base_sandbox import TEMPORARY_FOLDERS, WORKSPACE, temporary_bytes
+from outweigh.sandbox.seccomp import container_profile, machine_architecture
 
 ENGINE_TIMEOUT_SECONDS = 60.0
 
@@ -42,7 +43,7 @@ _KEPT_VARIABLES = (
 # Enough of the host to start its shell in an otherwise empty container, so that the test needs no image.
 _HOST_PROGRAMS = ("/bin", "/lib", "/lib32", "/lib64", "/nix", "/usr")
 
-HARDENING_OPTIONS = (
+_HARDENING_OPTIONS = (
     "--pull=never",
     "--network=none",
     "--read-only",
@@ -73,6 +74,23 @@ class ContainerEngine:
     name: str
     command: tuple[str, ...]
     run_options: tuple[str, ...]
+    tmpfs_option: str
+
+    def hardening_options(self, folder: Path, disk_mb: int | None) -> tuple[str, ...]:
+        """The options that isolate a container; the profile of system calls is written to a folder of the host."""
+        size = temporary_bytes(disk_mb)
+        return (
+            *_HARDENING_OPTIONS,
+            *_filter_options(folder / "seccomp.json"),
+            *self.run_options,
+            f"--shm-size={size}",
+            # Writable temporary folders: some agents fail silently without them.
+            *(
+                f"--tmpfs={folder}:rw,nosuid,nodev,mode=1777,size={size},{self.tmpfs_option}"
+                for folder in TEMPORARY_FOLDERS
+                if folder != "/dev/shm"
+            ),
+        )
 
     def run(
         self,
@@ -141,18 +159,24 @@ def _candidates() -> Iterator[ContainerEngine]:
     caller = f"--user={os.getuid()}:{os.getgid()}"
     if podman := shutil.which("podman"):
         user = (caller,) if os.getuid() == 0 else ("--userns=keep-id", caller)
-        options = (*user, *_tmpfs_options("notmpcopyup"))
-        yield ContainerEngine(name="podman", command=(podman,), run_options=options)
-        yield _nested_podman(podman, options)
+        yield ContainerEngine(name="podman", command=(podman,), run_options=user, tmpfs_option=_PODMAN_TMPFS)
+        yield _nested_podman(podman, user)
     if docker := shutil.which("docker"):
         # A rootless daemon maps the caller to root inside; an ordinary daemon does not map users.
         for user in ((caller,), ("--user=0:0",)):
-            yield ContainerEngine(name="docker", command=(docker,), run_options=(*user, *_tmpfs_options("exec")))
+            yield ContainerEngine(name="docker", command=(docker,), run_options=user, tmpfs_option="exec")
 
 
-def _tmpfs_options(option: str) -> tuple[str, ...]:
-    """Writable temporary folders: some agents fail silently without them."""
-    return tuple(f"--tmpfs={folder}:rw,nosuid,nodev,mode=1777,{option}" for folder in ("/tmp", "/run", "/var/tmp"))
+_PODMAN_TMPFS = "notmpcopyup"
+
+
+def _filter_options(profile: Path) -> tuple[str, ...]:
+    """Refuse the calls that bubblewrap refuses; on a processor without a filter, the engine's own profile applies."""
+    architecture = machine_architecture()
+    if architecture is None:
+        return ()
+    profile.write_bytes(container_profile(architecture))
+    return (f"--security-opt=seccomp={profile}",)
 
 
 def _nested_podman(podman: str, options: tuple[str, ...]) -> ContainerEngine:
@@ -163,6 +187,7 @@ def _nested_podman(podman: str, options: tuple[str, ...]) -> ContainerEngine:
         name="podman",
         command=(podman, "--cgroup-manager=cgroupfs", "--events-backend=file", *runtime),
         run_options=(*options, f"--ulimit=nofile={files}:{files}", f"--ulimit=nproc={processes}:{processes}"),
+        tmpfs_option=_PODMAN_TMPFS,
     )
 
 
@@ -190,7 +215,8 @@ def _check_engine(engine: ContainerEngine) -> str | None:
 def _check_container_run(engine: ContainerEngine, image: str) -> str | None:
     programs = [bind_mount_option(folder, folder, read_only=True) for folder in _HOST_PROGRAMS if Path(folder).exists()]
     with tempfile.TemporaryDirectory(prefix="outweigh-trial-", ignore_cleanup_errors=True) as folder:
-        options = (*HARDENING_OPTIONS, *engine.run_options, *programs, bind_mount_option(folder, WORKSPACE))
+        hardening = engine.hardening_options(Path(folder), None)
+        options = (*hardening, *programs, bind_mount_option(folder, WORKSPACE))
         started = engine.run("run", "--rm", *options, image, "/bin/sh", "-c", f": > {WORKSPACE}/written")
         written = Path(folder, "written")
         if started.code != 0:

@@ -5,15 +5,14 @@ line is visible to every user; ports are served from outside; a container is rep
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock, Thread
-from time import monotonic, sleep
 
 from outweigh.errors import UsageError
-from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, ForwardedPort, SandboxError, SandboxRequest
+from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, SandboxError, SandboxRequest
 from outweigh.sandbox.base_sandbox import HOME, WORKSPACE, BaseSandbox
 from outweigh.sandbox.container_engine import (
     ContainerEngine,
@@ -21,8 +20,9 @@ from outweigh.sandbox.container_engine import (
     explain_missing_image,
     last_line,
 )
+from outweigh.sandbox.container_process import ProcProtection, find_first_process, serve_container_ports
 from outweigh.sandbox.process_tree import ProcessGroupTree, SandboxCommand, run_process_tree
-from outweigh.sandbox.sandbox_ports import assign_ports, listen_in_namespace, serve_ports
+from outweigh.sandbox.sandbox_ports import assign_ports
 
 SCRIPT_FOLDER = "/run/outweigh"
 
@@ -55,44 +55,6 @@ def _script_text(mark: str, wanted: SandboxCommand, source: str) -> bytes:
     return os.fsencode(f"printf %s {mark} >&2\n{execute}\n")
 
 
-_PROCESS_TIMEOUT_SECONDS = 10.0
-_PAUSE_SECONDS = 0.005
-
-
-def serve_container_ports(
-    engine: ContainerEngine,
-    container: str,
-    ports: tuple[ForwardedPort, ...],
-    begin_seconds: float = _PROCESS_TIMEOUT_SECONDS,
-) -> AbstractContextManager[None]:
-    """Serve ports of a container, whose first process has the container's name among its arguments."""
-    state = engine.run("inspect", "--format", "{{.State.Pid}}", container)
-    if state.code != 0:
-        raise SandboxError(f"{engine.name} does not tell the first process of a container: {state.error}.")
-    _wait_for_process(container, state.out, engine, begin_seconds)
-    return serve_ports(ports, listen_in_namespace(int(state.out), assign_ports(ports).values()))
-
-
-def _wait_for_process(container: str, process: str, engine: ContainerEngine, seconds: float) -> None:
-    """Wait until the process is the container's. An engine on another or a virtual machine gives an id of its own."""
-    deadline = monotonic() + seconds
-    while not _has_argument(process, container):
-        if monotonic() > deadline:
-            raise SandboxError(
-                f"no port could be opened into the container, because {engine.name} runs it elsewhere: its processes "
-                "cannot be seen from here. Use an engine on this machine, or the bubblewrap sandbox."
-            )
-        sleep(_PAUSE_SECONDS)
-
-
-def _has_argument(process: str, argument: str) -> bool:
-    """Whether a process has this argument. Just after the start, it is still the engine's own program."""
-    try:
-        return argument.encode() in Path("/proc", process, "cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return False
-
-
 START_TIMEOUT_SECONDS = 120.0
 # A container that is full or frozen may not respond; then it is removed.
 ENTER_TIMEOUT_SECONDS = 10.0
@@ -102,12 +64,18 @@ class ContainerSandbox(BaseSandbox):
     """A container over a workspace. Processes that a command leaves running die when the command ends."""
 
     def __init__(
-        self, engine: ContainerEngine, request: SandboxRequest, scripts: Path, start_arguments: Sequence[str]
+        self,
+        engine: ContainerEngine,
+        request: SandboxRequest,
+        scripts: Path,
+        start_arguments: Sequence[str],
+        protection: ProcProtection,
     ) -> None:
         super().__init__(request, workspace=WORKSPACE, home=HOME, ports=assign_ports(request.ports))
         self._engine = engine
         self._scripts = scripts
         self._start_arguments = start_arguments
+        self._protection = protection
         self._name: str | None = None
         self._served_ports = ExitStack()
         self._lock = Lock()
@@ -126,18 +94,20 @@ class ContainerSandbox(BaseSandbox):
         # When memory runs out, podman's monitor leaves a file in its working folder, so it gets one that is removed.
         started = self._engine.run(*arguments, seconds=START_TIMEOUT_SECONDS, folder=self._scripts)
         if started.code == 0:
-            self._serve_ports(self._name)
+            self._protect_and_serve_ports(self._name)
             return
         missing_image = explain_missing_image(self._engine, self._request.image or "")
         if missing_image is not None:
             raise UsageError(missing_image)
         raise SandboxError(f"{self._engine.name} cannot start a container: {started.error}.")
 
-    def _serve_ports(self, name: str) -> None:
-        if not self._request.ports:
-            return
+    def _protect_and_serve_ports(self, name: str) -> None:
         try:
-            self._served_ports.enter_context(serve_container_ports(self._engine, name, self._request.ports))
+            process = find_first_process(self._engine, name)
+            self._protection.apply(self._engine, name, process)
+            if self._request.ports:
+                served = serve_container_ports(self._engine, process, self._request.ports)
+                self._served_ports.enter_context(served)
         except BaseException:  # never go on without the ports that were requested
             self.remove()
             raise

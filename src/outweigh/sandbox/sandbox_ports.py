@@ -1,6 +1,6 @@
 """Ports of a sandbox: sockets that listen on the loopback inside and are served by the engine outside.
 
-Sockets in another network namespace are opened by listener_inside.py, which must stay beside this file.
+Sockets in another network namespace are opened by namespace_program.py, which must stay beside this file.
 """
 
 import subprocess
@@ -56,7 +56,7 @@ def _port_names(ports: Sequence[ForwardedPort]) -> list[str]:
     return names
 
 
-_LISTENER_PROGRAM = Path(__file__).with_name("listener_inside.py")
+NAMESPACE_PROGRAM = Path(__file__).with_name("namespace_program.py")
 _LISTENER_TIMEOUT_SECONDS = 30.0
 _MAX_MESSAGE_BYTES = 4096
 
@@ -76,7 +76,7 @@ def listen_in_namespace(process: int, ports: Iterable[int]) -> list[socket]:
 
 
 def _start_listener(arguments: list[str], reply_descriptor: int) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-I", "-S", str(_LISTENER_PROGRAM), *arguments]
+    command = [sys.executable, "-I", "-S", str(NAMESPACE_PROGRAM), "listen", *arguments]
     try:
         return spawn(command, environment={}, folder=Path("/"), descriptors=(reply_descriptor,))
     except OSError as fault:
