@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scripts.schemas import schema_files
 
-from outweigh.app.decide import PolicyRequest, choose_policy
+from outweigh.app.choose_policy import PolicyRequest, choose_policy
 from outweigh.cli.arguments import Parser
 from outweigh.cli.reading_options import add_policy_options
 from outweigh.compare.comparison import Comparison

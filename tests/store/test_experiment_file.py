@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tests.engine.engine_fixtures import Arms, shell, write_suite
 
-from outweigh.app.decide import PolicyRequest, choose_policy
+from outweigh.app.choose_policy import PolicyRequest, choose_policy
 from outweigh.engine.load_suite import load_suite
 from outweigh.errors import UsageError
 from outweigh.model.look_plan import plan_even_looks

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from outweigh.verdict.decision import Chances, Gate, GateEvidence, GateState
-from outweigh.verdict.obstacle import find_obstacle
+from outweigh.verdict.gate_result import find_obstacle
 
 SHOWN = {"non_inferior": 0.01, "tolerable": 0.01, "equivalent": 0.04}
 

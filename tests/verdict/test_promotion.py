@@ -27,7 +27,6 @@ def a_verdict(decision: Decision, regressions: tuple[Regression, ...], barriers:
         regressions=regressions,
         blockers=barriers,
         needs=None,
-        sensitivity=None,
         settings={},
         evidence_sha256="a",
     )

@@ -49,7 +49,6 @@ def a_verdict(decision: Decision, superiority_p: float | None, *superior: float 
         regressions=(),
         blockers=(),
         needs=None,
-        sensitivity=None,
         settings={},
         evidence_sha256="0" * 64,
         superiority_p=superiority_p,

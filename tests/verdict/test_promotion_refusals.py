@@ -23,7 +23,6 @@ VERDICT = Verdict(
     regressions=(),
     blockers=(),
     needs=None,
-    sensitivity=None,
     settings={},
     evidence_sha256=EVIDENCE,
 )

@@ -1,183 +1,30 @@
-"""Decide about the candidates of one baseline: choose the policy, compare, and say whether they may be promoted.
+"""Decide about the candidates of one baseline: compare, decide by the chosen policy, hold the verdicts to the ledger.
 
-The command line and the Python API both come through here. What the caller sets goes over what the suite says; a
-policy that the caller names leaves nothing of the suite's.
+The command line and the Python API both come through here.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
-import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
+from outweigh.app.choose_policy import SUITE_RULE, ChosenPolicy, PolicyRequest, choose_policy, follow_named_version
 from outweigh.app.evidence import SUITE_ARMS, ArmChoice, ComparedArms, EvidenceRequest, compare_candidates
-from outweigh.app.ledger import hold_to_ledger
 from outweigh.app.pages import Page
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError, quote_names
-from outweigh.model.suite import PolicySpec
 from outweigh.report.document import Report
 from outweigh.report.setup_changes import add_setup_changes
 from outweigh.report.verdict_page import verdicts_report
 from outweigh.report.verdict_summary import verdicts_summary
-from outweigh.store.store import StoreSet
-from outweigh.verdict.configured_policy import ConfiguredPolicy, PolicyArguments
-from outweigh.verdict.decision import Decision, Gate, PolicySource, Verdict
-from outweigh.verdict.policy import POLICIES, Policies, configure_policy, suite_arguments
+from outweigh.store.ledger import LedgerLine, read_store_ledger
+from outweigh.verdict.decision import Decision, Gate, Verdict
+from outweigh.verdict.policy import POLICIES
 from outweigh.verdict.promotion import may_promote, verdict_refusals
-
-DEFAULT_PLANNED_TASKS = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyRequest:
-    """What the caller says about the rule; nothing set is the suite's rule, or the default where no suite is known.
-
-    `margins` and `tolerances` are numbers by gate, or texts NAME=X as the command line has them. `value_usd` is what
-    one solved task is worth, `version` the version of the rule. `fixed_suite` speaks of these very tasks instead of
-    tasks like these. `sequential` says that the data were looked at more than once.
-    """
-
-    policy: str | None = None
-    gates: tuple[str, ...] | None = None
-    margins: Mapping[str, float] | tuple[str, ...] = ()
-    tolerances: Mapping[str, float] | tuple[str, ...] = ()
-    value_usd: float | None = None
-    version: int | None = None
-    sequential: bool = False
-    planned_tasks: int | None = None
-    fixed_suite: bool = False
-    seed: int = 0
-
-
-SUITE_RULE = PolicyRequest()
-"""The rule of the suite that was run, or the default where no suite is known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenPolicy:
-    """A policy with everything that was set, and by whom."""
-
-    policy: ConfiguredPolicy
-    arguments: PolicyArguments
-    source: PolicySource
-
-    @property
-    def name(self) -> str:
-        """The name of the policy."""
-        return self.policy.name
-
-    def decide(self, comparisons: Sequence[Comparison]) -> tuple[Verdict, ...]:
-        """Decide about every candidate of one baseline together."""
-        return self.policy.decide(comparisons)
-
-
-def choose_policy(stores: StoreSet, request: PolicyRequest, policies: Policies = POLICIES) -> ChosenPolicy:
-    """What the caller says, over what the suite says; naming a policy leaves nothing of the suite's."""
-    planned_looks = stores.planned_looks()
-    written = stores.policy() if request.policy is None else None
-    name = request.policy or (written.name if written else "evidence")
-    infers = name in policies and policies[name].infers
-    looked_at = planned_looks if infers else None
-    _refuse_foreign_options(request, name, looked_at, infers=infers)
-    suite = PolicyArguments() if written is None else suite_arguments(written)
-    gates = suite.gates if request.gates is None else request.gates
-    default = DEFAULT_PLANNED_TASKS if request.sequential else None
-    # Whoever asks for a sequential verdict looks at moments of their own.
-    looks = stores.look_plan() if infers and not request.sequential and request.planned_tasks is None else None
-    arguments = PolicyArguments(
-        gates=gates,
-        margins=_stated(suite.margins, request.margins, "margin", gates),
-        tolerances=_stated(suite.tolerances, request.tolerances, "tolerance", gates),
-        value_usd=suite.value_usd if request.value_usd is None else request.value_usd,
-        version=_stored_version(stores, name) if request.version is None and infers else request.version,
-        promotion_tasks=suite.promotion_tasks,
-        promotion_repeats=suite.promotion_repeats,
-        fixed_suite=request.fixed_suite,
-        planned_tasks=None if looks is not None else request.planned_tasks or looked_at or default,
-        looks=looks,
-        seed=request.seed,
-    )
-    policy = configure_policy(name, arguments, policies)
-    return ChosenPolicy(policy=policy, arguments=arguments, source=_rule_source(request, written))
-
-
-def _stored_version(stores: StoreSet, policy: str) -> int | None:
-    """The version of the rule that the stores were run under, also where the caller names that very policy."""
-    versions = {
-        experiment.policy.version or 1 for experiment in stores.experiments() if experiment.policy.name == policy
-    }
-    return _only_version(versions, "stores")
-
-
-def _only_version(versions: Set[int], made: str) -> int | None:
-    """The version that all stores or records were made under; None where they name none."""
-    if len(versions) > 1:
-        raise UsageError(
-            f"the {made} were made under different versions of the rule; choose one with --policy-version, or decide "
-            "about each store by itself."
-        )
-    return next(iter(versions), None)
-
-
-def _stated(
-    suite: Mapping[str, float],
-    told: Mapping[str, float] | tuple[str, ...],
-    option: str,
-    gates: Sequence[str] | None,
-) -> dict[str, float]:
-    """The caller's numbers over the suite's; one of the suite goes with its gate when the caller leaves that out."""
-    kept = suite if gates is None else {gate: number for gate, number in suite.items() if gate in gates}
-    return {**kept, **_parse_numbers(told, option)}
-
-
-def _rule_source(request: PolicyRequest, written: PolicySpec | None) -> PolicySource:
-    stated = request.gates, request.value_usd, request.version, request.policy
-    told = any(part is not None for part in stated) or bool(request.margins) or bool(request.tolerances)
-    if written is None:
-        return PolicySource.COMMAND_LINE if told else PolicySource.DEFAULT
-    return PolicySource.SUITE_AND_COMMAND_LINE if told else PolicySource.SUITE
-
-
-def _refuse_foreign_options(request: PolicyRequest, policy: str, looked_at: int | None, *, infers: bool) -> None:
-    if request.planned_tasks is not None and not request.sequential and looked_at is None:
-        raise UsageError("--planned-tasks goes with --sequential.")
-    if infers:
-        if looked_at is not None and request.fixed_suite:
-            raise UsageError(
-                "--infer runs keeps the tasks fixed, and this experiment was run --until-decided, task by task; "
-                "leave it out, or run the suite again without --until-decided."
-            )
-        return
-    foreign = {
-        "gates": any(request.gates or ()),
-        "sequential": request.sequential,
-        "policy-version": request.version is not None,
-    }
-    for name, value in foreign.items():
-        if value:
-            raise UsageError(f"--{name} belongs to policy evidence; policy {policy} decides as the seed wrote it.")
-    if request.fixed_suite:
-        raise UsageError(f"--infer belongs to policy evidence; policy {policy} makes no inference.")
-
-
-def _parse_numbers(numbers: Mapping[str, float] | tuple[str, ...], option: str) -> dict[str, float]:
-    return dict(numbers) if isinstance(numbers, Mapping) else dict(_parse_number(text, option) for text in numbers)
-
-
-def _parse_number(text: str, option: str) -> tuple[str, float]:
-    name, found, value = text.partition("=")
-    if not found:
-        raise UsageError(f"--{option} {text} has no value; write NAME=X, e.g. duration=0.1.")
-    try:
-        number = float({"true": "1", "false": "0"}.get(value.lower(), value))
-    except ValueError:
-        raise UsageError(f"--{option} {text}: {value!r} is not a number; write NAME=X.") from None
-    # The seed spells its thresholds minCompositeGain; both spellings mean the same.
-    return re.sub(r"(?<=[a-z])([A-Z])", lambda match: f"_{match[1].lower()}", name), number
-
+from outweigh.verdict.promotion_ledger import FAMILY_ERROR
 
 REQUIREMENTS: Mapping[str, frozenset[Decision]] = MappingProxyType(
     {
@@ -189,8 +36,7 @@ REQUIREMENTS: Mapping[str, frozenset[Decision]] = MappingProxyType(
 ASK_MAY_PROMOTE = "a verdict is neither true nor false; ask for its may_promote or its decision."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecideRequest:
+class DecideRequest(Struct, frozen=True, kw_only=True):
     """What to decide about: these records, these arms, by this rule."""
 
     evidence: EvidenceRequest
@@ -198,8 +44,7 @@ class DecideRequest:
     policy: PolicyRequest = SUITE_RULE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateResult:
+class CandidateResult(Struct, frozen=True, kw_only=True):
     """One candidate: how it compares, what the policy says, and whether it may be promoted."""
 
     comparison: Comparison
@@ -238,8 +83,7 @@ class CandidateResult:
         return self.decision in REQUIREMENTS[requirement] and not self.verdict.regressions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionResult(Page):
+class DecisionResult(Struct, Page, frozen=True, kw_only=True):
     """The verdict about every candidate of one baseline, decided together.
 
     It iterates over its candidates and finds one by its name. What is asked of the result itself is asked of its only
@@ -361,17 +205,6 @@ def _gate_row(baseline: str, result: CandidateResult, gate: Gate) -> dict[str, o
     }
 
 
-def _by_named_version(chosen: ChosenPolicy, named: frozenset[int]) -> ChosenPolicy:
-    """Records that name the version of their rule are decided by it, where nobody says otherwise."""
-    if chosen.name not in POLICIES or not POLICIES[chosen.name].infers or chosen.arguments.version is not None:
-        return chosen
-    version = _only_version(named, "records")
-    if version is None:
-        return chosen
-    arguments = msgspec.structs.replace(chosen.arguments, version=version)
-    return replace(chosen, arguments=arguments, policy=configure_policy(chosen.name, arguments))
-
-
 def decide(request: DecideRequest) -> DecisionResult:
     """Choose the rule, read the records, choose the arms, compare, decide."""
     return decide_by(choose_policy(request.evidence.stores, request.policy), request)
@@ -380,7 +213,7 @@ def decide(request: DecideRequest) -> DecisionResult:
 def decide_by(policy: ChosenPolicy, request: DecideRequest) -> DecisionResult:
     """The same by a policy that was chosen already."""
     compared = compare_candidates(request.evidence, request.arms)
-    policy = _by_named_version(policy, compared.evidence.policy_versions)
+    policy = follow_named_version(policy, compared.evidence.policy_versions)
     paths = [store.path for store in request.evidence.stores.stores]
     verdicts = [hold_to_ledger(verdict, paths) for verdict in policy.decide(compared.comparisons)]
     return DecisionResult(
@@ -390,4 +223,33 @@ def decide_by(policy: ChosenPolicy, request: DecideRequest) -> DecisionResult:
             CandidateResult(comparison=comparison, verdict=verdict)
             for comparison, verdict in zip(compared.comparisons, verdicts, strict=True)
         ),
+    )
+
+
+def hold_to_ledger(verdict: Verdict, stores: Iterable[Path | None]) -> Verdict:
+    """The same verdict, with a blocker where a store says that its ledger does not allow the promotion.
+
+    The ledger has a say in whether a candidate may be promoted, and in nothing else: the decision stays what it is.
+    """
+    if verdict.decision is not Decision.IMPROVED or not POLICIES[verdict.policy].infers:
+        return verdict
+    # A file of a store that is named alone is held to what the ledger said about the store.
+    folders = {path if path.is_dir() else path.parent for path in stores if path is not None}
+    ledgers = [found for folder in folders if (found := read_store_ledger(folder)) is not None]
+    if not ledgers:
+        return verdict
+    lines = [line for ledger in ledgers if (line := ledger.find(verdict.evidence_sha256)) is not None]
+    if not lines:
+        reason = "the ledger of verdicts has no entry about these records. Judge them by `outweigh ci` again."
+        return replace(verdict, blockers=(*verdict.blockers, reason))
+    refused = (_refusal(line) for line in lines if not line.promotable)
+    return replace(verdict, blockers=(*verdict.blockers, *refused))
+
+
+def _refusal(line: LedgerLine) -> str:
+    known = "no p-value" if line.p_value is None else f"p = {line.p_value:.2g}"
+    return (
+        f"the ledger of verdicts asks for p ≤ {line.level:.2g}, and this improvement has {known}. It keeps the chance "
+        f"that a change without effect is ever promoted below {100 * FAMILY_ERROR:g} %. More tasks make a real gain "
+        "clearer."
     )

@@ -5,10 +5,10 @@ could not be read, judges' limits, and rules that were edited after the runs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison, compare_arms
@@ -23,8 +23,7 @@ from outweigh.store.store import StoreSet
 SHOWN_ARMS = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceRequest:
+class EvidenceRequest(Struct, frozen=True, kw_only=True):
     """What to read. `prices` and `changes` are files; the bundled prices follow the caller's."""
 
     stores: StoreSet
@@ -33,8 +32,7 @@ class EvidenceRequest:
     changes: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArmChoice:
+class ArmChoice(Struct, frozen=True, kw_only=True):
     """Which arms to compare, and how a composite weighs its parts. What is not named comes from the suite."""
 
     baseline: str | None = None
@@ -106,8 +104,7 @@ def _decode_change(decoder: "msgspec.json.Decoder[Change]", line: bytes, place: 
         raise UsageError(f"{place}: {fault}. A change has id, arm, failed and reverted.") from fault
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedArms:
+class ComparedArms(Struct, frozen=True, kw_only=True):
     """The evidence, and every candidate beside the baseline."""
 
     stores: StoreSet

@@ -1,13 +1,8 @@
-"""Enter a verdict in the ledger of its repository, and hold every later reading of its store to what the ledger said.
-
-The ledger has a say in whether a candidate may be promoted, and in nothing else: the decision stays what it is.
-"""
+"""Enter a verdict in the ledger of its repository. `app/decide.py` holds every later reading of the store to it."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from outweigh.errors import OutweighError
 from outweigh.report.ci_outcome import LedgerNote
@@ -19,10 +14,9 @@ from outweigh.store.ledger import (
     copy_to_store,
     enter_in_ledger,
     mark_store,
-    read_store_ledger,
 )
 from outweigh.store.pins import PIN_FILE
-from outweigh.verdict.decision import Decision, Verdict
+from outweigh.verdict.decision import Verdict
 from outweigh.verdict.policy import POLICIES
 from outweigh.verdict.promotion_ledger import (
     FAMILY_ERROR,
@@ -61,23 +55,6 @@ def enter_verdict(store: Path, suite: str, verdict: Verdict, ledger: Path) -> Le
     return LedgerNote(words=words, level=line.level, error_left=error_left(entered.unpromoted))
 
 
-def hold_to_ledger(verdict: Verdict, stores: Iterable[Path | None]) -> Verdict:
-    """The same verdict, with a blocker where a store says that its ledger does not allow the promotion."""
-    if verdict.decision is not Decision.IMPROVED or not POLICIES[verdict.policy].infers:
-        return verdict
-    # A file of a store that is named alone is held to what the ledger said about the store.
-    folders = {path if path.is_dir() else path.parent for path in stores if path is not None}
-    ledgers = [found for folder in folders if (found := read_store_ledger(folder)) is not None]
-    if not ledgers:
-        return verdict
-    lines = [line for ledger in ledgers if (line := ledger.find(verdict.evidence_sha256)) is not None]
-    if not lines:
-        reason = "the ledger of verdicts has no entry about these records. Judge them by `outweigh ci` again."
-        return replace(verdict, blockers=(*verdict.blockers, reason))
-    refused = (_refusal(line) for line in lines if not line.promotable)
-    return replace(verdict, blockers=(*verdict.blockers, *refused))
-
-
 def _line(ledger: Ledger, suite: str, verdict: Verdict) -> LedgerLine:
     level, p_value = promotion_level(ledger.unpromoted), promotion_p(verdict)
     return LedgerLine(
@@ -88,15 +65,6 @@ def _line(ledger: Ledger, suite: str, verdict: Verdict) -> LedgerLine:
         p_value=p_value,
         level=level,
         promotable=p_value is not None and p_value <= level,
-    )
-
-
-def _refusal(line: LedgerLine) -> str:
-    known = "no p-value" if line.p_value is None else f"p = {line.p_value:.2g}"
-    return (
-        f"the ledger of verdicts asks for p ≤ {line.level:.2g}, and this improvement has {known}. It keeps the chance "
-        f"that a change without effect is ever promoted below {100 * FAMILY_ERROR:g} %. More tasks make a real gain "
-        "clearer."
     )
 
 

@@ -5,11 +5,13 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal, TypeVar
 
+from msgspec.structs import replace
+
+from outweigh.app.choose_policy import PolicyRequest
 from outweigh.app.compare import CompareRequest, ComparisonResult, compare
-from outweigh.app.decide import DecideRequest, DecisionResult, PolicyRequest, decide
+from outweigh.app.decide import DecideRequest, DecisionResult, decide
 from outweigh.app.evidence import ArmChoice, EvidenceRequest
 from outweigh.app.frames import FRAME_NAME, ArrowFrame, FrameRecords
 from outweigh.app.report import ReportRequest, ReportResult

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from outweigh.report.document import Report
@@ -48,6 +47,8 @@ class Page:
 
     def _repr_html_(self) -> str:
         """The page in a notebook, in a frame of its own, so that its style and the notebook's do not mix."""
+        from html import escape  # noqa: PLC0415 - only needed in a notebook
+
         page = escape(self.to_html(), quote=True)
         return (
             f'<iframe srcdoc="{page}" sandbox="" title="{escape(self.document().headline, quote=True)}" '

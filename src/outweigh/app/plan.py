@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite, log1p
 
+import msgspec
 import numpy as np
 
 from outweigh.app.evidence import ArmChoice, EvidenceRequest, compare_candidates
@@ -95,7 +96,7 @@ def _from_pilot(request: PlanRequest) -> ExperimentPlan:
         raise UsageError("name the pilot's RUNS, or state its variances with --components true=X,runs=Y.")
     policies = [found.policy for found in stores.experiments()]
     metric = request.metric or _default_metric(request, policies)
-    arms = replace(request.arms, profile=OBJECTIVE_FIRST.name)  # a plan makes no composite
+    arms = msgspec.structs.replace(request.arms, profile=OBJECTIVE_FIRST.name)  # a plan makes no composite
     several = "plan takes one --candidate; plan for each by itself."
     comparison = compare_candidates(request.pilot, arms, refuse_several=several).comparisons[0]
     gated = GATED_METRICS[metric]

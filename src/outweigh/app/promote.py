@@ -3,8 +3,10 @@
 A step that fails undoes what was made.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
+
+from msgspec.structs import replace
 
 from outweigh.app.evidence import read_evidence
 from outweigh.app.observer import Notify

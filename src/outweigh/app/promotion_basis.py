@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from outweigh.app.decide import SUITE_RULE, ChosenPolicy, choose_policy
+from outweigh.app.choose_policy import SUITE_RULE, ChosenPolicy, choose_policy
+from outweigh.app.decide import hold_to_ledger
 from outweigh.app.evidence import ArmChoice, EvidenceRequest, choose_arms, read_evidence
-from outweigh.app.ledger import hold_to_ledger
 from outweigh.app.tested_files import (
     FilesByPath,
     changed_in_base,

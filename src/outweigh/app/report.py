@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from outweigh.app.decide import DecideRequest, DecisionResult, choose_policy, decide_by
+from outweigh.app.choose_policy import choose_policy
+from outweigh.app.decide import DecideRequest, DecisionResult, decide_by
 from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.app.pages import Page
 from outweigh.compare.comparison import Comparison

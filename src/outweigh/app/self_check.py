@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from outweigh.app.decide import SUITE_RULE, PolicyRequest, choose_policy
+from outweigh.app.choose_policy import SUITE_RULE, PolicyRequest, choose_policy
 from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.errors import UsageError
 from outweigh.report.document import Report

@@ -7,7 +7,7 @@ that what a verb asks of its options is checked like any other code.
 import argparse
 from math import isfinite, nan
 
-from outweigh.app.decide import DEFAULT_PLANNED_TASKS, PolicyRequest
+from outweigh.app.choose_policy import DEFAULT_PLANNED_TASKS, PolicyRequest
 from outweigh.app.evidence import ArmChoice, EvidenceRequest
 from outweigh.cli.arguments import Parser
 from outweigh.store.store import StoreSet

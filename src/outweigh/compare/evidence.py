@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 
 from msgspec import Struct, field
 
@@ -53,6 +52,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""
         if name not in self.arms:
+            from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
+
             near = get_close_matches(name, self.arms, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise UsageError(f"there is no arm {name!r}; the records hold {quote_names(self.arms, 10)}.{hint}")

@@ -87,7 +87,7 @@ def count_request_cost(
         cache_write_tokens=usage.cache_write_tokens,
         output_tokens=output,
     )
-    usd = 0.0 if prices is None else price_usage(filled, _fill_missing_prices(prices))[0] or 0.0
+    usd = 0.0 if prices is None else price_usage(filled, _fill_missing_prices(prices)).value or 0.0
     surcharge = _hour_surcharge_usd(prices, response)
     return RequestCost(usd + surcharge, (total_input_tokens(filled) or 0) + output)
 

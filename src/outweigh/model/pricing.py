@@ -92,11 +92,10 @@ class PriceTables:
             return None, "no cost was reported and the model is not recorded, so it cannot be priced"
         for table in self._tables:
             if (prices := table.prices(model, at)) is not None:
-                usd, reason = price_usage(usage, prices)
-                priced = (
-                    None if usd is None else Cost(usd=usd, provenance=CostProvenance.PRICED, price_table=table.name)
-                )
-                return priced, reason or ""
+                priced = price_usage(usage, prices)
+                if priced.value is None:
+                    return None, priced.reason or ""
+                return Cost(usd=priced.value, provenance=CostProvenance.PRICED, price_table=table.name), ""
         return None, self._why_unpriced(model, usage)
 
     def _why_unpriced(self, model: str, usage: Usage) -> str:

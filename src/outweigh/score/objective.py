@@ -14,6 +14,8 @@ from outweigh.model.run_record import AlignedAction, CheckResult, Milestone, Obs
 from outweigh.stats.estimate import Quantity, known, unknown
 
 NOT_EVALUATED = unknown("the checks were not evaluated")
+NO_EDIT = unknown("the trajectory shows no edit with its outcome")
+NOT_ALIGNED = unknown("no action carries a goal alignment")
 
 
 class Objective(Struct, frozen=True, kw_only=True):
@@ -28,13 +30,13 @@ def passed(run: RunRecord) -> Quantity:
     """1 when the run completed and every required check passed, 0 when not, unknown when it cannot be told."""
     if run.status in EXCLUDED_STATUSES:
         return unknown(f"{run.status.value} says nothing about the agent")
-    if run.checks is not None and not any(check.required for check in run.checks):
+    outcomes = None if run.checks is None else [check.passed for check in run.checks if check.required]
+    if outcomes == []:
         return unknown("the task has no required check")
     if run.status is not Status.COMPLETED:
         return known(0)
-    if run.checks is None:
+    if outcomes is None:
         return NOT_EVALUATED
-    outcomes = [check.passed for check in run.checks if check.required]
     if False in outcomes:
         return known(0)
     return unknown("a required check could not be evaluated") if None in outcomes else known(1)
@@ -47,7 +49,7 @@ def objective(run: RunRecord) -> Objective:
     if not run.checks:
         return Objective(share=known(1.0), passed=known(0), vacuous=True)
     parts = [_part(check) for check in run.checks]
-    if any(part is None for part in parts):
+    if None in parts:
         missing = unknown("a check could not be evaluated")
         return Objective(share=missing, passed=missing, vacuous=False)
     total = sum(part for part in parts if part is not None)
@@ -85,18 +87,22 @@ def skill_used(loaded: ObservedSetup | None) -> Quantity:
 
 def edit_fail_rate(steps: Sequence[Step] | None) -> Quantity:
     """Failed edits / edits, over the calls of editing tools whose outcome the trajectory shows."""
-    calls = (call for step in steps or () for call in step.tool_calls if call.succeeded is not None)
+    if not steps:
+        return NO_EDIT
+    calls = (call for step in steps for call in step.tool_calls if call.succeeded is not None)
     outcomes = [call.succeeded for call in calls if only_edits(call.name)]
     if not outcomes:
-        return unknown("the trajectory shows no edit with its outcome")
+        return NO_EDIT
     return known(outcomes.count(False) / len(outcomes))
 
 
 def strategic_drift(actions: Sequence[AlignedAction] | None) -> Quantity:
     """1 − Σ(alignment·weight) / Σ weight."""
-    weight = sum(action.weight for action in actions or ())
-    if not actions or weight == 0:
-        return unknown("no action carries a goal alignment")
+    if not actions:
+        return NOT_ALIGNED
+    weight = sum(action.weight for action in actions)
+    if weight == 0:
+        return NOT_ALIGNED
     return known(1.0 - sum(action.alignment * action.weight for action in actions) / weight)
 
 

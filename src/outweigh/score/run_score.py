@@ -89,15 +89,17 @@ class RunScorer:
 
     def __init__(self, prices: PriceTables, metrics: tuple[Metric, ...] = METRICS) -> None:
         self._prices = prices
-        self._formulas = [(metric.name, metric.formula) for metric in metrics if metric.formula is not None]
-        self._make = _score_class(tuple(name for name, _ in self._formulas))
+        computed = [(metric.name, metric.formula) for metric in metrics if metric.formula is not None]
+        self._names = tuple(name for name, _ in computed)
+        self._formulas = tuple(formula for _, formula in computed)
+        self._make = _score_class(self._names)
 
     def score(self, located: LocatedRecord, run: RunRecord) -> Score:
         """One run as numbers, before it is judged."""
         cost, cost_reason = run_cost(run, self._prices)
         checks = objective(run)
         given = FormulaInput(run, self._prices, unknown(cost_reason) if cost.usd is None else known(cost.usd), checks)
-        measured = {name: formula(given) for name, formula in self._formulas}
+        measured = [formula(given) for formula in self._formulas]
         return self._make(
             run_id=run.run_id,
             # One string object per task and arm, not per run.
@@ -122,8 +124,8 @@ class RunScorer:
             deciding_judge_score=None,
             cost_provenance=cost.provenance,
             paid_usd=cost.usd if was_paid_here(run) else 0.0,
-            reasons=_shared_reasons(tuple((name, m.reason) for name, m in measured.items() if m.reason is not None)),
-            **{name: measure.value for name, measure in measured.items()},
+            reasons=_shared_reasons(self._names, tuple([quantity.reason for quantity in measured])),
+            **dict(zip(self._names, [quantity.value for quantity in measured], strict=True)),
         )
 
 
@@ -155,6 +157,6 @@ def with_judgments(score: Score, judgments: Iterable[Judgment], judge_rules: Jud
 
 
 @cache
-def _shared_reasons(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+def _shared_reasons(names: tuple[str, ...], reasons: tuple[str | None, ...]) -> Mapping[str, str]:
     """Most runs lack the same things; one mapping serves them all."""
-    return dict(pairs)
+    return {name: reason for name, reason in zip(names, reasons, strict=True) if reason is not None}

@@ -3,12 +3,11 @@ that records and scores can use it cheaply.
 """
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from msgspec import Struct
 
 
-class Quantity(NamedTuple):
+class Quantity(Struct, frozen=True, gc=False):
     """Either a value or the reason why there is none; never both, never neither."""
 
     value: float | None

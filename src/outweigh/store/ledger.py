@@ -5,12 +5,11 @@ the store later knows what the ledger said.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from outweigh.errors import EvidenceError
 from outweigh.model.base import Moment
@@ -36,8 +35,7 @@ class LedgerLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     promotable: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
+class Ledger(Struct, frozen=True, kw_only=True):
     """Every entry once, however often it was copied. A damaged line counts as a verdict without a promotion."""
 
     lines: Sequence[LedgerLine]

@@ -1,7 +1,6 @@
 """Policy `composite`: per-task composite deltas and hard regressions, as seed 001 states them."""
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from math import isfinite
 
 from msgspec import Struct
@@ -55,7 +54,6 @@ def decide_by_composite(comparison: Comparison, thresholds: CompositeThresholds)
         regressions=regressions,
         blockers=tuple(literal_blockers(comparison)),
         needs=None,
-        sensitivity=None,
         settings=asdict(thresholds),
         evidence_sha256=comparison.evidence_sha256,
     )
@@ -147,6 +145,8 @@ def composite_thresholds(margins: Mapping[str, float]) -> CompositeThresholds:
     known = CompositeThresholds.__struct_fields__
     for name in margins:
         if name not in known:
+            from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
+
             near = get_close_matches(name, known, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise UsageError(f"policy composite has no margin {name!r}; it has {', '.join(known)}.{hint}")

@@ -1,7 +1,8 @@
 """What a policy answers: a decision with its gates, regressions and reasons."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -166,11 +167,12 @@ class Obstacle(Struct, frozen=True, kw_only=True):
     detail: str
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class Verdict(Struct, frozen=True, kw_only=True, dict=True):
     """A decision about a candidate. `blockers` are the reasons why even an improvement would not be promoted.
 
     `policy_version` is the version of the rule that decided. `superiority_p` is the p-value of the gain that an
-    improvement rests on; None where nothing was improved, and for rules that test nothing.
+    improvement rests on; None where nothing was improved, and for rules that test nothing. `measure_sensitivity`
+    decides again many times, which takes longer than the decision; it is called when somebody reads `sensitivity`.
     """
 
     policy: str
@@ -182,13 +184,18 @@ class Verdict(Struct, frozen=True, kw_only=True):
     regressions: tuple[Regression, ...]
     blockers: tuple[str, ...]
     needs: RequiredSample | None
-    sensitivity: Sensitivity | None
     settings: Mapping[str, object]
     evidence_sha256: str
     policy_version: int = 1
     superiority_p: float | None = None
     break_even: BreakEven | None = None
     in_the_way: Obstacle | None = None
+    measure_sensitivity: Callable[[], Sensitivity] | None = None
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity | None:
+        """How easily the decision would have been another one; None where the rule does not say."""
+        return None if self.measure_sensitivity is None else self.measure_sensitivity()
 
 
 class PolicySource(StrEnum):

@@ -28,11 +28,10 @@ from outweigh.verdict.evidence_settings import (
     EvidenceSettings,
     GateRole,
 )
-from outweigh.verdict.gate_result import gate_result
+from outweigh.verdict.gate_result import find_obstacle, gate_result
 from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.gate_test import GateTest
 from outweigh.verdict.missing_values import find_missing_values
-from outweigh.verdict.obstacle import find_obstacle
 from outweigh.verdict.sensitivity import sensitivity
 from outweigh.verdict.unusable import dropped_tasks
 from outweigh.verdict.weigh_evidence import (
@@ -103,7 +102,7 @@ def _verdict(
         regressions=(*_missing_tasks(comparison), *weighed.hard_drops),
         blockers=(*unusable, *_blind_spots(comparison, weighed), *_blockers(comparison, settings)),
         needs=_needs(comparison, gates, settings) if undecided else None,
-        sensitivity=None if unusable else _sensitivity(comparison, weighed, settings),
+        measure_sensitivity=None if unusable else lambda: _sensitivity(comparison, weighed, settings),
         settings=_stored(gates, settings, looked),
         evidence_sha256=comparison.evidence_sha256,
         superiority_p=overall_p_value(weighed.finding.superiority_p, settings, looked)

@@ -5,7 +5,6 @@ Needs no numpy: commands read it to check options.
 """
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 from math import inf, isfinite, log1p
 
@@ -201,6 +200,8 @@ def _check_names(settings: EvidenceSettings) -> None:
         if name == WORTH:
             raise UsageError("gate worth is there where a solved task has a value; say which with --value USD.")
         if name not in GATED_METRICS:
+            from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
+
             near = get_close_matches(name, GATED_METRICS, n=1)
             hint = f" Did you mean {near[0]}?" if near else ""
             raise UsageError(f"policy evidence has no gate {name!r}; it has {', '.join(GATED_METRICS)}.{hint}")

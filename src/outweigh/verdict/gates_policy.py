@@ -49,7 +49,6 @@ def decide_by_gates(comparison: Comparison) -> Verdict:
         regressions=(),
         blockers=(*(tied if tie else ()), *extra, *literal_blockers(comparison)),
         needs=None,
-        sensitivity=None,
         settings={},
         evidence_sha256=comparison.evidence_sha256,
     )
