@@ -65,13 +65,14 @@ def test_a_run_in_which_nothing_differs_ends_early_without_a_decision() -> None:
     assert look(verdict)["futile"]
 
 
-def test_stale_runs_of_the_baseline_play_no_part_in_a_look() -> None:
-    """Every run of today passes, and the old ones failed: a look that took them in would call that an improvement."""
-    records = [
+def with_old_runs(*, passed: bool, seconds: float) -> list[RunRecord]:
+    """Every run of today passes; the second run of each task of the baseline is reused, and 30 days old."""
+    return [
         replace(
             record,
             started_at=TODAY - timedelta(days=30),
-            checks=(a_check(passed=False),),
+            checks=(a_check(passed=passed),),
+            duration_seconds=seconds,
             extra={REUSED_LABEL: {"run_id": record.run_id}},
         )
         if (record.trial.arm, record.trial.repeat) == ("old", 2)
@@ -79,8 +80,18 @@ def test_stale_runs_of_the_baseline_play_no_part_in_a_look() -> None:
         for record in runs(ORDER, seed=4)
     ]
 
-    assert run(looks_at(reuse_max_age_days=7.0), records)[0].end is EndReason.FUTILE
-    assert run(looks_at(reuse_max_age_days=40.0), records)[0].end is EndReason.DECIDED
+
+def test_stale_runs_of_the_baseline_play_no_part_in_a_look() -> None:
+    """A look says what it says without them, whatever they show; taken in, slow failures would be an improvement."""
+    failed, passed = with_old_runs(passed=False, seconds=900.0), with_old_runs(passed=True, seconds=60.0)
+    fresh = [record for record in failed if record.started_at == TODAY]
+
+    without = run(looks_at(), fresh)
+
+    assert without[0].end is EndReason.FUTILE
+    assert run(looks_at(reuse_max_age_days=7.0), failed) == without
+    assert run(looks_at(reuse_max_age_days=7.0), passed) == without
+    assert run(looks_at(reuse_max_age_days=40.0), failed)[0].end is EndReason.DECIDED
 
 
 def test_the_age_of_reused_runs_counts_to_the_first_run_of_the_experiment_in_every_look() -> None:
