@@ -136,8 +136,43 @@ def test_the_age_counts_to_the_first_fresh_run(days: float, number: int) -> None
     assert len(find_stale(old_baseline(days=days), "base", 7.0)) == number
 
 
-def test_young_runs_are_compared_as_they_are() -> None:
+def test_young_runs_are_compared_as_they_are_and_the_risk_of_that_is_stated() -> None:
     evidence = old_baseline(days=3)
+
+    kept = set_stale_aside(evidence, "base", 7.0)
+
+    assert (kept.arms, kept.stale, kept.unanchored) == (evidence.arms, evidence.stale, evidence.unanchored)
+    (warning,) = kept.warnings
+    assert warning.startswith(
+        "20 runs of base are reused, up to 3.0 days old: if time, tokens and cost drifted by 10 %"
+    )
+    assert (
+        "identical arms are called improved in about 14 % and regressed in about 20 % of experiments, not in 2 and 7 %"
+        in warning
+    )
+
+
+def test_young_runs_beside_stale_ones_are_warned_of_too() -> None:
+    young = arm("base", (4,), [100.0] * TASKS, days=2, reused=True)
+    stale = arm("base", (1,), [100.0] * TASKS, days=30, reused=True)
+    kept = set_stale_aside(evidence_of(stale, young, arm("head", (1,), [100.0] * TASKS)), "base", 7.0)
+
+    risk, moved = kept.warnings
+    assert risk.startswith("10 runs of base are reused, up to 2.0 days old")
+    assert "10 reused runs of base are older than 7 days and are left out" in moved
+
+
+def test_the_first_run_of_the_experiment_says_how_old_they_are_in_a_part_of_it() -> None:
+    later = arm("head", (1,), [100.0] * TASKS)
+    young = arm("base", (1,), [100.0] * TASKS, days=8, reused=True)
+
+    (warning,) = set_stale_aside(evidence_of(young, later), "base", 7.0, NOW - timedelta(days=5)).warnings
+
+    assert "up to 3.0 days old" in warning
+
+
+def test_a_baseline_of_which_nothing_is_reused_has_no_such_risk() -> None:
+    evidence = evidence_of(arm("base", (1,), [100.0] * TASKS), arm("head", (1,), [100.0] * TASKS))
 
     assert set_stale_aside(evidence, "base", 7.0) is evidence
 
