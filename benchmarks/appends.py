@@ -14,7 +14,8 @@ from benchmarks.measure import median_seconds
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
 from benchmarks.synthetic import records
-from outweigh.model.codec import encode, seal
+from outweigh.model.codec import encode
+from outweigh.model.line_seal import seal
 from outweigh.model.run_record import RunRecord
 from outweigh.store.run_store import FolderRunStore
 

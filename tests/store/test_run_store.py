@@ -18,8 +18,9 @@ import pytest
 from tests.prerequisites import require
 
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.model.codec import RECORD_LINE_LIMIT, encode, refuse_invalid, seal
+from outweigh.model.codec import RECORD_LINE_LIMIT, encode, refuse_invalid
 from outweigh.model.failure import Status
+from outweigh.model.line_seal import seal, seal_behind
 from outweigh.model.run_record import RunRecord, Trial
 from outweigh.ports.stores import RunStore
 from outweigh.store.append_log import AppendLog
@@ -223,25 +224,33 @@ class TestOpening:
                 assert repeats_in(store) == [1]
             assert path.read_bytes() == content[:whole], length
 
-    def test_a_last_record_damaged_at_any_byte_is_cut_off_and_reported(self, fast_folder: Path) -> None:
+    def test_a_last_record_damaged_at_any_byte_stays_as_it_is_and_is_copied(self, fast_folder: Path) -> None:
         path = filled(fast_folder, a_run(), a_run(repeat=2))
         content = path.read_bytes()
         whole = content.index(b"\n") + 1
 
-        for place in range(whole, len(content)):
-            path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        for place in range(whole, len(content) - 1):
+            damaged = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+            path.write_bytes(damaged)
             with FolderRunStore.open(fast_folder) as store:
-                assert "cut off" in store.repairs[0].reason, place
-            assert path.read_bytes() == content[:whole], place
+                assert [item.line for item in store.repairs][:1] == [2], place
+                assert repeats_in(store) == [1]
+                with pytest.raises(EvidenceError, match="pass --go-on-without"):
+                    store.refuse_damage(go_on_without=False)
+            assert path.read_bytes() == damaged, place
+            (copy,) = fast_folder.glob("damaged-*")
+            assert copy.read_bytes() == damaged[whole:], place
+            copy.unlink()
 
-    def test_a_group_torn_in_several_places_is_cut_off_as_a_whole(self, tmp_path: Path) -> None:
+    def test_of_a_group_torn_in_several_places_only_the_last_line_is_cut_off(self, tmp_path: Path) -> None:
         path = filled(tmp_path, a_run(), a_run(repeat=2), a_run(repeat=3))
         lines = path.read_bytes().splitlines(keepends=True)
-        path.write_bytes(lines[0] + b"\0" * 500 + lines[1][500:] + lines[2][:100])
+        torn = b"\0" * 500 + lines[1][500:]
+        path.write_bytes(lines[0] + torn + lines[2][:100])
 
         with FolderRunStore.open(tmp_path) as store:
             assert [item.line for item in store.repairs] == [2, 3]
-        assert path.read_bytes() == lines[0]
+        assert path.read_bytes() == lines[0] + torn
 
     def test_the_torn_record_can_be_written_again(self, tmp_path: Path) -> None:
         path = filled(tmp_path, a_run(), a_run(repeat=2))
@@ -369,7 +378,7 @@ class TestAttempts:
             store.begin("run", self.TRIAL, 1)
         content, _, _ = attempts_file(tmp_path).read_bytes().rpartition(b"\t#crc32:")
 
-        assert seal(content) == attempts_file(tmp_path).read_bytes()
+        assert seal_behind(content) == attempts_file(tmp_path).read_bytes()
         assert json.loads(content).items() >= {"schema": "outweigh.attempt/1", "run_id": "run", "attempt": 1}.items()
 
     def test_a_torn_beginning_never_began(self, tmp_path: Path) -> None:

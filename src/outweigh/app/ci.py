@@ -67,7 +67,8 @@ def run_ci(request: CiRequest, host: CiHost, observer: RunObserver, warn: Notify
     if run.suite.base is None or run.suite.head is None:
         raise UsageError("a CI job compares two commits; name them by --base and --head.")
     with choose_suite(run.suite) as suite:
-        step = _CiStep(suite=suite, folder=run.store_folder(suite), host=host, warn=warn)
+        folder = run.store_folder(suite)
+        step = _CiStep(suite=suite, folder=folder, host=host, warn=warn, skip_invalid=run.go_on_without)
         if (why := nothing_to_compare(suite, run.suite)) is not None:
             return step.skip(NoDecision.NOTHING_TO_COMPARE, why)
         if (why := _why_not_run(suite, host)) is not None:
@@ -109,6 +110,7 @@ class _CiStep:
     folder: Path
     host: CiHost
     warn: Notify
+    skip_invalid: bool
 
     def skip(self, reason: NoDecision, words: str) -> CiResult:
         """Publish that nothing was run; the check is satisfied."""
@@ -137,7 +139,9 @@ class _CiStep:
         return CiResult(outcome=outcome, ended=ended, meets=meets)
 
     def _decide_request(self) -> DecideRequest:
-        return DecideRequest(evidence=EvidenceRequest(stores=StoreSet.open([str(self.folder)])))
+        return DecideRequest(
+            evidence=EvidenceRequest(stores=StoreSet.open([str(self.folder)]), skip_invalid=self.skip_invalid)
+        )
 
     def _write_reports(self) -> ReportResult:
         words = [str(self.folder), "-o", str(self._report_file(".html"))]

@@ -32,6 +32,7 @@ class JudgeRequest:
     """A store to judge, by whom, and within which limits.
 
     Without `suite` the judges and rubrics are those that the store remembers; without `judges` all of them are asked.
+    `go_on_without` asks again for answers whose lines in the store are damaged.
     """
 
     store: Path
@@ -40,6 +41,7 @@ class JudgeRequest:
     jobs: int = 4
     budget_usd: float | None = None
     retry_invalid: bool = False
+    go_on_without: bool = False
     prices: str | None = None
 
 
@@ -91,15 +93,13 @@ def judge_store_pairs(
     """Request every missing answer, store it, and sum up what there is now."""
     with open_round(request, observer) as judging_round:
         arms = list(dict.fromkeys(arm for _, arm, _ in judging_round.store.finished()))
-        return _judge_pair(judging_round, _choose_arm_pair(baseline, candidate, arms), observer.notify)
+        return _judge_pair(judging_round, _choose_arm_pair(baseline, candidate, arms))
 
 
-def _judge_pair(judging_round: JudgingRound, sides: ArmPair, notify: Notify) -> JudgedPairs:
+def _judge_pair(judging_round: JudgingRound, sides: ArmPair) -> JudgedPairs:
     store, options = judging_round.store, judging_round.options
     with closing(PreferenceLog(store.folder)) as log:
         before = read_preferences(store.folder)
-        for repair in log.repairs:
-            notify(str(repair))
         arms = (sides.baseline, sides.candidate)
         pending = PendingPairs.of(store.finished(), arms, judging_round.askable, judging_round.task_material())
         result = judge_pairs(
@@ -128,6 +128,7 @@ def open_round(request: JudgeRequest, observer: RunObserver) -> Iterator[Judging
         )
     signals = StopSignals()
     with FolderRunStore.open(request.store) as store:
+        store.refuse_damage(go_on_without=request.go_on_without)
         for repair in store.repairs:
             observer.notify(str(repair))
         judging = _load_judging(store.folder, request.suite, observer.notify)

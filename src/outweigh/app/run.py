@@ -48,8 +48,8 @@ class RunRequest:
     """What to run, where to store it, and how far to go.
 
     Without `output` the store is a folder named after the suite. `reuse` are folders with earlier runs of the baseline;
-    `reuse_max_age` goes over the suite's. `assume_yes` goes on although preflight found faults,
-    and lets Harbor's tasks have the variables that they ask for.
+    `reuse_max_age` goes over the suite's. `assume_yes` goes on although preflight found faults, and lets Harbor's tasks
+    have the variables that they ask for. `go_on_without` makes runs anew whose records in the store are damaged.
     """
 
     suite: SuiteRequest
@@ -61,6 +61,7 @@ class RunRequest:
     reuse_max_age: str | None = None
     until_decided: bool = False
     assume_yes: bool = False
+    go_on_without: bool = False
     dry_run: bool = False
 
     def store_folder(self, suite: LoadedSuite) -> Path:
@@ -204,6 +205,7 @@ class _SuiteRun:
             return self._judge(store, stop)
 
     def _begin(self, store: FolderRunStore, secrets: Collection[str]) -> None:
+        store.refuse_damage(go_on_without=self.request.go_on_without)
         begin_store(
             store,
             self.suite,

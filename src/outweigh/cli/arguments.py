@@ -63,6 +63,15 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}.{dash} `{self.prog} --help` shows the options.")
 
 
+def add_damage_option(parser: Parser) -> None:
+    """What to do about damaged lines, for verbs that write to a store."""
+    parser.add_argument(
+        "--go-on-without",
+        action="store_true",
+        help="go on although lines of the store are damaged, and make anew what they recorded",
+    )
+
+
 def add_format_option(parser: Parser) -> None:
     """How the answer looks."""
     parser.add_argument("--format", choices=OUTPUT_FORMATS, default="text", help="default: %(default)s")

@@ -5,7 +5,14 @@ from pathlib import Path
 
 from outweigh.app.calibrate import CalibrateRequest, calibrate_store
 from outweigh.app.judge import JudgeRequest, judge_store, judge_store_pairs
-from outweigh.cli.arguments import Parser, add_format_option, parse_dollars, parse_jobs, print_report
+from outweigh.cli.arguments import (
+    Parser,
+    add_damage_option,
+    add_format_option,
+    parse_dollars,
+    parse_jobs,
+    print_report,
+)
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import ConsoleObserver
 from outweigh.engine.batch import EndReason
@@ -30,6 +37,7 @@ class _Options:
     jobs: int
     budget: float | None
     retry_invalid: bool
+    go_on_without: bool
     prices: str | None
     events: str | None
     format: str
@@ -43,6 +51,7 @@ class _Options:
             jobs=self.jobs,
             budget_usd=self.budget,
             retry_invalid=self.retry_invalid,
+            go_on_without=self.go_on_without,
             prices=self.prices,
         )
 
@@ -117,5 +126,6 @@ def _add_options(parser: Parser) -> None:
     parser.add_argument("-j", "--jobs", type=parse_jobs, default=4, metavar="N", help="at once (default: %(default)s)")
     parser.add_argument("--budget", type=parse_dollars, metavar="USD", help="what all judging of this store may cost")
     parser.add_argument("--retry-invalid", action="store_true", help="ask again where no answer could be used")
+    add_damage_option(parser)
     parser.add_argument("--prices", metavar="FILE", help="your own prices (TOML); they win over the bundled ones")
     parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")

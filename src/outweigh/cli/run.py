@@ -6,7 +6,7 @@ from pathlib import Path
 
 from outweigh.app.run import NothingToCompare, RunPreview, RunRequest, run
 from outweigh.app.suite_selection import SuiteRequest
-from outweigh.cli.arguments import Parser, parse_dollars, parse_jobs, parse_repeats
+from outweigh.cli.arguments import Parser, add_damage_option, parse_dollars, parse_jobs, parse_repeats
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import ConsoleObserver
 from outweigh.engine.batch import EndReason
@@ -93,6 +93,7 @@ class RunOptions(SuiteOptions):
     until_decided: bool
     events: str | None
     yes: bool
+    go_on_without: bool
     dry_run: bool
 
     def run_request(self) -> RunRequest:
@@ -107,6 +108,7 @@ class RunOptions(SuiteOptions):
             reuse_max_age=None if self.reuse_days is None else f"{self.reuse_days:.6f}".rstrip("0").rstrip(".") + "d",
             until_decided=self.until_decided,
             assume_yes=self.yes,
+            go_on_without=self.go_on_without,
             dry_run=self.dry_run,
         )
 
@@ -152,6 +154,7 @@ def run_parser(verb: str, description: str) -> Parser:
         action="store_true",
         help="go on although preflight found faults in tasks; let Harbor's tasks have the variables that they ask for",
     )
+    add_damage_option(parser)
     parser.add_argument("--dry-run", action="store_true", help="show the plan and what it may cost")
     return parser
 

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from outweigh.compare.judge_calls import JoinedJudgments, JudgeCallFact, LocatedJudgment, join_judgments
 from outweigh.compare.setup_summary import SetupObserver, SetupSummary
 from outweigh.errors import EvidenceError, UsageError, quote_names
-from outweigh.model.codec import InvalidLine, LocatedRecord, evidence_sha256, record_digest
+from outweigh.model.codec import InvalidLine, LocatedRecord, evidence_sha256
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import ModelPrices, PriceTables
 from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord, named_policy_version
@@ -132,7 +132,7 @@ class _Trials:
     def add(self, located: LocatedRecord, run: RunRecord) -> None:
         score = self._scorer.score(located, run)
         arm, key = score.arm, (score.task_id, score.arm, score.repeat)
-        digest = record_digest(run)
+        digest = located.digest
         self.digests[arm].append(digest)
         self._observers[arm].add(run)
         self.arbitrary_repeats |= run.extra.get(REPEAT_LABEL) == ARBITRARY_REPEAT

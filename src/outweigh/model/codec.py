@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from shlex import quote
 from typing import NamedTuple
-from zlib import crc32
 
 import msgspec
 
@@ -16,6 +15,7 @@ from outweigh.errors import EvidenceError
 from outweigh.model.base import Amount, Count, Json, Moment, Name, Ordinal, RunId, Stored
 from outweigh.model.failure import Status
 from outweigh.model.judgment import Judgment, Preference
+from outweigh.model.line_seal import CHECKSUM_KEY, unseal
 from outweigh.model.run_record import AgentIdentity, AgentKind, CheckResult, RunRecord, Trial
 from outweigh.model.usage import Usage, reported_cost
 
@@ -183,7 +183,6 @@ Record = RunRecord | Judgment | Preference
 RECORD_LINE_LIMIT = 1_000_000
 """A record's line must be shorter than this many bytes; transcripts and diffs are artifacts, not fields."""
 
-_CHECKSUM = b"\t#crc32:"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -195,6 +194,21 @@ class LocatedRecord(NamedTuple):
     record: Record
     source: str
     line: int
+
+    @property
+    def digest(self) -> bytes:
+        """The hash of the record."""
+        return record_digest(self.record)
+
+
+class _HashedRecord(LocatedRecord):
+    """A record that was read, and whose canonical form is known from that."""
+
+    canonical: bytes
+
+    @property
+    def digest(self) -> bytes:
+        return sha256(self.canonical).digest()
 
 
 class InvalidLine(NamedTuple):
@@ -230,32 +244,57 @@ def decode_lines(lines: Iterable[bytes], source: str, on_invalid: OnInvalid) -> 
         if text.isspace() or not text:
             continue
         try:
-            yield LocatedRecord(decode(text), source, number)
+            record, canonical = _decode(text)
         except (ValueError, msgspec.MsgspecError, RecursionError) as fault:
             on_invalid(InvalidLine(source, number, _explain(fault, text)))
+            continue
+        located = _HashedRecord(record, source, number)
+        located.canonical = canonical
+        yield located
 
 
 def decode(line: bytes) -> Record:
     """Decode one line: a native record of any version, or a seed 000 run."""
+    return _decode(line)[0]
+
+
+def _decode(line: bytes) -> tuple[Record, bytes]:
+    """A record and its canonical form. A line in that form has no key twice, and the others are searched for one."""
     if len(line) >= RECORD_LINE_LIMIT:
         raise ValueError(
             f"the line is {RECORD_LINE_LIMIT:,} bytes or longer; keep long texts in artifacts, not in records"
         )
-    line = _without_checksum(line)
+    content = unseal(line)
     try:
-        return _decoder.decode(line)
+        record = _decoder.decode(content)
     except msgspec.ValidationError:
-        raw = msgspec.json.decode(line)
-        if not isinstance(raw, dict):
-            raise ValueError("expected a JSON object with one run record") from None
-        if "schema" in raw:
-            current: Record = msgspec.convert(upgrade(raw), Record)
-            return current
-        if looks_collected(raw):
-            return from_collected(raw)
-        raise ValueError(
-            "not a run record: it has neither a 'schema' (outweigh's own) nor task_id, arm and repeat (collected.jsonl)"
-        ) from None
+        record = _decode_other(content)
+    canonical = encode(record)
+    if canonical != content:
+        from outweigh.model.json_text import refuse_repeated_keys  # noqa: PLC0415 - our own records do without it
+
+        refuse_repeated_keys(content)
+    return record, canonical
+
+
+def _decode_other(content: bytes) -> Record:
+    """A record of an earlier version, or a seed 000 run."""
+    raw = msgspec.json.decode(content)
+    if not isinstance(raw, dict):
+        raise ValueError("expected a JSON object with one run record") from None
+    if "schema" in raw:
+        if CHECKSUM_KEY in raw:
+            raise ValueError(
+                f"the checksum ({CHECKSUM_KEY}) is not where it was written, so another program wrote the line anew; "
+                "take the key out to have it read without a checksum"
+            ) from None
+        current: Record = msgspec.convert(upgrade(raw), Record)
+        return current
+    if looks_collected(raw):
+        return from_collected(raw)
+    raise ValueError(
+        "not a run record: it has neither a 'schema' (outweigh's own) nor task_id, arm and repeat (collected.jsonl)"
+    ) from None
 
 
 def encode(record: Record) -> bytes:
@@ -269,21 +308,6 @@ def _explain(fault: Exception, line: bytes) -> str:
     if not _is_utf8(line):
         return "not UTF-8 text"
     return _explain_syntax(fault, line) if _is_syntax(fault) else str(fault)
-
-
-def seal(line: bytes) -> bytes:
-    """A record's line with its checksum and newline, so that a torn or damaged line is recognised."""
-    return b"%b%b%08x\n" % (line, _CHECKSUM, crc32(line))
-
-
-def _without_checksum(line: bytes) -> bytes:
-    """The record without its checksum, where it has one. JSON has no raw tabs, so the mark is unambiguous."""
-    content, mark, checksum = line.rstrip(b"\r\n").rpartition(_CHECKSUM)
-    if not mark:
-        return line
-    if b"%08x" % crc32(content) != checksum:
-        raise ValueError("the line does not match its checksum: it was damaged or changed")
-    return content
 
 
 def _is_syntax(fault: Exception) -> bool:

@@ -17,6 +17,7 @@ import msgspec
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import Record, decode_lines, encode, refuse_invalid
 from outweigh.model.judgment import Judgment
+from outweigh.model.line_seal import unseal
 from outweigh.model.run_record import RunRecord
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST
 from outweigh.store.artifact_folder import ArtifactFolder
@@ -207,8 +208,7 @@ class ImportFolder:
             except EvidenceError as fault:
                 on_unfit(record.run_id, str(fault))
                 continue
-            # A line is the record, a tab and a checksum, and JSON holds no raw tab.
-            key, digest = _record_key(record), hash(line.partition(b"\t")[0])
+            key, digest = _record_key(record), hash(unseal(line))
             known = self._records.claim(key, digest)
             if known is None:
                 if isinstance(record, RunRecord) and self._trials.claim(_trial_key(record), key) is not None:

@@ -12,25 +12,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from outweigh.errors import UsageError
-from outweigh.model.codec import seal
+from outweigh.model.line_seal import is_sealed, seal_behind, unseal
 from outweigh.store.append_log import AppendLog
 from outweigh.store.durable_files import make_folder
-from outweigh.store.sealed_lines import is_sealed, repair_log
-
-_SEAL_BYTES = len(seal(b""))
+from outweigh.store.log_repair import repair_log
 
 
 class Journal:
     """An open journal: the contents of its intact lines, and how many lines are damaged."""
 
     def __init__(self, path: Path) -> None:
-        repair_log(path, _require_sealed, lambda _: None)
+        repair_log(path, _require_sealed)
         self.lines, self.damaged = read_journal(path)
         self._log = AppendLog(path)
 
     def append(self, content: bytes) -> None:
         """Return when the line is durable."""
-        self._log.append(seal(content))
+        self._log.append(seal_behind(content))
         self.lines.append(content)
 
     def close(self) -> None:
@@ -72,7 +70,7 @@ def read_journal(path: Path) -> tuple[list[bytes], int]:
         return [], 0
     except OSError as fault:
         raise UsageError(f"{path} cannot be read: {fault.strerror}.") from fault
-    intact = [line[:-_SEAL_BYTES] for line in found if is_sealed(line)]
+    intact = [unseal(line) for line in found if is_sealed(line)]
     # A last line without its end is one that was never acknowledged.
     torn = bool(found) and not found[-1].endswith(b"\n")
     return intact, len(found) - len(intact) - torn

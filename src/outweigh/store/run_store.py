@@ -20,14 +20,15 @@ from types import TracebackType
 from typing import Self
 
 from outweigh.errors import EvidenceError, UsageError
-from outweigh.model.codec import Attempt, InvalidLine, Record, decode, decode_lines, encode, refuse_invalid, seal
+from outweigh.model.codec import Attempt, InvalidLine, Record, decode, decode_lines, encode
 from outweigh.model.judgment import Judgment, Preference
+from outweigh.model.line_seal import seal
 from outweigh.model.run_record import RunRecord, Trial
 from outweigh.store.append_log import AppendLog
 from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.durable_files import make_folder, sync_folder
-from outweigh.store.records import RecordReader
-from outweigh.store.sealed_lines import repair_log, seal_attempt, seal_judgment, seal_run, unseal_attempt
+from outweigh.store.log_repair import LogRepair, refuse_damage, repair_log
+from outweigh.store.sealed_lines import seal_attempt, seal_judgment, seal_run, unseal_attempt
 from outweigh.store.store_lock import StoreLock
 
 TrialKey = tuple[str, str, int]
@@ -35,6 +36,7 @@ TrialKey = tuple[str, str, int]
 
 _RUNS = "runs-*.jsonl"
 _JUDGMENTS = "judgments-*.jsonl"
+_PREFERENCES = "preferences-*.jsonl"
 ATTEMPT_LOGS = "attempts-*.log"
 _WRITER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -42,13 +44,14 @@ _WRITER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 class FolderRunStore:
     """A RunStore that one process holds at a time; its threads share it. `open` starts, `close` ends.
 
-    `repairs` lists every line that could not be read when the folder was opened: torn ones at the end of a log are cut
-    off, damaged ones before it stay and are skipped.
+    `repairs` lists every line that could not be read when the folder was opened: one that was torn at the end of a log
+    is cut off, all others stay, are copied to a file of their own (`damaged-*`) and are skipped.
     """
 
     def __init__(self, folder: Path, writer: str) -> None:
         self.folder = folder
         self.repairs: list[InvalidLine] = []
+        self._log_repairs: list[LogRepair] = []
         self._run_file = folder / _RUNS.replace("*", writer)
         self._runs = AppendLog(self._run_file)
         self._judgment_file = folder / _JUDGMENTS.replace("*", writer)
@@ -89,6 +92,10 @@ class FolderRunStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def refuse_damage(self, *, go_on_without: bool) -> None:
+        """EvidenceError where lines cannot be read, unless the user says to go on without them."""
+        refuse_damage(self._log_repairs, go_on_without=go_on_without)
 
     def begin(self, run_id: str, trial: Trial, attempt: int) -> None:
         """Record durably that an attempt is about to start."""
@@ -172,11 +179,14 @@ class FolderRunStore:
         self._artifacts.sweep()
         self._repair(_RUNS, self._note_record)
         self._repair(_JUDGMENTS, decode)
+        self._repair(_PREFERENCES, decode)
         self._repair(ATTEMPT_LOGS, self._note_attempt)
 
     def _repair(self, pattern: str, take: Callable[[bytes], object]) -> None:
         for path in sorted(self.folder.glob(pattern)):
-            repair_log(path, take, self.repairs.append)
+            repair = repair_log(path, take)
+            self._log_repairs.append(repair)
+            self.repairs += (*repair.damaged, *(() if repair.torn is None else (repair.torn,)))
             if not path.stat().st_size:
                 # Readers of the folder report a file without a record as a mistake.
                 path.unlink()
@@ -228,19 +238,11 @@ class FolderRunStore:
         )
 
 
-_PREFERENCES = "preferences-*.jsonl"
-
-
 class PreferenceLog:
-    """Appends preferences to the folder of a store; whoever opened that store holds its lock."""
+    """Appends preferences to the folder of a store; whoever opened that store holds its lock, and repaired its logs."""
 
     def __init__(self, folder: Path, writer: str = "engine") -> None:
-        self.repairs: list[InvalidLine] = []
         self._folder = folder
-        for path in sorted(folder.glob(_PREFERENCES)):
-            repair_log(path, decode, self.repairs.append)
-            if not path.stat().st_size:
-                path.unlink()
         self._log = AppendLog(folder / _PREFERENCES.replace("*", writer))
 
     def append(self, preference: Preference) -> None:
@@ -264,10 +266,10 @@ class PreferenceLog:
 
 
 def read_preferences(folder: Path) -> Sequence[Preference]:
-    """All answers so far."""
-    return [
-        located.record
-        for path in sorted(folder.glob(_PREFERENCES))
-        for located in RecordReader(str(path)).records(refuse_invalid)
-        if isinstance(located.record, Preference)
-    ]
+    """All answers so far, without lines that cannot be read: whoever opened the store has been told of those."""
+    found: list[Preference] = []
+    for path in sorted(folder.glob(_PREFERENCES)):
+        with path.open("rb") as stream:
+            records = (located.record for located in decode_lines(stream, str(path), lambda _: None))
+            found += [record for record in records if isinstance(record, Preference)]
+    return found
