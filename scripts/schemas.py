@@ -6,6 +6,7 @@ import msgspec
 
 from outweigh.model.codec import Attempt
 from outweigh.model.judgment import Calibration, Judgment, Preference
+from outweigh.model.line_seal import CHECKSUM_KEY
 from outweigh.model.pin_check import PinCheck
 from outweigh.model.preflight_result import Preflight
 from outweigh.model.rubric import Rubric
@@ -32,6 +33,9 @@ STORED: dict[str, type[msgspec.Struct]] = {
     "pin_check": PinCheck,
     "ledger": LedgerLine,
 }
+SEALED = (RunRecord, Judgment, Preference)
+"""What is stored as JSON Lines, each with its checksum as its last key."""
+
 WRITTEN: dict[str, type[msgspec.Struct]] = {
     "suite": SuiteSpec,
     "task_settings": TaskSettings,
@@ -51,4 +55,11 @@ def _schema(kind: type[msgspec.Struct], policies: Policies) -> bytes:
     # The model holds any name, because the policies stand above it; a file may name only these.
     if policy := schema.get("$defs", {}).get(PolicySpec.__name__):
         policy["properties"]["name"] = {"default": PolicySpec().name, "enum": sorted(policies)}
+    if kind in SEALED:
+        checksum = {
+            "type": "string",
+            "pattern": "^[0-9a-f]{8}$",
+            "description": "CRC-32 of the object without this key, which is its last one, byte for byte.",
+        }
+        schema["$defs"][kind.__name__]["properties"][CHECKSUM_KEY] = checksum
     return msgspec.json.format(msgspec.json.encode(schema, order="sorted"), indent=2) + b"\n"

@@ -28,6 +28,10 @@ def test_a_sealed_record_is_one_json_object_whose_last_key_is_the_checksum_of_th
     assert line.count(b"\n") == 1
 
 
+def test_the_checksum_is_that_of_the_object_without_it() -> None:
+    assert seal(b'{"a":1}') == b'{"a":1,"crc32":"561bacaf"}\n'
+
+
 @pytest.mark.parametrize("form", [seal, seal_behind])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
 def test_both_forms_are_read(form: Change, end: bytes) -> None:
