@@ -108,3 +108,49 @@ def test_closed_standard_streams_give_no_traceback() -> None:
 
     assert (no_input.returncode, b"standard input is closed" in no_input.stderr) == (2, True)
     assert (no_output.returncode, no_output.stderr) == (3, b"")
+
+
+REFUSED = """
+import atexit, sys, threading, time
+from outweigh.cli.main import entry_point
+sys.argv = ["outweigh", "no-such-verb"]
+"""
+"""A program around the entry point, whose command line is refused with exit code 2."""
+
+
+def test_handlers_for_the_end_run_and_what_they_print_is_written() -> None:
+    program = f"{REFUSED}atexit.register(print, 'handler ran', flush=False)\nentry_point()"
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+
+    assert (done.returncode, done.stdout) == (2, b"handler ran\n")
+    assert b"there is no verb" in done.stderr
+
+
+def test_handlers_for_the_end_run_and_the_exit_code_is_kept_when_the_reader_is_gone(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    handler = "def handler(path):\n    print('nobody reads this')\n    open(path, 'w').close()\n"
+    program = f"{REFUSED}{handler}atexit.register(handler, {str(ran)!r})\nsys.stdin.read()\nentry_point()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    process.stdin.close()
+
+    assert process.wait() == 2
+    assert ran.exists()
+    assert b"Errno" not in process.stderr.read()
+    process.stderr.close()
+
+
+def test_a_thread_that_still_runs_is_waited_for() -> None:
+    program = (
+        f"{REFUSED}threading.Thread(target=lambda: (time.sleep(0.3), print('thread ended'))).start()\nentry_point()"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+
+    assert (done.returncode, done.stdout) == (2, b"thread ended\n")

@@ -106,8 +106,6 @@ def main(arguments: Sequence[str]) -> int:
 def _prepare_stream(name: str) -> None:
     """A closed stream, a reader who left, or a name that the terminal cannot show must not end the program."""
     if getattr(sys, name) is None:
-        import os  # noqa: PLC0415 - only needed for a closed stream
-
         setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123 - open until the process ends
     elif hasattr(getattr(sys, name), "reconfigure"):
         getattr(sys, name).reconfigure(errors="backslashreplace")
@@ -163,8 +161,7 @@ def _print_error(message: str, code: int) -> int:
 
 
 def _report_bug(fault: Exception) -> int:
-    import os  # noqa: PLC0415 - only needed when something is broken
-    import traceback  # noqa: PLC0415
+    import traceback  # noqa: PLC0415 - only needed when something is broken
 
     if os.environ.get(TRACEBACK_VARIABLE):
         traceback.print_exception(fault)
