@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.verdict.test_by_evidence import experiment
+from tests.verdict.two_arms import experiment
 
 from outweigh.model.codec import encode
 

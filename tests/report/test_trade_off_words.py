@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 from tests.report.test_verdict_summary import decided
-from tests.verdict.test_by_evidence import experiment
+from tests.verdict.two_arms import experiment
 
 from outweigh.app.decide import REQUIREMENTS
 from outweigh.report.ci_outcome import CiOutcome, render_comment

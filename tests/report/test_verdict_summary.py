@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.verdict.test_by_evidence import experiment
+from tests.verdict.two_arms import experiment
 
 from outweigh.compare.comparison import compare_arms
 from outweigh.report.comparison_tables import arms_table, format_chance

@@ -6,65 +6,21 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from tests.verdict.two_arms import decide, experiment
 
-from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.compare.comparison import compare_arms
 from outweigh.compare.evidence import gather
 from outweigh.errors import UsageError
 from outweigh.model.codec import LocatedRecord
 from outweigh.model.failure import Status
 from outweigh.model.pricing import PRICES_NOT_INSTALLED, ModelPrices, PriceTables
 from outweigh.model.run_record import AgentIdentity, AgentKind, RunRecord
-from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, CostProvenance, Usage, reported_cost
+from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, CostProvenance
 from outweigh.testing.builders import a_check, a_run, evidence_of
-from outweigh.verdict.decision import Decision, GateState, RegressionKind, Verdict
+from outweigh.verdict.decision import Decision, GateState, RegressionKind
 from outweigh.verdict.evidence_policy import decide_by_evidence
 from outweigh.verdict.evidence_settings import evidence_settings
 from outweigh.verdict.promotion import may_promote
-
-
-def experiment(
-    gain: float = 0.0,
-    *,
-    speed: float = 1.0,
-    tasks: int = 40,
-    repeats: int = 5,
-    seed: int = 1,
-    **fields: Any,
-) -> list[RunRecord]:
-    """Two arms that pass 60 % and 60 % + gain of their runs and differ in time, tokens and cost by one factor."""
-    dice = np.random.default_rng(seed)
-    records: list[RunRecord] = []
-    for task in range(tasks):
-        ease, size = dice.normal(0, 0.15), dice.normal(0, 0.5)
-        for repeat in range(1, repeats + 1):
-            for arm, chance, factor in (("old", 0.6, 1.0), ("new", 0.6 + gain, speed)):
-                scale = float(np.exp(size + dice.normal(0, 0.1))) * factor
-                records.append(
-                    a_run(
-                        f"task-{task}",
-                        arm,
-                        repeat,
-                        passed=bool(dice.random() < chance + ease),
-                        duration_seconds=60 * scale,
-                        usage=Usage(
-                            input_tokens=round(1000 * scale),
-                            output_tokens=round(500 * scale),
-                            cache_read_tokens=8000,
-                            cache_write_tokens=400,
-                        ),
-                        cost=reported_cost(0.1 * scale),
-                        **fields,
-                    )
-                )
-    return records
-
-
-def comparison(records: list[RunRecord]) -> Comparison:
-    return compare_arms(evidence_of(records), "old", "new")
-
-
-def decide(records: list[RunRecord], **settings: Any) -> Verdict:
-    return decide_by_evidence([comparison(records)], evidence_settings(**settings))[0]
 
 
 def test_a_real_gain_is_found_and_may_be_promoted() -> None:

@@ -1,69 +1,17 @@
 """Trade-offs, the bill, and what a gain is worth, from records to verdict."""
 
-from typing import Any
-
 import numpy as np
 import pytest
+from tests.verdict.two_arms import comparison, decide, experiment
 
-from outweigh.compare.comparison import Comparison, compare_arms
-from outweigh.model.run_record import RunRecord
-from outweigh.model.usage import Usage, reported_cost
+from outweigh.model.usage import NO_USAGE, reported_cost
 from outweigh.stats.estimate import Unit
 from outweigh.stats.ratios import ratio_interval
-from outweigh.testing.builders import a_run, evidence_of
-from outweigh.verdict.decision import Decision, GateState, Verdict
+from outweigh.verdict.decision import Decision, GateState
 from outweigh.verdict.evidence_policy import decide_by_evidence
 from outweigh.verdict.evidence_settings import evidence_settings
 from outweigh.verdict.promotion import may_promote
 from outweigh.verdict.worth import worth_over_values
-
-
-def experiment(
-    gain: float = 0.0,
-    *,
-    cost_factor: float = 1.0,
-    runaways: float = 0.0,
-    known_tokens: bool = True,
-    price: float = 0.1,
-    tasks: int = 60,
-    repeats: int = 5,
-    seed: int = 1,
-) -> list[RunRecord]:
-    """Two arms that pass 50 % and 50 % + gain; the candidate's runs cost a factor, and some of them twenty times."""
-    dice = np.random.default_rng(seed)
-    records: list[RunRecord] = []
-    for task in range(tasks):
-        ease, size = dice.normal(0, 0.15), dice.normal(0, 0.4)
-        for repeat in range(1, repeats + 1):
-            for arm, chance, factor in (("old", 0.5, 1.0), ("new", 0.5 + gain, cost_factor)):
-                scale = float(np.exp(size + dice.normal(0, 0.1)))
-                runaway = 20.0 if arm == "new" and dice.random() < runaways else 1.0
-                tokens = round(1000 * scale) if known_tokens else None
-                records.append(
-                    a_run(
-                        f"task-{task}",
-                        arm,
-                        repeat,
-                        passed=bool(dice.random() < chance + ease),
-                        duration_seconds=60 * scale,
-                        usage=Usage(
-                            input_tokens=tokens,
-                            output_tokens=500,
-                            cache_read_tokens=8000,
-                            cache_write_tokens=400,
-                        ),
-                        cost=reported_cost(price * scale * factor * runaway),
-                    )
-                )
-    return records
-
-
-def comparison(records: list[RunRecord]) -> Comparison:
-    return compare_arms(evidence_of(records), "old", "new")
-
-
-def decide(records: list[RunRecord], **settings: Any) -> Verdict:
-    return decide_by_evidence([comparison(records)], evidence_settings(**settings))[0]
 
 
 def test_twenty_percent_cheaper_with_a_runaway_bill_is_not_improved() -> None:
@@ -78,14 +26,14 @@ def test_twenty_percent_cheaper_with_a_runaway_bill_is_not_improved() -> None:
 
 
 def test_version_1_called_the_runaway_bill_improved() -> None:
-    records = experiment(cost_factor=0.7, runaways=0.03, tasks=100)
+    records = experiment(cost_factor=0.7, runaways=0.03, tasks=100, seed=3)
 
     assert decide(records, version=1).decision is Decision.IMPROVED
     assert decide(records).decision is not Decision.IMPROVED
 
 
 def test_a_large_loss_is_heard_although_tokens_are_unknown() -> None:
-    verdict = decide(experiment(-0.46, tasks=80, known_tokens=False))
+    verdict = decide(experiment(-0.46, tasks=80, usage=NO_USAGE))
 
     assert verdict.decision is Decision.REGRESSED
     assert next(gate.state for gate in verdict.gates if gate.name == "non_cache_tokens") is GateState.UNKNOWN
@@ -93,7 +41,7 @@ def test_a_large_loss_is_heard_although_tokens_are_unknown() -> None:
 
 
 def test_a_gain_beside_unknown_tokens_is_inconclusive() -> None:
-    assert decide(experiment(0.4, known_tokens=False)).decision is Decision.INCONCLUSIVE
+    assert decide(experiment(0.4, usage=NO_USAGE)).decision is Decision.INCONCLUSIVE
 
 
 def test_better_and_dearer_is_a_trade_off_that_never_promotes() -> None:
@@ -140,7 +88,7 @@ def test_the_price_of_one_more_solved_task_is_dollars_more_over_passes_more() ->
 
 
 def test_the_price_is_unbounded_where_the_pass_rates_may_be_equal() -> None:
-    verdict = decide(experiment(0.08, cost_factor=1.5, tasks=20, repeats=2, seed=1))
+    verdict = decide(experiment(0.05, cost_factor=1.5, tasks=20, repeats=2))
 
     assert verdict.break_even is not None
     assert (verdict.break_even.low, verdict.break_even.high) == (None, None)
@@ -191,7 +139,7 @@ def test_without_a_pass_in_one_arm_a_pass_has_no_price() -> None:
 
 
 def test_zero_cost_in_both_arms_is_a_known_equal() -> None:
-    verdict = decide(experiment(0.3, price=0.0))
+    verdict = decide(experiment(0.3, cost=reported_cost(0.0)))
 
     cost = next(gate for gate in verdict.gates if gate.name == "cost")
     assert (verdict.decision, cost.state) == (Decision.IMPROVED, GateState.HOLDS)

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.report.test_verdict_summary import decided
-from tests.verdict.test_by_evidence import experiment
+from tests.verdict.two_arms import experiment
 
 from outweigh.report.document import Figure
 from outweigh.report.figures.worth import worth_figures
