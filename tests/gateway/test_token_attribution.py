@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outweigh.gateway.dialects.anthropic_messages import AnthropicResponse
-from outweigh.gateway.dialects.request_and_response import RequestPart, text_part
+from outweigh.gateway.dialects.request_and_response import GenerationRequest, RequestPart, text_part
 from outweigh.gateway.token_attribution import MarkerSearch, SubAgentDetector, apportion_tokens, attribute_tokens
 from outweigh.model.usage import Component, ComponentTokens
 from outweigh.ports.gateways import ArmMarker
@@ -60,39 +60,44 @@ def test_what_the_provider_did_not_say_is_shared_out_to_nobody() -> None:
     assert attribute_tokens([text_part(Component.SYSTEM_PROMPT, "x")], answer, is_sub_agent=False) == ()
 
 
+def _request(*parts: RequestPart) -> GenerationRequest:
+    return GenerationRequest(model=None, is_streamed=False, parts=parts, tools=(), first_user_texts=())
+
+
 class TestMarkers:
     def test_a_marker_takes_its_own_share_and_leaves_the_rest(self) -> None:
         text = "<reminder>" + " Always\twrite the test  first. " + "</reminder>"
         search = MarkerSearch([SKILL])
-        marked, rest = search.split([text_part(Component.ORCHESTRATOR, text)])
+        found = search.measure(_request(text_part(Component.ORCHESTRATOR, text)))
+        marked, rest = found.parts
 
         assert (marked.component, marked.size_bytes) == (Component.SKILL_PROMPT, len("Always write the test first."))
         assert (rest.component, rest.size_bytes) == (Component.ORCHESTRATOR, len(text) - marked.size_bytes)
-        assert search.seen == {"skill:testing"}
+        assert found.markers == {"skill:testing"}
 
     def test_what_is_inside_a_longer_marker_is_not_found_again(self) -> None:
         search = MarkerSearch([RULES, SKILL])
-        search.split([text_part(Component.SYSTEM_PROMPT, SKILL.text)])
+        found = search.measure(_request(text_part(Component.SYSTEM_PROMPT, SKILL.text)))
 
-        assert search.seen == {"skill:testing"}
+        assert found.markers == {"skill:testing"}
 
     def test_lines_with_numbers_before_them_are_another_text(self) -> None:
         search = MarkerSearch([SKILL])
-        search.split([text_part(Component.TOOL_RESPONSE, "  1→Always write\n  2→  the test first.")])
+        found = search.measure(_request(text_part(Component.TOOL_RESPONSE, "  1→Always write\n  2→  the test first.")))
 
-        assert search.seen == set()
+        assert found.markers == set()
 
     def test_a_text_is_found_again_in_every_request(self) -> None:
         search = MarkerSearch([SKILL])
         part = text_part(Component.SYSTEM_PROMPT, SKILL.text)
 
-        assert search.split([part]) == search.split([part])
+        assert search.measure(_request(part)) == search.measure(_request(part))
 
     def test_an_empty_marker_is_nowhere(self) -> None:
         search = MarkerSearch([ArmMarker(name="empty", component=Component.SKILL_PROMPT, text=" \n")])
-        search.split([text_part(Component.SYSTEM_PROMPT, "anything")])
+        found = search.measure(_request(text_part(Component.SYSTEM_PROMPT, "anything")))
 
-        assert search.seen == set()
+        assert found.markers == set()
 
     @given(
         st.lists(st.text(alphabet="ab \n", max_size=12), min_size=1, max_size=4), st.text(alphabet="ab \n", max_size=80)
@@ -104,7 +109,12 @@ class TestMarkers:
         )
         part = text_part(Component.SYSTEM_PROMPT, text)
 
-        assert sum(piece.size_bytes for piece in search.split([part])) == part.size_bytes
+        assert search.measure(_request(part)).size_bytes == part.size_bytes
+
+    def test_no_text_is_kept_of_a_request(self) -> None:
+        request = _request(*(text_part(Component.ORCHESTRATOR, f"text {number}") for number in range(1000)))
+
+        assert [part.texts for part in MarkerSearch([SKILL]).measure(request).parts] == [()]
 
 
 class TestConversations:

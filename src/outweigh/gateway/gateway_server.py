@@ -6,6 +6,7 @@ import asyncio
 import logging
 from asyncio import Task
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from socket import socket
 from typing import Any, Protocol
@@ -15,12 +16,12 @@ from yarl import URL
 
 from outweigh.gateway.dialects.api_errors import GatewayRefusal, RefusalReason, make_refusal
 from outweigh.gateway.request_parsing import (
+    ParsedRequest,
     Provider,
     Route,
     RoutePurpose,
     UnreadableRequestError,
     find_route,
-    parse_request,
 )
 from outweigh.gateway.round_trip import BodyTooLargeError, RequestBody, RoundTrip
 from outweigh.gateway.run_ledger import RunLedger
@@ -177,6 +178,35 @@ _REFUSAL_REASONS = {
 }
 
 
+class RequestReader:
+    """Reads the requests of one run, one at a time and in a thread of its own.
+
+    Reading takes as long as a request is large. Requests of other runs are answered meanwhile, and requests of the same
+    run wait for each other.
+    """
+
+    def __init__(self, run: RunLedger) -> None:
+        self.run = run
+        self._turn = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="outweigh-requests")
+
+    async def read(self, route: Route, body: bytes) -> ParsedRequest:
+        """Read one request. Where its client hangs up, the next one still waits until it is read."""
+        await self._turn.acquire()
+        reading = asyncio.get_running_loop().run_in_executor(self._thread, self.run.read_request, route, body)
+        reading.add_done_callback(self._end_turn)
+        return await asyncio.shield(reading)
+
+    def close(self) -> None:
+        """Read nothing more; what is being read is dropped."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _end_turn(self, reading: "asyncio.Future[ParsedRequest]") -> None:
+        self._turn.release()
+        if not reading.cancelled():
+            reading.exception()  # its client may be gone; otherwise asyncio would complain that nobody looked
+
+
 class ReverseProxy:
     """Forwards or refuses the requests of all runs."""
 
@@ -184,8 +214,9 @@ class ReverseProxy:
         self._session = session
         self._upstreams = upstreams
 
-    async def answer(self, run: RunLedger, request: web.BaseRequest) -> web.StreamResponse:
+    async def answer(self, reader: RequestReader, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request that came in on a run's port."""
+        run = reader.run
         route = find_route(request.method, request.path, request.headers)
         dialect = None if route is None else route.dialect
         if not (run.is_open and shows_run_key(run.key, request.headers, request.query)):
@@ -197,20 +228,25 @@ class ReverseProxy:
             return _refusal_response(
                 make_refusal(None, RefusalReason.NOT_SERVED, f"The gateway does not serve {wanted}.")
             )
+        if request.headers.get("content-encoding", "identity").lower() != "identity":
+            message = "A packed request is not read, because a small one can hold gigabytes; send it as it is."
+            return _refusal_response(make_refusal(dialect, RefusalReason.UNREADABLE, message))
         with RequestBody(run.body_limit) as body:
             try:
                 await _read_body(request, body)
             except BodyTooLargeError as fault:
                 return _refusal_response(make_refusal(dialect, RefusalReason.TOO_LARGE, str(fault)))
             if route.purpose is RoutePurpose.GENERATE:
-                return await self._generate(run, request, route, body.content())
-            return await self._pass(run, request, route, body.content())
+                return await self._generate(reader, request, route, body.content())
+            return await self._pass(reader, request, route, body.content())
 
-    async def _pass(self, run: RunLedger, request: web.BaseRequest, route: Route, body: bytes) -> web.StreamResponse:
+    async def _pass(
+        self, reader: RequestReader, request: web.BaseRequest, route: Route, body: bytes
+    ) -> web.StreamResponse:
         """Forward a request that costs no tokens, without metering it; to count tokens, providers fetch files too."""
         if route.purpose is RoutePurpose.COUNT:
             try:
-                refused = run.policy_failure(parse_request(route, body).parsed)
+                refused = reader.run.policy_failure((await reader.read(route, body)).parsed)
             except UnreadableRequestError as fault:
                 return _refusal_response(make_refusal(route.dialect, RefusalReason.UNREADABLE, str(fault)))
             if refused is not None:
@@ -224,10 +260,11 @@ class ReverseProxy:
             return _refusal_response(make_refusal(route.dialect, RefusalReason.UNREACHABLE, fault.reason.detail))
 
     async def _generate(
-        self, run: RunLedger, request: web.BaseRequest, route: Route, body: bytes
+        self, reader: RequestReader, request: web.BaseRequest, route: Route, body: bytes
     ) -> web.StreamResponse:
+        run = reader.run
         try:
-            parsed = parse_request(route, body)
+            parsed = await reader.read(route, body)
         except UnreadableRequestError as fault:
             run.note_unserved(f"{request.method} {request.path}: {fault}")
             return _refusal_response(make_refusal(route.dialect, RefusalReason.UNREADABLE, str(fault)))
@@ -292,13 +329,19 @@ class GatewayServer:
     """Serves one run on one socket. Used only in the gateway's thread."""
 
     def __init__(self, ledger: RunLedger, proxy: ReverseProxy) -> None:
-        self._ledger = ledger
+        self._reader = RequestReader(ledger)
         self._proxy = proxy
         self._tasks: set[Task[Any]] = set()
 
     async def start(self, listening: socket) -> None:
         """Start tasks."""
-        self._server = _BoundedServer(self._answer, handler_cancellation=True, access_log=None, logger=_NULL_LOGGER)
+        self._server = _BoundedServer(
+            self._answer,
+            handler_cancellation=True,
+            access_log=None,
+            logger=_NULL_LOGGER,
+            auto_decompress=False,
+        )
         self._accepting = await asyncio.get_running_loop().create_server(self._server, sock=listening)
 
     async def stop(self) -> None:
@@ -311,13 +354,14 @@ class GatewayServer:
             await asyncio.wait(tasks)
         for connection in self._server.connections:
             connection.force_close()
+        self._reader.close()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
         try:
-            return await self._proxy.answer(self._ledger, request)
+            return await self._proxy.answer(self._reader, request)
         finally:
             self._tasks.discard(task)
 

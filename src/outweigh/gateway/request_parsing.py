@@ -146,7 +146,15 @@ def parse_request(route: Route, body: bytes) -> ParsedRequest:
     return ParsedRequest(parsed=parsed, body=body, is_added_event=None)
 
 
+MAX_SEPARATORS = 1_000_000
+"""Commas in a request. Decoding stops all of the program, and takes its time per value, not per byte: a text as long as
+the longest context of any model has fewer.
+"""
+
+
 def _read_body_of_request(dialect: Dialect, body: bytes) -> tuple[dict[str, Any], GenerationRequest]:
+    if body.count(b",") > MAX_SEPARATORS:
+        raise UnreadableRequestError("The body of this request has too many values to be read.")
     decoded = try_decode_json(body)
     if not isinstance(decoded, dict):
         raise UnreadableRequestError("The body of this request is not a JSON object.")

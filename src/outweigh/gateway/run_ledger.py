@@ -4,7 +4,7 @@ A request counts against the limits with what it may cost at most until its real
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from time import monotonic
 
@@ -14,6 +14,7 @@ from outweigh.gateway.dialects.request_and_response import (
     GenerationRequest,
     GenerationResponse,
 )
+from outweigh.gateway.request_parsing import ParsedRequest, Route, parse_request
 from outweigh.gateway.request_policy import RequestPolicy
 from outweigh.gateway.round_trip import BodyLimit, RoundTrip, TrafficLog
 from outweigh.gateway.token_attribution import MarkerSearch, SubAgentDetector, attribute_tokens, total_input_tokens
@@ -170,7 +171,7 @@ MAX_UNSERVED_LENGTH = 200
 
 
 class RunLedger:
-    """The limits and the calls of one run. Used only in the gateway's thread."""
+    """The limits and the calls of one run. Used only in the gateway's thread, except for `read_request`."""
 
     def __init__(
         self, request: MeterRequest, price_tables: PriceTables, secrets: Sequence[str], now: Callable[[], datetime]
@@ -185,11 +186,17 @@ class RunLedger:
         self._policy = RequestPolicy(models=request.models, allow=request.allow)
         self._limits = RunLimits(request.budget_usd, request.tokens)
         self._markers = MarkerSearch(request.markers)
+        self._seen: set[str] = set()
         self._sub_agents = SubAgentDetector()
         self._traffic_log = TrafficLog((self.key, *secrets)) if request.keep_bodies else None
         self._used_tables: dict[str, None] = {}
         self._pending: list[RoundTrip] = []
         self._calls: list[ModelCall] = []
+
+    def read_request(self, route: Route, body: bytes) -> ParsedRequest:
+        """Read a request and search it for markers, in the run's own thread and for one request at a time."""
+        request = parse_request(route, body)
+        return replace(request, parsed=self._markers.measure(request.parsed))
 
     def policy_failure(self, request: GenerationRequest) -> Failure | None:
         """Why the run may not ask for this at all; None when it may."""
@@ -251,7 +258,7 @@ class RunLedger:
         calls = [*self._calls, *(self._call(round_trip) for round_trip in self._pending)]
         return MeteredCalls(
             calls=tuple(sorted(calls, key=lambda call: call.started_at_seconds)),
-            seen=frozenset(self._markers.seen),
+            seen=frozenset(self._seen),
             price_table=", ".join(self._used_tables) or None,
             bodies=b"" if self._traffic_log is None else self._traffic_log.lines(),
             unserved=tuple(self._unserved),
@@ -273,6 +280,7 @@ class RunLedger:
     def _call(self, round_trip: RoundTrip) -> ModelCall:
         round_trip.read_pending()
         request, response = round_trip.request.parsed, round_trip.response
+        self._seen |= request.markers
         # To the hour: price tables cache their answers, and some prices change at night.
         moment = self._now().replace(minute=0, second=0, microsecond=0)
         cost = price_response(self._price_tables, request, response, moment)
@@ -292,7 +300,7 @@ class RunLedger:
             started_at_seconds=started - self._opened_at,
             time_to_first_token_seconds=None if first is None or not request.is_streamed else first - started,
             duration_seconds=(monotonic() if round_trip.ended_at is None else round_trip.ended_at) - started,
-            components=attribute_tokens(self._markers.split(request.parts), response, is_sub_agent=is_sub_agent),
+            components=attribute_tokens(request.parts, response, is_sub_agent=is_sub_agent),
             tools=request.tools,
             is_sub_agent=is_sub_agent,
             hosted_uses=dict(response.hosted_uses),

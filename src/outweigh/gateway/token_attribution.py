@@ -3,8 +3,9 @@ by their first messages, and shares of text that add up to the provider's own co
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
-from outweigh.gateway.dialects.request_and_response import GenerationResponse, RequestPart
+from outweigh.gateway.dialects.request_and_response import GenerationRequest, GenerationResponse, RequestPart
 from outweigh.model.usage import Component, ComponentTokens, Usage
 from outweigh.ports.gateways import ArmMarker
 
@@ -66,6 +67,9 @@ def _component_tokens(component: Component, sent: int, got: int) -> ComponentTok
 MAX_SEARCHED_TEXTS = 20_000
 """Texts of one run whose search results are kept: a conversation sends its whole history with every request."""
 
+MAX_SEARCHED_LENGTH = 1 << 20
+"""How much of one text is searched, in characters: far more than any part of a set-up has before its own end."""
+
 _GAP = "\0"
 """Replaces a marker that was found, so that no other is found across it."""
 
@@ -78,21 +82,34 @@ class MarkerSearch:
         # The longest first: a marker inside another one belongs to that one.
         self._markers = sorted((entry for entry in worded if entry[1]), key=lambda entry: -len(entry[1]))
         self._known: dict[int, dict[str, int]] = {}
-        self.seen: set[str] = set()
 
-    def split(self, parts: Iterable[RequestPart]) -> list[RequestPart]:
-        """The same parts, with the text of each marker attributed to the marker's component."""
-        return [piece for part in parts for piece in (self._split(part) if self._markers else (part,))]
+    def measure(self, request: GenerationRequest) -> GenerationRequest:
+        """The request with one part per component and no texts: markers that were found belong to their component.
 
-    def _split(self, part: RequestPart) -> Iterator[RequestPart]:
-        rest = part.size_bytes
-        for text in part.texts:
-            for name, size in self._found(text).items():
-                self.seen.add(name)
+        What stays of a request must be small: it is kept for the whole run, and read while others wait.
+        """
+        sizes: dict[Component, int] = {}
+        seen: set[str] = set()
+        for part in request.parts:
+            rest = part.size_bytes
+            for name, size in self._found_in(part):
+                seen.add(name)
                 taken = min(size, rest)
                 rest -= taken
-                yield RequestPart(self._component(name), (), taken)
-        yield RequestPart(part.component, part.texts, rest)
+                component = self._component(name)
+                sizes[component] = sizes.get(component, 0) + taken
+            sizes[part.component] = sizes.get(part.component, 0) + rest
+        return replace(
+            request,
+            parts=tuple(RequestPart(component, (), size) for component, size in sizes.items()),
+            first_user_texts=tuple(text[:MAX_TASK_LENGTH] for text in request.first_user_texts[:MAX_FIRST_TEXTS]),
+            markers=frozenset(seen),
+        )
+
+    def _found_in(self, part: RequestPart) -> Iterator[tuple[str, int]]:
+        if self._markers:
+            for text in part.texts:
+                yield from self._found(text[:MAX_SEARCHED_LENGTH]).items()
 
     def _component(self, name: str) -> Component:
         return next(marker.component for marker, _ in self._markers if marker.name == name)
@@ -122,6 +139,10 @@ def _normalize_whitespace(text: str) -> str:
 MIN_TASK_LENGTH = 12
 """In characters: shorter arguments of tools are not tasks, and could match any first message."""
 
+MAX_TASK_LENGTH = 64 << 10
+"""Texts are compared up to here."""
+
+MAX_FIRST_TEXTS = 100
 MAX_CONVERSATIONS = 100_000
 
 
@@ -151,7 +172,7 @@ class SubAgentDetector:
         """Note the arguments of a tool call."""
         for text in texts:
             if len(text) >= MIN_TASK_LENGTH and len(self._tool_arguments) < MAX_CONVERSATIONS:
-                self._tool_arguments.add(_word_hash(text))
+                self._tool_arguments.add(_word_hash(text[:MAX_TASK_LENGTH]))
 
 
 def _word_hash(text: str) -> int:

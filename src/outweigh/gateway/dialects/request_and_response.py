@@ -33,7 +33,8 @@ class GenerationRequest:
     """One request. `first_user_texts`, before the model's first message, tell conversations apart.
 
     `is_marked_sub_agent` is whether the agent itself marks the request as a sub-agent's; most agents do not.
-    `hosted` names what the provider itself is to run or fetch, such as "web_search"; `fallback_models` may answer too.
+    `markers` are those of the arm that were found in it, once it was searched. `hosted` names what the provider itself
+    is to run or fetch, such as "web_search"; `fallback_models` may answer too.
     """
 
     model: str | None
@@ -42,6 +43,7 @@ class GenerationRequest:
     tools: tuple[str, ...]
     first_user_texts: tuple[str, ...]
     is_marked_sub_agent: bool = False
+    markers: frozenset[str] = frozenset()
     hosted: tuple[str, ...] = ()
     fallback_models: tuple[str, ...] = ()
 
