@@ -15,6 +15,7 @@ from benchmarks import (
     ingest,
     intervals,
     looks,
+    neighbours,
     sandboxes,
     scale,
     startup,
@@ -38,6 +39,7 @@ GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "looks": looks.measure,
     "sandboxes": sandboxes.measure,
     "gateway": gateway.measure,
+    "neighbours": neighbours.measure,
     "agents": agents.measure,
     "viewer": viewer.measure,
 }

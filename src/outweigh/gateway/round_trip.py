@@ -23,7 +23,7 @@ from outweigh.gateway.response_readers import ErrorBodyReader, EventStreamReader
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.redact import redact_secrets
 
-MAX_REQUEST_BYTES = 64 << 20
+MAX_REQUEST_BYTES = 32 << 20
 MAX_PENDING_BYTES_PER_RUN = 256 << 20
 
 
