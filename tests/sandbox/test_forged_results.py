@@ -1,5 +1,6 @@
 """A program that a check starts cannot make the check pass by reaching into the process that decides."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from tests.prerequisites import needs, require
 from tests.sandbox.container_fixtures import HOST_PYTHON, a_request, busybox_image, python_folders, working_engine
 from tests.sandbox.forgeries import FORGERIES, forge
+from tests.sandbox.unprivileged import as_nobody
 
 from outweigh.ports.sandboxes import Sandbox
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
@@ -60,3 +62,27 @@ def test_proc_of_a_container_is_read_only(container: Sandbox) -> None:
 
     assert b"ead-only" in done.stderr
     assert b" / /proc ro," in done.stdout
+
+
+_FORGE_ALL = """
+import sys
+from pathlib import Path
+from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
+from outweigh.testing.sandbox_fixtures import a_sandbox_request, run_shell
+from tests.sandbox.forgeries import FORGERIES, forge
+
+request = a_sandbox_request(Path(sys.argv[1]))
+with BubblewrapSandboxProvider().open(request) as sandbox:
+    print(*(forge(sandbox, name).exit_code for name in FORGERIES))
+    print(sys.argv[1] in run_shell(sandbox, "cat /proc/self/mountinfo").stdout.decode())
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the other tests already run unprivileged")
+@pytest.mark.needs_bubblewrap
+def test_without_privileges_forgeries_fail_and_mounts_tell_no_path_either(open_folder: Path) -> None:
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
+
+    done = as_nobody("-c", _FORGE_ALL, str(open_folder / "own"))
+
+    assert done.stdout.split() == [*[str(HONEST_FAILURE)] * len(FORGERIES), "False"], done.stderr

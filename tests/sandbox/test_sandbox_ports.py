@@ -3,8 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +11,7 @@ from socket import socket
 
 import pytest
 from tests.prerequisites import require
+from tests.sandbox.unprivileged import as_nobody
 
 from outweigh.ports.sandboxes import ForwardedPort, SandboxError
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
@@ -22,7 +21,6 @@ from outweigh.sandbox.local import LocalSandboxProvider
 from outweigh.sandbox.sandbox_ports import listen_in_namespace
 from outweigh.testing.sandbox_fixtures import EchoServer, a_sandbox_request, dial_script, run_shell
 
-NOBODY = 65534
 SCRIPT = """
 import sys
 from dataclasses import replace
@@ -36,29 +34,6 @@ with BubblewrapSandboxProvider().open(request) as sandbox:
 """
 
 
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user may enter."""
-    folder = Path(tempfile.mkdtemp(dir="/tmp"))
-    folder.chmod(0o777)
-    yield folder
-    shutil.rmtree(folder)
-
-
-def _as_nobody(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run Python as an unprivileged user; only some installations of Python are readable to every user."""
-    programs = [sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"]
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    for program in programs:
-        command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "env", program]
-        tried = subprocess.run(
-            [*command, "-c", "import outweigh.ports"], env=environment, capture_output=True, check=False
-        )
-        if tried.returncode == 0:
-            return subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, check=False)
-    pytest.skip("no Python here that every user may run")
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="the other tests already run unprivileged")
 @pytest.mark.needs_bubblewrap
 def test_a_port_needs_no_privileges(open_folder: Path) -> None:
@@ -66,7 +41,7 @@ def test_a_port_needs_no_privileges(open_folder: Path) -> None:
     if shutil.which("setpriv") is None:
         require("bubblewrap", "setpriv is not installed")
 
-    done = _as_nobody("-c", SCRIPT, str(open_folder / "own"))
+    done = as_nobody("-c", SCRIPT, str(open_folder / "own"))
 
     assert done.stdout == "one heard hi\n", done.stderr
 

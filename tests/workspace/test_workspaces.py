@@ -248,11 +248,10 @@ class TestLayingOut:
         assert list((tmp_path / "runs").iterdir()) == []
         abandoned.__exit__(None, None, None)
 
-    def test_a_path_that_overlays_cannot_handle_is_copied(self, tmp_path: Path) -> None:
+    def test_a_path_with_characters_of_mount_options_is_laid_out_like_any_other(self, tmp_path: Path) -> None:
         workspaces = WorkspaceCache(tmp_path / "a,b:c")
         with workspaces.lay_out(workspaces.prepare(a_task(None)), tmp_path / "runs" / "w") as workspace:
             assert (workspace / ".git").is_dir()
-            assert overlay_mounts_below(tmp_path) == []
 
     @pytest.mark.needs_bubblewrap
     def test_git_and_writing_work_for_the_agent_in_bubblewrap(self, laid: tuple[Path, Path], tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from time import monotonic
 from outweigh.app.observer import Notify
 from outweigh.app.preflight_suite import preflight_tasks, store_preflight
 from outweigh.app.probe_agents import arms_to_smoke_test, probe_agents, probe_harbor, probe_judges
+from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
 from outweigh.app.suite_selection import RUNS_FOLDER, read_suite
 from outweigh.engine.load_suite import LoadedSuite
@@ -166,7 +167,9 @@ def _probe_sandbox(provider: SandboxProvider, spec: SandboxSpec, *, is_chosen: b
     missing, startup, detail = provider.missing(), None, "the suite's" if is_chosen else ""
     try:
         if missing is None:
-            startup = min(_time_start(provider, spec) for _ in range(_STARTS))
+            limited = with_default_limits(spec, 1) if provider.name != "local" else spec
+            startup = min(_time_start(provider, limited) for _ in range(_STARTS))
+            detail = ", ".join(filter(None, (detail, _unkept_defaults(provider, spec, limited))))
     except (SandboxError, OSError) as fault:
         missing = str(fault)
     except UsageError as error:
@@ -200,6 +203,13 @@ def _time_start(provider: SandboxProvider, spec: SandboxSpec) -> float:
             with provider.open(request) as sandbox:
                 sandbox.exec(_FIRST_COMMAND, environment={}, timeout_seconds=_START_TIMEOUT_SECONDS)
                 return monotonic() - began
+
+
+def _unkept_defaults(provider: SandboxProvider, spec: SandboxSpec, limited: SandboxSpec) -> str:
+    """A limit that nobody asked for is worth a word where it is not kept, and not in the way."""
+    if _limits_not_kept(provider, spec) is not None or _limits_not_kept(provider, limited) is None:
+        return ""
+    return "without limits of memory and processes, which need control groups"
 
 
 def _limits_not_kept(provider: SandboxProvider, spec: SandboxSpec) -> str | None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
+from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.preflight import PreflightContext, preflight
@@ -78,7 +79,7 @@ def _preflight_context(suite: LoadedSuite, scratch: Path, label: str, egress: Ru
         sandboxes=load_adapter("sandbox", sandbox_name(suite.spec.sandbox.kind)),
         workspaces=WorkspaceCache(scratch / "pristine"),
         scratch=scratch / "preflight",
-        sandbox=suite.spec.sandbox,
+        sandbox=with_default_limits(suite.spec.sandbox, PREFLIGHT_JOBS),
         label=label,
         solution_timeout_seconds=suite.spec.limits.timeout_seconds,
         cancel=Event(),

@@ -20,6 +20,7 @@ from outweigh.app.judging_round import STOPS_BEFORE_JUDGING, judge_after_run, ju
 from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals
 from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import begin_store, note_drift
+from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts
 from outweigh.app.suite_selection import RUNS_FOLDER, SuiteRequest, choose_suite, nothing_to_compare
 from outweigh.app.until_decided import Looks, looks_of_store
@@ -182,6 +183,7 @@ class _SuiteRun:
                     gateway=gateway,
                     hosts=hosts,
                 )
+                deps = replace(deps, sandbox=with_default_limits(deps.sandbox, self.request.jobs))
                 stop = self._watch(store, signals, lambda watch: self._attempt_trials(deps, store, signals, watch))
             return self._judge(store, stop)
 

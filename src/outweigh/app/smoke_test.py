@@ -12,6 +12,7 @@ from threading import Event
 
 import msgspec
 
+from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import choose_sandbox
 from outweigh.engine.sandbox_request import build_sandbox_request
 from outweigh.engine.setup_check import ExpectedSetup, check_setup, expected_setup
@@ -63,7 +64,7 @@ def smoke_test_arms(
     """Try one arm after the other in such a sandbox; where they are required, one that fails is in the way."""
     sandboxes, watch = choose_sandbox(spec.kind), expected_setup({arm.name: arm for arm in arms}, overlays)
     with ModelServer(SMOKE_SCRIPT) as server, ModelGateway(_scripted_upstreams(server), PriceTables()) as gateway:
-        smoke_test = _SmokeTest(overlays, spec, sandboxes, gateway, watch, allow)
+        smoke_test = _SmokeTest(overlays, with_default_limits(spec, 1), sandboxes, gateway, watch, allow)
         for arm in arms:
             yield msgspec.structs.replace(smoke_test.try_arm(arm), required=required)
 

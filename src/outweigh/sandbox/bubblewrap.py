@@ -38,10 +38,12 @@ from outweigh.sandbox.cgroups import (
     enter_cgroups,
     explain_missing_limits,
 )
+from outweigh.sandbox.hidden_paths import hide_paths
 from outweigh.sandbox.leftover_processes import SANDBOX_MARK
 from outweigh.sandbox.process_tree import SandboxCommand, run_process_tree
 from outweigh.sandbox.sandbox_ports import assign_ports
 from outweigh.sandbox.seccomp import ARCHITECTURES, filter_program, machine_architecture
+from outweigh.sandbox.session_keyring import run_with_new_keyring
 
 _ROOT_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 # Everybody may read them, but they name the keys that the host's kernel holds for the caller.
@@ -188,6 +190,9 @@ class _BubblewrapSandbox(BaseSandbox):
         self._mark = mark
 
     def _run(self, wanted: SandboxCommand) -> CompletedCommand:
+        return run_with_new_keyring(lambda: self._run_bubblewrap(wanted), self._request.cancel.set)
+
+    def _run_bubblewrap(self, wanted: SandboxCommand) -> CompletedCommand:
         environment = {"PATH": DEFAULT_PATH, "HOME": HOME, **wanted.environment}
         arguments = [*_probe().arguments, *request_arguments(self._request, environment)]
         with (
@@ -201,7 +206,7 @@ class _BubblewrapSandbox(BaseSandbox):
             command = [*confined, "--", *EXEC_PREFIX, *wanted.command]
             job = replace(
                 wanted,
-                command=enter_cgroups(self._group.entrances, command),
+                command=enter_cgroups(self._group.entrances, hide_paths(self._request, command)),
                 environment={SANDBOX_MARK: self._mark},
                 folder=Path("/"),
                 descriptors=(argument_file, filter_file, status.writer, *barrier.descriptors),

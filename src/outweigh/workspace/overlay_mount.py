@@ -4,7 +4,7 @@ import ctypes
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -14,8 +14,6 @@ _MNT_DETACH = 2
 _MS_NODEV, _MS_NOSUID = 4, 2
 # For root, then for root in a user namespace. Workspaces need not survive a power cut, so `volatile` is safe.
 _MOUNT_OPTIONS = ("redirect_dir=on,volatile", "userxattr")
-# These separate options and layers; a path with one of them is copied instead.
-_SPECIAL = ",:\\"
 # The kernel writes a space in a path as \\040.
 _ESCAPED = re.compile(rb"\\([0-7]{3})")
 
@@ -63,14 +61,21 @@ def overlay_mounts_below(folder: Path) -> list[Path]:
 
 
 def _mount(lower: Path, layers: Path, target: Path, options: str) -> bool:
-    if any(character in str(path) for path in (lower, layers) for character in _SPECIAL):
-        return False
-    settings = f"lowerdir={lower},upperdir={layers / 'upper'},workdir={layers / 'work'},{options}"
-    try:
-        _call("mount", b"overlay", os.fsencode(target), b"overlay", _MS_NODEV | _MS_NOSUID, os.fsencode(settings))
-    except OSError:
-        return False
+    """Mount by descriptors: whoever sees the mount can read its options, which must not tell paths of the host."""
+    with ExitStack() as opened:
+        try:
+            lowest, upper, work = (_open(path, opened) for path in (lower, layers / "upper", layers / "work"))
+            settings = f"lowerdir={lowest},upperdir={upper},workdir={work},{options}"
+            _call("mount", b"overlay", os.fsencode(target), b"overlay", _MS_NODEV | _MS_NOSUID, settings.encode())
+        except OSError:
+            return False
     return True
+
+
+def _open(folder: Path, opened: ExitStack) -> str:
+    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    opened.callback(os.close, descriptor)
+    return f"/proc/self/fd/{descriptor}"
 
 
 @cache
