@@ -235,7 +235,7 @@ def test_a_program_that_cannot_be_started_inside_says_nothing_about_the_arm(tmp_
 
     assert (done.status, done.status_detail) == (
         Status.INFRA_ERROR,
-        "exit code 127: the agent was not found in the sandbox",
+        "the program 'parrot' was not found in the sandbox, or cannot be executed there; the agent never started",
     )
 
 

@@ -12,7 +12,7 @@ from outweigh.agents.noop import NoopAgent
 from outweigh.agents.oracle import OracleAgent
 from outweigh.agents.replay import ReplayAgent
 from outweigh.agents.scripted import ScriptedAgent
-from outweigh.agents.shell import ShellAgent
+from outweigh.agents.shell import LONGEST_PAUSE_SECONDS, ShellAgent
 from outweigh.model.arm import Arm
 from outweigh.model.codec import encode
 from outweigh.model.failure import Status
@@ -24,6 +24,7 @@ from outweigh.ports.agents import Agent, AttemptOutcome, AttemptRequest
 from outweigh.ports.sandboxes import Sandbox, SandboxProvider, SandboxRequest
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.sandbox.local import LocalSandboxProvider
+from outweigh.testing.agent_contract import an_agent_arm, an_attempt
 from outweigh.testing.builders import a_run
 from outweigh.testing.sandbox_fixtures import SHORT_TIMEOUT_SECONDS
 
@@ -337,10 +338,13 @@ def test_a_program_that_says_nothing_has_unknown_usage(room: Sandbox) -> None:
     [
         ("exit 3", Status.AGENT_ERROR),
         ("kill -9 $$", Status.AGENT_ERROR),
-        ("no-such-program-here", Status.INFRA_ERROR),
+        ("no-such-program-here", Status.AGENT_ERROR),
+        ("exit 126", Status.AGENT_ERROR),
+        ("exit 127", Status.AGENT_ERROR),
         ("""echo '{"status": "agent_error"}' > "$OUTWEIGH_USAGE" """, Status.AGENT_ERROR),
         ("""echo '{"status": "completed"}' > "$OUTWEIGH_USAGE"; exit 1""", Status.AGENT_ERROR),
-        ("""echo '{"status": "infra_error"}' > "$OUTWEIGH_USAGE"; exit 1""", Status.INFRA_ERROR),
+        ("""echo '{"status": "infra_error"}' > "$OUTWEIGH_USAGE"; exit 1""", Status.AGENT_ERROR),
+        ("""echo '{"status": "infra_error"}' > "$OUTWEIGH_USAGE" """, Status.AGENT_ERROR),
         ("""echo '{"cost_usd": 1.5}' > "$OUTWEIGH_USAGE" """, Status.BUDGET_EXCEEDED),
         ("""echo '{"cost_usd": 1.0}' > "$OUTWEIGH_USAGE" """, Status.COMPLETED),
     ],
@@ -362,7 +366,25 @@ def test_a_rate_limited_program_can_ask_for_a_pause(room: Sandbox) -> None:
 
     done = run_shell(room, f"""echo '{said}' > "$OUTWEIGH_USAGE" """)
 
-    assert (done.status, done.retry_after_seconds, done.status_detail) == (Status.INFRA_ERROR, 20.0, "429")
+    assert (done.status, done.retry_after_seconds) == (Status.AGENT_ERROR, 20.0)
+    assert done.status_detail == "the program itself reports an infrastructure error, which nobody else saw: 429"
+
+
+def test_a_program_cannot_ask_for_a_pause_without_end(room: Sandbox) -> None:
+    done = run_shell(room, """echo '{"retry_after_seconds": 1e9}' > "$OUTWEIGH_USAGE" """)
+
+    assert done.retry_after_seconds == LONGEST_PAUSE_SECONDS
+
+
+@pytest.mark.parametrize("program", ["no-such-program-here", "/no/such/program", "./question.txt"])
+def test_a_program_that_is_not_in_the_sandbox_never_started(room: Sandbox, program: str) -> None:
+    room.write("question.txt", b"6 x 7")
+    arm = an_agent_arm("shell", {"command": [program]})
+
+    done = ShellAgent().attempt(an_attempt(arm), room)
+
+    assert done.status is Status.INFRA_ERROR
+    assert f"{program!r} was not found in the sandbox" in (done.status_detail or "")
 
 
 def test_a_secret_reaches_the_program_and_not_what_is_kept(room: Sandbox) -> None:

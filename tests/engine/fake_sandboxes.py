@@ -49,6 +49,23 @@ class BrokenSandboxes(LocalSandboxProvider):
         yield
 
 
+class FailingSandboxes(LocalSandboxProvider):
+    """Local sandboxes of which the first work and the next ones do not; all further ones work again, if any do."""
+
+    def __init__(self, *, works_for: int, fails_for: int | None = None) -> None:
+        self._opened = 0
+        self._works_for = works_for
+        self._last = None if fails_for is None else works_for + fails_for
+
+    @contextmanager
+    def open(self, request: SandboxRequest) -> Iterator[Sandbox]:
+        self._opened += 1
+        if self._opened > self._works_for and (self._last is None or self._opened <= self._last):
+            raise SandboxError("no more sandboxes today")
+        with super().open(request) as sandbox:
+            yield sandbox
+
+
 class Copies:
     """Workspaces that are copies of a task's folder."""
 

@@ -1,5 +1,6 @@
 """Claims about one attempt: real sandbox, real commands, real store."""
 
+import errno
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from tests.cli.engines import until
 from tests.engine.engine_fixtures import artifact, kept_bytes, loaded, open_engine, plan_of, shell
-from tests.engine.fake_sandboxes import BrokenSandboxes
+from tests.engine.fake_sandboxes import BrokenSandboxes, FailingSandboxes
 from tests.prerequisites import needs, require
 
 from outweigh.agents.noop import NoopAgent
@@ -264,7 +265,7 @@ class TestDifficultAgents:
 
         full, next_one = scene.run("a"), scene.run("b")
 
-        assert full.status in (Status.AGENT_ERROR, Status.INFRA_ERROR)
+        assert full.status is Status.AGENT_ERROR
         assert next_one.status is Status.COMPLETED
         assert next_one.checks is not None
         assert next_one.checks[0].passed
@@ -328,9 +329,12 @@ class TestChecks:
         assert "cancelled" in (record.status_detail or "")
 
     def test_what_failed_for_lack_of_infrastructure_is_not_checked(self, attempting: Attempting) -> None:
-        record = attempting('echo \'{"status": "infra_error"}\' >"$OUTWEIGH_USAGE"').run()
+        arm = {"agent": "shell", "options": {"command": ["./tool"]}}
+
+        record = attempting(arms={"a": arm}).run()
 
         assert (record.status, record.checks) == (Status.INFRA_ERROR, None)
+        assert "'./tool' was not found in the sandbox" in (record.status_detail or "")
 
 
 class BrokenAdapter(NoopAgent):
@@ -345,6 +349,22 @@ class NonsenseAdapter(NoopAgent):
 
     def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
         return replace(super().attempt(request, sandbox), duration_seconds=float("nan"))
+
+
+class ConfusedAdapter(NoopAgent):
+    """An adapter that cannot cope with what its agent printed."""
+
+    def attempt(self, request: AttemptRequest, sandbox: Sandbox) -> AttemptOutcome:
+        sandbox.exec(["sh", "-c", ":"], environment={}, timeout_seconds=60)
+        raise KeyError("what it printed")
+
+
+def full_disk(*_: object) -> bytes:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def out_of_memory(_: Path) -> str | None:
+    raise MemoryError
 
 
 class TestInfrastructureFailures:
@@ -375,8 +395,55 @@ class TestInfrastructureFailures:
 
         record = scene.run()
 
-        assert (record.status, record.cost.usd) == (Status.INFRA_ERROR, 2.5)
+        assert (record.status, record.cost.usd) == (Status.AGENT_ERROR, 2.5)
         assert artifact(scene.store, record, "stdout.txt") == b"said\n"
+
+    def test_checks_that_cannot_be_run_over_what_the_agent_left_have_failed(self, attempting: Attempting) -> None:
+        record = attempting(f"{WORK}; mkdir ../checks-home").run()
+
+        assert "broke its run: FileExistsError" in (record.status_detail or "")
+        assert record.checks is not None
+        assert [(check.name, check.passed) for check in record.checks] == [("done", False)]
+
+    def test_a_sandbox_that_breaks_during_the_run_for_the_engine_too_is_an_infrastructure_error(
+        self, attempting: Attempting
+    ) -> None:
+        sandboxes = FailingSandboxes(works_for=1)
+
+        record = attempting().run(sandboxes=sandboxes)
+
+        assert (record.status, record.checks) == (Status.INFRA_ERROR, None)
+        assert record.status_detail == "SandboxError: no more sandboxes today"
+
+    def test_a_sandbox_that_breaks_only_with_what_the_agent_left_is_the_agents_fault(
+        self, attempting: Attempting
+    ) -> None:
+        sandboxes = FailingSandboxes(works_for=1, fails_for=1)
+
+        record = attempting().run(sandboxes=sandboxes)
+
+        assert record.status is Status.AGENT_ERROR
+        assert "no more sandboxes today" in (record.status_detail or "")
+
+    def test_a_bug_in_an_adapter_after_the_agent_ran_is_the_agents_fault(self, attempting: Attempting) -> None:
+        record = attempting().run(agents={"shell": ConfusedAdapter()})
+
+        assert record.status is Status.AGENT_ERROR
+        assert "KeyError: 'what it printed'" in (record.status_detail or "")
+
+    def test_a_disk_that_the_run_did_not_fill_is_an_infrastructure_error(self, attempting: Attempting) -> None:
+        record = attempting().run(diff=full_disk)
+
+        assert record.status is Status.INFRA_ERROR
+        assert "No space left" in (record.status_detail or "")
+
+    def test_an_error_of_any_kind_over_what_the_agent_left_does_not_end_the_experiment(
+        self, attempting: Attempting
+    ) -> None:
+        record = attempting().run(survey=out_of_memory)
+
+        assert record.status is Status.AGENT_ERROR
+        assert "MemoryError" in (record.status_detail or "")
 
     def test_a_bug_in_an_adapter_fails_the_run_and_not_the_experiment(self, attempting: Attempting) -> None:
         scene = attempting()

@@ -160,15 +160,76 @@ class TestStatus:
 
         assert apply_metering(said(status), account).outcome.status is Status.BUDGET_EXCEEDED
 
-    @pytest.mark.parametrize("status", [Status.COMPLETED, Status.AGENT_ERROR, Status.INFRA_ERROR])
-    @pytest.mark.parametrize("kind", [FailureKind.RATE_LIMITED, FailureKind.SERVER_ERROR, FailureKind.UNAUTHORIZED])
-    def test_a_model_that_failed_last_is_no_fault_of_the_arm(self, status: Status, kind: FailureKind) -> None:
+    @pytest.mark.parametrize("status", [Status.AGENT_ERROR, Status.INFRA_ERROR])
+    @pytest.mark.parametrize(
+        "kind",
+        [
+            FailureKind.CONNECTION_REFUSED,
+            FailureKind.CUT_STREAM,
+            FailureKind.OVERLOADED,
+            FailureKind.RATE_LIMITED,
+            FailureKind.SERVER_ERROR,
+        ],
+    )
+    def test_a_provider_that_failed_last_is_no_fault_of_the_arm(self, status: Status, kind: FailureKind) -> None:
         last = a_failed_call(kind, started_at_seconds=5.0, retry_after_seconds=7.0)
 
         found = apply_metering(said(status), an_account(a_call(), last)).outcome
 
         assert (found.status, found.retry_after_seconds) == (Status.INFRA_ERROR, 7.0)
         assert found.status_detail == f"{kind.value}: so it goes"
+
+    @pytest.mark.parametrize("kind", [kind for kind in FailureKind if kind.status is Status.INFRA_ERROR])
+    def test_an_agent_that_ended_well_is_judged_by_its_work_whatever_failed_last(self, kind: FailureKind) -> None:
+        last = a_failed_call(kind, started_at_seconds=5.0)
+
+        assert apply_metering(said(), an_account(a_call(), last)).outcome.status is Status.COMPLETED
+
+    @pytest.mark.parametrize("status", [Status.COMPLETED, Status.AGENT_ERROR, Status.INFRA_ERROR, Status.TIMEOUT])
+    @pytest.mark.parametrize("kind", [FailureKind.UNKNOWN_MODEL, FailureKind.UNAUTHORIZED])
+    def test_a_model_that_the_agent_may_not_ask_excuses_nothing_once_another_has_answered(
+        self, status: Status, kind: FailureKind
+    ) -> None:
+        last = a_failed_call(kind, 404, started_at_seconds=5.0)
+
+        found = apply_metering(said(status), an_account(a_call(), last)).outcome
+
+        assert found.status is (Status.AGENT_ERROR if status is Status.INFRA_ERROR else status)
+
+    @pytest.mark.parametrize("kind", [FailureKind.UNKNOWN_MODEL, FailureKind.UNAUTHORIZED])
+    def test_a_wrong_key_or_model_name_on_which_the_agent_itself_ended_is_the_suites(self, kind: FailureKind) -> None:
+        account = an_account(a_failed_call(kind, 404))
+
+        assert apply_metering(said(Status.INFRA_ERROR), account).outcome.status is Status.INFRA_ERROR
+        assert apply_metering(said(Status.AGENT_ERROR), account).outcome.status is Status.AGENT_ERROR
+        assert apply_metering(said(Status.COMPLETED), account).outcome.status is Status.COMPLETED
+
+    def test_a_provider_that_never_answered_excuses_an_agent_that_ended_well_all_the_same(self) -> None:
+        account = an_account(a_failed_call(FailureKind.CONNECTION_REFUSED, None))
+
+        assert apply_metering(said(), account).outcome.status is Status.INFRA_ERROR
+
+    @pytest.mark.parametrize(("requests", "status"), [(100, Status.INFRA_ERROR), (101, Status.AGENT_ERROR)])
+    def test_a_rate_limit_that_the_run_itself_brought_about_excuses_nothing(
+        self, requests: int, status: Status
+    ) -> None:
+        flood = [a_call(started_at_seconds=number / 10) for number in range(1, requests)]
+        last = a_failed_call(FailureKind.RATE_LIMITED, 429, started_at_seconds=20.0)
+
+        assert apply_metering(said(Status.AGENT_ERROR), an_account(*flood, last)).outcome.status is status
+
+    def test_a_failure_of_the_infrastructure_that_the_gateway_did_not_see_is_the_agents(self) -> None:
+        found = apply_metering(
+            replace(said(Status.INFRA_ERROR), status_detail="HTTP 529"), an_account(a_call())
+        ).outcome
+
+        assert found.status is Status.AGENT_ERROR
+        assert found.status_detail == (
+            "the agent reports a failure of the infrastructure that nobody else saw: HTTP 529"
+        )
+
+    def test_an_agent_that_never_began_is_believed(self) -> None:
+        assert apply_metering(said(Status.INFRA_ERROR), an_account()).outcome.status is Status.INFRA_ERROR
 
     def test_a_failed_request_that_was_followed_by_a_good_one_does_not_count(self) -> None:
         account = an_account(a_failed_call(FailureKind.SERVER_ERROR), a_call(started_at_seconds=1.0))

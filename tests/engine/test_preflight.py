@@ -7,7 +7,7 @@ from tests.engine.fake_sandboxes import BrokenSandboxes, Copies, RecordedSandbox
 
 from outweigh.engine.load_suite import load_suite
 from outweigh.engine.preflight import PreflightContext, preflight
-from outweigh.model.preflight_result import FindingKind, PreflightResult
+from outweigh.model.preflight_result import FindingKind, PreflightResult, findings_after_solution
 from outweigh.model.suite import SandboxSpec
 from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.testing.sandbox_fixtures import COMMAND_TIMEOUT_SECONDS
@@ -163,13 +163,22 @@ def test_a_flaky_check_blocks_the_task(trial: Trial) -> None:
     assert not result.fit
 
 
-def test_a_check_that_cannot_be_evaluated_yet_is_noted(trial: Trial) -> None:
+def test_a_reward_that_only_the_solution_earns_is_no_finding(trial: Trial) -> None:
     reward = '{ type = "reward", name = "r", run = "cat answer.txt && echo 1 > $OUTWEIGH_REWARD" }'
 
     result = trial.run(reward, solution="echo 42 > answer.txt\n")
 
-    assert kinds(result) == [FindingKind.NOT_EVALUATED]
+    assert kinds(result) == []
     assert result.fit
+
+
+def test_a_check_that_could_not_be_evaluated_is_noted(trial: Trial) -> None:
+    solved = trial.run(DONE, solution="echo 42 > answer.txt\n").oracle
+    assert solved is not None
+
+    found = findings_after_solution([msgspec.structs.replace(check, passed=None) for check in solved], None)
+
+    assert FindingKind.NOT_EVALUATED in [finding.kind for finding in found]
 
 
 def test_a_sandbox_that_cannot_start_is_a_finding(trial: Trial) -> None:

@@ -7,6 +7,7 @@ the user's own configuration never reaches a trial.
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -16,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from outweigh.agents.installed_program import InstalledProgram, find_program
-from outweigh.agents.outcomes import explain_exit_code, outcome_from_report
+from outweigh.agents.outcomes import explain_exit_code, missing_in_sandbox, outcome_from_report
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.base import Spec
@@ -24,7 +25,7 @@ from outweigh.model.failure import FailureKind, Status
 from outweigh.model.model_name import bare_model_name
 from outweigh.model.run_record import AgentIdentity, AgentKind
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
-from outweigh.ports.sandboxes import CommandEnding, Sandbox
+from outweigh.ports.sandboxes import CommandEnding, Sandbox, SandboxError
 from outweigh.transcript.agent_report import AgentReport, TranscriptReader
 
 HomeArtifacts = Mapping[str, bytes]
@@ -81,7 +82,8 @@ def _remove_litter(sandbox: Sandbox, litter: Sequence[str]) -> None:
     """Remove files that the program created for itself, so that they do not count as work."""
     if litter:
         command = ["/bin/sh", "-c", "rm -rf -- " + " ".join(litter)]
-        sandbox.exec(command, environment={}, timeout_seconds=_CLEANUP_TIMEOUT_SECONDS)
+        with suppress(SandboxError):  # the agent can leave a workspace in which no command starts
+            sandbox.exec(command, environment={}, timeout_seconds=_CLEANUP_TIMEOUT_SECONDS)
 
 
 def _read_artifact(sandbox: Sandbox, pattern: str) -> bytes:
@@ -90,12 +92,15 @@ def _read_artifact(sandbox: Sandbox, pattern: str) -> bytes:
     def take(chunk: bytes) -> None:
         content.extend(chunk[: _ARTIFACT_SIZE_LIMIT - len(content)])
 
-    done = sandbox.exec(
-        ["/bin/sh", "-c", _CAT_FILES, "sh", pattern],
-        environment={"HOME": sandbox.home},
-        timeout_seconds=_CLEANUP_TIMEOUT_SECONDS,
-        on_output=take,
-    )
+    try:
+        done = sandbox.exec(
+            ["/bin/sh", "-c", _CAT_FILES, "sh", pattern],
+            environment={"HOME": sandbox.home},
+            timeout_seconds=_CLEANUP_TIMEOUT_SECONDS,
+            on_output=take,
+        )
+    except SandboxError:  # the agent can leave a workspace in which no command starts
+        return b""
     return bytes(content) if done.ending is CommandEnding.EXITED else b""
 
 
@@ -203,9 +208,13 @@ class CommandLineAgent(ABC):
             return build_outcome(self._identity(request, None), Status.INFRA_ERROR, missing)
         launch = self.launch(request, sandbox.home)
         _write_files(sandbox.host_home, launch.files)
+        command, environment = self.command(request.arm), self._environment(request, launch, sandbox.home)
+        missing = missing_in_sandbox(sandbox, command[0], environment)
+        if missing is not None:
+            return build_outcome(self._identity(request, None), Status.INFRA_ERROR, missing)
         done = sandbox.exec(
-            [*self.command(request.arm), *launch.arguments, *request.arm.flags],
-            environment=self._environment(request, launch, sandbox.home),
+            [*command, *launch.arguments, *request.arm.flags],
+            environment=environment,
             timeout_seconds=request.timeout_seconds,
             stdin=launch.stdin,
             on_output=launch.on_output,

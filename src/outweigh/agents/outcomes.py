@@ -8,7 +8,7 @@ from outweigh.model.run_record import AgentIdentity
 from outweigh.model.task import Task
 from outweigh.model.usage import reported_cost
 from outweigh.ports.agents import AttemptOutcome, build_outcome
-from outweigh.ports.sandboxes import CommandEnding, CompletedCommand
+from outweigh.ports.sandboxes import CommandEnding, CompletedCommand, Sandbox
 from outweigh.transcript.agent_report import AgentReport
 from outweigh.transcript.goal_progress import aligned_actions, reached_steps, shown_steps
 from outweigh.transcript.record_steps import record_steps
@@ -24,7 +24,26 @@ def early_end(done: CompletedCommand) -> tuple[Status, str] | None:
     return None
 
 
-_NOT_STARTED = {126: "cannot be executed in the sandbox", 127: "was not found in the sandbox"}
+_LOOK_SECONDS = 60.0
+_FIND_PROGRAM = 'case "$1" in */*) [ -x "$1" ];; *) command -v "$1" >/dev/null;; esac'
+
+
+def missing_in_sandbox(sandbox: Sandbox, program: str, environment: Mapping[str, str]) -> str | None:
+    """Why a program cannot be started in the sandbox; None when it can.
+
+    Looked at before the start, while nothing in the sandbox is the agent's doing: afterwards, the exit codes 126 and
+    127 tell nothing, because any program can end with them.
+    """
+    if program == "sh":
+        return None
+    done = sandbox.exec(
+        ["/bin/sh", "-c", _FIND_PROGRAM, "sh", program], environment=environment, timeout_seconds=_LOOK_SECONDS
+    )
+    if done.ending is not CommandEnding.EXITED or done.exit_code == 0:
+        return None
+    return f"the program {program!r} was not found in the sandbox, or cannot be executed there; the agent never started"
+
+
 TRANSCRIPT, STDERR, TRAJECTORY = "transcript.txt", "stderr.txt", "trajectory.json"
 _STDERR_TAIL_LENGTH = 300
 
@@ -89,8 +108,6 @@ def _ending(done: CompletedCommand, report: AgentReport) -> tuple[Status, str | 
             detail,
             make_failure(FailureKind.TIMEOUT, detail) if done.ending is CommandEnding.TIMED_OUT else None,
         )
-    if done.exit_code in _NOT_STARTED and not report.steps:
-        return Status.INFRA_ERROR, f"exit code {done.exit_code}: the agent {_NOT_STARTED[done.exit_code]}", None
     reason = _failure(done, report)
     return (Status.COMPLETED, None, None) if reason is None else (reason.kind.status, reason.detail, reason)
 

@@ -3,6 +3,8 @@
 The task's own solution is copied there to be run.
 """
 
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,6 +12,7 @@ from shutil import rmtree
 
 from outweigh.model.task import Task
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox
+from outweigh.process import run_process
 
 PRIVATE_FOLDER = ".outweigh"
 """A reserved name: sandboxes read and write only the workspace, so files that do not belong to the task are here."""
@@ -25,13 +28,26 @@ def private_folder(sandbox: Sandbox) -> Iterator[str]:
 
 
 def _remove(sandbox: Sandbox) -> None:
-    """Remove the folder from outside, because a stopped process cannot; a link is removed and never followed."""
+    """Remove the folder from outside, because a stopped process cannot; a link is removed and never followed.
+
+    It never fails: an agent may have closed the folders, or nested them deeper than the call stack.
+    """
     folder = sandbox.host_workspace / PRIVATE_FOLDER
-    if folder.is_dir() and not folder.is_symlink():
-        rmtree(folder, ignore_errors=True)
-    else:
-        with suppress(OSError):
+    with suppress(OSError):
+        if not os.access(sandbox.host_workspace, os.R_OK | os.W_OK | os.X_OK):
+            sandbox.host_workspace.chmod(0o755)
+        if stat.S_ISDIR(folder.lstat().st_mode):
+            _remove_folder(folder)
+        else:
             folder.unlink()
+
+
+def _remove_folder(folder: Path) -> None:
+    try:
+        rmtree(folder)
+    except (OSError, RecursionError):  # by processes, which handle any depth
+        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+            run_process([*command, "--", str(folder)])
 
 
 SOLUTION_SCRIPT = "solve.sh"

@@ -7,9 +7,10 @@ OUTWEIGH_TIMEOUT_SECONDS and OUTWEIGH_BUDGET_USD are set where the arm or the su
 `model_access`, OUTWEIGH_MODEL_URL and OUTWEIGH_MODEL_KEY lead to the model through the gateway.
 
 A usage report is a small JSON object. All keys are optional and an absent one is unknown. `input_tokens` excludes
-what was read from or written to the prompt cache. `status` is `completed` unless stated; `infra_error` asks for
-another attempt, after `retry_after_seconds` where that is given. Any other key makes the whole report unusable,
-with the reason.
+what was read from or written to the prompt cache. `status` is `completed` unless stated. A program can report an
+error and not that it is innocent: `infra_error` counts as `agent_error`, because nobody but the program saw it, and
+so do the exit codes 126 and 127. `retry_after_seconds` asks for a pause of the experiment. Any other key makes the
+whole report unusable, with the reason.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ import msgspec
 from msgspec import Meta
 
 from outweigh.agents.command_line import build_prompt
-from outweigh.agents.outcomes import early_end
+from outweigh.agents.outcomes import early_end, missing_in_sandbox
 from outweigh.agents.private_folder import PRIVATE_FOLDER, private_folder
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm
@@ -83,7 +84,9 @@ def _read_usage_report(content: bytes | None) -> tuple[UsageReport, str | None]:
         return _EMPTY_REPORT, f"usage is unknown: {str(fault) or 'nested too deeply'}"
 
 
-_NOT_STARTED = {126: "cannot be executed", 127: "was not found"}
+LONGEST_PAUSE_SECONDS = 3600.0
+"""The longest pause of an experiment that a program can ask for."""
+
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where programs are looked for before the first run, unless the arm sets a PATH; a sandbox has its own."""
 _INSTRUCTION, _USAGE = "instruction.md", "usage.json"
@@ -138,9 +141,13 @@ class ShellAgent:
         with private_folder(sandbox) as private:
             prompt = build_prompt(request).encode()
             sandbox.write(f"{PRIVATE_FOLDER}/{_INSTRUCTION}", prompt)
+            environment = _environment(request, private)
+            missing = missing_in_sandbox(sandbox, command[0], environment)
+            if missing is not None:
+                return build_outcome(_identity(request, None), Status.INFRA_ERROR, missing)
             done = sandbox.exec(
                 command,
-                environment=_environment(request, private),
+                environment=environment,
                 timeout_seconds=request.timeout_seconds,
                 stdin=prompt,
             )
@@ -198,23 +205,26 @@ def _outcome(
         step_count=report.steps,
         tool_call_count=report.tool_calls,
         reached_steps=None if report.reached_steps is None else frozenset(report.reached_steps),
-        retry_after_seconds=report.retry_after_seconds,
+        retry_after_seconds=_pause(report),
         artifacts={name: redact_secrets(text, secrets) for name, text in outputs.items()},
     )
 
 
 def _ended(request: AttemptRequest, done: CompletedCommand, report: UsageReport) -> tuple[Status, str | None]:
-    """The status of a run that ended by itself: as the report says, unless it never started or its exit is worse."""
-    if done.exit_code in _NOT_STARTED and report.status is None:
-        return Status.INFRA_ERROR, f"exit code {done.exit_code}: the command {_NOT_STARTED[done.exit_code]}"
+    """The status of a run that ended by itself: as the report says, unless its exit code is worse."""
     cap, spent = request.budget_usd, report.cost_usd
     if report.status == "infra_error":
-        return Status.INFRA_ERROR, report.detail or "the program reported an infrastructure error"
+        why = "the program itself reports an infrastructure error, which nobody else saw"
+        return Status.AGENT_ERROR, f"{why}: {report.detail}" if report.detail else why
     if report.status == "budget_exceeded" or (cap is not None and spent is not None and spent > cap):
         return Status.BUDGET_EXCEEDED, report.detail or _overspent(spent, cap)
     if done.exit_code != 0:
         return Status.AGENT_ERROR, report.detail or f"exit code {done.exit_code}"
     return Status(report.status or Status.COMPLETED), report.detail
+
+
+def _pause(report: UsageReport) -> float | None:
+    return None if report.retry_after_seconds is None else min(report.retry_after_seconds, LONGEST_PAUSE_SECONDS)
 
 
 def _overspent(spent: float | None, cap: float | None) -> str | None:

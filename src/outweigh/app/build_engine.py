@@ -36,6 +36,7 @@ from outweigh.store.run_store import FolderRunStore
 from outweigh.workspace.cache import WorkspaceCache
 from outweigh.workspace.overlay_mount import overlay_mounts_below, unmount
 from outweigh.workspace.patch import workspace_patch
+from outweigh.workspace.survey import survey_workspace
 from outweigh.workspace.trash import remove_tree
 
 SCRATCH_NOTE = "scratch"
@@ -139,6 +140,7 @@ def build_engine_deps(
         label=label,
         cancel=cancel,
         now=lambda: datetime.now(UTC),
+        survey=survey_workspace,
         diff=partial(workspace_patch, scratch=scratch.folder),
         remove=scratch.remove,
         gateway=gateway,

@@ -1,8 +1,10 @@
 """One attempt at a trial, from an empty folder to a stored record. Whatever goes wrong becomes a status.
 
+What goes wrong before the agent starts is infrastructure; after that it counts against the agent (`fault.py`).
 `EngineDeps` holds what all attempts of an experiment share.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,12 +15,13 @@ from time import monotonic
 
 from outweigh.engine.checks.content_checks import final_answer
 from outweigh.engine.checks.evaluate import CHECK_ENVIRONMENT, evaluate_checks
+from outweigh.engine.fault import WatchedSandbox, failed_checks, is_disk_full, sandbox_works, took_the_disk
 from outweigh.engine.finish import finish_attempt
 from outweigh.engine.run_draft import RunDraft, build_record
-from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request, watch_disk_quota
+from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request, occupied_bytes, watch_disk_quota
 from outweigh.engine.setup_check import ExpectedSetup
 from outweigh.engine.trial_plan import PlannedRun
-from outweigh.errors import EvidenceError
+from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.arm import Arm
 from outweigh.model.failure import EXCLUDED_STATUSES, Remedy, Status
 from outweigh.model.redact import redact_secrets
@@ -34,7 +37,10 @@ from outweigh.ports.workspaces import Workspaces
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineDeps:
-    """What all attempts of an experiment share: the suite's material, the machine's services and the store."""
+    """What all attempts of an experiment share: the suite's material, the machine's services and the store.
+
+    `survey` makes a workspace readable that an agent left, and returns why it cannot be read, None where it can.
+    """
 
     tasks: Mapping[str, Task]
     arms: Mapping[str, Arm]
@@ -50,6 +56,7 @@ class EngineDeps:
     label: str
     cancel: Signal
     now: Callable[[], datetime]
+    survey: Callable[[Path], str | None]
     diff: Callable[[Path, Path, Mapping[str, str]], bytes]
     remove: Callable[[Path], None]
     gateway: Gateway | None
@@ -96,7 +103,7 @@ def agent_sandbox_request(
 def run_agent(
     deps: EngineDeps, draft: RunDraft, sandbox: Sandbox, meter: Meter | None, variables: Mapping[str, str]
 ) -> AttemptOutcome:
-    """Let the agent work in an open sandbox. An exception in its adapter counts as an infrastructure failure."""
+    """Let the agent work in an open sandbox. An exception in its adapter is raised as a SandboxError."""
     access = None
     if meter is not None:
         base_url = f"http://127.0.0.1:{sandbox.port(meter.port.name)}"
@@ -139,10 +146,12 @@ def run_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> FinishedA
     deps.store.begin(draft.run_id, planned.trial, number)
     try:
         _attempt(deps, draft)
-    except (SandboxError, OSError) as fault:
-        draft.failure = Status.INFRA_ERROR, f"{type(fault).__name__}: {fault}"
-        if draft.account is not None and draft.metering is None:
-            finish_attempt(draft, deps.expected_setup)  # what was spent before the failure still counts
+    except (UsageError, EvidenceError):
+        raise
+    except Exception as fault:  # what an agent leaves must not end the experiment, whatever it sets off
+        if not (draft.started or isinstance(fault, SandboxError | OSError)):
+            raise
+        _settle_failure(deps, draft, fault)
     record = _store_record(deps, draft)
     failure = None if draft.outcome is None or draft.failure is not None else draft.outcome.failure
     return FinishedAttempt(
@@ -150,6 +159,43 @@ def run_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> FinishedA
         retry_after_seconds=draft.outcome.retry_after_seconds if draft.outcome else None,
         may_retry=failure is None or failure.kind.remedy is not Remedy.FAIL,
     )
+
+
+def _settle_failure(deps: EngineDeps, draft: RunDraft, fault: Exception) -> None:
+    """Give a broken attempt its status. One that is excluded already stays so: the gateway saw why."""
+    reason = f"{type(fault).__name__}: {fault}"
+    was_excluded = draft.outcome is not None and draft.outcome.status in EXCLUDED_STATUSES
+    if not _is_agents_fault(deps, draft, fault):
+        draft.failure = Status.INFRA_ERROR, reason
+    elif not was_excluded:
+        draft.failure = Status.AGENT_ERROR, f"what the agent did or left broke its run: {reason}"
+        draft.checks = failed_checks(draft.task, f"it could not be run over what the agent left: {reason}")
+    if draft.account is not None and draft.metering is None:
+        finish_attempt(draft, deps.expected_setup)  # what was spent before the failure still counts
+
+
+def _is_agents_fault(deps: EngineDeps, draft: RunDraft, fault: Exception) -> bool:
+    """Whether the agent could have broken the attempt: it had started, and the engine itself does not fail."""
+    if not draft.started or deps.cancel.is_set():
+        return False
+    if is_disk_full(fault) and not draft.filled_disk:
+        return False
+    folder = deps.scratch / f"{draft.planned.position}.{draft.number}.test"
+    try:
+        folder.mkdir(parents=True)
+        request = build_sandbox_request(
+            deps.sandbox,
+            workspace=folder,
+            home=folder,
+            label=f"{deps.label}:{draft.run_id}",
+            cancel=deps.cancel,
+            ports=(),
+        )
+        return sandbox_works(deps.sandboxes, deps.workspaces, request, deps.workspaces.prepare(draft.task), folder)
+    except OSError:
+        return False
+    finally:
+        deps.remove(folder)
 
 
 def close_abandoned_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> RunRecord:
@@ -175,7 +221,7 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
     pristine = deps.workspaces.prepare(draft.task)
     began = monotonic()
     with (
-        _private_folder(deps, f"{draft.planned.position}.{draft.number}") as folder,
+        _private_folder(deps, draft) as folder,
         deps.workspaces.lay_out(pristine, folder / "workspace") as workspace,
         _record_refused_hosts(draft, RunEgress(deps.hosts())) as egress,
         watch_disk_quota(folder, deps.sandbox.disk_mb, deps.cancel) as quota,
@@ -187,18 +233,32 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
         ):
             _lay_overlay(deps, draft.arm, sandbox)
             draft.setup_seconds = monotonic() - began
-            draft.outcome = run_agent(deps, draft, sandbox, meter, egress.variables(sandbox))
+            draft.outcome = run_agent(
+                deps, draft, WatchedSandbox(sandbox, draft.mark_started), meter, egress.variables(sandbox)
+            )
         draft.artifacts.update(draft.outcome.artifacts)
         if (too_much := quota.exceeded()) is not None:
             draft.outcome = replace(draft.outcome, status=Status.AGENT_ERROR, status_detail=too_much)
         finish_attempt(draft, deps.expected_setup)
-        if too_much is None and draft.outcome.status not in EXCLUDED_STATUSES:
-            draft.artifacts[DIFF_ARTIFACT] = deps.diff(
-                workspace, pristine, {file.path: file.sha256 for file in draft.arm.overlay}
-            )
-            _run_checks(deps, draft, replace(request, home=folder / "checks-home"), pristine, egress)
-            if (too_much := quota.exceeded()) is not None:
-                draft.failure = Status.AGENT_ERROR, f"{too_much}, while its checks ran"
+        if draft.outcome.status in EXCLUDED_STATUSES:
+            return
+        unreadable = too_much or deps.survey(workspace)
+        if unreadable is not None:
+            _fail_unread(draft, unreadable)
+            return
+        draft.artifacts[DIFF_ARTIFACT] = deps.diff(
+            workspace, pristine, {file.path: file.sha256 for file in draft.arm.overlay}
+        )
+        _run_checks(deps, draft, replace(request, home=folder / "checks-home"), pristine, egress)
+        if (too_much := quota.exceeded()) is not None:
+            draft.failure = Status.AGENT_ERROR, f"{too_much}, while its checks ran"
+
+
+def _fail_unread(draft: RunDraft, reason: str) -> None:
+    """Fail all checks of a workspace that is beyond the bounds within which it is read."""
+    draft.checks = failed_checks(draft.task, f"the workspace that the agent left is not read: {reason}")
+    if draft.outcome is not None and draft.outcome.status is Status.COMPLETED:
+        draft.failure = Status.AGENT_ERROR, f"the workspace that it left is not read: {reason}"
 
 
 @contextmanager
@@ -248,11 +308,15 @@ def _lay_overlay(deps: EngineDeps, arm: Arm, sandbox: Sandbox) -> None:
 
 
 @contextmanager
-def _private_folder(deps: EngineDeps, name: str) -> Iterator[Path]:
-    folder = deps.scratch / name
+def _private_folder(deps: EngineDeps, draft: RunDraft) -> Iterator[Path]:
+    folder = deps.scratch / f"{draft.planned.position}.{draft.number}"
     folder.mkdir(parents=True)
+    free_before = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
     try:
         yield folder
+    except Exception:
+        draft.filled_disk = took_the_disk(occupied_bytes(folder), free_before)
+        raise
     finally:
         deps.remove(folder)
 

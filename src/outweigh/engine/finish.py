@@ -1,6 +1,7 @@
 """What happens to an attempt after the agent has ended.
 
-Metered figures replace reported ones, and a run that did not have its arm's set-up is excluded.
+Metered figures replace reported ones, a failure of the infrastructure that only the agent reports counts as its own,
+and a run that did not have its arm's set-up is excluded.
 """
 
 from collections import Counter, defaultdict
@@ -12,6 +13,7 @@ from outweigh.engine.run_draft import RunDraft, unknown_outcome
 from outweigh.engine.setup_check import ExpectedSetup, check_setup
 from outweigh.errors import quote_names
 from outweigh.model.failure import EXCLUDED_STATUSES, Failure, FailureKind, Status
+from outweigh.model.run_record import AgentKind
 from outweigh.model.usage import (
     NO_USAGE,
     UNKNOWN_COST,
@@ -122,18 +124,65 @@ def _components(calls: Sequence[ModelCall]) -> tuple[ComponentTokens, ...]:
     )
 
 
+_PROVIDER_FAILURES = frozenset(
+    {
+        FailureKind.CONNECTION_REFUSED,
+        FailureKind.SERVER_ERROR,
+        FailureKind.CUT_STREAM,
+        FailureKind.RATE_LIMITED,
+        FailureKind.OVERLOADED,
+    }
+)
+"""Failures of the provider. The others can be caused by what is asked for, such as a model that does not exist."""
+
+_FLOOD_SECONDS, _FLOOD_REQUESTS = 60.0, 100
+"""A run that sent more requests in this time has brought about a rate limit itself."""
+
+
 def _final_status(outcome: AttemptOutcome, calls: Sequence[ModelCall]) -> tuple[Status, str | None, Failure | None]:
     """How the run ended by the model's answers, because agents misread and hide them."""
-    as_reported = outcome.status, outcome.status_detail, outcome.failure
+    as_reported = _reported_status(outcome, calls)
     if (capped := _first_failure(calls, FailureKind.BUDGET_REACHED)) is not None:
         return Status.BUDGET_EXCEEDED, capped.detail, capped
-    if (fault := _last_failure(calls)) is None or fault.kind.status is not Status.INFRA_ERROR:
+    fault = _last_failure(calls)
+    if fault is None or fault.kind.status is not Status.INFRA_ERROR or not _is_excused(outcome, fault, calls):
         return as_reported
-    # A timeout is excused only if no model ever answered; otherwise slow arms would lose their timeouts.
-    excused = outcome.status in (Status.AGENT_ERROR, Status.COMPLETED, Status.INFRA_ERROR) or (
-        outcome.status is Status.TIMEOUT and all(call.failure is not None for call in calls)
-    )
-    return (Status.INFRA_ERROR, f"{fault.kind.value}: {fault.detail}", fault) if excused else as_reported
+    return Status.INFRA_ERROR, f"{fault.kind.value}: {fault.detail}", fault
+
+
+def _is_excused(outcome: AttemptOutcome, fault: Failure, calls: Sequence[ModelCall]) -> bool:
+    """Whether a request that failed last excuses a run, which only what the agent cannot cause does.
+
+    An agent that ended well is judged by its work, and slow arms must not lose their timeouts: both are excused only
+    if no model ever answered. A wrong key or model name is the suite's mistake only then, too, and only if the agent's
+    program itself ended on it.
+    """
+    answered = any(call.failure is None for call in calls)
+    if fault.kind not in _PROVIDER_FAILURES:
+        return not answered and outcome.status is Status.INFRA_ERROR
+    if fault.kind is FailureKind.RATE_LIMITED and _flooded(calls):
+        return False
+    if outcome.status in (Status.COMPLETED, Status.TIMEOUT):
+        return not answered
+    return outcome.status in (Status.AGENT_ERROR, Status.INFRA_ERROR)
+
+
+def _flooded(calls: Sequence[ModelCall]) -> bool:
+    last = max(call.started_at_seconds for call in calls)
+    return sum(call.started_at_seconds > last - _FLOOD_SECONDS for call in calls) > _FLOOD_REQUESTS
+
+
+def _reported_status(outcome: AttemptOutcome, calls: Sequence[ModelCall]) -> tuple[Status, str | None, Failure | None]:
+    """The status that the agent reports. A failure of the infrastructure that nobody else saw counts as the agent's.
+
+    Before its first step and its first answer an agent has nothing to hide, so it is believed. Simulated agents
+    simulate such failures.
+    """
+    begun = bool(outcome.steps) or any(call.failure is None for call in calls)
+    if outcome.status is not Status.INFRA_ERROR or outcome.agent.kind is not AgentKind.REAL or not begun:
+        return outcome.status, outcome.status_detail, outcome.failure
+    said = f"the agent reports a failure of the infrastructure that nobody else saw: {outcome.status_detail}"
+    return Status.AGENT_ERROR, said, outcome.failure
 
 
 def _first_failure(calls: Sequence[ModelCall], kind: FailureKind) -> Failure | None:
@@ -184,6 +233,9 @@ def finish_attempt(draft: RunDraft, expected: ExpectedSetup) -> None:
         outcome, draft.metering, draft.reported = found.outcome, found.metering, found.reported
         if draft.account.bodies:
             draft.artifacts["model-traffic.jsonl"] = draft.account.bodies
+    else:
+        status, detail, _ = _reported_status(outcome, ())
+        outcome = replace(outcome, status=status, status_detail=detail)
     check = check_setup(draft.arm, expected, outcome.loaded, draft.account)
     outcome = replace(outcome, loaded=check.loaded)
     if check.faults and outcome.status not in EXCLUDED_STATUSES:

@@ -27,13 +27,18 @@ def storable_check(result: CheckResult, secrets: Collection[str]) -> CheckResult
 
 @dataclass(slots=True, kw_only=True)
 class RunDraft:
-    """An attempt under way. A `failure` of the infrastructure takes precedence over the agent's own outcome."""
+    """An attempt under way. A `failure` takes precedence over the agent's own outcome.
+
+    `started` says that a command of the agent may have run, and `filled_disk` that its files explain a full disk.
+    """
 
     planned: PlannedRun
     number: int
     task: Task
     arm: Arm
     started_at: datetime | None
+    started: bool = False
+    filled_disk: bool = False
     setup_seconds: float | None = None
     checks_seconds: float | None = None
     outcome: AttemptOutcome | None = None
@@ -50,6 +55,10 @@ class RunDraft:
         """The attempt's id: readable, and unique within a store."""
         trial = self.planned.trial
         return f"{trial.task_id}/{trial.arm}/{trial.repeat}#{self.number}"
+
+    def mark_started(self) -> None:
+        """Note that the agent has the workspace: what breaks from now on may be its doing."""
+        self.started = True
 
 
 def build_record(draft: RunDraft, kept: dict[str, str], secrets: Collection[str]) -> RunRecord:

@@ -7,7 +7,7 @@ engine. All git work is done with a repository that borrows the objects of the p
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -17,6 +17,9 @@ from outweigh.workspace.git import BASE_BRANCH, RAW_ATTRIBUTES, GitError, git, r
 
 PATCH_FILE_LIMIT = 8 * 2**20
 PATCH_LIMIT = 32 * 2**20
+PATCH_COUNT_LIMIT = 20_000
+LAID_FILE_LIMIT = 2**30
+"""A larger file is not what an arm laid there."""
 _NOTES_LIMIT = 100
 
 
@@ -62,8 +65,12 @@ def _is_as_laid(workspace: Path, name: bytes, laid: Mapping[str, str]) -> bool:
     if path not in laid:
         return False
     file = workspace / path
-    # lstat first: the agent may have replaced the file by a link, a pipe or a folder.
-    return stat.S_ISREG(file.lstat().st_mode) and sha256(file.read_bytes()).hexdigest() == laid[path]
+    # lstat first: the agent may have replaced the file by a link, a pipe or a folder, or by a hole of a terabyte.
+    status = file.lstat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > LAID_FILE_LIMIT:
+        return False
+    with file.open("rb") as content:
+        return file_digest(content, "sha256").hexdigest() == laid[path]
 
 
 def _traits(status: os.stat_result) -> tuple[int, ...]:
@@ -107,7 +114,9 @@ class _PatchSelection:
         path = os.fsdecode(name)
         # A file of unchanged size may have changed, but cannot make the patch larger than the task already is.
         grows = name not in self._before or self._before[name].st_size != status.st_size
-        if grows and status.st_size > min(PATCH_FILE_LIMIT, self._left):
+        if len(self.taken) >= PATCH_COUNT_LIMIT:
+            self._left_out.append(f"# left out after {PATCH_COUNT_LIMIT:,} other files: {path!r}")
+        elif grows and status.st_size > min(PATCH_FILE_LIMIT, self._left):
             self._left_out.append(f"# left out for its size: {path!r}, {status.st_size} bytes")
         elif stat.S_ISREG(status.st_mode) and not os.access(self._workspace / path, os.R_OK):
             self._left_out.append(f"# left out because it cannot be read: {path!r}")

@@ -3,6 +3,7 @@
 `Trash` moves them away at once and deletes them in the background, so that no trial waits for a disk.
 """
 
+import os
 import shutil
 from contextlib import suppress
 from itertools import count
@@ -15,18 +16,22 @@ from outweigh.process import run_process
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a tree, whatever it contains; it is fine if there is none."""
+    """Remove a tree, whatever it contains; it is fine if there is none.
+
+    What cannot be removed is left for the sweep of the next engine: a run's result does not depend on it.
+    """
     try:
         shutil.rmtree(folder)
     except (OSError, RecursionError):
-        _remove_by_force(folder)
+        with suppress(OSError):
+            _remove_by_force(folder)
 
 
 def _remove_by_force(folder: Path) -> None:
     """Remove it with `rm`, which handles any depth of nesting; slower, because it takes a process."""
-    if folder.exists() or folder.is_symlink():
+    if os.path.lexists(folder):
         _run("rm", "-rf", folder)
-    if folder.exists():
+    if os.path.lexists(folder):
         _run("chmod", "-R", folder, "u+rwX")
         _run("rm", "-rf", folder)
 
@@ -87,5 +92,5 @@ class Trash:
             with suppress(OSError):
                 run_process(["rm", "-rf", "--", *map(str, some)])
             for tree in some:
-                if tree.exists():
+                if os.path.lexists(tree):
                     remove_tree(tree)

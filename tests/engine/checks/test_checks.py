@@ -353,10 +353,10 @@ def test_a_reward_passes_at_its_minimum(scene: Scene, script: str, minimum: floa
         "echo '{' > $(dirname $OUTWEIGH_REWARD)/reward.json",
     ],
 )
-def test_a_reward_that_is_missing_or_garbled_is_unknown_and_says_why(scene: Scene, script: str) -> None:
+def test_a_reward_that_is_missing_or_garbled_fails_and_says_why(scene: Scene, script: str) -> None:
     result = scene.check(RewardCheck(name="r", run=script))
 
-    assert result.passed is None
+    assert result.passed is False
     assert "reward" in detail(result)
     assert result.exit_code == 0
 
@@ -365,7 +365,7 @@ def test_a_reward_that_the_agent_wrote_beforehand_counts_for_nothing(scene: Scen
     for place in ("reward.txt", ".outweigh-verifier/reward.txt", ".outweigh-tests/reward.txt"):
         write(scene.workspace / place, "1")
 
-    assert scene.check(RewardCheck(name="r", run="exit 0")).passed is None
+    assert scene.check(RewardCheck(name="r", run="exit 0")).passed is False
 
 
 def test_every_reward_has_a_new_unguessable_path(scene: Scene) -> None:
@@ -374,7 +374,7 @@ def test_every_reward_has_a_new_unguessable_path(scene: Scene) -> None:
 
     evaluation = scene.evaluate(first, second)
 
-    assert [result.passed for result in evaluation.results] == [True, None]
+    assert [result.passed for result in evaluation.results] == [True, False]
     assert len({evaluation.artifacts[f"checks/{name}.stdout"] for name in ("first", "second")}) == 2
 
 

@@ -33,7 +33,7 @@ sys.exit({_FOUND} if re.search(pattern, text) else {_NOT_FOUND})
 
 
 class UnfinishedSearchError(Exception):
-    """The search timed out or failed, so that it is unknown whether the text matches."""
+    """The search timed out or failed. That is a failure of the agent, which wrote the text that is searched."""
 
 
 def bounded_search(pattern: str, content: bytes, seconds: float = SEARCH_SECONDS) -> bool:
@@ -74,7 +74,7 @@ def check_file_contains(check: FileContainsCheck, root: Path) -> CheckOutcome:
             check.regex is None or bounded_search(check.regex, content)
         )
     except UnfinishedSearchError as fault:
-        return CheckOutcome(passed=None, detail=f"{check.path!r}: {fault}")
+        return CheckOutcome(passed=False, detail=f"{check.path!r}: {fault}")
     return CheckOutcome(passed=found, detail=None if found else _not_found(check, content))
 
 
@@ -157,10 +157,11 @@ def check_answer_contains(check: AnswerContainsCheck, answer: str | None) -> Che
             check.regex is None or bounded_search(check.regex, searched.encode("utf-8", "replace"))
         )
     except UnfinishedSearchError as fault:
-        return CheckOutcome(passed=None, detail=f"the answer: {fault}")
+        return CheckOutcome(passed=False, detail=f"the answer: {fault}")
     if not found and len(searched) < len(answer):
+        # The agent wrote more than is searched, and must not gain by it, whether the text is to be there or not.
         return CheckOutcome(
-            passed=None, detail=f"nobody looked further than the last {SEARCHED_CHARACTERS:,} letters of the answer"
+            passed=False, detail=f"nobody looked further than the last {SEARCHED_CHARACTERS:,} letters of the answer"
         )
     if found is not check.absent:
         return CheckOutcome(passed=True)

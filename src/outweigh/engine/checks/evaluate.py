@@ -57,7 +57,7 @@ class Reward:
 
 
 def read_reward(root: Path, folder: str) -> Reward:
-    """Read what the verifier wrote; a number that is missing, malformed or out of range is unknown, not 0."""
+    """Read what the verifier wrote; a number that is missing, malformed or out of range is none."""
     text = untrusted_files.read_file(root, f"{folder}/reward.txt", _REWARD_LIMIT)
     if text is not None:
         return _reward_number(text.strip(), "reward.txt")
@@ -158,7 +158,7 @@ def run_reward_check(check: RewardCheck, context: CheckContext) -> CheckOutcome:
         untrusted_files.remove_path(context.root, folder)
     if reward.value is None:
         detail = f"{reward.fault}; the verifier ended with exit code {done.exit_code}"
-        return CheckOutcome(passed=None, detail=detail, exit_code=done.exit_code, output=_output(done))
+        return CheckOutcome(passed=False, detail=detail, exit_code=done.exit_code, output=_output(done))
     return CheckOutcome(
         passed=reward.value >= check.minimum,
         detail=f"reward {reward.value:g}, at least {check.minimum:g} passes",
@@ -191,7 +191,7 @@ def _early_end(done: CompletedCommand, timeout_seconds: float) -> CheckOutcome |
     if done.ending is CommandEnding.CANCELLED:
         return CheckOutcome(passed=None, detail="cancelled before it had ended", output=_output(done))
     if done.exit_code is None:
-        return CheckOutcome(passed=None, detail="ended without an exit code", output=_output(done))
+        return CheckOutcome(passed=False, detail="ended without an exit code", output=_output(done))
     return None
 
 
@@ -247,7 +247,7 @@ def evaluate_checks(
     overlay: Sequence[OverlayFile] = (),
     environment: Mapping[str, str] = CHECK_ENVIRONMENT,
 ) -> CheckEvaluation:
-    """Run every check. Files that block a check make it fail; a broken sandbox or disk raises SandboxError.
+    """Run every check. What an agent can bring about fails a check; a broken sandbox or disk raises SandboxError.
 
     Checks of unchanged files come first, before any command leaves files behind; the others follow as declared.
     `answer` is the agent's last message, None where it is unknown.
