@@ -371,7 +371,7 @@ def test_a_rate_limited_program_can_ask_for_a_pause(room: Sandbox) -> None:
 
 
 def test_a_program_cannot_ask_for_a_pause_without_end(room: Sandbox) -> None:
-    done = run_shell(room, """echo '{"retry_after_seconds": 1e9}' > "$OUTWEIGH_USAGE" """)
+    done = run_shell(room, """echo '{"retry_after_seconds": 1000000}' > "$OUTWEIGH_USAGE" """)
 
     assert done.retry_after_seconds == LONGEST_PAUSE_SECONDS
 

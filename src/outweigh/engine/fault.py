@@ -17,6 +17,7 @@ from outweigh.model.task import Task
 from outweigh.ports.sandboxes import (
     CommandEnding,
     CompletedCommand,
+    Mount,
     Sandbox,
     SandboxError,
     SandboxProvider,
@@ -58,6 +59,10 @@ class WatchedSandbox:
     def host_home(self) -> Path:
         """The path of the home folder on the host."""
         return self._sandbox.host_home
+
+    def mounted_at(self, mount: Mount) -> str:
+        """The path inside the sandbox of a folder that the request names."""
+        return self._sandbox.mounted_at(mount)
 
     def port(self, name: str) -> int:
         """The number on 127.0.0.1 where programs inside reach the forwarded port of this name."""
@@ -101,7 +106,7 @@ def sandbox_works(
             home = folder / f"home-{number}"
             home.mkdir()
             with workspaces.lay_out(pristine, folder / f"workspace-{number}") as workspace:
-                own = replace(request, workspace=workspace, home=home, ports=())
+                own = replace(request, workspace=workspace, home=home, ports=(), mounts=())
                 if _runs_a_command(sandboxes, own):
                     return True
         except (SandboxError, OSError, UsageError):
