@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.cli.engines import Ended, Engine, begun, records, until
-from tests.engine.engine_fixtures import DONE, shell, write_suite
+from tests.engine.engine_fixtures import DONE, MISSING_PROGRAM, shell, write_suite
 
 from outweigh.cli.demo import DEMO_SUITE
 from outweigh.model.codec import evidence_sha256, record_digest
@@ -231,7 +231,7 @@ class TestStopping:
         assert {record.status for record in records(desk.store)} == {Status.COMPLETED}
 
     def test_trials_without_a_result_are_a_failure_with_a_way_on(self, desk: Desk) -> None:
-        arms = {"a": shell("no-such-program"), "b": scripted(1.0)}
+        arms = {"a": MISSING_PROGRAM, "b": scripted(1.0)}
         desk.write(arms, repeats=1, limits={"retries": 0})
 
         ended = desk.run()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engine.engine_fixtures import shell, write_suite
+from tests.engine.engine_fixtures import MISSING_PROGRAM, shell, write_suite
 
 ONE_CENT = """printf '{"cost_usd": 0.01}' >"$OUTWEIGH_USAGE"; echo 42 >answer.txt"""
 ARMS = {"plain": shell(ONE_CENT), "new": shell(f": new; {ONE_CENT}")}
@@ -75,7 +75,7 @@ def test_a_cost_that_nobody_told_is_unknown_and_not_zero_dollars(outweigh: Any, 
 def test_trials_without_a_result_are_told_with_the_arm_and_the_reason(
     outweigh: Any, tmp_path: Path, store: str
 ) -> None:
-    arms = {"plain": ARMS["plain"], "new": shell("exit 127")}
+    arms = {"plain": ARMS["plain"], "new": MISSING_PROGRAM}
     suite = write_suite(tmp_path / "broken", arms, tasks=2, repeats=1, limits={"retries": 0})
 
     ended = outweigh("run", "-c", str(suite), "-o", store)

@@ -19,6 +19,10 @@ Arms = Mapping[str, Mapping[str, Any]]
 DONE = {"type": "file_contains", "name": "done", "path": "answer.txt", "text": "42"}
 
 
+MISSING_PROGRAM = {"agent": "shell", "options": {"command": ["./no-such-program"]}}
+"""An arm whose program is not there."""
+
+
 def shell(line: str, **more: Any) -> dict[str, Any]:
     """An arm whose agent is a line of shell."""
     return {"agent": "shell", "options": {"command": line}, **more}

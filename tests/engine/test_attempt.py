@@ -12,7 +12,15 @@ from typing import Any
 
 import pytest
 from tests.cli.engines import until
-from tests.engine.engine_fixtures import artifact, kept_bytes, loaded, open_engine, plan_of, shell
+from tests.engine.engine_fixtures import (
+    MISSING_PROGRAM,
+    artifact,
+    kept_bytes,
+    loaded,
+    open_engine,
+    plan_of,
+    shell,
+)
 from tests.engine.fake_sandboxes import BrokenSandboxes, FailingSandboxes
 from tests.prerequisites import needs, require
 
@@ -329,12 +337,10 @@ class TestChecks:
         assert "cancelled" in (record.status_detail or "")
 
     def test_what_failed_for_lack_of_infrastructure_is_not_checked(self, attempting: Attempting) -> None:
-        arm = {"agent": "shell", "options": {"command": ["./tool"]}}
-
-        record = attempting(arms={"a": arm}).run()
+        record = attempting(arms={"a": MISSING_PROGRAM}).run()
 
         assert (record.status, record.checks) == (Status.INFRA_ERROR, None)
-        assert "'./tool' was not found in the sandbox" in (record.status_detail or "")
+        assert "'./no-such-program' was not found in the sandbox" in (record.status_detail or "")
 
 
 class BrokenAdapter(NoopAgent):
