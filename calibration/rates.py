@@ -140,9 +140,8 @@ def _drop_survives_correction(experiment: Draw) -> bool:
 def _drop_p_values(experiment: Draw) -> list[float]:
     """Exact p-values of "passes less often", one per task."""
     before, after = experiment.passes
-    repeats = len(before)
     return [
-        fisher_drop_p(repeats, int(first), repeats, int(second))
+        fisher_drop_p(len(before), int(first), len(after), int(second))
         for first, second in zip(before.sum(axis=0), after.sum(axis=0), strict=True)
     ]
 

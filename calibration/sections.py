@@ -13,9 +13,11 @@ from calibration.pin_cells import PIN_SECTIONS
 from calibration.plan_cells import PLAN_SECTIONS
 from calibration.repeat_cells import REPEAT_SECTIONS
 from calibration.rival_cells import RIVAL_SECTIONS
+from calibration.single_gate_cells import SINGLE_GATE_SECTIONS
 
 SECTIONS: tuple[Section, ...] = (
     *DECISION_SECTIONS,
+    *SINGLE_GATE_SECTIONS,
     *COLLAPSE_SECTIONS,
     *CHANCE_SECTIONS,
     *LOOK_SECTIONS,

@@ -86,6 +86,20 @@ def chances() -> Iterator[str]:
         yield " | ".join([f"| {errors}", *(f"{gap} point{'' if gap == 1 else 's'}" for gap in gaps)])
 
 
+def test_a_single_gate_is_wrong_as_often_as_was_measured() -> None:
+    found = rows("A single gate")
+    equal = [row for row in found if "of the baseline" not in row["cell"]]
+    worst = {
+        "improved": max(float(row["improved"].split(" ± ")[0]) for row in found),
+        "equal": max(float(row["improved if tested at 2 %"]) for row in equal),
+        "stale": max(float(row["improved if tested at 2 %"]) for row in found),
+    }
+
+    assert f"in up to {worst['equal']:.1f} % of the experiments with as many runs in both arms" in WORDS
+    assert f"in {worst['stale']:.1f} % where stale runs of a baseline are set aside" in WORDS
+    assert f"[at most {worst['improved']:.1f} %](calibration.md#a-single-gate)" in WORDS
+
+
 def test_chances_are_off_by_as_much_as_was_measured() -> None:
     assert [quote for quote in chances() if quote not in WORDS] == []
 

@@ -287,6 +287,15 @@ def test_every_condition_of_a_gain_in_quality_counts_at_its_level_and_not_above_
     assert decision(*beyond) is Decision.INCONCLUSIVE
 
 
+@pytest.mark.parametrize(("tasks", "decision"), [(6, Decision.INCONCLUSIVE), (7, Decision.IMPROVED)])
+def test_a_single_gate_is_tested_at_the_level_of_one_way(tasks: int, decision: Decision) -> None:
+    """All tasks turn from failing to passing: p is 1/64 for six tasks and 1/128 for seven."""
+    alone = gate("pass_rate", [1.0] * tasks)
+
+    assert examine_gate(alone).superior == pytest.approx(0.5**tasks)
+    assert finding(alone).decision is decision
+
+
 def test_an_alarm_rings_at_its_level_and_not_above_it() -> None:
     passes, cost = ERROR_RATES.pass_rate_alarm, ERROR_RATES.resource_alarm / 2
 
