@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from calibration.cells import FALSE_DECISIONS, Cell, Readings, Section, share_of
+from calibration.cells import FALSE_DECISIONS, Cell, Promise, Readings, Section, share_of
 from calibration.rates import collapse_rings
 from calibration.worlds import FAMILIES, NULLS, Draw, World, draw_company, world
 from outweigh.verdict.decision import Decision
@@ -20,7 +20,7 @@ AT_TWO_PER_CENT = "improved if tested at 2 %"
 BOTH_WAYS = msgspec.structs.replace(ERROR_RATES, superiority=2 * ERROR_RATES.superiority)
 
 HALF_PASS = world("identical arms, every run passes by the toss of a coin", logit_mean=0.0, logit_deviation=0.0)
-_IDENTICAL, _HARD = NULLS[1], NULLS[5]
+_IDENTICAL, _EASY, _HARD = NULLS[1], NULLS[3], NULLS[5]
 
 
 def single_gate_readings(
@@ -57,15 +57,23 @@ def _with_fewer_old_runs(experiment: Draw, repeats: int) -> Draw:
     return replace(experiment, passes=(before[:repeats], after))
 
 
-def _cell(world: World, tasks: int, repeats: int, *, old_repeats: int | None = None, candidates: int = 1) -> Cell:
-    unequal = "" if old_repeats is None else f", {old_repeats} runs of the baseline"
+def _cell(
+    world: World,
+    tasks: int,
+    repeats: int,
+    *,
+    old_repeats: int | None = None,
+    candidates: int = 1,
+    promises: tuple[Promise, ...] = FALSE_DECISIONS,
+) -> Cell:
+    unequal = "" if old_repeats is None else f", {old_repeats} run{'s' if old_repeats > 1 else ''} of the baseline"
     company = "" if candidates == 1 else f", {candidates} candidates"
     return Cell(
         name=f"{world.name}, {tasks} × {repeats}{unequal}{company}",
         measure=single_gate_readings,
         arguments=(world, tasks, repeats, repeats if old_repeats is None else old_repeats, candidates),
         draws=4_000,
-        promises=FALSE_DECISIONS,
+        promises=promises,
     )
 
 
@@ -75,13 +83,17 @@ SINGLE_GATE_SECTIONS = (
         words="Identical arms, and the pass rate is the only gate. The sum of all gates is then the same test as that "
         f"of the pass rate, at 1 %. *{AT_TWO_PER_CENT[0].upper()}{AT_TWO_PER_CENT[1:]}* is what the pass rate alone at "
         "2 % would give, the whole of what is allowed to both ways; nothing is promised about it. Fewer runs of the "
-        "baseline are what is left where its stale runs are set aside.",
+        "baseline are what is left where its stale runs are set aside. Where nearly all runs pass and the baseline "
+        "has one run against five, it often meets none of the rare failures, so nothing is promised about regressed "
+        "there.",
         cells=(
             *(_cell(_IDENTICAL, tasks, repeats) for tasks, repeats in ((6, 1), (6, 5), (8, 3), (20, 3), (100, 5))),
             *(_cell(HALF_PASS, tasks, repeats) for tasks, repeats in ((6, 5), (20, 1), (20, 3), (50, 1))),
             *(_cell(FAMILIES, tasks, 5) for tasks in (30, 60)),
             *(_cell(_IDENTICAL, tasks, 5, candidates=3) for tasks in (12, 50)),
             *(_cell(_HARD, 50, 5, old_repeats=old) for old in (3, 2)),
+            _cell(_EASY, 100, 5, old_repeats=3),
+            _cell(_EASY, 100, 5, old_repeats=1, promises=FALSE_DECISIONS[:1]),
         ),
     ),
 )

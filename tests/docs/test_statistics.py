@@ -95,6 +95,13 @@ def test_a_single_gate_is_wrong_as_often_as_was_measured() -> None:
         "stale": max(float(row["improved if tested at 2 %"]) for row in found),
     }
 
+    alarms = [
+        cell("A single gate", "regressed", cell=f"identical arms, nearly all passing, 100 × 5, {runs}").split(" ")[0]
+        for runs in ("1 run of the baseline", "3 runs of the baseline")
+    ]
+
+    assert f"identical arms are called regressed in {alarms[0]} % of experiments" in WORDS
+    assert f"with three of the baseline, in {alarms[1]} %" in WORDS
     assert f"in up to {worst['equal']:.1f} % of the experiments with as many runs in both arms" in WORDS
     assert f"in {worst['stale']:.1f} % where stale runs of a baseline are set aside" in WORDS
     assert f"[at most {worst['improved']:.1f} %](calibration.md#a-single-gate)" in WORDS
