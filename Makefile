@@ -5,7 +5,7 @@ READY := $(VENV)/.ready
 
 PARTS := git bubblewrap podman runc fuse-overlayfs netavark aardvark-dns catatonit busybox-static chromium gcc libc6-dev
 
-.PHONY: setup parts agents demo check test lint bench calibrate mutants docs site clean
+.PHONY: setup parts agents demo check test nightly lint bench calibrate mutants docs site clean
 
 setup: $(READY)
 
@@ -38,6 +38,11 @@ check: lint
 # Everything.
 test: setup parts agents lint
 	$(BIN)/pytest -n auto --dist loadfile
+
+# What takes too long for every change: 600 kills of running experiments, and every attack in both sandboxes.
+nightly: setup parts
+	OUTWEIGH_KILLS_FACTOR=10 $(BIN)/pytest --quiet tests/cli/test_kill.py tests/cli/test_kill_bubblewrap.py
+	$(BIN)/python -m benchmarks attacks --full
 
 lint: setup
 	$(BIN)/ruff check .

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from benchmarks import (
     agents,
     appends,
+    attacks,
     engine,
     gateway,
     imports,
@@ -41,6 +42,7 @@ GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "gateway": gateway.measure,
     "neighbours": neighbours.measure,
     "agents": agents.measure,
+    "attacks": attacks.measure,
     "viewer": viewer.measure,
 }
 """A new group is one more line here."""
