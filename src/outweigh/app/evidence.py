@@ -55,7 +55,7 @@ def read_evidence(request: EvidenceRequest) -> Evidence:
         judge_rules=request.stores.judge_rules(),
     )
     stream.check_rules()
-    return replace(evidence, warnings=(*evidence.warnings, *request.stores.warnings()))
+    return replace(evidence, warnings=(*evidence.warnings, *request.stores.warnings()), scans=request.stores.scans())
 
 
 def choose_arms(

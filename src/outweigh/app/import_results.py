@@ -13,6 +13,7 @@ from outweigh.interop.imported_run import fingerprint
 from outweigh.interop.result_files import source_sha256
 from outweigh.model.run_record import RunRecord
 from outweigh.ports.importers import FieldOrigin, Importer, ImportNotes, ImportRequest
+from outweigh.store.artifact_folder import ArtifactFolder
 from outweigh.store.import_folder import ImportCounts, ImportFolder
 from outweigh.store.records import MANIFEST_FILE, RECORDS_PREFIX, ImportEntry, UnreadRow, write_imports
 from outweigh.version import __version__
@@ -177,6 +178,8 @@ def import_source(importer: Importer, path: Path, target: Path, options: ImportO
         except BaseException:
             folder.remove(name)
             raise
+    if counts.runs:
+        _scan_for_cheats(target)
     return ImportedSource(
         path=path,
         target=target,
@@ -186,6 +189,14 @@ def import_source(importer: Importer, path: Path, target: Path, options: ImportO
         tasks=len(counts.tasks),
         arms=tuple(folder.arms),
     )
+
+
+def _scan_for_cheats(folder: Path) -> None:
+    """Look through what was imported, where transcripts or diffs came with it."""
+    if ArtifactFolder.of_store(folder).exists():
+        from outweigh.app.scan import keep_scan  # noqa: PLC0415 - most sources have neither
+
+        keep_scan(folder)
 
 
 def _refuse_ignored_options(importer: Importer, options: ImportOptions) -> None:

@@ -249,6 +249,7 @@ class _SuiteRun:
             self.observer.notify(str(repair))
         with self.observer.watch_runs(self.plan, signals) as watch:
             ended = work(watch)
+        self._scan_for_cheats()
         note_drift(store, self.suite, self.observer.notify)
         self.observer.runs_ended(
             RunSummary(
@@ -260,6 +261,15 @@ class _SuiteRun:
             )
         )
         return ended.stop
+
+    def _scan_for_cheats(self) -> None:
+        """Look through what the runs left behind; that nothing could be kept of it takes nothing from the runs."""
+        from outweigh.app.scan import keep_scan  # noqa: PLC0415 - when the trials have ended
+
+        try:
+            keep_scan(self.folder)
+        except UsageError as fault:
+            self.observer.notify(f"the runs were not scanned for signs of cheating: {fault}")
 
     def _attempt_trials(self, deps: EngineDeps, store: FolderRunStore, signals: StopSignals, watch: RunWatch) -> _Ended:
         spec = self.suite.spec

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from outweigh.app.scan import open_scanned_run
 from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.errors import UsageError
@@ -24,7 +25,8 @@ def main(arguments: Sequence[str]) -> int:
     if store.path is None:
         raise UsageError("diff reads what was kept beside the records; name a store, or a file of records.")
     first, second = store.find_runs((options.run_a, options.run_b))
-    print_report(diff_report(diff_runs(store.run_side(first), store.run_side(second))), options.format)
+    diff = diff_runs(open_scanned_run(store, first), open_scanned_run(store, second))
+    print_report(diff_report(diff), options.format)
     return ExitCode.SATISFIED
 
 

@@ -22,6 +22,7 @@ VERBS = {
     "ladder": Verb("outweigh.cli.ladder", "arms as tiers: uplift, variance, range, grades, best value"),
     "report": Verb("outweigh.cli.report", "a baseline and its candidates on one page: .html, .md, .json, .xml or .csv"),
     "diff": Verb("outweigh.cli.diff", "two runs side by side: where they part, patches, checks, cost"),
+    "scan": Verb("outweigh.cli.scan", "signs of cheating in transcripts and diffs, run by run and arm by arm"),
     "view": Verb("outweigh.cli.view", "stores in a browser: runs, trajectories, two runs side by side"),
     "aa": Verb("outweigh.cli.aa", "the self-check: how often would each policy cry wolf on this data?"),
     "plan": Verb("outweigh.cli.plan", "what the next experiment could see, and what it would cost"),

@@ -13,6 +13,7 @@ from outweigh.compare.deltas import Delta, Pairing, TaskComparison, compare_task
 from outweigh.compare.evidence import Evidence
 from outweigh.compare.judge_agreement import judge_drift_warnings, unusable_judge_warnings
 from outweigh.compare.judge_calls import JudgeCallFact
+from outweigh.compare.scan_summary import ArmScan, summarise_scans
 from outweigh.compare.setup_summary import MOST_EXCLUDED_LISTED, SetupSummary
 from outweigh.errors import UsageError, quote_names
 from outweigh.model.run_record import AgentKind
@@ -33,6 +34,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """Two arms side by side. A policy decides from this and nothing else.
 
     `unanchored` says why the age of reused runs counts as a difference between the arms; None where it does not.
+    `scans` are the findings of the scan for cheats by arm; empty where no run was scanned. No policy reads them.
     """
 
     baseline: ArmSummary
@@ -55,6 +57,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     composite_warnings: tuple[str, ...]
     setups: Mapping[str, SetupSummary] = field(default_factory=dict)
     unanchored: str | None = None
+    scans: Mapping[str, ArmScan] = field(default_factory=dict)
 
     @property
     def fewest_repeats(self) -> int:
@@ -110,7 +113,15 @@ def compare_arms(evidence: Evidence, baseline: str, candidate: str, profile: Pro
         ),
         setups=setups,
         unanchored=next((evidence.unanchored[name] for name in arms if name in evidence.unanchored), None),
+        scans=_scans(evidence, before, after),
     )
+
+
+def _scans(evidence: Evidence, *arms: ArmTable) -> dict[str, ArmScan]:
+    """The findings in counted runs; nothing where none of them was scanned."""
+    counted = {arm.name: [(run.run_id, run.attempt) for run in arm.runs] for arm in arms} if evidence.scans else {}
+    found = {name: summarise_scans(keys, evidence.scans) for name, keys in counted.items()}
+    return found if any(arm.scanned for arm in found.values()) else {}
 
 
 def keep_tasks_of(comparison: Comparison, tasks: Set[str]) -> Comparison:

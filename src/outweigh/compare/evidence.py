@@ -12,6 +12,7 @@ from outweigh.model.codec import InvalidLine, LocatedRecord, evidence_sha256
 from outweigh.model.judgment import Judgment
 from outweigh.model.pricing import ModelPrices, PriceTables
 from outweigh.model.run_record import ARBITRARY_REPEAT, REPEAT_LABEL, RunRecord, named_policy_version
+from outweigh.model.scan_result import RunKey, RunScan
 from outweigh.model.usage import Component, ComponentTokens
 from outweigh.score.judge_scores import NO_JUDGE_RULES, JudgeRules
 from outweigh.score.metrics import METRICS, Metric
@@ -31,7 +32,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     `superseded` are attempts in whose place a later one stands: they count for nothing, and were paid for. `stale` are
     reused runs that are set aside, because fresh ones stand beside them; `unanchored` names arms that lack such runs,
-    and says why that matters (compare/stale_runs.py).
+    and says why that matters (compare/stale_runs.py). `scans` are what the scan for cheats found, by run.
     """
 
     arms: Mapping[str, Sequence[Score]]
@@ -48,6 +49,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     unanchored: Mapping[str, str] = field(default_factory=dict)
     metrics: tuple[Metric, ...] = METRICS
     policy_versions: frozenset[int] = frozenset()
+    scans: Mapping[RunKey, RunScan] = field(default_factory=dict)
 
     def arm(self, name: str) -> Sequence[Score]:
         """The scores of one arm; an unknown name is answered with the nearest one."""

@@ -29,6 +29,7 @@ from outweigh.report.figures.worth import worth_figures
 from outweigh.report.json_output import Payload
 from outweigh.report.judge_tables import judge_blocks
 from outweigh.report.report_sections import cost_blocks, setup_check_blocks, task_details
+from outweigh.report.scan_page import finding_details, scan_blocks
 from outweigh.report.verdict_page import (
     DECISION_TONES,
     reason_blocks,
@@ -200,6 +201,8 @@ def _candidate_blocks(one: ReportedCandidate, candidates: int) -> list[Block]:
         *cost_blocks(comparison),
         *_excluded_runs_table(comparison),
         *setup_check_blocks(comparison),
+        *scan_blocks(comparison.scans),
+        *finding_details(comparison.scans),
         *difference_blocks(comparison, one.inference),
         *judge_blocks(one.panel),
         *task_details(comparison, candidates),

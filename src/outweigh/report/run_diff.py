@@ -7,6 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from outweigh.model.run_record import RunRecord
+from outweigh.model.scan_result import CheatFinding
 from outweigh.report.formatting import SAME, UNIT_FORMATS, UNKNOWN
 from outweigh.report.run_alignment import AlignedStep, StepLikeness, align_steps, first_divergence
 from outweigh.report.run_steps import ShownStep
@@ -117,13 +118,15 @@ def _content_lines(file: PatchedFile) -> list[str]:
 class ComparedRun(Struct, frozen=True, kw_only=True):
     """One run with what was kept of it. `patch` is empty where nothing changed, None where it is unknown.
 
-    `warnings` says what could not be read, so that nothing missing is taken for nothing done.
+    `warnings` says what could not be read, so that nothing missing is taken for nothing done. `findings` are the signs
+    of cheating in it; None where it was not scanned.
     """
 
     record: RunRecord
     steps: tuple[ShownStep, ...] | None
     patch: str | None
     warnings: tuple[str, ...] = ()
+    findings: tuple[CheatFinding, ...] | None = None
 
 
 class RunDiff(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
+from outweigh.compare.scan_summary import describe_finding
 from outweigh.report.document import Block, BulletList, CodeBlock, Report, Table, Tone, optional_bullets
 from outweigh.report.formatting import escape_controls
 from outweigh.report.json_output import Payload
@@ -48,6 +51,7 @@ def _run_payload(side: ComparedRun) -> Payload:
         "attempt": run.attempt,
         "status": run.status.value,
         "outcome": describe_run_outcome(run),
+        "findings": None if side.findings is None else msgspec.to_builtins(side.findings),
     }
 
 
@@ -98,6 +102,9 @@ def diff_report(diff: RunDiff) -> Report:
         blocks.append(Table(title="Checks", columns=("", "A", "B"), rows=checks))
     blocks.append(_step_block(diff))
     blocks.append(_patch_block(diff))
+    for name, side in _sides(diff):
+        found = (escape_controls(describe_finding(finding)) for finding in side.findings or ())
+        blocks += optional_bullets(f"Signs of cheating in {name}", tuple(found))
     blocks += optional_bullets("Warnings", tuple(dict.fromkeys((*diff.a.warnings, *diff.b.warnings))))
     return Report(
         headline=f"A {diff.a.record.run_id} against B {diff.b.record.run_id}",

@@ -13,6 +13,7 @@ from outweigh.report.document import Block, BulletList, Heading, Report, Tone, o
 from outweigh.report.figures.gates import gate_figures_without_words
 from outweigh.report.json_output import Payload, finite_or_none, observed_setup_payload
 from outweigh.report.judge_tables import judge_blocks
+from outweigh.report.scan_page import scan_blocks, scan_payload
 from outweigh.verdict.decision import Decision, Gate, PolicySource, RequiredSample, Sensitivity, Verdict
 from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
 from outweigh.verdict.promotion import may_promote
@@ -26,7 +27,8 @@ def verdict_payload(verdict: Verdict, comparison: Comparison, source: PolicySour
     answer = _decision_payload(verdict, comparison, may_promote=may_promote)
     fingerprint = sha256(msgspec.json.encode(answer, order="sorted")).hexdigest()
     origins = {"policy_from": source.value, "evidence_sha256": verdict.evidence_sha256}
-    return {**answer, "verdict_sha256": fingerprint, **origins, "sightings": observed_setup_payload(comparison)}
+    beside = {"sightings": observed_setup_payload(comparison), "scan": scan_payload(comparison.scans)}
+    return {**answer, "verdict_sha256": fingerprint, **origins, **beside}
 
 
 def _decision_payload(verdict: Verdict, comparison: Comparison, *, may_promote: bool) -> Payload:
@@ -101,6 +103,7 @@ def verdict_report(verdict: Verdict, comparison: Comparison, source: PolicySourc
         *gate_blocks(verdict.gates, comparison),
         arms_table(comparison.baseline, comparison.candidate),
         *judge_blocks(summarise_judges(comparison.judging)),
+        *scan_blocks(comparison.scans),
         *sensitivity_blocks(verdict, allowed=allowed),
         *optional_bullets("Warnings", verdict.warnings),
     ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from outweigh.compare.comparison import Comparison
+from outweigh.compare.scan_summary import describe_findings
 from outweigh.report.comparison_tables import format_gate, gate_blocks
 from outweigh.report.document import Block, BulletList, Heading, KeyPoints, Report
 from outweigh.report.figures.gates import brief_gate_figures
@@ -56,6 +57,8 @@ def _points(verdict: Verdict, comparison: Comparison) -> Iterator[tuple[str, str
             change, span, _ = format_gate(gate.evidence)
             yield "Worth", f"{change} per task ({span}): {gate.state.words}"
     yield "Promotion", _shorten(_promotion(verdict, comparison))
+    if (findings := describe_findings(comparison.scans)) is not None:
+        yield "Findings", f"{findings}; see --verbose"
     if verdict.warnings:
         first, *others = verdict.warnings
         yield "Warning", _shorten(first) + (f" And {len(others)} more." if others else "")

@@ -6,7 +6,7 @@ knows the names of a store's files.
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -29,6 +29,7 @@ from outweigh.store.records import STANDARD_INPUT, RecordReader, require_path, u
 
 if TYPE_CHECKING:
     from outweigh.model.judgment import Calibration
+    from outweigh.model.scan_result import RunKey, RunScan
     from outweigh.report.run_diff import ComparedRun
     from outweigh.transcript.atif import AtifTrajectory
 
@@ -104,6 +105,13 @@ class Store:
     def calibrations(self) -> "tuple[Calibration, ...]":
         """How far its judges agree with people."""
         return () if self.folder is None else tuple(read_calibrations(self.folder))
+
+    def scans(self) -> "Mapping[RunKey, RunScan]":
+        """What the scan for cheats found, by run; empty where nothing was scanned."""
+        from outweigh.store.scan_file import read_scan  # noqa: PLC0415 - only where runs are compared
+
+        found = None if self.folder is None else read_scan(self.folder)
+        return {} if found is None else found.by_run()
 
     @property
     def artifacts(self) -> ArtifactFolder:
@@ -262,6 +270,10 @@ class StoreSet:
             if store.judging is not None
             for name, task in store.judging.tasks.items()
         }
+
+    def scans(self) -> "Mapping[RunKey, RunScan]":
+        """What the scan for cheats found in the runs of all stores."""
+        return {key: scan for store in self._distinct for key, scan in store.scans().items()}
 
     def warnings(self) -> Iterator[str]:
         """What a reader must know: stores whose rules are not applied, because their files are named one by one."""

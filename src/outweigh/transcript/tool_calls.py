@@ -24,7 +24,9 @@ _PATCH_KEYS = ("input", "patch", "content")
 class NormalizedCall:
     """A tool call in a form common to all agents. `succeeded` is None where its result is missing or does not say."""
 
+    step: int
     tool: str
+    arguments: Mapping[str, Any]
     action: Action | None
     commands: tuple[str, ...]
     paths: tuple[str, ...]
@@ -38,7 +40,9 @@ def normalized_calls(steps: Sequence[AtifStep]) -> Iterator[NormalizedCall]:
         for call in step.tool_calls or ():
             action = _action(call)
             yield NormalizedCall(
+                step=step.step_id,
                 tool=call.function_name,
+                arguments=call.arguments,
                 action=action,
                 commands=_commands(call.arguments) if action is Action.RUN else (),
                 paths=_paths(call.arguments),

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 from threading import Lock
 
+from outweigh.app.scan import open_scanned_run
 from outweigh.errors import UsageError
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.run_record import RunRecord
@@ -164,7 +165,7 @@ class OpenedRunCache:
                 self._opened.pop(key, None)
                 while len(self._opened) >= MAX_CACHED_RUNS:
                     self._opened.popitem(last=False)
-                self._opened[key] = Store.open(index.path).run_side(record)
+                self._opened[key] = open_scanned_run(Store.open(index.path), record)
             self._opened.move_to_end(key)
             return self._opened[key]
 

@@ -5,6 +5,7 @@ text of it.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from outweigh.compare.scan_summary import describe_finding
 from outweigh.model.judgment import CriterionScore, Judgment
 from outweigh.model.run_record import ObservedSetup, RunRecord
 from outweigh.report.formatting import UNKNOWN, format_count, format_dollars, format_score, format_seconds
@@ -80,6 +81,7 @@ def run_page(store: ViewedStore, row: RunRow, number: int) -> Html:
         element("p", run.status_detail) if run.status_detail else None,
         _related_runs(store, row),
         note_section("Warnings", (*run.warnings, *opened.warnings)),
+        note_section("Signs of cheating", [describe_finding(finding) for finding in opened.findings or ()]),
         *_checks(run, preflight_checks(store.index.folder, run)),
         *_judgments(store.index.judgments(row.run_id)),
         *_patch(opened, text_url_of(store, row)),
