@@ -13,7 +13,7 @@ import msgspec
 from outweigh.app.scan import bundled_rules
 from outweigh.testing.builders import a_run
 from outweigh.transcript.atif import AtifStep, AtifToolCall
-from outweigh.transcript.cheat_scan import scan_material_of_run
+from outweigh.transcript.cheat_scan import scan_run
 
 CASES = Path(__file__).with_name("cheat_cases")
 
@@ -32,7 +32,7 @@ class LabelledCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def found(self) -> set[str]:
         """The rules that find something."""
-        scan = scan_material_of_run(a_run(), self._steps(), self.diff, bundled_rules())
+        scan = scan_run(a_run(), self._steps(), self.diff, bundled_rules())
         assert scan is not None
         return {finding.rule for finding in scan.findings}
 

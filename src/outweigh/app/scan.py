@@ -20,7 +20,7 @@ from outweigh.store.run_artifacts import read_run_trajectory
 from outweigh.store.scan_file import read_scan, write_scan
 from outweigh.store.store import Store
 from outweigh.transcript.cheat_rules import CheatRules
-from outweigh.transcript.cheat_scan import scan_material_of_run
+from outweigh.transcript.cheat_scan import scan_run
 
 
 @cache
@@ -32,20 +32,20 @@ def bundled_rules() -> CheatRules:
     return CheatRules(content)
 
 
-def scan_one_run(run: RunRecord, artifacts: ArtifactFolder) -> RunScan | None:
+def scan_stored_run(run: RunRecord, artifacts: ArtifactFolder) -> RunScan | None:
     """The scan of a run; None where neither transcript nor diff were kept, or none can be read."""
     try:
         trajectory = read_run_trajectory(run, artifacts)
     except EvidenceError:
         trajectory = None
-    return scan_material_of_run(
+    return scan_run(
         run, None if trajectory is None else trajectory.steps, _diff(run, artifacts), bundled_rules()
     )
 
 
 def open_scanned_run(store: Store, run: RunRecord) -> ComparedRun:
     """A run with what was kept of it, and the signs of cheating in it."""
-    scan = scan_one_run(run, store.artifacts)
+    scan = scan_stored_run(run, store.artifacts)
     return replace(store.run_side(run), findings=None if scan is None else scan.findings)
 
 
@@ -84,7 +84,7 @@ def _scan_runs(folder: Path, runs: list[RunRecord]) -> dict[RunKey, RunScan]:
     known = kept.by_run() if kept is not None and kept.rules_sha256 == rules else {}
     found: dict[RunKey, RunScan] = {}
     for run in runs:
-        scan = known.get(_key(run)) or scan_one_run(run, artifacts)
+        scan = known.get(_key(run)) or scan_stored_run(run, artifacts)
         if scan is not None:
             found[scan.key] = scan
     if found.keys() != known.keys() or kept is None or kept.rules_sha256 != rules:

@@ -19,7 +19,7 @@ SEARCH_LIMIT = 2_000
 EXCERPT_LENGTH = 160
 
 
-def scan_material_of_run(
+def scan_run(
     run: RunRecord, steps: Sequence[AtifStep] | None, diff: str | None, rules: CheatRules
 ) -> RunScan | None:
     """The findings of one run; None where neither its steps nor its diff were kept."""
