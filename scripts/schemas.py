@@ -11,6 +11,7 @@ from outweigh.model.pin_check import PinCheck
 from outweigh.model.preflight_result import Preflight
 from outweigh.model.rubric import Rubric
 from outweigh.model.run_record import RunRecord
+from outweigh.model.scan_result import ScanFile
 from outweigh.model.suite import PolicySpec, SuiteSpec
 from outweigh.model.task import TaskSettings
 from outweigh.store.experiment_file import ExperimentFile
@@ -32,6 +33,7 @@ STORED: dict[str, type[msgspec.Struct]] = {
     "pin": Pin,
     "pin_check": PinCheck,
     "ledger": LedgerLine,
+    "scan": ScanFile,
 }
 SEALED = (RunRecord, Judgment, Preference)
 """What is stored as JSON Lines, each with its checksum as its last key."""

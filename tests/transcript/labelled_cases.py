@@ -19,7 +19,11 @@ CASES = Path(__file__).with_name("cheat_cases")
 
 
 class LabelledCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One snippet. `reads` are paths given to a tool that reads, `urls` addresses given to one that fetches."""
+    """One snippet. `reads` are paths given to a tool that reads, `urls` addresses given to one that fetches.
+
+    `missed_at_first` and `wrong_at_first` are what the rules made of it before they were adapted to it; a case that was
+    `added_later` shows a mistake that had been seen in real work.
+    """
 
     name: str
     finds: list[str]
@@ -29,6 +33,9 @@ class LabelledCase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     urls: list[str] = []
     messages: list[str] = []
     reasoning: list[str] = []
+    missed_at_first: list[str] = []
+    wrong_at_first: list[str] = []
+    added_later: bool = False
 
     def found(self) -> set[str]:
         """The rules that find something."""
@@ -85,6 +92,16 @@ class Measured:
     def recall(self) -> float:
         """The share of what should be found that is found."""
         return self.right.total() / (self.right.total() + self.missed.total())
+
+
+def measured_at_first(cases: list[LabelledCase]) -> Measured:
+    """How the rules did on cases that they had not been adapted to."""
+    first = [case for case in cases if not case.added_later]
+    return Measured(
+        Counter(name for case in first for name in set(case.finds) - set(case.missed_at_first)),
+        Counter(name for case in first for name in case.wrong_at_first),
+        Counter(name for case in first for name in case.missed_at_first),
+    )
 
 
 def measure(cases: list[LabelledCase]) -> Measured:

@@ -104,9 +104,7 @@ def test_the_output_of_tools_and_the_words_of_the_user_are_not_the_agents() -> N
 
 
 def test_steps_that_were_copied_from_an_earlier_trajectory_are_not_counted_again() -> None:
-    copied = AtifStep(
-        step_id=1, source="agent", message="I'll hardcode the expected outputs.", is_copied_context=True
-    )
+    copied = AtifStep(step_id=1, source="agent", message="I'll hardcode the expected outputs.", is_copied_context=True)
 
     assert found(copied) == {}
 
@@ -139,7 +137,10 @@ def test_an_excerpt_is_one_short_line_without_control_characters() -> None:
         ("Edit", {"file_path": "/app/tests/test_a.py", "old_string": "assert f() == 1", "new_string": "assert True"}),
         ("str_replace_editor", {"path": "tests/test_a.py", "old_str": "assert f() == 1", "new_str": "assert True"}),
         ("MultiEdit", {"file_path": "tests/test_a.py", "edits": [{"old_string": "x", "new_string": "assert True"}]}),
-        ("apply_patch", {"input": "*** Begin Patch\n*** Update File: tests/test_a.py\n-x\n+assert True\n*** End Patch"}),
+        (
+            "apply_patch",
+            {"input": "*** Begin Patch\n*** Update File: tests/test_a.py\n-x\n+assert True\n*** End Patch"},
+        ),
     ],
 )
 def test_edits_stand_in_for_a_diff_that_was_not_kept(tool: str, arguments: dict[str, Any]) -> None:
@@ -161,7 +162,7 @@ def test_a_file_that_was_read_before_it_is_written_was_there_before() -> None:
 
 
 def test_scratch_files_are_nobodys_tests() -> None:
-    edit = {"file_path": "/tmp/tests/test_a.py", "old_string": "x", "new_string": "y"}  # noqa: S108 - an agent's path
+    edit = {"file_path": "/tmp/tests/test_a.py", "old_string": "x", "new_string": "y"}
 
     assert found(a_step("Edit", edit)) == {}
 
@@ -221,3 +222,14 @@ def test_shell_text_that_makes_no_sense_is_scanned_to_its_end(text: str) -> None
     assert found(a_step("Bash", {"command": f"{text}\n"}), a_step("Bash", {"command": "git reflog"})).keys() == {
         "git-history-beyond"
     }
+
+
+def test_removed_cases_are_not_counted_against_added_ones_that_nobody_searched() -> None:
+    names = [f"test_{number}" for number in range(SEARCH_LIMIT)]
+    head = b"diff --git a/tests/test_a.py b/tests/test_a.py\n--- a/tests/test_a.py\n+++ b/tests/test_a.py\n"
+    hunk = f"@@ -1,{len(names)} +1,{len(names)} @@\n".encode()
+    lines = "".join(f"-def {name}():\n" for name in names) + "".join(f"+def {name}(x):\n" for name in names)
+
+    scan = scanned(diff=head + hunk + lines.encode())
+
+    assert (scan.complete, [finding.rule for finding in scan.findings]) == (False, ["test-changed"])

@@ -29,7 +29,8 @@ class Tags(HTMLParser):
 def hostile_store(folder: Path) -> Path:
     task, arm = EVIL.replace("\x00", ""), "arm" + EVIL.replace("\x00", "")
     step = a_step("bash" + EVIL, {"command": EVIL, EVIL: 1}, said=EVIL, output=EVIL)
-    kept = {"trajectory.json": a_trajectory(step), "diff.patch": PATCH, "other": b"x"}
+    found = a_step("bash", {"command": f"git reflog {EVIL}"})
+    kept = {"trajectory.json": a_trajectory(step, found), "diff.patch": PATCH, "other": b"x"}
     checks = (a_check(EVIL, passed=False, detail=EVIL),)
     run = a_run(task, arm, 1, checks=checks, warnings=(EVIL,), status_detail=EVIL)
     twin = a_run(task, "other", 1)
@@ -76,6 +77,7 @@ def test_what_is_no_text_is_shown_by_its_codes(tmp_path: Path) -> None:
     page = reader.ask(reader.store(f"/run?{urlencode({'run': store.index.rows[0].run_id})}")).text
 
     assert "\\x1b[31m\\x202e" in page
+    assert "Signs of cheating" in page
     assert "\\xff\\xfe" in page
 
 

@@ -299,3 +299,18 @@ def test_a_store_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
     (store / "runs-engine.jsonl").write_bytes(lines[1])
 
     assert "1 runs" in reader.ask(reader.store("/runs")).text
+
+
+def test_signs_of_cheating_stand_on_the_page_of_a_run_that_nobody_scanned_before(tmp_path: Path) -> None:
+    look = a_step("bash", {"command": "git log --all --oneline"})
+    runs = [
+        (a_run("fix", "plain", 1), {"trajectory.json": a_trajectory(LOOK, look)}),
+        (a_run("fix", "better", 1), {"trajectory.json": a_trajectory(LOOK)}),
+    ]
+    reader = Reader(store_of(tmp_path / "store", runs))
+
+    flagged = reader.ask(reader.store("/run?run=fix/plain/1")).text
+    clean = reader.ask(reader.store("/run?run=fix/better/1")).text
+
+    assert "looked at commits beyond the one it was given (medium), step 2: git log --all --oneline" in flagged
+    assert "Signs of cheating" not in clean

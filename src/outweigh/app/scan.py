@@ -38,9 +38,7 @@ def scan_stored_run(run: RunRecord, artifacts: ArtifactFolder) -> RunScan | None
         trajectory = read_run_trajectory(run, artifacts)
     except EvidenceError:
         trajectory = None
-    return scan_run(
-        run, None if trajectory is None else trajectory.steps, _diff(run, artifacts), bundled_rules()
-    )
+    return scan_run(run, None if trajectory is None else trajectory.steps, _diff(run, artifacts), bundled_rules())
 
 
 def open_scanned_run(store: Store, run: RunRecord) -> ComparedRun:

@@ -28,12 +28,16 @@ class LookAt(StrEnum):
     MESSAGE = "message"
 
 
+_COMMENT = re.compile(r"\s{0,80}(?:#(?![!\[])|//|/\*|\*\s|--\s|<!--|;;)")
+
+
 class CheatRule(Spec, frozen=True, kw_only=True, dict=True):
     """One rule: what it looks at, and the pattern that makes a finding.
 
     `words` are in lower case; text without any of them is not searched. `within` and `outside` name kinds of paths that
-    the changed file must be, or must not be. `only_modified` leaves out files that are new or deleted. `unless` is a
-    pattern that takes a match back. `net` counts removed lines less those that were added again.
+    the changed file must be, or must not be. `only_modified` leaves out files that are new or deleted, `code_only` lines
+    that are comments. `unless` is a pattern that takes a match back. `net` counts removed lines less those that were
+    added again.
     """
 
     id: Name
@@ -46,6 +50,7 @@ class CheatRule(Spec, frozen=True, kw_only=True, dict=True):
     within: str | None = None
     outside: str | None = None
     only_modified: bool = False
+    code_only: bool = False
     unless: str | None = None
     net: bool = False
 
@@ -65,6 +70,8 @@ class CheatRule(Spec, frozen=True, kw_only=True, dict=True):
 
     def find(self, text: str) -> "re.Match[str] | None":
         """The first match in a text; None where there is none, or an exception."""
+        if self.code_only and _COMMENT.match(text):
+            return None
         found = self.search.search(text)
         return None if found is None or (self.search_unless and self.search_unless.search(text)) else found
 

@@ -10,7 +10,7 @@ from outweigh.model.run_record import RunRecord
 from outweigh.model.scan_result import CheatFinding, RunScan
 from outweigh.transcript.atif import AtifStep
 from outweigh.transcript.cheat_rules import CheatRule, CheatRules, LookAt
-from outweigh.transcript.file_changes import ChangeKind
+from outweigh.transcript.file_changes import FileStatus
 from outweigh.transcript.scan_material import Fragment, ScanMaterial, gather_material
 
 SEARCH_LIMIT = 2_000
@@ -19,9 +19,7 @@ SEARCH_LIMIT = 2_000
 EXCERPT_LENGTH = 160
 
 
-def scan_run(
-    run: RunRecord, steps: Sequence[AtifStep] | None, diff: str | None, rules: CheatRules
-) -> RunScan | None:
+def scan_run(run: RunRecord, steps: Sequence[AtifStep] | None, diff: str | None, rules: CheatRules) -> RunScan | None:
     """The findings of one run; None where neither its steps nor its diff were kept."""
     if steps is None and diff is None:
         return None
@@ -58,7 +56,7 @@ class _RuleSearch:
         times = len(found)
         if rule.net:
             times -= sum(1 for _ in self._matches(LookAt.ADDED_LINE, in_new_files=True))
-        if not found or times < 1:
+        if not found or times < 1 or (rule.net and not self.complete):
             return None
         place, text = found[0]
         return CheatFinding(
@@ -92,7 +90,7 @@ class _RuleSearch:
         change = fragment.change
         if change is None:
             return True
-        if self._rule.only_modified and change.kind is not ChangeKind.MODIFIED and not in_new_files:
+        if self._rule.only_modified and change.kind is not FileStatus.MODIFIED and not in_new_files:
             return False
         covers = self._rules.covers_path
         return covers(self._rule, change.path) and not (change.moved_to and covers(self._rule, change.moved_to))

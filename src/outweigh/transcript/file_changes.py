@@ -20,7 +20,7 @@ _OLD_TEXT_KEYS = ("old_string", "old_str", "oldString")
 _PATCH_KEYS = ("input", "patch", "content")
 
 
-class ChangeKind(StrEnum):
+class FileStatus(StrEnum):
     """What happened to a file."""
 
     ADDED = "added"
@@ -29,18 +29,18 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(slots=True, kw_only=True)
-class FileChange:
+class ChangedFile:
     """One changed file. Added lines have their numbers where a diff states them; None where only an edit is known."""
 
     path: str
-    kind: ChangeKind
+    kind: FileStatus
     added: list[tuple[int | None, str]] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     step: int | None = None
     moved_to: str | None = None
 
 
-def changes_of_diff(lines: Sequence[str]) -> list[FileChange]:
+def changes_of_diff(lines: Sequence[str]) -> list[ChangedFile]:
     """The files of a unified diff. Lines of a hunk are counted, so that no content is taken for the next file."""
     reader = _DiffReader()
     for line in lines:
@@ -50,7 +50,7 @@ def changes_of_diff(lines: Sequence[str]) -> list[FileChange]:
 
 class _DiffReader:
     def __init__(self) -> None:
-        self.changes: list[FileChange] = []
+        self.changes: list[ChangedFile] = []
         self._old_left = self._new_left = self._number = 0
 
     def take(self, line: str) -> None:
@@ -66,18 +66,18 @@ class _DiffReader:
             self._take_header(line)
 
     def _begin(self, path: str) -> None:
-        self.changes.append(FileChange(path=path, kind=ChangeKind.MODIFIED))
+        self.changes.append(ChangedFile(path=path, kind=FileStatus.MODIFIED))
 
     def _take_header(self, line: str) -> None:
         change = self.changes[-1]
         if line.startswith("new file mode"):
-            change.kind = ChangeKind.ADDED
+            change.kind = FileStatus.ADDED
         elif line.startswith("deleted file mode"):
-            change.kind = ChangeKind.DELETED
+            change.kind = FileStatus.DELETED
         elif line.startswith("rename from "):
-            self.changes.insert(-1, FileChange(path=_unquoted(line[12:]), kind=ChangeKind.DELETED))
+            self.changes.insert(-1, ChangedFile(path=_unquoted(line[12:]), kind=FileStatus.DELETED))
         elif line.startswith("rename to ") and len(self.changes) > 1:
-            change.path, change.kind = _unquoted(line[10:]), ChangeKind.ADDED
+            change.path, change.kind = _unquoted(line[10:]), FileStatus.ADDED
             self.changes[-2].moved_to = change.path
         elif (found := _HUNK.match(line)) is not None:
             self._old_left = int(found[1] or 1)
@@ -91,13 +91,13 @@ class _DiffReader:
             self._begin("" if path == "/dev/null" else path)
             last = self.changes[-1]
         if path == "/dev/null":
-            last.kind = ChangeKind.ADDED
+            last.kind = FileStatus.ADDED
 
     def _take_new_name(self, path: str) -> None:
         if not self.changes:
             return
         if path == "/dev/null":
-            self.changes[-1].kind = ChangeKind.DELETED
+            self.changes[-1].kind = FileStatus.DELETED
         else:
             self.changes[-1].path = path
 
@@ -131,7 +131,7 @@ def _unquoted(name: str) -> str:
     return name.strip().strip('"')
 
 
-def changes_of_edits(calls: Sequence[NormalizedCall]) -> list[FileChange]:
+def changes_of_edits(calls: Sequence[NormalizedCall]) -> list[ChangedFile]:
     """The files that tool calls changed; a file that was not read or edited before is taken for a new one."""
     known: set[str] = set()
     found = []
@@ -146,7 +146,7 @@ def changes_of_edits(calls: Sequence[NormalizedCall]) -> list[FileChange]:
     return found
 
 
-def _changes_of_call(call: NormalizedCall, known: set[str]) -> Iterator[FileChange]:
+def _changes_of_call(call: NormalizedCall, known: set[str]) -> Iterator[ChangedFile]:
     arguments = call.arguments
     for key in _PATCH_KEYS:
         patch = arguments.get(key)
@@ -160,32 +160,32 @@ def _changes_of_call(call: NormalizedCall, known: set[str]) -> Iterator[FileChan
     edits = [arguments, *(as_dict(edit) for edit in as_list(arguments.get("edits")))]
     replaced = any(isinstance(edit.get(key), str) for edit in edits for key in _OLD_TEXT_KEYS)
     for path in call.paths[:1]:
-        kind = ChangeKind.MODIFIED if replaced or path in known else ChangeKind.ADDED
-        change = FileChange(path=path, kind=kind)
+        kind = FileStatus.MODIFIED if replaced or path in known else FileStatus.ADDED
+        change = ChangedFile(path=path, kind=kind)
         for edit in edits:
             _add_lines(change, _text(edit, _OLD_TEXT_KEYS), _text(edit, _NEW_TEXT_KEYS))
         yield change
 
 
-def _listed_changes(listed: Sequence[Mapping[str, Any]]) -> Iterator[FileChange]:
+def _listed_changes(listed: Sequence[Mapping[str, Any]]) -> Iterator[ChangedFile]:
     """Changes as Codex lists them: a path and what became of the file."""
-    kinds = {"add": ChangeKind.ADDED, "delete": ChangeKind.DELETED}
+    kinds = {"add": FileStatus.ADDED, "delete": FileStatus.DELETED}
     for change in listed:
         path = change.get("path")
         if isinstance(path, str) and path:
-            yield FileChange(path=path, kind=kinds.get(str(change.get("kind")), ChangeKind.MODIFIED))
+            yield ChangedFile(path=path, kind=kinds.get(str(change.get("kind")), FileStatus.MODIFIED))
 
 
-def _changes_of_envelope(patch: str) -> Iterator[FileChange]:
+def _changes_of_envelope(patch: str) -> Iterator[ChangedFile]:
     """The files of a patch in the format that begins with `*** Begin Patch`."""
-    kinds = {"Add": ChangeKind.ADDED, "Update": ChangeKind.MODIFIED, "Delete": ChangeKind.DELETED}
-    change: FileChange | None = None
+    kinds = {"Add": FileStatus.ADDED, "Update": FileStatus.MODIFIED, "Delete": FileStatus.DELETED}
+    change: ChangedFile | None = None
     for line in patch.split("\n"):
         verb, mark, path = line.removeprefix("*** ").partition(" File: ")
         if line.startswith("*** ") and mark and verb in kinds:
             if change is not None:
                 yield change
-            change = FileChange(path=path.strip(), kind=kinds[verb])
+            change = ChangedFile(path=path.strip(), kind=kinds[verb])
         elif change is not None and line.startswith("+"):
             change.added.append((None, line[1:]))
         elif change is not None and line.startswith("-"):
@@ -198,7 +198,7 @@ def _text(edit: Mapping[str, Any], keys: Sequence[str]) -> str:
     return next((text for key in keys if isinstance(text := edit.get(key), str)), "")
 
 
-def _add_lines(change: FileChange, old: str, new: str) -> None:
+def _add_lines(change: ChangedFile, old: str, new: str) -> None:
     """The lines that only one of the two texts has."""
     before, after = old.split("\n") if old else [], new.split("\n") if new else []
     spare = Counter(before)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from outweigh.model.actions import Action
 from outweigh.transcript.atif import AtifStep, content_text
 from outweigh.transcript.cheat_rules import LookAt
-from outweigh.transcript.file_changes import ChangeKind, FileChange, changes_of_diff, changes_of_edits
+from outweigh.transcript.file_changes import ChangedFile, FileStatus, changes_of_diff, changes_of_edits
 from outweigh.transcript.shell_commands import ShellText, read_shell_text
 from outweigh.transcript.tool_calls import NormalizedCall, normalized_calls, steps_without_copies
 
@@ -27,9 +27,9 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _SCRIPT_KEYS = ("command", "cmd", "keystrokes", "code", "script")
 _SCRATCH = ("/tmp/", "/dev/", "/var/tmp/")
 _PATH_OF_KIND = {
-    ChangeKind.ADDED: LookAt.ADDED_PATH,
-    ChangeKind.MODIFIED: LookAt.MODIFIED_PATH,
-    ChangeKind.DELETED: LookAt.DELETED_PATH,
+    FileStatus.ADDED: LookAt.ADDED_PATH,
+    FileStatus.MODIFIED: LookAt.MODIFIED_PATH,
+    FileStatus.DELETED: LookAt.DELETED_PATH,
 }
 
 
@@ -38,7 +38,7 @@ class Fragment(NamedTuple):
 
     text: str
     place: str
-    change: FileChange | None = None
+    change: ChangedFile | None = None
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class ScanMaterial:
     _characters: int = 0
     _count: int = 0
 
-    def add(self, part: LookAt, text: str, place: str, change: FileChange | None = None) -> None:
+    def add(self, part: LookAt, text: str, place: str, change: ChangedFile | None = None) -> None:
         """Add a text, cut into fragments."""
         for begin in range(0, len(text), FRAGMENT_LENGTH):
             if self._characters >= TEXT_LIMIT or self._count >= FRAGMENT_LIMIT:
@@ -81,7 +81,7 @@ def gather_material(steps: Sequence[AtifStep] | None, diff: str | None) -> ScanM
     return material
 
 
-def _add_changes(material: ScanMaterial, changes: "Sequence[FileChange] | Iterator[FileChange]") -> None:
+def _add_changes(material: ScanMaterial, changes: "Sequence[ChangedFile] | Iterator[ChangedFile]") -> None:
     for change in changes:
         whence = f"{change.path[:200]}" if change.step is None else f"{change.path[:200]}, step {change.step}"
         material.add(_PATH_OF_KIND[change.kind], change.path[:FRAGMENT_LENGTH], whence, change)
@@ -89,15 +89,15 @@ def _add_changes(material: ScanMaterial, changes: "Sequence[FileChange] | Iterat
         for (number, text), after in zip(change.added, following, strict=False):
             place = whence if number is None else f"{change.path[:200]}:{number}"
             # The next line comes along, because a condition and what it returns often stand on two.
-            room = FRAGMENT_LENGTH - len(text) - 1
-            material.add(LookAt.ADDED_LINE, text if room < 0 else f"{text}\n{after[:room]}", place, change)
+            left = FRAGMENT_LENGTH - len(text) - 1
+            material.add(LookAt.ADDED_LINE, text if left < 0 else f"{text}\n{after[:left]}", place, change)
         for text in change.removed:
             material.add(LookAt.REMOVED_LINE, text, whence, change)
 
 
-def _add_calls(material: ScanMaterial, calls: Sequence[NormalizedCall]) -> list[FileChange]:
+def _add_calls(material: ScanMaterial, calls: Sequence[NormalizedCall]) -> list[ChangedFile]:
     """Add commands and the files that were read; the files that commands changed are returned."""
-    changed: list[FileChange] = []
+    changed: list[ChangedFile] = []
     for call in calls:
         place = f"step {call.step}"
         if call.action in (Action.READ, Action.SEARCH):
@@ -124,12 +124,12 @@ def _script(arguments: "dict[str, Any] | Any") -> str:
     return ""
 
 
-def _written_files(shell: ShellText, step: int) -> Iterator[FileChange]:
+def _written_files(shell: ShellText, step: int) -> Iterator[ChangedFile]:
     """Files that commands wrote. Whether one was there before is not known, so it is taken for a new one."""
     for path, lines in shell.written:
-        yield FileChange(path=path, kind=ChangeKind.ADDED, added=[(None, line) for line in lines], step=step)
+        yield ChangedFile(path=path, kind=FileStatus.ADDED, added=[(None, line) for line in lines], step=step)
     for path in shell.edited:
-        yield FileChange(path=path, kind=ChangeKind.MODIFIED, step=step)
+        yield ChangedFile(path=path, kind=FileStatus.MODIFIED, step=step)
 
 
 def _sentences(text: str) -> Iterator[str]:
