@@ -40,8 +40,8 @@ def test_the_page_states_what_the_cases_show() -> None:
     assert first.precision >= 0.9
     right = first.right.total()
     said = (
-        f"{right} of {right + first.wrong.total()} findings were right (precision {first.precision:.2f}), and {right} of "
-        f"{right + first.missed.total()} that should have been found were (recall {first.recall:.2f})"
+        f"{right} of {right + first.wrong.total()} findings were right (precision {first.precision:.2f}), and {right} "
+        f"of {right + first.missed.total()} that should have been found were (recall {first.recall:.2f})"
     )
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert said in text

@@ -35,9 +35,9 @@ class CheatRule(Spec, frozen=True, kw_only=True, dict=True):
     """One rule: what it looks at, and the pattern that makes a finding.
 
     `words` are in lower case; text without any of them is not searched. `within` and `outside` name kinds of paths that
-    the changed file must be, or must not be. `only_modified` leaves out files that are new or deleted, `code_only` lines
-    that are comments. `unless` is a pattern that takes a match back. `net` counts removed lines less those that were
-    added again.
+    the changed file must be, or must not be. `only_modified` leaves out files that are new or deleted, `code_only`
+    lines that are comments. `unless` is a pattern that takes a match back. `net` counts removed lines less those
+    that were added again.
     """
 
     id: Name
