@@ -5,10 +5,11 @@ A run is scanned once by the same rules. Nothing is decided here: findings are s
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from pkgutil import get_data
+
+from msgspec.structs import replace
 
 from outweigh.compare.scan_summary import ArmScan, summarise_scans
 from outweigh.errors import EvidenceError, UsageError

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from outweigh.model.scan_result import CheatFinding, RunKey, RunScan, Severity
 
@@ -19,8 +20,7 @@ class FoundRule(NamedTuple):
     severity: Severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArmScan:
+class ArmScan(Struct, frozen=True, kw_only=True):
     """An arm's runs: how many there are, how many were scanned, and in how many something was found.
 
     `suspicious` runs have a finding of severity medium or high. `unfinished` runs had more material than is scanned.
