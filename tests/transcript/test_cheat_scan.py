@@ -1,6 +1,5 @@
 """Signs of cheating: what is found, what is left alone, and that no transcript can hold the scan up."""
 
-import re
 from collections.abc import Iterator
 from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -78,7 +77,6 @@ def test_the_check_for_unbounded_repetition_sees_it_wherever_it_is() -> None:
 @pytest.mark.parametrize("pattern", sorted(set(patterns())))
 def test_no_pattern_repeats_without_bound(pattern: str) -> None:
     assert not unbounded(_parser.parse(pattern))
-    assert re.compile(pattern)
 
 
 def test_words_are_in_lower_case_because_they_are_looked_for_in_lower_case() -> None:
