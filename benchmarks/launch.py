@@ -1,4 +1,4 @@
-"""`python launch.py COMMAND…`: run the command and print its time and peak memory as JSON; exit as it does.
+"""`python launch.py COMMAND…`: run the command and print its times and peak memory as JSON; exit as it does.
 
 This file imports only the standard library, so that the launcher stays smaller than anything it measures.
 """
@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 
 class Cost(NamedTuple):
-    """What one process took."""
+    """What one process took; `processor_seconds` do not count the turns of other programs."""
 
     seconds: float
+    processor_seconds: float
     peak_bytes: float
 
 
@@ -26,7 +27,8 @@ def launch(command: list[str]) -> tuple[Cost, int]:
     process.returncode = os.waitstatus_to_exitcode(status)
     # The kernel's unit: bytes on macOS, KiB elsewhere.
     unit = 1 if sys.platform == "darwin" else 1024
-    return Cost(perf_counter() - start, usage.ru_maxrss * unit), process.returncode
+    processor = usage.ru_utime + usage.ru_stime
+    return Cost(perf_counter() - start, processor, usage.ru_maxrss * unit), process.returncode
 
 
 if __name__ == "__main__":

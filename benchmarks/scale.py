@@ -22,18 +22,18 @@ _TARGET = 1.5
 
 
 def measure(setting: Setting) -> list[Ratio]:
-    """Time and memory of whole processes, per record added, from each size to the next.
+    """Processor time and memory of whole processes, per record added, from each size to the next.
 
     Differences between sizes leave out what starting costs, which would make every large file look better than a
     small one.
     """
     sizes = (*_SIZES, _HUGE) if setting.full else _SIZES
     costs = _costs(setting, sizes)
-    seconds = {size: cost.seconds for size, cost in costs.items()}
+    seconds = {size: cost.processor_seconds for size, cost in costs.items()}
     megabytes = {size: cost.peak_bytes / 1e6 for size, cost in costs.items()}
     steps = list(zip(sizes, sizes[1:], sizes[2:], strict=False))
     return [
-        *(_growth("time", step, seconds, target=_TARGET, digits=".2f", unit="s") for step in steps),
+        *(_growth("processor time", step, seconds, target=_TARGET, digits=".2f", unit="s") for step in steps),
         *(_growth("peak memory", step, megabytes, target=None, digits=".0f", unit="MB") for step in steps),
     ]
 
@@ -63,7 +63,4 @@ def _costs(setting: Setting, sizes: Sequence[int]) -> dict[int, Cost]:
         for size, file in files.items():
             if size != _HUGE or number == _ROUNDS // 2:
                 seen[size].append(cost_of(verdict_command(file), A_VERDICT))
-    return {
-        size: Cost(median(cost.seconds for cost in costs), median(cost.peak_bytes for cost in costs))
-        for size, costs in seen.items()
-    }
+    return {size: Cost(*map(median, zip(*costs, strict=True))) for size, costs in seen.items()}

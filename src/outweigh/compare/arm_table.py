@@ -253,8 +253,9 @@ class CompositeScorer:
         if run.arm == self._reference_arm or reference is None or self._profile.cost_weight == 0:
             return NO_ADJUSTMENT
         adjustment = cost_adjustment(run.signals(), reference, self._profile.cost_weight)
-        self._left_out.update(adjustment.left_out)
-        self._unadjusted += len(adjustment.left_out) == len(COST_SIGNALS)
+        if adjustment.left_out:
+            self._left_out.update(adjustment.left_out)
+            self._unadjusted += len(adjustment.left_out) == len(COST_SIGNALS)
         return adjustment
 
 

@@ -77,8 +77,9 @@ class SetupObserver:
                 )
             return
         self._agents[run.agent] += 1
-        self._warnings.update(set(run.warnings))
-        self._warned += bool(run.warnings)
+        if run.warnings:
+            self._warnings.update(set(run.warnings))
+            self._warned += 1
         self._past_gateway += unmetered_use(run.metering, run.reported) is not None
         if run.loaded is not None:
             self._with_setup += 1

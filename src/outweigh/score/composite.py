@@ -61,14 +61,19 @@ NO_ADJUSTMENT = CostAdjustment(0.0, ())
 
 def composite(dimensions: Mapping[Dimension, float | None], profile: Profile, adjustment: float) -> Quantity:
     """clamp(Σ weight·dimension / Σ weight + adjustment, 0, 1) over the dimensions that are present."""
-    present = [(weight, value) for name, weight in profile.weights if (value := dimensions[name]) is not None]
-    missing = [name.value for name, _ in profile.weights if name in profile.requires and dimensions[name] is None]
+    total = weighted = 0.0
+    missing = []
+    for name, weight in profile.weights:
+        if (value := dimensions[name]) is not None:
+            total += weight
+            weighted += weight * value
+        elif name in profile.requires:
+            missing.append(name.value)
     if missing:
         return unknown(f"profile {profile.name} requires {' and '.join(missing)}")
-    total = sum(weight for weight, _ in present)
     if total == 0:
         return unknown(f"profile {profile.name} weighs nothing that is present")
-    return known(_clamp(sum(weight * value for weight, value in present) / total + adjustment, 0.0, 1.0))
+    return known(_clamp(weighted / total + adjustment, 0.0, 1.0))
 
 
 def cost_adjustment(
