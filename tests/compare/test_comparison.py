@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from outweigh.compare.arm_table import align_tasks
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError
@@ -104,6 +105,21 @@ def test_the_mean_over_tasks_weighs_every_task_alike_however_often_it_ran() -> N
 
     assert delta.mean == pytest.approx(8 / 9)
     assert delta.task_mean == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "places"),
+    [
+        ("abc", [[0, 0], [1, 1], [2, 2]]),
+        ("bcd", [[1, 0], [2, 1]]),
+        ("xyz", []),
+    ],
+)
+def test_tasks_of_both_arms_are_found_at_their_places_in_each(candidate: str, places: list[list[int]]) -> None:
+    runs = [a_run(task, arm, 1) for arm, tasks in (("old", "abc"), ("new", candidate)) for task in tasks]
+    comparison = compare_arms(evidence_of(runs), "old", "new")
+
+    assert align_tasks(comparison.baseline_table, comparison.candidate_table).tolist() == places
 
 
 def test_reliability_is_averaged_over_tasks_up_to_the_repeats_that_all_have() -> None:
