@@ -3,15 +3,18 @@
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from benchmarks.attacks import ALL_ATTACKS
-from tests.engine.engine_fixtures import open_engine, plan_of
+from msgspec import structs
+from tests.engine.engine_fixtures import open_engine, plan_of, shell, write_suite
 from tests.prerequisites import require
 from tests.sandbox.container_fixtures import busybox_image, working_engine
+from tests.verdict.two_arms import decide, experiment
 
 from outweigh.engine.attempt import run_attempt
 from outweigh.engine.load_suite import load_suite
@@ -21,6 +24,7 @@ from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.sandbox.container import ContainerSandboxProvider
 from outweigh.score.objective import objective, passed
 from outweigh.testing.launder_tricks import TRICKS, LaunderTrick, compose_trick, write_launder_suite
+from outweigh.verdict.decision import Decision
 from outweigh.verdict.policy import check_policy
 
 COMPOSED = [compose_trick(seed) for seed in range(8)]
@@ -46,6 +50,7 @@ class Tricked:
         self._deps, _ = held.enter_context(open_engine(suite, folder / "store", self.scratch))
         self._plan = {run.trial.arm: run for run in plan_of(suite)}
 
+    @cache  # noqa: B019 - a module has one or two of these, and several tests look at a record
     def record(self, arm: str) -> RunRecord:
         return run_attempt(self._deps, self._plan[arm], 1).record
 
@@ -91,6 +96,22 @@ def assert_failed(record: RunRecord) -> None:
     assert objective(record).share.value is not None, told
 
 
+RANK = {
+    Decision.REGRESSED: 0,
+    Decision.INCONCLUSIVE: 1,
+    Decision.NEUTRAL: 2,
+    Decision.TRADE_OFF: 2,
+    Decision.IMPROVED: 3,
+}
+
+
+def lose_by(run: RunRecord, lost: RunRecord) -> RunRecord:
+    """A failed run of the candidate as it would have ended by a trick; any other as it is."""
+    if run.trial.arm != "new" or passed(run).value == 1:
+        return run
+    return structs.replace(run, status=lost.status, status_detail=lost.status_detail, checks=lost.checks)
+
+
 def assert_honest_arms(scene: Tricked) -> None:
     solved, failed = scene.record("solved"), scene.record("failed")
     assert (solved.status, passed(solved).value) == (Status.COMPLETED, 1), solved.checks
@@ -108,6 +129,39 @@ class TestBubblewrap:
     ) -> None:
         assert_failed(bubblewrap.record(trick.name))
         assert list((bubblewrap.scratch / "trials").iterdir()) == []
+
+    @pytest.mark.parametrize("version", [1, 2])
+    @pytest.mark.parametrize("gain", [-0.4, 0.0, 0.35])
+    def test_no_trick_leads_to_a_better_decision_than_failing_honestly(
+        self, bubblewrap: Tricked, gain: float, version: int
+    ) -> None:
+        records = experiment(gain)
+        honest = decide(records, version=version).decision
+        lost = {trick.name: bubblewrap.record(trick.name) for trick in (*TRICKS, *COMPOSED)}
+        # Only what a record is counted by matters, so equal outcomes are decided about once.
+        by_outcome = {
+            (run.status, tuple(check.passed for check in run.checks or ())): name for name, run in lost.items()
+        }
+
+        for name in by_outcome.values():
+            tricked_runs = [lose_by(run, lost[name]) for run in records]
+            assert RANK[decide(tricked_runs, version=version).decision] <= RANK[honest], name
+
+    def test_an_arm_that_closes_the_workspace_when_it_loses_passes_as_often_as_the_other(self, tmp_path: Path) -> None:
+        line = "if grep -q '[02468]$' question.txt; then echo 42 >answer.txt; else {}; fi"
+        arms = {"plain": shell(line.format(":")), "closing": shell(line.format("chmod 000 ."))}
+        check = {"type": "command", "name": "done", "run": "grep -qx 42 answer.txt"}
+        folder = write_suite(
+            tmp_path / "suite", arms, tasks=4, task={"checks": [check]}, sandbox={"kind": "bubblewrap"}
+        )
+        for number in range(1, 5):
+            (folder / f"task-{number}" / "environment" / "question.txt").write_text(f"{number}\n")
+        suite = load_suite(folder, check_policy=check_policy)
+        with open_engine(suite, tmp_path / "store") as (deps, _):
+            records = [run_attempt(deps, planned, 1).record for planned in plan_of(suite)]
+
+        outcomes = {arm: [passed(run).value for run in records if run.trial.arm == arm] for arm in arms}
+        assert [sorted(map(str, found)) for found in outcomes.values()] == [["0", "0", "1", "1"]] * 2
 
 
 @pytest.mark.needs_container
