@@ -27,6 +27,7 @@ PLACES = {
     "calibration/test_calibration.py": "slow",
     "architecture/test_layers.py": "slow",
     "cli/promote": "slow",
+    "engine/test_attack.py": "slow",
     "cli/test_baseline.py": "slow",
     "cli/test_ci.py": "slow",
     "cli/test_demo.py": "slow",

@@ -397,7 +397,7 @@ class TestInfrastructureFailures:
         assert scene.stored() == [broken, fine]
 
     def test_what_the_agent_spent_is_kept_when_its_checks_cannot_be_run(self, attempting: Attempting) -> None:
-        scene = attempting('mkdir ../checks-home; echo said; echo \'{"cost_usd": 2.5}\' >"$OUTWEIGH_USAGE"')
+        scene = attempting('mkdir -p ../checks/home; echo said; echo \'{"cost_usd": 2.5}\' >"$OUTWEIGH_USAGE"')
 
         record = scene.run()
 

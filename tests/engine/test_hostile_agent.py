@@ -34,7 +34,7 @@ try "reach the network" 'nc -w 1 127.0.0.1 {port} </dev/null || python3 -c "$dia
 try "reach the engine's machine through the proxy" '! fetch http://127.0.0.1:{port}/ | grep -q " 403 "'
 try "change the system" 'touch /usr/planted || touch /bin/planted || touch /etc/planted'
 try "end the engine" 'kill -9 {pid}'
-mkdir -p .outweigh-tests; echo 'exit 0' >.outweigh-tests/test.sh
+try "write where the tests will be" 'mkdir -p /tests /logs/verifier'
 (setsid sleep 7643 >/dev/null 2>&1 &)
 echo "left a daemon"
 """
@@ -91,7 +91,7 @@ def test_every_attack_fails_and_is_in_the_record(
         refused = artifact(store, record, "refused-hosts.txt").decode()
 
     assert record.status is Status.COMPLETED, record.status_detail
-    assert told.count(": stopped\n") == 8, told
+    assert told.count(": stopped\n") == 9, told
     assert "SUCCEEDED" not in told
     assert refused == f"127.0.0.1:{listener}\n"
     assert record.checks is not None

@@ -7,9 +7,16 @@ from tests.engine.fake_sandboxes import BrokenSandboxes, Copies, RecordedSandbox
 
 from outweigh.engine.load_suite import load_suite
 from outweigh.engine.preflight import PreflightContext, preflight
-from outweigh.model.preflight_result import FindingKind, PreflightResult, findings_after_solution
+from outweigh.model.preflight_result import (
+    FindingKind,
+    PreflightResult,
+    findings_after_solution,
+    findings_before_work,
+)
 from outweigh.model.suite import SandboxSpec
+from outweigh.model.task import Task
 from outweigh.ports.sandboxes import SandboxProvider
+from outweigh.testing.builders import a_check
 from outweigh.testing.sandbox_fixtures import COMMAND_TIMEOUT_SECONDS
 from outweigh.verdict.policy import check_policy
 
@@ -33,6 +40,11 @@ class Trial:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)
 
+    def load(self, checks: str, rubric: str = "") -> Task:
+        self.write("task/task.toml", f"[metadata.outweigh]\nchecks = [{checks}]\n{rubric}")
+        (task,) = load_suite(self.folder, check_policy=check_policy).tasks
+        return task
+
     def run(
         self,
         checks: str,
@@ -43,10 +55,8 @@ class Trial:
         rubric: str = "",
         judged: bool = False,
     ) -> PreflightResult:
-        self.write("task/task.toml", f"[metadata.outweigh]\nchecks = [{checks}]\n{rubric}")
         if solution is not None:
             self.write("task/solution/solve.sh", solution)
-        (task,) = load_suite(self.folder, check_policy=check_policy).tasks
         premises = PreflightContext(
             sandboxes=sandboxes or self.sandboxes,
             workspaces=Copies(),
@@ -57,7 +67,7 @@ class Trial:
             cancel=Event(),
             judged=judged,
         )
-        return preflight(task, premises)
+        return preflight(self.load(checks, rubric), premises)
 
 
 @pytest.fixture
@@ -169,7 +179,66 @@ def test_a_reward_that_only_the_solution_earns_is_no_finding(trial: Trial) -> No
     result = trial.run(reward, solution="echo 42 > answer.txt\n")
 
     assert kinds(result) == []
+
+
+def test_a_check_that_cannot_be_evaluated_yet_is_noted(trial: Trial) -> None:
+    task, unknown = trial.load(DONE), (a_check("done", passed=None),)
+
+    (found,) = findings_before_work(task, unknown, unknown, judged=False)
+
+    assert (found.kind, found.blocking) == (FindingKind.NOT_EVALUATED, False)
+
+
+REPORT_SCRIPT = """
+{ echo "<testsuite>"; sed "s:.*:<testcase name='&'/>:" "$1"; echo "</testsuite>"; } > report.xml
+test -e answer.txt
+"""
+
+
+def report_check(trial: Trial, cases: str) -> str:
+    """A test suite that reports the cases which a file of the workspace lists."""
+    trial.write("task/tests/run.sh", REPORT_SCRIPT)
+    return f'{{ type = "tests", name = "t", report = "report.xml", run = "sh $OUTWEIGH_TESTS/run.sh {cases}" }}'
+
+
+def test_the_cases_that_the_solved_task_reports_are_kept(trial: Trial) -> None:
+    trial.write("task/environment/cases.txt", "a\nb\nb\n")
+
+    result = trial.run(report_check(trial, "cases.txt"), solution="echo 42 > answer.txt\n")
+
+    assert result.case_names == {"t": ("a", "b", "b")}
+    assert result.findings == ()
+
+
+def test_cases_that_differ_from_run_to_run_are_not_expected(trial: Trial) -> None:
+    trial.write("task/environment/cases.txt", "a\n")
+
+    result = trial.run(
+        f"{report_check(trial, 'cases.txt')}, {{ type = 'command', name = 'more', run = 'echo b >> cases.txt' }}",
+        solution="echo 42 > answer.txt\n",
+    )
+
+    assert result.case_names == {"t": ("a",)}
+
+
+def test_tests_that_the_solution_wrote_are_not_expected_of_others(trial: Trial) -> None:
+    trial.write("task/environment/test_cases.txt", "a\n")
+
+    result = trial.run(
+        report_check(trial, "test_cases.txt"), solution="echo 42 > answer.txt; echo b >> test_cases.txt\n"
+    )
+
+    assert result.case_names == {"t": ("a",)}
+
+
+def test_without_a_solution_the_names_of_the_tests_are_unknown_and_that_is_said(trial: Trial) -> None:
+    trial.write("task/environment/cases.txt", "a\n")
+
+    result = trial.run(report_check(trial, "cases.txt"))
+
+    assert FindingKind.NAMES_UNKNOWN in kinds(result)
     assert result.fit
+    assert result.case_names == {}
 
 
 def test_a_check_that_could_not_be_evaluated_is_noted(trial: Trial) -> None:

@@ -12,7 +12,8 @@ from outweigh.agents.noop import NoopAgent
 from outweigh.agents.oracle import OracleAgent
 from outweigh.agents.scripted import ScriptedAgent
 from outweigh.app.starter_suite import starter_files
-from outweigh.engine.checks.evaluate import evaluate_checks
+from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
+from outweigh.engine.checks.evaluate import CheckSubject, evaluate_checks
 from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.model.arm import Arm
 from outweigh.model.failure import Status
@@ -53,9 +54,18 @@ def attempt(tmp_path: Path, demo: LoadedSuite) -> Attempt:
         with LocalSandboxProvider().open(a_room(folder)) as sandbox:
             done = agent.attempt(request, sandbox)
             assert (done.status, done.status_detail) == (Status.COMPLETED, None)
-            return evaluate_checks(task, sandbox, Path(task.workspace.path), answer=None).results
+        subject = CheckSubject(untouched=Path(task.workspace.path), answer=None)
+        with open_check_sandbox(checks_in(folder, task)) as checks:
+            return evaluate_checks(task, checks, subject).results
 
     return run
+
+
+def checks_in(folder: Path, task: Task) -> CheckSandboxRequest:
+    place = folder.with_name(f"{folder.name}-checks")
+    return CheckSandboxRequest(
+        provider=LocalSandboxProvider(), sandbox=a_room(folder), folder=place, tests=task.tests_folder
+    )
 
 
 def a_room(folder: Path) -> SandboxRequest:

@@ -173,6 +173,7 @@ def test_checks_are_shown_before_and_after(reader: Reader, tmp_path: Path) -> No
         untouched=(a_check("tests", passed=False),),
         noop=None,
         oracle=None,
+        case_names={},
         findings=(),
     )
     file = tmp_path / "runs" / "first" / "preflight.json"

@@ -5,18 +5,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from time import monotonic
 
 from outweigh.app.observer import Notify
-from outweigh.app.preflight_suite import preflight_tasks, store_preflight
+from outweigh.app.preflight_suite import attack_tasks, preflight_tasks, store_preflight
 from outweigh.app.probe_agents import arms_to_smoke_test, probe_agents, probe_harbor, probe_judges
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
 from outweigh.app.suite_selection import RUNS_FOLDER, read_suite
+from outweigh.engine.attack import TriedCheat
+from outweigh.engine.cheats import CHEATS
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request
 from outweigh.errors import UsageError
@@ -25,7 +27,7 @@ from outweigh.model.suite import Executor, SandboxSpec
 from outweigh.plugins import adapter_names, load_adapter
 from outweigh.ports.sandboxes import SandboxError, SandboxProvider
 from outweigh.prices import GenaiPrices
-from outweigh.report.doctor_page import CheckedTask, DoctorResult, RunRequirement, TaskFinding
+from outweigh.report.doctor_page import CheatOutcome, CheckedTask, DoctorResult, RunRequirement, TaskFinding
 from outweigh.store.preflight_file import PREFLIGHT_FILE
 
 TASK_RESULTS_FILE = PREFLIGHT_FILE
@@ -40,30 +42,36 @@ _STARTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoctorRequest:
-    """A suite to try, a folder to keep the results in, and whether to start every agent once."""
+    """A suite to try, a folder to keep the results in, and whether to start every agent once and to try cheats."""
 
     suite: str | None = None
     output: Path | None = None
     try_agents: bool = False
+    attack: bool = False
 
 
 def examine(request: DoctorRequest, announce: Notify) -> DoctorResult:
     """Look at this machine and, with a suite, try every task. `announce` hears of what takes a while."""
     if request.output is not None and request.suite is None:
         raise UsageError("-o keeps what the tasks of a suite showed; name the suite with -c.")
+    if request.attack and request.suite is None:
+        raise UsageError("--attack tries cheats on the tasks of a suite; name the suite with -c.")
     suite = None if request.suite is None else read_suite(request.suite)
-    if _is_for_harbor(suite) and (request.try_agents or request.output is not None):
-        raise UsageError("--try-agents and -o are about sandboxes of this machine; the suite is run through Harbor.")
+    if _is_for_harbor(suite) and (request.try_agents or request.attack or request.output is not None):
+        raise UsageError(
+            "--try-agents, --attack and -o are about sandboxes of this machine; the suite is run through Harbor."
+        )
     parts = _probe_all(suite, request.output or RUNS_FOLDER)
     if request.try_agents:
         parts = (*parts, *_smoke_test_arms(suite, announce))
     results = None if suite is None else _preflight_tasks(suite, parts, announce)
     if request.output is not None and suite is not None and results is not None:
         store_preflight(request.output, suite, results)
+    cheats = _attack_tasks(suite, results, announce) if request.attack else None
     return DoctorResult(
         suite=None if suite is None else suite.spec.name,
         parts=parts,
-        tasks=None if results is None else tuple(map(_checked_task, results)),
+        tasks=None if results is None else tuple(_checked_task(result, cheats) for result in results),
     )
 
 
@@ -104,8 +112,19 @@ def _preflight_tasks(
     return preflight_tasks(suite)
 
 
-def _checked_task(result: PreflightResult) -> CheckedTask:
+def _attack_tasks(
+    suite: LoadedSuite | None, results: Sequence[PreflightResult] | None, announce: Notify
+) -> Mapping[str, tuple[TriedCheat, ...]] | None:
+    """None where the tasks could not be tried at all."""
+    if suite is None or results is None:
+        return None
+    announce(f"trying {len(CHEATS)} cheats on {len(suite.tasks)} tasks …")
+    return attack_tasks(suite, results)
+
+
+def _checked_task(result: PreflightResult, cheats: Mapping[str, tuple[TriedCheat, ...]] | None) -> CheckedTask:
     return CheckedTask(
+        cheats=None if cheats is None else tuple(map(_cheat_outcome, cheats[result.task_id])),
         task_id=result.task_id,
         untouched=result.untouched,
         noop=result.noop,
@@ -114,6 +133,17 @@ def _checked_task(result: PreflightResult) -> CheckedTask:
             TaskFinding(kind=finding.kind.value, blocking=finding.blocking, message=finding.message)
             for finding in result.findings
         ),
+    )
+
+
+def _cheat_outcome(tried: TriedCheat) -> CheatOutcome:
+    return CheatOutcome(
+        cheat=tried.cheat.name,
+        summary=tried.cheat.summary,
+        remedy=tried.cheat.remedy,
+        passes=None if tried.checks is None else tried.passes,
+        fault=tried.fault,
+        checks=tried.checks,
     )
 
 

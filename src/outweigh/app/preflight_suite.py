@@ -10,6 +10,7 @@ from threading import Event
 
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
+from outweigh.engine.attack import TriedCheat, attack
 from outweigh.engine.load_suite import LoadedSuite
 from outweigh.engine.preflight import PreflightContext, preflight
 from outweigh.engine.sandbox_request import RunEgress
@@ -30,15 +31,31 @@ def preflight_tasks(suite: LoadedSuite) -> list[PreflightResult]:
         return _preflight_all(suite, Path(scratch), f"outweigh-doctor:{os.getpid()}")
 
 
+def attack_tasks(suite: LoadedSuite, results: Sequence[PreflightResult]) -> dict[str, tuple[TriedCheat, ...]]:
+    """Every known cheat on every task, by task; `results` are those of preflight, which know the names of tests."""
+    names = {result.task_id: result.case_names for result in results}
+    with (
+        tempfile.TemporaryDirectory(prefix="outweigh-", ignore_cleanup_errors=True) as scratch,
+        _opened_context(suite, Path(scratch), f"outweigh-doctor:{os.getpid()}") as context,
+        ThreadPoolExecutor(PREFLIGHT_JOBS) as threads,
+        _cancel_on_error(context.cancel),
+    ):
+        tried = threads.map(lambda task: attack(task, context, names[task.id]), suite.tasks)
+        return dict(zip((task.id for task in suite.tasks), tried, strict=True))
+
+
 def store_preflight(folder: Path, suite: LoadedSuite, results: Sequence[PreflightResult]) -> None:
     """Write the results beside the records."""
     write_preflight(folder, Preflight(suite=suite.spec.name, tasks=tuple(results)))
 
 
-def require_preflight(folder: Path, suite: LoadedSuite, *, scratch: Path, label: str, ignore_faults: bool) -> None:
+def require_preflight(
+    folder: Path, suite: LoadedSuite, *, scratch: Path, label: str, ignore_faults: bool
+) -> Sequence[PreflightResult]:
     """Before the first paid run: a task that cannot show anything stops the experiment, unless the user insists.
 
-    With the scratch folder and the label of the engine, what is left by a kill is found like everything else.
+    Returns what was found: runs must report the test cases that solved tries did. With the scratch folder and the
+    label of the engine, what is left by a kill is found like everything else.
     """
     results = _stored_results(folder, suite)
     # What stood in the way may be mended without a change to any task: a tool was installed, the disk has room again.
@@ -54,6 +71,7 @@ def require_preflight(folder: Path, suite: LoadedSuite, *, scratch: Path, label:
             f"tried before the first run, tasks were found that would show nothing: {' '.join(faults[:SHOWN_FAULTS])}"
             f"{more} `outweigh doctor -c` shows all; mend them, or go on all the same with -y."
         )
+    return results
 
 
 def _stored_results(folder: Path, suite: LoadedSuite) -> Sequence[PreflightResult] | None:
@@ -67,11 +85,21 @@ def _stored_results(folder: Path, suite: LoadedSuite) -> Sequence[PreflightResul
 
 
 def _preflight_all(suite: LoadedSuite, scratch: Path, label: str) -> list[PreflightResult]:
+    with (
+        _opened_context(suite, scratch, label) as context,
+        ThreadPoolExecutor(PREFLIGHT_JOBS) as threads,
+        _cancel_on_error(context.cancel),
+    ):
+        return list(threads.map(lambda task: preflight(task, context), suite.tasks))
+
+
+@contextmanager
+def _opened_context(suite: LoadedSuite, scratch: Path, label: str) -> Iterator[PreflightContext]:
+    """What tries are made with; the way to allowed hosts is open meanwhile."""
     with open_allowed_hosts(suite.spec.sandbox) as hosts:
         context = _preflight_context(suite, scratch, label, RunEgress(hosts()))
         context.scratch.mkdir()
-        with ThreadPoolExecutor(PREFLIGHT_JOBS) as threads, _cancel_on_error(context.cancel):
-            return list(threads.map(lambda task: preflight(task, context), suite.tasks))
+        yield context
 
 
 def _preflight_context(suite: LoadedSuite, scratch: Path, label: str, egress: RunEgress) -> PreflightContext:

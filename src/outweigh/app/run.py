@@ -170,7 +170,7 @@ class _SuiteRun:
                 open_allowed_hosts(self.suite.spec.sandbox) as hosts,
                 open_model_gateway(self.suite, adapters) as gateway,
             ):
-                require_preflight(
+                tried = require_preflight(
                     self.folder, self.suite, scratch=scratch, label=label, ignore_faults=self.request.assume_yes
                 )
                 deps = build_engine_deps(
@@ -184,6 +184,7 @@ class _SuiteRun:
                     hosts=hosts,
                 )
                 deps = replace(deps, sandbox=with_default_limits(deps.sandbox, self.request.jobs))
+                deps = replace(deps, expected_cases={result.task_id: result.case_names for result in tried})
                 stop = self._watch(store, signals, lambda watch: self._attempt_trials(deps, store, signals, watch))
             return self._judge(store, stop)
 

@@ -16,6 +16,7 @@ class _Options:
     suite: str | None
     output: str | None
     try_agents: bool
+    attack: bool
     format: str
 
 
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str]) -> int:
         suite=options.suite,
         output=None if options.output is None else Path(options.output),
         try_agents=options.try_agents,
+        attack=options.attack,
     )
     result = examine(request, _announce)
     print_report(doctor_report(result), options.format)
@@ -51,6 +53,11 @@ def _parser() -> Parser:
         "--try-agents",
         action="store_true",
         help="start every agent once, with a suite every arm, in the sandbox and against a scripted model that is free",
+    )
+    parser.add_argument(
+        "--attack",
+        action="store_true",
+        help="try the known cheats on every task of the suite, unsolved, and fail where one passes",
     )
     add_format_option(parser)
     return parser

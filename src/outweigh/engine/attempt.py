@@ -13,8 +13,9 @@ from pathlib import Path
 from threading import Event as Signal
 from time import monotonic
 
+from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
 from outweigh.engine.checks.content_checks import final_answer
-from outweigh.engine.checks.evaluate import CHECK_ENVIRONMENT, evaluate_checks
+from outweigh.engine.checks.evaluate import CaseNames, CheckSubject, evaluate_checks
 from outweigh.engine.fault import WatchedSandbox, failed_checks, is_disk_full, sandbox_works, took_the_disk
 from outweigh.engine.finish import finish_attempt
 from outweigh.engine.run_draft import RunDraft, build_record
@@ -40,6 +41,7 @@ class EngineDeps:
     """What all attempts of an experiment share: the suite's material, the machine's services and the store.
 
     `survey` makes a workspace readable that an agent left, and returns why it cannot be read, None where it can.
+    `expected_cases` are the test cases that solved runs reported, by task and check.
     """
 
     tasks: Mapping[str, Task]
@@ -65,6 +67,7 @@ class EngineDeps:
     keep_bodies: bool
     allow: tuple[str, ...] = ()
     rule_labels: Mapping[str, str | int] = field(default_factory=dict)
+    expected_cases: Mapping[str, CaseNames] = field(default_factory=dict)
 
 
 @contextmanager
@@ -249,7 +252,7 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
         draft.artifacts[DIFF_ARTIFACT] = deps.diff(
             workspace, pristine, {file.path: file.sha256 for file in draft.arm.overlay}
         )
-        _run_checks(deps, draft, replace(request, home=folder / "checks-home"), pristine, egress)
+        _run_checks(deps, draft, request, folder / "checks", pristine, egress)
         if (too_much := quota.exceeded()) is not None:
             draft.failure = Status.AGENT_ERROR, f"{too_much}, while its checks ran"
 
@@ -270,20 +273,22 @@ def _record_refused_hosts(draft: RunDraft, egress: RunEgress) -> Iterator[RunEgr
         draft.artifacts["refused-hosts.txt"] = egress.refused()
 
 
-def _run_checks(deps: EngineDeps, draft: RunDraft, request: SandboxRequest, pristine: Path, egress: RunEgress) -> None:
-    """A second, fresh request over the same workspace: the agent and all it started are gone when checks arrive."""
+def _run_checks(
+    deps: EngineDeps, draft: RunDraft, request: SandboxRequest, folder: Path, pristine: Path, egress: RunEgress
+) -> None:
+    """A second, fresh sandbox over the same workspace: the agent and all it started are gone when checks arrive."""
     began = monotonic()
-    request.home.mkdir()
-    with deps.sandboxes.open(request) as sandbox:
-        environment = {**CHECK_ENVIRONMENT, **egress.variables(sandbox)}
-        checked = evaluate_checks(
-            draft.task,
-            sandbox,
-            pristine,
-            answer=final_answer(draft.artifacts),
-            overlay=draft.arm.overlay,
-            environment=environment,
-        )
+    subject = CheckSubject(
+        untouched=pristine,
+        answer=final_answer(draft.artifacts),
+        overlay=draft.arm.overlay,
+        expected_cases=deps.expected_cases.get(draft.task.id, {}),
+    )
+    wanted = CheckSandboxRequest(
+        provider=deps.sandboxes, sandbox=request, folder=folder, tests=draft.task.tests_folder, egress=egress
+    )
+    with open_check_sandbox(wanted) as sandbox:
+        checked = evaluate_checks(draft.task, sandbox, subject)
     if deps.cancel.is_set():
         raise SandboxError("cancelled while its checks ran")
     draft.checks, draft.checks_seconds = checked.results, monotonic() - began

@@ -1,12 +1,11 @@
 """Loads tasks from folders in Harbor's layout (task.toml, instruction.md, environment/, tests/, solution/).
 
-Which folders a suite's patterns mean, and which mistakes in checks are refused before anything runs.
+Which folders a suite's patterns mean, and what is read of each.
 """
 
 import os
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from glob import glob, has_magic
@@ -16,8 +15,7 @@ from typing import Any
 
 import msgspec
 
-from outweigh.engine.checks import untrusted_files
-from outweigh.engine.checks.unchanged_check import BadPatternError, compile_patterns
+from outweigh.engine.checks.invalid_checks import refuse_impossible_checks
 from outweigh.engine.tree_digest import file_sha256, tree_digest
 from outweigh.errors import UsageError
 from outweigh.model.base import SafeName, Seconds
@@ -26,17 +24,15 @@ from outweigh.model.rubric import Rubric
 from outweigh.model.task import (
     CHECK_TIMEOUT,
     TASK_FILE,
-    AnswerContainsCheck,
+    CallCase,
+    CallCheck,
     Check,
-    FileContainsCheck,
     FolderSource,
     GitSource,
     RewardCheck,
     TarballSource,
     Task,
     TaskSettings,
-    TestSuiteCheck,
-    UnchangedCheck,
     WorkspaceSource,
 )
 
@@ -93,71 +89,12 @@ def _deepest_folder(pattern: str, folder: Path) -> tuple[Path, str | None]:
     return place, None
 
 
-def refuse_impossible_checks(checks: Sequence[Check], source: str) -> None:
-    """Refuse checks that could never be evaluated or never pass, whatever the agent does."""
-    for name, count in Counter(check.name for check in checks).items():
-        if count > 1:
-            raise UsageError(
-                f"{source}: {count} checks are called {name!r}; results are told apart by name, so give each its own."
-            )
-    for check in checks:
-        fault = _check_fault(check)
-        if fault is not None:
-            raise UsageError(f"{source}: check {check.name!r}: {fault}.")
-
-
-def _check_fault(check: Check) -> str | None:
-    match check:
-        case UnchangedCheck(paths=paths):
-            return _pattern_fault(paths)
-        case TestSuiteCheck(run=run, report=report):
-            return _command_fault(run) or (_path_fault(report) if report is not None else None)
-        case FileContainsCheck():
-            return _path_fault(check.path) or _content_fault(check)
-        case AnswerContainsCheck():
-            return _content_fault(check)
-        case RewardCheck(run=run):
-            return _command_fault(run)
-        case _:
-            return _command_fault(check.run) if hasattr(check, "run") else _path_fault(check.path)
-
-
-def _command_fault(command: str | list[str]) -> str | None:
-    return None if command else "run is empty"
-
-
-def _path_fault(path: str) -> str | None:
-    try:
-        untrusted_files.path_parts(path)
-    except untrusted_files.UnsafePathError as refusal:
-        return f"{refusal}; write a path within it"
-    return None
-
-
-def _content_fault(check: FileContainsCheck | AnswerContainsCheck) -> str | None:
-    if (check.text is None) == (check.regex is None):
-        return "state either text or regex"
-    try:
-        re.compile(check.regex or "")
-    except re.error as fault:
-        return f"{check.regex!r} is not a regular expression: {fault}"
-    return None
-
-
-def _pattern_fault(patterns: Sequence[str]) -> str | None:
-    try:
-        compile_patterns(patterns)
-    except BadPatternError as fault:
-        return str(fault)
-    return None
-
-
 _FULL_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 IMPLICIT_CHECK = "reward"
 BUILD_FILES = frozenset({"Dockerfile", "docker-compose.yaml"})
 """Files of environment/ that build a container and are not part of the workspace."""
-# The script's first line names its interpreter; archives and clones may have lost its executable bit.
-_RUN_SCRIPT = 'chmod +x "$OUTWEIGH_TESTS/test.sh" && exec "$OUTWEIGH_TESTS/test.sh"'
+# The script's first line names its interpreter.
+_RUN_SCRIPT = 'exec "$OUTWEIGH_TESTS/test.sh"'
 
 
 def load_task(folder: Path) -> Task:
@@ -169,7 +106,8 @@ def load_task(folder: Path) -> Task:
     )
     instruction = _instruction(folder)
     workspace = _workspace(folder, settings, source)
-    checks = tuple(settings.checks) or _implicit_checks(folder, document, source)
+    checks = tuple(_with_cases(check, folder, source) for check in settings.checks)
+    checks = checks or _implicit_checks(folder, document, source)
     refuse_impossible_checks(checks, str(source))
     timeout = settings.timeout_seconds or _seconds(document, source, "agent", "timeout_sec")
     return Task(
@@ -187,6 +125,23 @@ def load_task(folder: Path) -> Task:
         rubric=_rubric(folder, settings, source),
         reveal_solution=settings.reveal_solution,
     )
+
+
+def _with_cases(check: Check, folder: Path, source: Path) -> Check:
+    """A `call` check with the cases of its file, which only the engine reads."""
+    if not isinstance(check, CallCheck) or check.cases_file is None:
+        return check
+    path = folder / "tests" / check.cases_file
+    try:
+        cases = msgspec.json.decode(path.read_bytes(), type=list[CallCase])
+    except OSError as fault:
+        raise UsageError(f"{source}: check {check.name!r}: {path} cannot be read: {fault.strerror}.") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
+        raise UsageError(
+            f"{source}: check {check.name!r}: {path} is no list of cases "
+            f'([{{"arguments": [2], "expected": 4}}]): {fault}.'
+        ) from None
+    return msgspec.structs.replace(check, cases=[*check.cases, *cases])
 
 
 def scored_by_script(task: Task) -> bool:

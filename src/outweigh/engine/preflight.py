@@ -1,29 +1,35 @@
 """Preflight: whether a task's checks fail before any work and pass once the work is done.
 
 Three tries, each with its own workspace and sandbox: the untouched workspace, the same again (the checks must give
-the same result twice), and the task's own solution. None of them costs money.
+the same result twice), and the task's own solution. None of them costs money. The test cases that the solved try
+reports are expected of every run.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
 
+from outweigh.engine.cheats import TEST_FILES
 from outweigh.engine.checks import untrusted_files
-from outweigh.engine.checks.evaluate import CHECK_ENVIRONMENT, evaluate_checks
+from outweigh.engine.checks.check_sandbox import CHECK_ENVIRONMENT, CheckSandboxRequest, open_check_sandbox
+from outweigh.engine.checks.evaluate import CaseNames, CheckEvaluation, CheckSubject, evaluate_checks
+from outweigh.engine.checks.unchanged_check import check_unchanged
 from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request, watch_disk_quota
 from outweigh.model.preflight_result import (
     CheckResults,
     FindingKind,
     PreflightResult,
+    findings_about_names,
     findings_after_solution,
     findings_before_work,
     make_finding,
 )
 from outweigh.model.suite import SandboxSpec
-from outweigh.model.task import Task
+from outweigh.model.task import Task, UnchangedCheck
 from outweigh.ports.sandboxes import (
     CommandEnding,
     CompletedCommand,
@@ -68,19 +74,23 @@ def preflight(task: Task, context: PreflightContext) -> PreflightResult:
         pristine = context.workspaces.prepare(task)
         untouched = _try_task(task, context, pristine, "untouched")
         noop = _try_task(task, context, pristine, "noop")
-        oracle, problem = _try_solution(task, context, pristine)
+        solved = _try_solution(task, context, pristine)
     except (SandboxError, untrusted_files.UnsafePathError, OSError) as fault:
         return _broken_sandbox_result(task, context, fault)
+    oracle = None if solved is None else solved.results
+    names = {} if solved is None else _expected_cases(solved, untouched.case_names)
     return PreflightResult(
         task_id=task.id,
         task_checksum=task.checksum,
         sandbox=context.sandboxes.name,
-        untouched=untouched,
-        noop=noop,
+        untouched=untouched.results,
+        noop=noop.results,
         oracle=oracle,
+        case_names=names,
         findings=(
-            *findings_before_work(task, untouched, noop, judged=context.judged),
-            *findings_after_solution(oracle, problem),
+            *findings_before_work(task, untouched.results, noop.results, judged=context.judged),
+            *findings_after_solution(oracle, None if solved is None else solved.problem),
+            *findings_about_names(task, names),
         ),
     )
 
@@ -93,30 +103,75 @@ def _broken_sandbox_result(task: Task, context: PreflightContext, fault: Excepti
         untouched=None,
         noop=None,
         oracle=None,
+        case_names={},
         findings=(make_finding(FindingKind.SANDBOX_FAILED, f"The task could not be tried: {fault}"),),
     )
 
 
-def _try_task(task: Task, context: PreflightContext, pristine: Path, name: str) -> CheckResults:
-    with (
-        _private_sandbox_request(task, context, pristine, name) as request,
-        context.sandboxes.open(request) as sandbox,
-    ):
-        return evaluate_checks(task, sandbox, pristine, answer="", environment=context.environment_in(sandbox)).results
+def _try_task(task: Task, context: PreflightContext, pristine: Path, name: str) -> CheckEvaluation:
+    with private_sandbox_request(task, context, pristine, name) as request:
+        return evaluate_workspace(task, context, request, CheckSubject(untouched=pristine, answer=""), "checks")
 
 
-def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> tuple[CheckResults | None, str | None]:
-    """The check results after the solution, and how its script failed if it did."""
+def evaluate_workspace(
+    task: Task, context: PreflightContext, request: SandboxRequest, subject: CheckSubject, name: str
+) -> CheckEvaluation:
+    """Run a task's checks over a workspace; `name` is that of a new folder beside it, for what checks need."""
+    wanted = CheckSandboxRequest(
+        provider=context.sandboxes,
+        sandbox=request,
+        folder=request.home.with_name(name),
+        tests=task.tests_folder,
+        environment=context.environment,
+        egress=context.egress,
+    )
+    with open_check_sandbox(wanted) as sandbox:
+        return evaluate_checks(task, sandbox, subject)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SolvedTry:
+    """What the checks showed after the solution, and how its script failed if it did.
+
+    `names` are the test cases that two evaluations both reported, and `tests_kept` says that the solution left the
+    workspace's own tests alone.
+    """
+
+    results: CheckResults
+    names: Mapping[str, tuple[str, ...]]
+    tests_kept: bool
+    problem: str | None
+
+
+def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> _SolvedTry | None:
+    """None where the task has no solution."""
     if task.solution_folder is None or not Path(task.solution_folder, SOLUTION_SCRIPT).is_file():
-        return None, None
-    with _private_sandbox_request(task, context, pristine, "oracle") as request:
+        return None
+    with private_sandbox_request(task, context, pristine, "oracle") as request:
         with context.sandboxes.open(request) as sandbox:
             done = _solve(task, Path(task.solution_folder), sandbox, context)
+        tests = UnchangedCheck(name="tests", paths=list(TEST_FILES))
+        tests_kept = check_unchanged(tests, request.workspace, pristine, {}).passed is True
         # As in a trial, checks run in a new sandbox, when every process of the work has ended.
-        with context.sandboxes.open(_fresh_home(request)) as sandbox:
-            output, environment = done.stdout.decode(errors="replace"), context.environment_in(sandbox)
-            results = evaluate_checks(task, sandbox, pristine, answer=output, environment=environment).results
-    return results, _failure_text(done)
+        subject = CheckSubject(untouched=pristine, answer=done.stdout.decode(errors="replace"))
+        first = evaluate_workspace(task, context, request, subject, "checks")
+        names = {}
+        if first.case_names:
+            again = evaluate_workspace(task, context, request, subject, "checks-again").case_names
+            names = {check: _common(cases, again.get(check, ())) for check, cases in first.case_names.items()}
+    return _SolvedTry(results=first.results, names=names, tests_kept=tests_kept, problem=_failure_text(done))
+
+
+def _expected_cases(solved: _SolvedTry, untouched: CaseNames) -> dict[str, tuple[str, ...]]:
+    """The cases that every run must report. Tests that the solution wrote are its own: others may write others."""
+    names = solved.names
+    if not solved.tests_kept:
+        names = {check: _common(cases, untouched.get(check, ())) for check, cases in names.items()}
+    return {check: cases for check, cases in names.items() if cases}
+
+
+def _common(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted((Counter(first) & Counter(second)).elements()))
 
 
 def _solve(task: Task, solution: Path, sandbox: Sandbox, context: PreflightContext) -> CompletedCommand:
@@ -144,7 +199,7 @@ def _failure_text(done: CompletedCommand) -> str | None:
 
 
 @contextmanager
-def _private_sandbox_request(
+def private_sandbox_request(
     task: Task, context: PreflightContext, pristine: Path, name: str
 ) -> Iterator[SandboxRequest]:
     """A request for a sandbox with a private workspace and an empty home, both removed afterwards."""
@@ -166,9 +221,3 @@ def _private_sandbox_request(
         )
         if (too_much := quota.exceeded()) is not None:
             raise SandboxError(too_much)
-
-
-def _fresh_home(request: SandboxRequest) -> SandboxRequest:
-    home = request.home.with_name("checks-home")
-    home.mkdir()
-    return replace(request, home=home)

@@ -3,13 +3,13 @@
 Pure, so that the store and the viewer can read it without the engine.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from outweigh.errors import quote_names
 from outweigh.model.base import Name, Stored
 from outweigh.model.run_record import CheckResult
-from outweigh.model.task import Task, UnchangedCheck
+from outweigh.model.task import PytestCheck, Task, TestSuiteCheck, UnchangedCheck
 
 CheckResults = tuple[CheckResult, ...]
 
@@ -24,6 +24,7 @@ class FindingKind(StrEnum):
     UNSTABLE = "unstable"
     NOT_EVALUATED = "not_evaluated"
     NO_SOLUTION = "no_solution"
+    NAMES_UNKNOWN = "names_unknown"
     SOLUTION_FAILS = "solution_fails"
     SANDBOX_FAILED = "sandbox_failed"
 
@@ -34,6 +35,7 @@ _NON_BLOCKING = frozenset(
         FindingKind.CHECK_PASSES_UNTOUCHED,
         FindingKind.NOT_EVALUATED,
         FindingKind.NO_SOLUTION,
+        FindingKind.NAMES_UNKNOWN,
     }
 )
 
@@ -49,7 +51,8 @@ class PreflightFinding(Stored, frozen=True):
 class PreflightResult(Stored, frozen=True):
     """The evidence about one task. A try that could not take place is None; `oracle` also where there is no solution.
 
-    `vacuous` says that the task passes with no work, so that no arm can be better at it.
+    `vacuous` says that the task passes with no work, so that no arm can be better at it. `case_names` are the test
+    cases, by check, that the solved try reported and that every run must report too.
     """
 
     task_id: Name
@@ -58,6 +61,7 @@ class PreflightResult(Stored, frozen=True):
     untouched: CheckResults | None
     noop: CheckResults | None
     oracle: CheckResults | None
+    case_names: dict[str, tuple[str, ...]]
     findings: tuple[PreflightFinding, ...]
 
     @property
@@ -73,7 +77,7 @@ class PreflightResult(Stored, frozen=True):
         return not any(finding.blocking for finding in self.findings)
 
 
-class Preflight(Stored, frozen=True, tag_field="schema", tag="outweigh.preflight/1"):
+class Preflight(Stored, frozen=True, tag_field="schema", tag="outweigh.preflight/2"):
     """What was kept of trying a whole suite."""
 
     suite: Name
@@ -124,6 +128,22 @@ def findings_after_solution(checks: CheckResults | None, trouble: str | None) ->
         )
     optional = tuple(check for check in checks if not check.required)
     yield from _not_evaluated(optional, "after the solution")
+
+
+def findings_about_names(task: Task, names: Mapping[str, Sequence[str]]) -> Iterator[PreflightFinding]:
+    """The checks with a test report of which nobody knows what must be in it."""
+    reporting = (
+        check.name
+        for check in task.checks
+        if isinstance(check, PytestCheck) or (isinstance(check, TestSuiteCheck) and check.report is not None)
+    )
+    unknown = [name for name in reporting if name not in names]
+    if unknown:
+        yield make_finding(
+            FindingKind.NAMES_UNKNOWN,
+            f"Names unknown: no solved run showed which tests must be in the report of {quote_names(unknown)}, so a "
+            "run whose tests did not all take place could pass. Add a solution/solve.sh that passes.",
+        )
 
 
 def all_required_pass(checks: CheckResults) -> bool:

@@ -12,6 +12,10 @@ WorkspacePath = Annotated[str, Meta(min_length=1, max_length=1000)]
 Command = str | list[str]
 
 CHECK_TIMEOUT = 600.0
+CALL_TIMEOUT = 60.0
+REPORTS_PREFIX = "$OUTWEIGH_REPORTS/"
+"""A report whose path starts so is in the folder for reports, outside the workspace."""
+
 TASK_FILE = "task.toml"
 
 
@@ -38,6 +42,43 @@ class TestSuiteCheck(CheckSpec, frozen=True, kw_only=True, tag="tests"):
     run: Command
     report: WorkspacePath | None = None
     timeout_seconds: Seconds = CHECK_TIMEOUT
+
+
+class PytestCheck(CheckSpec, frozen=True, kw_only=True, tag="pytest"):
+    """The task's own tests, run by pytest so that no setting, plugin or module of the workspace gets hold of it.
+
+    `files` are paths in the folder `tests`, without them all of it. `python_path` are the folders of the workspace that
+    tests import from, without them the workspace itself.
+    """
+
+    files: list[WorkspacePath] = []  # noqa: RUF012 - msgspec copies defaults
+    python_path: list[WorkspacePath] = []  # noqa: RUF012
+    python: Annotated[str, Meta(min_length=1)] = "python3"
+    timeout_seconds: Seconds = CHECK_TIMEOUT
+
+
+class CallCase(Spec, frozen=True, kw_only=True):
+    """One call: what the code under test is given, and what it must answer."""
+
+    arguments: list[Any] = []  # noqa: RUF012 - msgspec copies defaults
+    stdin: str = ""
+    expected: Any
+
+
+class CallCheck(CheckSpec, frozen=True, kw_only=True, tag="call"):
+    """Code that is called in a process of its own, and whose answers are compared as plain data outside the sandbox.
+
+    Either a command, which prints its answer, or a Python function (`module:name`), which returns it. The cases are
+    listed here or in a JSON file of the folder `tests`; neither is to be read where the code runs.
+    """
+
+    run: Command | None = None
+    function: Annotated[str, Meta(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")] | None = None
+    cases: list[CallCase] = []  # noqa: RUF012 - msgspec copies defaults
+    cases_file: WorkspacePath | None = None
+    python_path: list[WorkspacePath] = []  # noqa: RUF012
+    python: Annotated[str, Meta(min_length=1)] = "python3"
+    timeout_seconds: Seconds = CALL_TIMEOUT
 
 
 class FileExistsCheck(CheckSpec, frozen=True, kw_only=True, tag="file_exists"):
@@ -87,6 +128,8 @@ class RewardCheck(CheckSpec, frozen=True, kw_only=True, tag="reward"):
 Check = (
     CommandCheck
     | TestSuiteCheck
+    | PytestCheck
+    | CallCheck
     | FileExistsCheck
     | FileContainsCheck
     | JsonValueCheck

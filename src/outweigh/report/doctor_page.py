@@ -40,14 +40,34 @@ class TaskFinding(Struct, frozen=True, kw_only=True):
     message: str
 
 
+class CheatOutcome(Struct, frozen=True, kw_only=True):
+    """What a task's checks made of a cheat: `passes` is None where it had nothing to change, or could not be tried."""
+
+    cheat: str
+    summary: str
+    remedy: str
+    passes: bool | None
+    fault: str | None
+    checks: CheckResults | None
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the cheat is not known to fail."""
+        return bool(self.passes) or self.fault is not None
+
+
 class CheckedTask(Struct, frozen=True, kw_only=True):
-    """What the checks of a task said without any agent; None where there was nothing to try, or it broke."""
+    """What the checks of a task said without any agent; None where there was nothing to try, or it broke.
+
+    `cheats` is None where none were to be tried.
+    """
 
     task_id: str
     untouched: CheckResults | None
     noop: CheckResults | None
     oracle: CheckResults | None
     remarks: tuple[TaskFinding, ...]
+    cheats: tuple[CheatOutcome, ...] | None = None
 
     @property
     def fit(self) -> bool:
@@ -65,7 +85,13 @@ class DoctorResult(Struct, frozen=True, kw_only=True):
     @property
     def blocked(self) -> bool:
         """Whether something must be mended first."""
-        return any(part.blocks for part in self.parts) or any(not task.fit for task in self.tasks or ())
+        tasks = self.tasks or ()
+        cheats = (outcome for task in tasks for outcome in task.cheats or ())
+        return (
+            any(part.blocks for part in self.parts)
+            or any(not task.fit for task in tasks)
+            or any(outcome.blocks for outcome in cheats)
+        )
 
 
 def doctor_report(examination: DoctorResult) -> Report:
@@ -74,6 +100,7 @@ def doctor_report(examination: DoctorResult) -> Report:
     blocks: list[Table | BulletList] = [_requirement_table(examination.parts)]
     if examination.tasks:
         blocks.append(_task_table(examination.tasks))
+        blocks.extend(_cheat_table(examination.tasks))
     blocks.extend(_optional_list("To mend", tuple(_blocking_findings(examination)), Tone.BAD))
     blocks.extend(_optional_list("To know", tuple(_other_findings(examination)), Tone.UNSURE))
     return Report(headline=_headline(examination), tone=tone, blocks=tuple(blocks), payload=doctor_payload(examination))
@@ -98,6 +125,17 @@ def _task_payload(task: CheckedTask) -> Payload:
         "noop": _checks_payload(task.noop),
         "oracle": _checks_payload(task.oracle),
         "findings": [asdict(remark) for remark in task.remarks],
+        "cheats": None if task.cheats is None else [_cheat_payload(outcome) for outcome in task.cheats],
+    }
+
+
+def _cheat_payload(outcome: CheatOutcome) -> Payload:
+    return {
+        "cheat": outcome.cheat,
+        "summary": outcome.summary,
+        "passes": outcome.passes,
+        "fault": outcome.fault,
+        "checks": _checks_payload(outcome.checks),
     }
 
 
@@ -157,6 +195,25 @@ def _task_table(tasks: Sequence[CheckedTask]) -> Table:
     )
 
 
+def _cheat_table(tasks: Sequence[CheckedTask]) -> Iterator[Table]:
+    tried = [(task.task_id, task.cheats) for task in tasks if task.cheats is not None]
+    if not tried:
+        return
+    yield Table(
+        title="Cheats on the unsolved workspace: none may pass",
+        columns=("", "stopped", "nothing to change", "not tried", "pass"),
+        rows=tuple((name, *_cheat_cells(outcomes)) for name, outcomes in tried),
+    )
+
+
+def _cheat_cells(outcomes: Sequence[CheatOutcome]) -> tuple[str, str, str, str]:
+    broken = [outcome.cheat for outcome in outcomes if outcome.fault is not None]
+    idle = sum(outcome.passes is None and outcome.fault is None for outcome in outcomes)
+    stopped = sum(outcome.passes is False for outcome in outcomes)
+    passing = [outcome.cheat for outcome in outcomes if outcome.passes]
+    return str(stopped), str(idle), ", ".join(broken) or "0", ", ".join(passing) or "none"
+
+
 def _check_outcome(checks: CheckResults | None) -> str:
     if checks is None:
         return "not tried"
@@ -171,6 +228,15 @@ def _blocking_findings(examination: DoctorResult) -> Iterator[str]:
     yield from (f"{part.kind} {part.name}: {part.missing}" for part in examination.parts if part.blocks)
     for task in examination.tasks or ():
         yield from (f"task {task.task_id}: {remark.message}" for remark in task.remarks if remark.blocking)
+        yield from (
+            f"task {task.task_id}: {_explain_cheat(outcome)}" for outcome in task.cheats or () if outcome.blocks
+        )
+
+
+def _explain_cheat(outcome: CheatOutcome) -> str:
+    if outcome.fault is not None:
+        return f"the cheat {outcome.cheat} could not be tried: {outcome.fault}"
+    return f"the cheat {outcome.cheat} passes ({outcome.summary}). {outcome.remedy}"
 
 
 def _other_findings(examination: DoctorResult) -> Iterator[str]:

@@ -1,17 +1,20 @@
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 
 import msgspec
 import pytest
 from tests.engine.fake_sandboxes import plain_sandbox_request
 
 from outweigh.engine.checks.check_outcome import CHECK_OUTPUT_LIMIT
+from outweigh.engine.checks.check_sandbox import CheckSandboxRequest, open_check_sandbox
 from outweigh.engine.checks.content_checks import UnfinishedSearchError, bounded_search
-from outweigh.engine.checks.evaluate import CheckEvaluation, evaluate_checks
+from outweigh.engine.checks.evaluate import CheckEvaluation, CheckSubject, evaluate_checks
 from outweigh.model.arm import OverlayFile
 from outweigh.model.run_record import CheckResult
 from outweigh.model.task import (
@@ -37,7 +40,7 @@ class Scene:
 
     def __init__(self, folder: Path) -> None:
         self.untouched, self.workspace, self.tests = (folder / name for name in ("pristine", "workspace", "tests"))
-        self.home = folder / "home"
+        self.home, self.folder = folder / "home", folder
         for place in (self.untouched, self.workspace, self.tests):
             place.mkdir()
 
@@ -51,6 +54,7 @@ class Scene:
         overlay: tuple[OverlayFile, ...] = (),
         tests: bool = True,
         answer: str | None = None,
+        expected: Sequence[str] = (),
     ) -> CheckEvaluation:
         task = Task(
             id="task-1",
@@ -64,8 +68,19 @@ class Scene:
             solution_folder=None,
             checksum="0",
         )
-        with LocalSandboxProvider().open(plain_sandbox_request(self.workspace, self.home)) as sandbox:
-            return evaluate_checks(task, sandbox, self.untouched, overlay=overlay, answer=answer)
+        subject = CheckSubject(
+            untouched=self.untouched, answer=answer, overlay=overlay, expected_cases={"tests": expected}
+        )
+        with open_check_sandbox(self.request(task)) as sandbox:
+            return evaluate_checks(task, sandbox, subject)
+
+    def request(self, task: Task) -> CheckSandboxRequest:
+        return CheckSandboxRequest(
+            provider=LocalSandboxProvider(),
+            sandbox=plain_sandbox_request(self.workspace, self.home),
+            folder=self.folder / f"checks-{token_hex(4)}",
+            tests=task.tests_folder,
+        )
 
     def check(self, check: Check, *, overlay: tuple[OverlayFile, ...] = ()) -> CheckResult:
         (result,) = self.evaluate(check, overlay=overlay).results
@@ -222,7 +237,7 @@ def test_a_real_runner_is_counted(scene: Scene) -> None:
         "env",
         "PYTHONPATH=.",
         sys.executable,
-        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=out/junit.xml", ".outweigh-tests"),
+        *("-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=out/junit.xml", str(scene.tests)),
     ]
 
     result = scene.check(TestSuiteCheck(name="tests", run=run, report="out/junit.xml"))
@@ -230,92 +245,152 @@ def test_a_real_runner_is_counted(scene: Scene) -> None:
     assert (result.passed, result.cases_passed, result.cases_total) == (False, 1, 2)
 
 
+@pytest.mark.parametrize(
+    ("report", "passed"),
+    [
+        (PASSING, True),
+        ('<testsuite><testcase name="a"/><testcase name="b"/><testcase name="c"/></testsuite>', True),
+        ('<testsuite><testcase name="a"/></testsuite>', False),
+        ('<testsuite><testcase name="a"/><testcase name="a"/></testsuite>', False),
+        ('<testsuite><testcase name="a"/><testcase name="b"><skipped/></testcase></testsuite>', False),
+        ('<testsuite><testcase name="a"/><testcase classname="other" name="b"/></testsuite>', False),
+    ],
+)
+def test_every_case_that_ran_when_the_task_was_solved_must_have_run(scene: Scene, report: str, passed: bool) -> None:
+    (result,) = scene.evaluate(suite_check("report.xml", echo_report(report, 0)), expected=("a", "b")).results
+
+    assert result.passed is passed
+    assert passed or "1 of 2 tests that ran when the task was solved are not in the report: 'b'" in detail(result)
+
+
+def test_a_report_outside_the_workspace_is_read_from_there_alone(scene: Scene) -> None:
+    write(scene.workspace / "junit.xml", PASSING)
+    place = "$OUTWEIGH_REPORTS/junit.xml"
+
+    written = scene.check(suite_check(place, f"echo '{HALF}' > \"{place}\""))
+    missing = scene.check(suite_check(place, f"echo '{PASSING}' > junit.xml"))
+
+    assert (written.passed, written.cases_total) == (False, 2)
+    assert (missing.passed, missing.cases_total) == (False, None)
+
+
+def test_pytest_leaves_a_report_that_commands_and_rewards_are_held_to(scene: Scene) -> None:
+    write(scene.workspace / "work.py", "import os\nos._exit(0)\n")
+    write(scene.tests / "test_work.py", "import work\ndef test_it():\n    assert work.right\n")
+    run = f'{sys.executable} -m pytest -q -p no:xdist "$OUTWEIGH_TESTS" && echo 1 > "${{OUTWEIGH_REWARD:-/dev/null}}"'
+    checks = CommandCheck(name="tests", run=run), RewardCheck(name="tests", run=run)
+
+    unknown = [scene.check(check).passed for check in checks]
+    known = [scene.evaluate(check, expected=("test_work::test_it",)).results[0].passed for check in checks]
+
+    assert (unknown, known) == ([True, True], [False, False])
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_node_counts_a_file_that_exits_as_one_passed_test_and_its_name_gives_it_away(scene: Scene) -> None:
+    write(
+        scene.tests / "work.test.cjs",
+        "require('node:test')('doubles', () => { require(`${process.env.PWD}/work.cjs`) })",
+    )
+    reporter = '--test-reporter=junit --test-reporter-destination="$OUTWEIGH_REPORTS/junit.xml"'
+    check = suite_check("$OUTWEIGH_REPORTS/junit.xml", f'node --test {reporter} "$OUTWEIGH_TESTS"/*.test.cjs')
+
+    write(scene.workspace / "work.cjs", "")
+    honest = scene.evaluate(check)
+    write(scene.workspace / "work.cjs", "process.exit(0)")
+    (cheated,) = scene.evaluate(check).results
+    (held,) = scene.evaluate(check, expected=honest.case_names["tests"]).results
+
+    assert [name.rpartition("::")[2] for name in honest.case_names["tests"]] == ["doubles"]
+    assert (cheated.passed, cheated.cases_total) == (True, 1)
+    assert held.passed is False
+
+
+def test_a_verifier_that_its_own_code_killed_has_failed(scene: Scene) -> None:
+    killed = scene.check(RewardCheck(name="r", run='echo 1 > "$OUTWEIGH_REWARD"; kill -9 $$'))
+
+    assert killed.passed is False
+    assert "killed by signal 9" in detail(killed)
+
+
 # Tests that the agent has had its hands on
 
 
-def test_tests_are_the_tasks_own_whatever_the_agent_put_in_their_place(scene: Scene) -> None:
-    write(scene.tests / "test.sh", "exit 1\n")
-    write(scene.workspace / ".outweigh-tests/test.sh", "exit 0\n")
-    write(scene.workspace / ".outweigh-tests/sitecustomize.py", "raise SystemExit(0)\n")
+def test_tests_are_outside_the_workspace_and_nothing_of_the_agents_is_beside_or_above_them(scene: Scene) -> None:
+    write(scene.tests / "deep/test.sh", "exit 1\n")
+    write(scene.workspace / "conftest.py", "")
 
-    result = scene.check(
-        CommandCheck(name="c", run='ls "$OUTWEIGH_TESTS"/sitecustomize.py || sh "$OUTWEIGH_TESTS/test.sh"')
-    )
+    printed = scene.evaluate(
+        CommandCheck(
+            name="c", run='cd "$OUTWEIGH_TESTS" && find . -type f && while [ "$PWD" != / ]; do cd ..; ls -a; done'
+        )
+    ).artifacts["checks/c.stdout"]
 
-    assert result.exit_code == 1
-
-
-def test_deleted_tests_are_there_again(scene: Scene) -> None:
-    write(scene.tests / "deep/test.sh", "exit 0\n")
-
-    assert scene.check(CommandCheck(name="c", run="sh .outweigh-tests/deep/test.sh")).passed is True
-
-
-def test_a_link_planted_in_the_place_of_the_tests_is_replaced_and_its_target_left_alone(
-    scene: Scene, tmp_path: Path
-) -> None:
-    victim = tmp_path / "victim"
-    write(victim / "test.sh", "exit 0\n")
-    write(scene.tests / "test.sh", "exit 1\n")
-    (scene.workspace / ".outweigh-tests").symlink_to(victim)
-
-    result = scene.check(CommandCheck(name="c", run="sh .outweigh-tests/test.sh"))
-
-    assert result.exit_code == 1
-    assert [path.name for path in victim.iterdir()] == ["test.sh"]
-    assert (victim / "test.sh").read_text() == "exit 0\n"
+    assert b"./deep/test.sh\n" in printed
+    assert b"conftest.py" not in printed
 
 
 def test_code_that_edits_the_tests_while_they_run_does_not_reach_the_next_check(scene: Scene) -> None:
     write(scene.tests / "test.sh", "exit 1\n")
-    tamper = CommandCheck(name="first", run="echo exit 0 > .outweigh-tests/test.sh")
+    tamper = CommandCheck(name="first", run='echo exit 0 > "$OUTWEIGH_TESTS/test.sh"; touch "$OUTWEIGH_TESTS/more"')
 
-    results = scene.evaluate(tamper, CommandCheck(name="second", run="sh .outweigh-tests/test.sh")).results
+    results = scene.evaluate(
+        tamper,
+        CommandCheck(name="second", run='sh "$OUTWEIGH_TESTS/test.sh"'),
+        CommandCheck(name="third", run='test -e "$OUTWEIGH_TESTS/more"'),
+    ).results
 
-    assert [result.passed for result in results] == [True, False]
-
-
-def test_without_tests_of_the_task_the_agents_own_are_taken_away(scene: Scene) -> None:
-    write(scene.workspace / ".outweigh-tests/test.sh", "exit 0\n")
-
-    (result,) = scene.evaluate(CommandCheck(name="c", run="sh .outweigh-tests/test.sh"), tests=False).results
-
-    assert result.passed is False
+    assert [result.passed for result in results] == [True, False, False]
+    assert (scene.tests / "test.sh").read_text() == "exit 1\n"
 
 
-def test_scripts_stay_executable_and_links_stay_links(scene: Scene) -> None:
+def test_what_a_check_leaves_in_its_home_does_not_reach_the_next(scene: Scene) -> None:
+    plant = CommandCheck(name="first", run='mkdir -p "$HOME/deep" && touch "$HOME/deep/.npmrc" && chmod 000 "$HOME"')
+
+    results = scene.evaluate(plant, CommandCheck(name="second", run='test -z "$(ls -A "$HOME")"')).results
+
+    assert [result.passed for result in results] == [True, True]
+
+
+def test_without_tests_of_the_task_there_are_none(scene: Scene) -> None:
+    (result,) = scene.evaluate(CommandCheck(name="c", run='test -z "$OUTWEIGH_TESTS"'), tests=False).results
+
+    assert result.passed is True
+
+
+def test_scripts_are_executable_and_links_stay_links(scene: Scene) -> None:
     write(scene.tests / "run", "#!/bin/sh\nexit 0\n")
     (scene.tests / "run").chmod(0o700)
     (scene.tests / "alias").symlink_to("run")
+    write(scene.tests / "test.sh", "#!/bin/sh\nexit 0\n")
 
-    assert scene.check(CommandCheck(name="c", run="test -L .outweigh-tests/alias && .outweigh-tests/alias")).passed
+    script = 'cd "$OUTWEIGH_TESTS" && test -L alias && ./alias && ./test.sh && ! test -x data'
+    assert scene.check(CommandCheck(name="c", run=script)).passed
 
 
-def test_nothing_of_ours_is_left_in_the_workspace(scene: Scene) -> None:
-    write(scene.tests / "test.sh", 'echo 1 > "$OUTWEIGH_REWARD"\n')
+def test_nothing_of_ours_is_put_into_the_workspace(scene: Scene) -> None:
+    write(scene.tests / "test.sh", 'echo 1 > "$OUTWEIGH_REWARD"; ls -A > listing\n')
 
     scene.evaluate(RewardCheck(name="r", run='sh "$OUTWEIGH_TESTS/test.sh"'))
 
-    assert list(scene.workspace.iterdir()) == []
+    assert (scene.workspace / "listing").read_text() == "listing\n"
 
 
 def test_a_trap_too_deep_to_be_removed_fails_the_check_and_nothing_else(scene: Scene) -> None:
-    fall = os.open(scene.workspace, os.O_RDONLY)
-    for name in (".outweigh-tests", *["d"] * 1100):
-        os.mkdir(name, dir_fd=fall)
-        below = os.open(name, os.O_RDONLY, dir_fd=fall)
-        os.close(fall)
-        fall = below
-    os.close(fall)
+    trap = 'cd "$OUTWEIGH_REPORTS"; n=0; while [ $n -lt 1100 ]; do mkdir d; cd -P d; n=$((n + 1)); done'
     write(scene.workspace / "a.txt", "a")
 
     try:
-        results = scene.evaluate(CommandCheck(name="c", run="true"), FileExistsCheck(name="f", path="a.txt")).results
+        results = scene.evaluate(
+            CommandCheck(name="first", run=trap),
+            CommandCheck(name="c", run="true"),
+            FileExistsCheck(name="f", path="a.txt"),
+        ).results
     finally:
         # Too deep for pytest as well.
-        subprocess.run(["rm", "-rf", scene.workspace / ".outweigh-tests"], check=True)
+        subprocess.run(["rm", "-rf", *scene.folder.glob("checks-*")], check=True)
 
-    assert [result.passed for result in results] == [False, True]
+    assert [result.passed for result in results] == [True, False, True]
 
 
 # Rewards
@@ -362,20 +437,18 @@ def test_a_reward_that_is_missing_or_garbled_fails_and_says_why(scene: Scene, sc
 
 
 def test_a_reward_that_the_agent_wrote_beforehand_counts_for_nothing(scene: Scene) -> None:
-    for place in ("reward.txt", ".outweigh-verifier/reward.txt", ".outweigh-tests/reward.txt"):
+    for place in ("reward.txt", "logs/verifier/reward.txt", "reward.json"):
         write(scene.workspace / place, "1")
 
     assert scene.check(RewardCheck(name="r", run="exit 0")).passed is False
 
 
-def test_every_reward_has_a_new_unguessable_path(scene: Scene) -> None:
-    first = RewardCheck(name="first", run="echo 1 > $OUTWEIGH_REWARD; echo $OUTWEIGH_REWARD | tee seen")
-    second = RewardCheck(name="second", run='cat "$(cat seen)" > $OUTWEIGH_REWARD; echo $OUTWEIGH_REWARD')
+def test_the_reward_of_an_earlier_check_is_gone(scene: Scene) -> None:
+    first = RewardCheck(name="first", run="echo 1 > $OUTWEIGH_REWARD")
 
-    evaluation = scene.evaluate(first, second)
+    results = scene.evaluate(first, RewardCheck(name="second", run="exit 0")).results
 
-    assert [result.passed for result in evaluation.results] == [True, False]
-    assert len({evaluation.artifacts[f"checks/{name}.stdout"] for name in ("first", "second")}) == 2
+    assert [result.passed for result in results] == [True, False]
 
 
 def test_a_link_for_a_reward_is_refused(scene: Scene, tmp_path: Path) -> None:

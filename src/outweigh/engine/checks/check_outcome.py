@@ -1,4 +1,4 @@
-"""The outcome of a check, and the case counts of test reports (JUnit XML, CTRF JSON).
+"""The outcome of a check, and the cases of test reports (JUnit XML, CTRF JSON).
 
 A report was written by a process that ran the agent's code, so it is read as untrusted input: bounded, without
 document types or entities, without building a tree.
@@ -14,6 +14,7 @@ from outweigh.model.run_record import CheckResult
 from outweigh.model.task import Check
 
 REPORT_LIMIT = 16 * 1024 * 1024
+CASE_NAME_LIMIT = 300
 _FAULTS = frozenset({"failure", "error"})
 _NOT_RUN = frozenset({"skipped", "disabled"})
 _CTRF_NOT_RUN = frozenset({"skipped", "pending"})
@@ -21,11 +22,15 @@ _CTRF_NOT_RUN = frozenset({"skipped", "pending"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseCounts:
-    """The counts of a report. Skipped cases are in neither of the other counts: they asserted nothing."""
+    """The counts of a report. Skipped cases are in neither of the other counts: they asserted nothing.
+
+    `names` are those of the cases that ran, whatever came of them.
+    """
 
     passed: int
     total: int
     skipped: int
+    names: tuple[str, ...] = field(default=(), compare=False)
 
 
 class UnreadableReportError(ValueError):
@@ -47,8 +52,10 @@ class _JUnitCounter:
         self.path: list[str] = []
         self.passed = self.total = self.skipped = 0
         self.faulty = self.left_out = False
+        self.name = ""
+        self.names: list[str] = []
 
-    def start(self, name: str, _attributes: object) -> None:
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
         tag = name.rpartition(":")[2]
         if not self.path and tag not in ("testsuites", "testsuite"):
             raise UnreadableReportError(f"the report starts with <{tag[:40]}>, not with <testsuites> or <testsuite>")
@@ -56,6 +63,7 @@ class _JUnitCounter:
             if "testcase" in self.path:
                 raise UnreadableReportError("the report has a <testcase> within a <testcase>")
             self.faulty = self.left_out = False
+            self.name = _case_name(attributes.get("classname"), attributes.get("name"))
         elif self.path and self.path[-1] == "testcase":
             self.faulty |= tag in _FAULTS
             self.left_out |= tag in _NOT_RUN
@@ -70,6 +78,7 @@ class _JUnitCounter:
             return
         self.total += 1
         self.passed += not self.faulty
+        self.names.append(self.name)
 
 
 def _junit(content: bytes) -> CaseCounts:
@@ -82,7 +91,13 @@ def _junit(content: bytes) -> CaseCounts:
         parser.Parse(content, True)
     except expat.ExpatError as fault:
         raise UnreadableReportError(f"the report is not XML: {fault}") from None
-    return CaseCounts(passed=counter.passed, total=counter.total, skipped=counter.skipped)
+    return CaseCounts(passed=counter.passed, total=counter.total, skipped=counter.skipped, names=tuple(counter.names))
+
+
+def _case_name(group: str | None, name: str | None) -> str:
+    """The name by which a case is found again in a later report; control characters are replaced."""
+    whole = "::".join(part for part in (group, name) if part)
+    return "".join(letter if letter.isprintable() else "?" for letter in whole[:CASE_NAME_LIMIT])
 
 
 def _refuse_doctype(*_declaration: object) -> None:
@@ -91,6 +106,8 @@ def _refuse_doctype(*_declaration: object) -> None:
 
 class _CtrfTest(msgspec.Struct):
     status: str
+    name: str = ""
+    suite: str | list[str] | None = None
 
 
 class _CtrfResults(msgspec.Struct):
@@ -109,7 +126,17 @@ def _ctrf(content: bytes) -> CaseCounts:
         raise UnreadableReportError(f"the report is not CTRF: {fault}") from None
     statuses = [test.status for test in report.results.tests]
     skipped = sum(status in _CTRF_NOT_RUN for status in statuses)
-    return CaseCounts(passed=statuses.count("passed"), total=len(statuses) - skipped, skipped=skipped)
+    ran = (test for test in report.results.tests if test.status not in _CTRF_NOT_RUN)
+    return CaseCounts(
+        passed=statuses.count("passed"),
+        total=len(statuses) - skipped,
+        skipped=skipped,
+        names=tuple(_case_name(_ctrf_group(test.suite), test.name) for test in ran),
+    )
+
+
+def _ctrf_group(suite: str | list[str] | None) -> str | None:
+    return "::".join(suite) if isinstance(suite, list) else suite
 
 
 CHECK_DETAIL_LIMIT = 500
@@ -118,12 +145,16 @@ CHECK_OUTPUT_LIMIT = 256 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOutcome:
-    """`passed` is None where it is unknown; `output` is stored beside the record, by suffix."""
+    """`passed` is None where it is unknown; `output` is stored beside the record, by suffix.
+
+    `case_names` are the test cases that a report says ran; None where nothing was reported.
+    """
 
     passed: bool | None
     detail: str | None = None
     exit_code: int | None = None
     cases: CaseCounts | None = None
+    case_names: tuple[str, ...] | None = None
     output: Mapping[str, bytes] = field(default_factory=dict)
 
 

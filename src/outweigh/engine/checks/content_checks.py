@@ -92,10 +92,10 @@ def check_json_value(check: JsonValueCheck, root: Path) -> CheckOutcome:
     except LookupError as fault:
         return CheckOutcome(passed=False, detail=f"{check.path!r}: {fault.args[0]}")
     expected = msgspec.to_builtins(check.equals)
-    if _equal(value, expected):
+    if equal_json(value, expected):
         return CheckOutcome(passed=True)
     return CheckOutcome(
-        passed=False, detail=f"{check.path!r}: {check.at} is {_short(value)}, expected {_short(expected)}"
+        passed=False, detail=f"{check.path!r}: {check.at} is {shorten_json(value)}, expected {shorten_json(expected)}"
     )
 
 
@@ -120,17 +120,19 @@ def _value_at(value: Any, path: str) -> Any:
     return value
 
 
-def _equal(found: Any, expected: Any) -> bool:
+def equal_json(found: Any, expected: Any) -> bool:
+    """Whether two values of JSON are the same; 1 and 1.0 are, 1 and true are not."""
     if isinstance(found, bool) or isinstance(expected, bool):
         return found is expected
     if isinstance(found, dict) and isinstance(expected, dict):
-        return found.keys() == expected.keys() and all(_equal(found[key], expected[key]) for key in found)
+        return found.keys() == expected.keys() and all(equal_json(found[key], expected[key]) for key in found)
     if isinstance(found, list) and isinstance(expected, list):
-        return len(found) == len(expected) and all(map(_equal, found, expected))
+        return len(found) == len(expected) and all(map(equal_json, found, expected))
     return bool(found == expected)
 
 
-def _short(value: Any) -> str:
+def shorten_json(value: Any) -> str:
+    """A value as JSON, cut to a length that fits into a sentence."""
     text = msgspec.json.encode(value).decode()
     return text if len(text) <= 100 else f"{text[:100]}…"
 

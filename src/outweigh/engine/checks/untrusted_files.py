@@ -32,6 +32,11 @@ def path_parts(path: str) -> tuple[str, ...]:
     return pure.parts
 
 
+def require_workspace(root: Path) -> None:
+    """Raise UnsafePathError where the workspace is no longer a folder."""
+    os.close(_open_root(root))
+
+
 def read_file(root: Path, path: str, limit: int) -> bytes | None:
     """At most `limit` bytes of a regular file; None when there is nothing at the path."""
     try:
@@ -69,6 +74,21 @@ def remove_path(root: Path, path: str) -> None:
         raise UnsafePathError(f"what is at {path!r} is nested too deeply to be removed") from None
     except OSError as fault:
         raise UnsafePathError(f"what is at {path!r} cannot be removed: {fault.strerror}") from None
+
+
+def fill_folder(folder: Path, source: Path | None) -> None:
+    """Remove everything in a folder, and copy what is in `source` into it. The folder itself stays: it is mounted."""
+    try:
+        folder.chmod(0o755)
+        for name in os.listdir(folder):  # noqa: PTH208 - only names are needed
+            remove_path(folder, name)
+        held = os.open(folder, _FOLDER)
+        try:
+            _copy_entries(held, source)
+        finally:
+            os.close(held)
+    except (PermissionError, FileExistsError) as fault:
+        raise UnsafePathError(f"a folder of the checks cannot be filled: {fault.strerror}") from None
 
 
 def replace_folder(root: Path, name: str, source: Path | None) -> None:
@@ -124,19 +144,24 @@ def _copy_into(folder: int, name: str, source: Path | None) -> None:
     os.mkdir(name, 0o755, dir_fd=folder)
     made = os.open(name, _FOLDER, dir_fd=folder)
     try:
-        for entry in os.scandir(source) if source is not None else ():
-            if entry.is_symlink():
-                os.symlink(Path(entry.path).readlink(), entry.name, dir_fd=made)
-            elif entry.is_dir():
-                _copy_into(made, entry.name, Path(entry.path))
-            else:
-                _copy_file(made, entry)
+        _copy_entries(made, source)
     finally:
         os.close(made)
 
 
+def _copy_entries(folder: int, source: Path | None) -> None:
+    for entry in os.scandir(source) if source is not None else ():
+        if entry.is_symlink():
+            os.symlink(Path(entry.path).readlink(), entry.name, dir_fd=folder)
+        elif entry.is_dir():
+            _copy_into(folder, entry.name, Path(entry.path))
+        else:
+            _copy_file(folder, entry)
+
+
 def _copy_file(folder: int, entry: os.DirEntry[str]) -> None:
-    mode = 0o755 if entry.stat().st_mode & stat.S_IXUSR else 0o644
+    # Archives and clones may have lost the executable bit of a script.
+    mode = 0o755 if entry.stat().st_mode & stat.S_IXUSR or entry.name.endswith(".sh") else 0o644
     with (
         Path(entry.path).open("rb") as original,
         spawn_lock(),

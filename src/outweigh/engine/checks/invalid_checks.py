@@ -1,0 +1,118 @@
+"""Which mistakes in checks are refused before anything runs."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from outweigh.engine.checks import untrusted_files
+from outweigh.engine.checks.unchanged_check import BadPatternError, compile_patterns
+from outweigh.errors import UsageError
+from outweigh.model.task import (
+    REPORTS_PREFIX,
+    AnswerContainsCheck,
+    CallCheck,
+    Check,
+    CommandCheck,
+    FileContainsCheck,
+    FileExistsCheck,
+    JsonValueCheck,
+    PytestCheck,
+    RewardCheck,
+    TestSuiteCheck,
+    UnchangedCheck,
+)
+
+_OLD_TESTS_FOLDER = ".outweigh-tests"
+
+
+def refuse_impossible_checks(checks: Sequence[Check], source: str) -> None:
+    """Refuse checks that could never be evaluated or never pass, whatever the agent does."""
+    for name, count in Counter(check.name for check in checks).items():
+        if count > 1:
+            raise UsageError(
+                f"{source}: {count} checks are called {name!r}; results are told apart by name, so give each its own."
+            )
+    for check in checks:
+        fault = _check_fault(check)
+        if fault is not None:
+            raise UsageError(f"{source}: check {check.name!r}: {fault}.")
+
+
+def _check_fault(check: Check) -> str | None:
+    match check:
+        case UnchangedCheck(paths=paths):
+            return _pattern_fault(paths)
+        case TestSuiteCheck(run=run, report=report):
+            return _command_fault(run) or (None if report is None else _path_fault(report.removeprefix(REPORTS_PREFIX)))
+        case PytestCheck():
+            return next(filter(None, map(_path_fault, (*check.files, *_below(check.python_path)))), None)
+        case CallCheck():
+            return _call_fault(check)
+        case CommandCheck() | RewardCheck():
+            return _command_fault(check.run)
+        case _:
+            return _content_check_fault(check)
+
+
+def _content_check_fault(
+    check: FileExistsCheck | FileContainsCheck | JsonValueCheck | AnswerContainsCheck,
+) -> str | None:
+    fault = None if isinstance(check, AnswerContainsCheck) else _path_fault(check.path)
+    if fault is None and isinstance(check, FileContainsCheck | AnswerContainsCheck):
+        return _content_fault(check)
+    return fault
+
+
+def _command_fault(command: str | list[str]) -> str | None:
+    if not command:
+        return "run is empty"
+    if any(_OLD_TESTS_FOLDER in word for word in ([command] if isinstance(command, str) else command)):
+        return (
+            f"run names {_OLD_TESTS_FOLDER}, where tests no longer are. They lie outside the workspace now: "
+            'write "$OUTWEIGH_TESTS", which is /tests in bubblewrap and container'
+        )
+    return None
+
+
+def _call_fault(check: CallCheck) -> str | None:
+    if (check.run is None) == (check.function is None):
+        return "state either run or function"
+    if not check.cases:
+        return "there are no cases; list them, or name a cases_file"
+    if check.function is not None and any(case.stdin for case in check.cases):
+        return "a function gets arguments; leave out stdin"
+    if check.run is not None and any(not isinstance(word, str) for case in check.cases for word in case.arguments):
+        return "the arguments of a command are strings"
+    fault = None if check.run is None else _command_fault(check.run)
+    return fault or next(filter(None, map(_path_fault, _below(check.python_path))), None)
+
+
+def _path_fault(path: str) -> str | None:
+    try:
+        untrusted_files.path_parts(path)
+    except untrusted_files.UnsafePathError as refusal:
+        return f"{refusal}; write a path within it"
+    return None
+
+
+def _content_fault(check: FileContainsCheck | AnswerContainsCheck) -> str | None:
+    if (check.text is None) == (check.regex is None):
+        return "state either text or regex"
+    try:
+        re.compile(check.regex or "")
+    except re.error as fault:
+        return f"{check.regex!r} is not a regular expression: {fault}"
+    return None
+
+
+def _pattern_fault(patterns: Sequence[str]) -> str | None:
+    try:
+        compile_patterns(patterns)
+    except BadPatternError as fault:
+        return str(fault)
+    return None
+
+
+def _below(folders: Sequence[str]) -> list[str]:
+    """Folders other than the workspace itself."""
+    return [folder for folder in folders if folder != "."]
