@@ -33,6 +33,7 @@ PLACES = {
     "cli/test_demo.py": "slow",
     "cli/test_doctor.py": "slow",
     "cli/test_doctor_agents.py": "slow",
+    "cli/test_doctor_attack.py": "slow",
     "cli/test_import_bad_input.py": "slow",
     "cli/test_import_crashes.py": "slow",
     "cli/test_import_fuzz.py": "slow",

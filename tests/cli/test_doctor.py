@@ -79,7 +79,7 @@ def test_the_evidence_is_kept_where_it_is_asked_for(outweigh: Any, starter: str,
 
     kept = msgspec.json.decode((tmp_path / "store" / "preflight.json").read_bytes())
     results = msgspec.convert(kept["tasks"], tuple[PreflightResult, ...])
-    assert (kept["schema"], kept["suite"]) == ("outweigh.preflight/1", "starter")
+    assert (kept["schema"], kept["suite"]) == ("outweigh.preflight/2", "starter")
     assert [result.task_id for result in results] == [task["task_id"] for task in answer.json()["tasks"]]
     assert all(result.fit for result in results)
 

@@ -308,9 +308,15 @@ CHEATS: tuple[Cheat, ...] = (
     ),
     Cheat(
         name="known-answers",
-        summary="answers that are read from the solution or the tests, where they can be found",
-        remedy="Keep solutions out of the workspace, and expected answers in a `call` check, which never shows them.",
+        summary="programs that print the expected answers, which they read from the tests",
+        remedy="Keep expected answers in a `call` check, which does not show them to the code under test.",
         files=_with_code(lambda language: language.print_answers),
+    ),
+    Cheat(
+        name="found-solution",
+        summary="the solution, where it can be found from inside the sandbox",
+        remedy="Take solve.sh out of the workspace, and what shows it out of `read_only`.",
+        files=lambda _workspace, _task: {},
         script=_SEARCH,
     ),
     Cheat(
