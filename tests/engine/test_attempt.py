@@ -405,7 +405,7 @@ class TestInfrastructureFailures:
         assert artifact(scene.store, record, "stdout.txt") == b"said\n"
 
     def test_checks_that_cannot_be_run_over_what_the_agent_left_have_failed(self, attempting: Attempting) -> None:
-        record = attempting(f"{WORK}; mkdir ../checks-home").run()
+        record = attempting(f"{WORK}; mkdir -p ../checks/home").run()
 
         assert "broke its run: FileExistsError" in (record.status_detail or "")
         assert record.checks is not None
