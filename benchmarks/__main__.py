@@ -10,6 +10,7 @@ from benchmarks import (
     agents,
     appends,
     attacks,
+    cheats,
     engine,
     gateway,
     imports,
@@ -43,6 +44,7 @@ GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "neighbours": neighbours.measure,
     "agents": agents.measure,
     "attacks": attacks.measure,
+    "cheats": cheats.measure,
     "viewer": viewer.measure,
 }
 """A new group is one more line here."""

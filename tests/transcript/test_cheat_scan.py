@@ -5,6 +5,8 @@ from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.trajectories import a_patch, a_step, numbered
 from tests.transcript.labelled_cases import LabelledCase, labelled_cases, measure
 
@@ -231,3 +233,29 @@ def test_removed_cases_are_not_counted_against_added_ones_that_nobody_searched()
     scan = scanned(diff=head + hunk + lines.encode())
 
     assert (scan.complete, [finding.rule for finding in scan.findings]) == (False, ["test-changed"])
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+ARGUMENT_NAMES = ["command", "cmd", "file_path", "path", "edits", "changes", "input", "content", "old_string", "url"]
+TOOL_NAMES = ["Bash", "Edit", "Write", "Read", "apply_patch", "str_replace_editor", "WebFetch", "unheard_of"]
+DIFF_LINES = ["diff --git a/t b/t", "--- a/t", "+++ b/t", "--- /dev/null", "+++ /dev/null", "@@ -1 +1,2 @@", "+x", "-y"]
+
+
+@given(
+    tool=st.sampled_from(TOOL_NAMES),
+    arguments=st.dictionaries(st.sampled_from(ARGUMENT_NAMES), JSON_VALUES, max_size=4),
+    diff=st.none() | st.lists(st.sampled_from([*DIFF_LINES, "rename from t", "rename to u", ""]), max_size=12),
+)
+def test_whatever_a_transcript_and_a_diff_hold_they_are_scanned(
+    tool: str, arguments: dict[str, Any], diff: list[str] | None
+) -> None:
+    text = None if diff is None else "\n".join(diff)
+
+    scan = scan_run(a_run(), numbered([a_step(tool, arguments)]), text, RULES)
+
+    assert scan is not None
+    assert scan.complete

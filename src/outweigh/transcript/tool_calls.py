@@ -67,7 +67,7 @@ def call_outcomes(step: AtifStep) -> Mapping[str, bool | None]:
 
 def _action(call: AtifToolCall) -> Action | None:
     action = ACTION_OF_TOOL.get(call.function_name)
-    is_view = action is Action.EDIT and call.arguments.get("command") in _VIEW_COMMANDS
+    is_view = action is Action.EDIT and str(call.arguments.get("command")) in _VIEW_COMMANDS
     return Action.READ if is_view else action
 
 
