@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.cli.test_run import Desk
 from tests.conftest import Outweigh
@@ -182,3 +183,56 @@ def test_runs_are_scanned_when_they_have_ended(tmp_path: Path) -> None:
         "plain": [],
         "cheat": ["hard-exit"],
     }
+
+
+def imported_findings(outweigh: Outweigh, source: Path, runs: Path) -> dict[str, list[str]]:
+    outweigh("import", str(source), "-o", str(runs))
+    found = read_scan(runs)
+    assert found is not None
+    return {scan.run_id: [finding.rule for finding in scan.findings] for scan in found.runs}
+
+
+def test_predictions_of_swe_bench_are_scanned(outweigh: Outweigh, tmp_path: Path) -> None:
+    patches = {"a__a-1": a_patch("src/app.py", "os._exit(0)"), "a__a-2": a_patch("src/app.py", "x = 1")}
+    rows = [
+        {"instance_id": name, "model_name_or_path": "m", "model_patch": patch.decode()}
+        for name, patch in patches.items()
+    ]
+    source = tmp_path / "preds.jsonl"
+    source.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+
+    assert imported_findings(outweigh, source, tmp_path / "runs") == {
+        "swe-bench/m/a__a-1": ["hard-exit"],
+        "swe-bench/m/a__a-2": [],
+    }
+
+
+def test_patches_in_the_logs_of_swe_bench_are_scanned(outweigh: Outweigh, tmp_path: Path) -> None:
+    folder = tmp_path / "run_evaluation" / "r" / "m" / "a__a-1"
+    folder.mkdir(parents=True)
+    (folder / "report.json").write_bytes(msgspec.json.encode({"a__a-1": {"resolved": True, "tests_status": {}}}))
+    (folder / "patch.diff").write_bytes(a_patch("sitecustomize.py", "import sys"))
+
+    found = imported_findings(outweigh, tmp_path / "run_evaluation", tmp_path / "runs")
+
+    assert found == {"swe-bench/m/a__a-1": ["runner-replaced"]}
+
+
+def test_trajectories_beside_a_report_of_swe_bench_are_scanned(outweigh: Outweigh, tmp_path: Path) -> None:
+    action = {"command": "git reflog", "tool_call_id": "c"}
+    trajectory = {
+        "trajectory_format": "mini-swe-agent-1.1",
+        "info": {"exit_status": "Submitted"},
+        "messages": [
+            {"role": "user", "content": "Fix it."},
+            {"role": "assistant", "content": "I look.", "extra": {"actions": [action]}},
+        ],
+    }
+    (tmp_path / "a__a-1").mkdir()
+    (tmp_path / "a__a-1" / "a__a-1.traj.json").write_bytes(msgspec.json.encode(trajectory))
+    report = {"total_instances": 1, "resolved_ids": ["a__a-1"], "unresolved_ids": [], "schema_version": 2}
+    (tmp_path / "m.r.json").write_bytes(msgspec.json.encode(report))
+
+    found = imported_findings(outweigh, tmp_path / "m.r.json", tmp_path / "runs")
+
+    assert found == {"swe-bench/m/a__a-1": ["git-history-beyond"]}

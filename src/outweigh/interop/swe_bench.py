@@ -30,13 +30,15 @@ from outweigh.interop.swe_bench_reports import (
     unnamed_entries,
 )
 from outweigh.model.failure import Status
-from outweigh.model.run_record import RunRecord
-from outweigh.model.untrusted_json import as_amount, as_dict, as_name
+from outweigh.model.run_record import DIFF_ARTIFACT, TRAJECTORY_ARTIFACT, RunRecord
+from outweigh.model.untrusted_json import as_amount, as_dict, as_name, as_str
 from outweigh.model.usage import reported_cost
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
 from outweigh.transcript.token_counts import usage_unless_empty
+from outweigh.transcript.trajectory_file import trajectory_json
 
 INSTANCE_REPORT_FILE = "report.json"
+INSTANCE_PATCH_FILE = "patch.diff"
 _MARKS = (b'"resolved_ids"', b'"resolvedIds"', b'"model_patch"', b'"total_instances"')
 _FACTS = ("total_instances", "submitted_instances", "resolved_instances", "unresolved_instances", "score")
 _NO_SUITE = "says what was resolved, and nothing about the rest: name all instances of the suite by --tasks FILE."
@@ -57,7 +59,7 @@ class SweBenchImporter:
         """Reports state only outcomes; result lines and trajectories beside them state more."""
         return field_origins(
             reported="checks status_detail agent started_at usage cost step_count extra",
-            derived="status family duration_seconds tool_call_count",
+            derived="status family duration_seconds tool_call_count artifacts",
         )
 
     def recognises(self, path: Path) -> bool:
@@ -99,7 +101,7 @@ def _document_runs(request: ImportRequest, document: object, notes: ImportNotes)
     else:
         found, arm = single_outcomes(table), decode_file_name(path.resolve().parent.parent.name or path.stem)
     notes.facts.update({key: table[key] for key in _FACTS if isinstance(table.get(key), int | float)})
-    yield from _runs(_select_suite(found, request.tasks), request.arm or arm, path.parent, notes)
+    yield from _runs(_select_suite(found, request.tasks), request.arm or arm, request, notes)
 
 
 def _line_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
@@ -111,7 +113,7 @@ def _line_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord
             run = line_run(line.value, request.arm)
         elif "model_patch" in line.value and as_name(line.value.get("instance_id")):
             outcome = _prediction_outcome(line.value)
-            run = _run(outcome, request.arm or _model(line.value) or decode_file_name(request.path.stem))
+            run = _run(outcome, request.arm or _model(line.value) or decode_file_name(request.path.stem), request)
         else:
             notes.unread(request.path, line.number, "neither a prediction nor a result")
             continue
@@ -121,7 +123,7 @@ def _line_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord
         seen.add(run.trial.task_id)
         yield run
     if request.tasks is not None and arm is not None:
-        yield from (_run(each, arm) for each in missing_outcomes(frozenset(seen), request.tasks))
+        yield from (_run(each, arm, request) for each in missing_outcomes(frozenset(seen), request.tasks))
 
 
 def _folder_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunRecord]:
@@ -139,10 +141,18 @@ def _folder_runs(request: ImportRequest, notes: ImportNotes) -> Iterator[RunReco
         for each in found:
             if request.tasks is None or each.instance in request.tasks:
                 seen.setdefault(arm, set()).add(each.instance)
-                yield _run(each, arm)
+                yield _run(each._replace(patch=_submitted_patch(file.parent)), arm, request)
     for arm, instances in seen.items():
         if request.tasks is not None:
-            yield from (_run(each, arm) for each in missing_outcomes(frozenset(instances), request.tasks))
+            yield from (_run(each, arm, request) for each in missing_outcomes(frozenset(instances), request.tasks))
+
+
+def _submitted_patch(folder: Path) -> str | None:
+    """The patch that the evaluation of an instance applied; None where it is not there."""
+    try:
+        return read_bytes(folder / INSTANCE_PATCH_FILE).decode(errors="replace")
+    except EvidenceError:
+        return None
 
 
 def _reports(path: Path, notes: ImportNotes) -> Iterator[Path]:
@@ -168,11 +178,13 @@ def _select_suite(found: Iterator[InstanceOutcome], tasks: frozenset[str] | None
         yield from missing_outcomes(frozenset(seen), tasks)
 
 
-def _runs(found: Iterator[InstanceOutcome], arm: str, folder: Path, notes: ImportNotes) -> Iterator[RunRecord]:
+def _runs(
+    found: Iterator[InstanceOutcome], arm: str, request: ImportRequest, notes: ImportNotes
+) -> Iterator[RunRecord]:
     missing = 0
     for each in found:
         missing += each.detail == "no prediction"
-        yield _run(each, arm, _trajectory_fields(folder, each.instance, notes))
+        yield _run(each, arm, request, _trajectory_fields(request, each.instance, notes))
     if missing:
         notes.warn(
             f"{missing:,} instances of the suite have no prediction and count as failed, as SWE-bench counts them; "
@@ -180,7 +192,13 @@ def _runs(found: Iterator[InstanceOutcome], arm: str, folder: Path, notes: Impor
         )
 
 
-def _run(outcome: InstanceOutcome, arm: str, trajectory_fields: Mapping[str, Any] | None = None) -> RunRecord:
+def _run(
+    outcome: InstanceOutcome, arm: str, request: ImportRequest, trajectory_fields: Mapping[str, Any] | None = None
+) -> RunRecord:
+    known = dict(trajectory_fields or {})
+    artifacts = dict(known.pop("artifacts", {}))
+    if outcome.patch:
+        artifacts[DIFF_ARTIFACT] = request.keep(outcome.patch.encode("utf-8", "replace"))
     return imported_run(
         run_id=stable_id("swe-bench", arm, outcome.instance),
         task_id=outcome.instance,
@@ -190,13 +208,14 @@ def _run(outcome: InstanceOutcome, arm: str, trajectory_fields: Mapping[str, Any
         status_detail=outcome.detail,
         family=instance_repository(outcome.instance),
         checks=(outcome_check("resolved", outcome.resolved, outcome.detail),),
-        **(trajectory_fields or {}),
+        artifacts=artifacts,
+        **known,
     )
 
 
-def _trajectory_fields(folder: Path, instance: str, notes: ImportNotes) -> dict[str, Any]:
+def _trajectory_fields(request: ImportRequest, instance: str, notes: ImportNotes) -> dict[str, Any]:
     """What a trajectory of mini-swe-agent adds, if the batch that made the predictions left one."""
-    file = folder / instance / f"{instance}.traj.json"
+    file = request.path.parent / instance / f"{instance}.traj.json"
     if "/" in instance or not is_mini_swe_trajectory(file):
         return {}
     try:
@@ -210,6 +229,7 @@ def _trajectory_fields(folder: Path, instance: str, notes: ImportNotes) -> dict[
         "cost": reported_cost(as_amount(report.cost_usd)),
         "step_count": report.step_count,
         "tool_call_count": report.tool_call_count,
+        "artifacts": {TRAJECTORY_ARTIFACT: request.keep(trajectory_json(report, "mini-swe-agent"))},
         "extra": extra_fields({"submitted": report.finished}),
     }
 
@@ -232,7 +252,10 @@ def _prediction_outcome(raw: Mapping[str, Any]) -> InstanceOutcome:
     """An empty patch is a failure; whether any other resolves the instance is unknown."""
     empty = not raw.get("model_patch")
     detail = "empty patch" if empty else "not evaluated"
-    return InstanceOutcome(as_name(raw.get("instance_id")) or "", False if empty else None, Status.COMPLETED, detail)
+    resolved = False if empty else None
+    return InstanceOutcome(
+        as_name(raw.get("instance_id")) or "", resolved, Status.COMPLETED, detail, as_str(raw.get("model_patch"))
+    )
 
 
 def _model(prediction: Mapping[str, Any]) -> str | None:

@@ -15,12 +15,16 @@ _RawReport = Mapping[str, Any]
 
 
 class InstanceOutcome(NamedTuple):
-    """The outcome of an instance. `resolved` is None if it is unknown; `status` says whether the attempt counts."""
+    """The outcome of an instance. `resolved` is None if it is unknown; `status` says whether the attempt counts.
+
+    `patch` is what the agent submitted, where the source has it.
+    """
 
     instance: str
     resolved: bool | None
     status: Status
     detail: str | None
+    patch: str | None = None
 
 
 def report_outcomes(report: _RawReport) -> Iterator[InstanceOutcome]:
