@@ -1,7 +1,12 @@
 """Sandboxes without limits of their own get some that fit the machine."""
 
+import json
+import os
+
 import pytest
 from msgspec.structs import replace
+from tests.prerequisites import require
+from tests.sandbox.unprivileged import as_nobody
 
 from outweigh.app.sandbox_limits import (
     DEFAULT_PROCESSES,
@@ -10,6 +15,7 @@ from outweigh.app.sandbox_limits import (
     with_default_limits,
 )
 from outweigh.model.suite import SandboxSpec
+from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 
 
 @pytest.mark.parametrize(
@@ -38,3 +44,15 @@ def test_limits_of_the_suite_are_kept() -> None:
 
 def test_the_machine_has_some_memory() -> None:
     assert machine_memory_mb() > 100
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs a user who may make no control groups")
+@pytest.mark.needs_bubblewrap
+def test_doctor_says_where_default_limits_are_not_kept_and_needs_nothing_for_it() -> None:
+    require("bubblewrap", BubblewrapSandboxProvider().missing())
+
+    done = as_nobody("-m", "outweigh", "doctor", "--format", "json")
+
+    (sandbox,) = (part for part in json.loads(done.stdout)["parts"] if part["name"] == "bubblewrap")
+    assert "without limits of memory and processes" in sandbox["detail"]
+    assert sandbox["missing"] is None

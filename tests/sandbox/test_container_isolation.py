@@ -188,3 +188,13 @@ def test_processes_beyond_the_limit_are_refused_and_the_next_command_can_start(s
     assert b"all" not in crowd.stdout
     assert b"fork" in crowd.stderr
     assert attempt(sandbox, "ps | grep -c '[s]leep 80'").stdout == b"0\n"
+
+
+def test_every_folder_in_memory_is_bounded_by_the_disk_limit(
+    provider: ContainerSandboxProvider, image: str, tmp_path: Path
+) -> None:
+    fill = "for folder in /tmp /var/tmp /run /dev/shm; do head -c 30m /dev/zero >$folder/x; stat -c %s $folder/x; done"
+    with provider.open(a_request(tmp_path, image, disk_mb=10)) as sandbox:
+        sizes = attempt(sandbox, fill).stdout.split()
+
+    assert sizes == [b"10485760"] * 4

@@ -199,7 +199,8 @@ def _probe_sandbox(provider: SandboxProvider, spec: SandboxSpec, *, is_chosen: b
         if missing is None:
             limited = with_default_limits(spec, 1) if provider.name != "local" else spec
             startup = min(_time_start(provider, limited) for _ in range(_STARTS))
-            detail = ", ".join(filter(None, (detail, _unkept_defaults(provider, spec, limited))))
+            notes = (detail, _unkept_defaults(provider, spec, limited), _protection_note(provider))
+            detail = ", ".join(filter(None, notes))
     except (SandboxError, OSError) as fault:
         missing = str(fault)
     except UsageError as error:
@@ -240,6 +241,13 @@ def _unkept_defaults(provider: SandboxProvider, spec: SandboxSpec, limited: Sand
     if _limits_not_kept(provider, spec) is not None or _limits_not_kept(provider, limited) is None:
         return ""
     return "without limits of memory and processes, which need control groups"
+
+
+def _protection_note(provider: SandboxProvider) -> str:
+    """Some kinds can tell, too, whether a program that a check starts can be confined."""
+    tell = getattr(provider, "protection_missing", None)
+    missing = None if tell is None else tell()
+    return "" if missing is None else f"code that checks start is not confined: {missing}"
 
 
 def _limits_not_kept(provider: SandboxProvider, spec: SandboxSpec) -> str | None:

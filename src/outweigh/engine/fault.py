@@ -60,6 +60,11 @@ class WatchedSandbox:
         """The path of the home folder on the host."""
         return self._sandbox.host_home
 
+    @property
+    def confine(self) -> str | None:
+        """The path inside of the program that confines others."""
+        return self._sandbox.confine
+
     def mounted_at(self, mount: Mount) -> str:
         """The path inside the sandbox of a folder that the request names."""
         return self._sandbox.mounted_at(mount)

@@ -101,6 +101,12 @@ class Sandbox(Protocol):
     def mounted_at(self, mount: Mount) -> str:
         """The path inside the sandbox of a folder that the request names."""
 
+    @property
+    def confine(self) -> str | None:
+        """The path inside of a program that executes its arguments so that they cannot reach the process that started
+        it; None where this machine cannot do that.
+        """
+
     def port(self, name: str) -> int:
         """The number on 127.0.0.1 where programs inside reach the forwarded port of this name."""
 

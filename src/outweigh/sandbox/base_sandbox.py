@@ -61,6 +61,11 @@ class BaseSandbox(ABC):
         """The path inside the sandbox of a folder that the request names."""
         return mount.target
 
+    @property
+    def confine(self) -> str | None:
+        """The path inside of the program that confines others; None where this machine or kind has none."""
+        return None
+
     def port(self, name: str) -> int:
         """The number on 127.0.0.1 where programs inside reach the forwarded port of this name."""
         return find_port(name, self._ports)

@@ -38,6 +38,7 @@ from outweigh.sandbox.cgroups import (
     enter_cgroups,
     explain_missing_limits,
 )
+from outweigh.sandbox.confine_program import confine_program, landlock_missing
 from outweigh.sandbox.hidden_paths import hide_paths
 from outweigh.sandbox.leftover_processes import SANDBOX_MARK
 from outweigh.sandbox.process_tree import SandboxCommand, run_process_tree
@@ -149,6 +150,7 @@ def _path_error(path: Path, private: tuple[Path, ...]) -> str | None:
 
 
 _KIND = "bubblewrap"
+_CONFINE = "/sandbox/confine"
 _PROBE_SECONDS = 20.0
 # Without nested user namespaces, a program inside reaches less of the kernel.
 _NO_NESTED_NAMESPACES = "--disable-userns"
@@ -170,6 +172,10 @@ class BubblewrapSandboxProvider:
         """Which of these limits cannot be enforced on this machine; None when all can."""
         return explain_missing_limits(CgroupLimits(memory_mb=memory_mb, processes=processes))
 
+    def protection_missing(self) -> str | None:
+        """Why a program that a check starts is not kept from the process that checks it; None when it is."""
+        return landlock_missing()
+
     @contextmanager
     def open(self, request: SandboxRequest) -> Iterator[Sandbox]:
         """Run every command in a new namespace over the same workspace and home; its processes end with it."""
@@ -189,15 +195,20 @@ class _BubblewrapSandbox(BaseSandbox):
         self._group = group
         self._mark = mark
 
+    @property
+    def confine(self) -> str | None:
+        """The path of the program that confines others."""
+        return _CONFINE if _probe().confine else None
+
     def _run(self, wanted: SandboxCommand) -> CompletedCommand:
         return run_with_new_keyring(lambda: self._run_bubblewrap(wanted), self._request.cancel.set)
 
     def _run_bubblewrap(self, wanted: SandboxCommand) -> CompletedCommand:
         environment = {"PATH": DEFAULT_PATH, "HOME": HOME, **wanted.environment}
-        arguments = [*_probe().arguments, *request_arguments(self._request, environment)]
         with (
-            _memory_file(_joined(arguments)) as argument_file,
             _memory_file(_probe().filter) as filter_file,
+            _memory_file(_probe().confine) as confine_file,
+            _memory_file(_joined(self._arguments(environment, confine_file))) as argument_file,
             BubblewrapStatus() as status,
             StartBarrier(self._request.ports) as barrier,
         ):
@@ -209,7 +220,7 @@ class _BubblewrapSandbox(BaseSandbox):
                 command=enter_cgroups(self._group.entrances, hide_paths(self._request, command)),
                 environment={SANDBOX_MARK: self._mark},
                 folder=Path("/"),
-                descriptors=(argument_file, filter_file, status.writer, *barrier.descriptors),
+                descriptors=(argument_file, filter_file, confine_file, status.writer, *barrier.descriptors),
             )
             done = run_process_tree(job, status, lambda: _serve_ports_and_start(status, barrier))
             if done.ending is CommandEnding.EXITED and not status.was_entered:
@@ -217,12 +228,18 @@ class _BubblewrapSandbox(BaseSandbox):
                 raise SandboxError(f"bubblewrap could not build the sandbox: {error or f'exit code {done.exit_code}'}.")
             return done
 
+    def _arguments(self, environment: Mapping[str, str], confine_file: int) -> list[str]:
+        # In a folder that nobody inside can write to: the program must not be replaced.
+        shown = ["--perms", "0555", "--ro-bind-data", str(confine_file), _CONFINE] if self.confine else []
+        return [*_probe().arguments, *shown, *request_arguments(self._request, environment)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BubblewrapProbe:
     program: str = "bwrap"
     arguments: tuple[str, ...] = ()
     filter: bytes = b""
+    confine: bytes = b""
     missing: str | None = None
 
 
@@ -243,7 +260,8 @@ def _probe() -> _BubblewrapProbe:
     for extra in ([_NO_NESTED_NAMESPACES], []):  # older versions do not know the option
         fault = _try_sandbox([program, *extra, *arguments], content)
         if not fault:
-            return _BubblewrapProbe(program=program, arguments=(*extra, *arguments), filter=content)
+            confine = confine_program(architecture) if landlock_missing() is None else b""
+            return _BubblewrapProbe(program=program, arguments=(*extra, *arguments), filter=content, confine=confine)
     return _BubblewrapProbe(
         program=program,
         missing=f"bubblewrap is installed but cannot build a sandbox here ({fault}). User namespaces may be off "

@@ -10,7 +10,9 @@ from threading import Lock
 
 from outweigh.errors import UsageError
 from outweigh.ports.sandboxes import Sandbox, SandboxError, SandboxRequest
+from outweigh.process import spawn_lock
 from outweigh.sandbox.base_sandbox import HOME, WORKSPACE
+from outweigh.sandbox.confine_program import confine_program, landlock_missing
 from outweigh.sandbox.container_engine import (
     ContainerEngine,
     ContainerImages,
@@ -19,7 +21,8 @@ from outweigh.sandbox.container_engine import (
     find_engine,
 )
 from outweigh.sandbox.container_process import ProcProtection
-from outweigh.sandbox.container_sandbox import SCRIPT_FOLDER, ContainerSandbox
+from outweigh.sandbox.container_sandbox import CONFINE_FILE, SCRIPT_FOLDER, ContainerSandbox
+from outweigh.sandbox.seccomp import machine_architecture
 
 TRIAL_LABEL = "outweigh.trial"
 SCRIPTS_LABEL = "outweigh.notes"
@@ -102,6 +105,13 @@ class ContainerSandboxProvider:
         found = self._find()
         return str(found) if isinstance(found, NoEngineError) else None
 
+    def protection_missing(self) -> str | None:
+        """Why a program that a check starts is not kept from the process that checks it; None when it is.
+
+        Some of it is known only when a container has been started.
+        """
+        return landlock_missing() or self._protection.fault
+
     @contextmanager
     def open(self, request: SandboxRequest) -> Iterator[Sandbox]:
         """Start a container; leaving the context removes it with everything in it."""
@@ -109,6 +119,7 @@ class ContainerSandboxProvider:
         image = self._images.arguments(engine, request.image)
         scripts = Path(tempfile.mkdtemp(prefix=_SCRIPTS_PREFIX))
         try:
+            _write_confine_program(scripts / CONFINE_FILE)
             arguments = container_arguments(engine, request, scripts, image)
             sandbox = ContainerSandbox(engine, request, scripts, arguments, self._protection)
             try:
@@ -144,6 +155,15 @@ class ContainerSandboxProvider:
                 except NoEngineError as reason:
                     self._found = reason
             return self._found
+
+
+def _write_confine_program(path: Path) -> None:
+    architecture = machine_architecture()
+    if architecture is None or landlock_missing() is not None:
+        return
+    with spawn_lock():
+        path.write_bytes(confine_program(architecture))
+        path.chmod(0o555)
 
 
 def _find_stale_containers(engine: ContainerEngine) -> list[tuple[str, str, str]]:

@@ -65,17 +65,17 @@ class ProcProtection:
 
     def __init__(self) -> None:
         self._trying = Lock()
-        self._fault: str | None = None
+        self.fault: str | None = None
         self._is_tried = False
 
     def apply(self, engine: ContainerEngine, container: str, process: int | None) -> str | None:
         """Protect one container; returns why it could not be done, None where it was."""
         with self._trying:
             if not self._is_tried:
-                self._fault = self._try(engine, container, process)
+                self.fault = self._try(engine, container, process)
                 self._is_tried = True
-                return self._fault
-        return self._fault or _do_in_namespaces("protect-proc", process)
+                return self.fault
+        return self.fault or _do_in_namespaces("protect-proc", process)
 
     def _try(self, engine: ContainerEngine, container: str, process: int | None) -> str | None:
         fault = _do_in_namespaces("protect-proc", process)

@@ -25,6 +25,7 @@ from outweigh.sandbox.process_tree import ProcessGroupTree, SandboxCommand, run_
 from outweigh.sandbox.sandbox_ports import assign_ports
 
 SCRIPT_FOLDER = "/run/outweigh"
+CONFINE_FILE = "confine"
 
 
 @contextmanager
@@ -79,6 +80,11 @@ class ContainerSandbox(BaseSandbox):
         self._name: str | None = None
         self._served_ports = ExitStack()
         self._lock = Lock()
+
+    @property
+    def confine(self) -> str | None:
+        """The path of the program that confines others, which lies beside the scripts."""
+        return f"{SCRIPT_FOLDER}/{CONFINE_FILE}" if (self._scripts / CONFINE_FILE).exists() else None
 
     def _run(self, wanted: SandboxCommand) -> CompletedCommand:
         """Run a command through a script; a timeout or a cancellation removes the container."""

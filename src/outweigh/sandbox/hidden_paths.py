@@ -9,7 +9,7 @@ they were written before, and what is named in the options of the overlay says n
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
@@ -18,19 +18,17 @@ from subprocess import TimeoutExpired
 from outweigh.ports.sandboxes import SandboxRequest
 from outweigh.process import run_process
 
-# An empty folder is needed below every upper layer; /sys is not used by bubblewrap and hidden in this namespace alone.
-# Where an overlay cannot be mounted (the folder is one already, or its file system cannot hold one) it stays as it is.
+# Layers are named relative to the folder, or as /sys, which bubblewrap does not need and which is an empty file system
+# in this namespace. Where an overlay cannot be mounted (the folder is one already, or its file system cannot hold one),
+# the folder stays as it is.
 _SCRIPT = """PATH=/usr/sbin:/usr/bin:/sbin:/bin
 options=$1; shift
-mount -t tmpfs tmpfs /sys && mkdir /sys/empty || exit 125
+mount -t tmpfs tmpfs /sys || exit 125
 while [ "$1" != -- ]; do
-  ( cd "$2" || exit
-    layers=lowerdir=.:/sys/empty
-    [ "$1" = read-only ] || { mkdir "$3" && layers="lowerdir=/sys/empty,upperdir=.,workdir=$3,volatile"; }
-    mount -t overlay overlay -o "$layers$options" . ) 2>/dev/null
-  shift 3
+  cd "$1" && mount -t overlay overlay -o "$2$options" . 2>/dev/null
+  shift 2
 done
-shift
+shift; cd /
 exec "$@"
 """
 _PROBE_SECONDS = 20.0
@@ -39,16 +37,26 @@ _PROBE_SECONDS = 20.0
 def hide_paths(request: SandboxRequest, command: Sequence[str]) -> list[str]:
     """The command of bubblewrap, started so that mounts inside show no path of the host; unchanged where that fails."""
     start = _start()
-    return list(command) if start is None else [*start, *_folder_arguments(request), "--", *command]
+    return list(command) if start is None else [*start, *_overlay_arguments(request), "--", *command]
 
 
-def _folder_arguments(request: SandboxRequest) -> list[str]:
-    arguments: list[str] = []
+def _overlay_arguments(request: SandboxRequest) -> Iterator[str]:
+    """Pairs of a folder and the layers of its overlay."""
     mounts = [(mount.source, mount.writable) for mount in request.mounts if mount.source.is_dir()]
     for folder, writable in ((request.workspace, True), (request.home, True), *mounts):
-        # The work folder of a volatile overlay cannot be used twice.
-        arguments += ["writable" if writable else "read-only", str(folder), f"../.layer-{token_hex(4)}"]
-    return arguments
+        layers = _writable_layers(folder) if writable else "lowerdir=.:/sys"
+        if layers is not None:
+            yield from (str(folder), layers)
+
+
+def _writable_layers(folder: Path) -> str | None:
+    """Layers with a new work folder beside the folder: that of a volatile overlay cannot be used twice."""
+    work = folder.with_name(f".work-{token_hex(4)}")
+    try:
+        work.mkdir()
+    except OSError:
+        return None
+    return f"lowerdir=/sys,upperdir=.,workdir=../{work.name},volatile"
 
 
 @cache
@@ -67,7 +75,8 @@ def _works(start: Sequence[str]) -> bool:
     with tempfile.TemporaryDirectory(prefix="outweigh-trial-", ignore_cleanup_errors=True) as folder:
         covered = Path(folder, "covered")
         covered.mkdir()
-        command = [*start, "writable", str(covered), "../layer", "--", "/bin/sh", "-c", f"echo kept >{covered}/file"]
+        layers = _writable_layers(covered) or ""
+        command = [*start, str(covered), layers, "--", "/bin/sh", "-c", f"echo kept >{covered}/file"]
         try:
             done = run_process(command, environment={}, timeout_seconds=_PROBE_SECONDS)
         except (OSError, TimeoutExpired):
