@@ -68,7 +68,12 @@ os.pwrite(memory, code, place)
 }
 
 
+def forgery_script(name: str) -> str:
+    """The program of a forgery."""
+    return _PREAMBLE + FORGERIES[name]
+
+
 def forge(sandbox: Sandbox, name: str, prefix: str = "", python: str = "/usr/bin/python3") -> CompletedCommand:
     """Run a shell line that starts the forgery and then fails; exit code 7 means that the forgery failed."""
-    sandbox.write("forge.py", (_PREAMBLE + FORGERIES[name]).encode())
+    sandbox.write("forge.py", forgery_script(name).encode())
     return run_shell(sandbox, f"{prefix} {python} forge.py; sleep 0.2; exit 7", PATH="/bin:/usr/bin")

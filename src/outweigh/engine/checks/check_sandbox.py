@@ -21,6 +21,7 @@ TESTS_MOUNT = "/tests"
 REPORTS_MOUNT = "/logs/verifier"
 TESTS_VARIABLE = "OUTWEIGH_TESTS"
 REPORTS_VARIABLE = "OUTWEIGH_REPORTS"
+CONFINE_VARIABLE = "OUTWEIGH_CONFINE"
 PYTEST_REPORT = "pytest.xml"
 """The report that any pytest leaves which a check starts, unless its command line names another."""
 
@@ -92,6 +93,8 @@ class CheckSandbox:
         report = shlex.quote(f"{self.reports_inside}/{PYTEST_REPORT}")
         own = {
             REPORTS_VARIABLE: self.reports_inside,
+            # `env` starts its arguments as they are; a check that counts on more says that it did not get it.
+            CONFINE_VARIABLE: self.sandbox.confine or "env",
             "PYTEST_ADDOPTS": f"-p no:cacheprovider --junitxml={report}",
         }
         if self.request.tests is not None:

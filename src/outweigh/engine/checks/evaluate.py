@@ -1,14 +1,14 @@
 """Evaluates all checks of a task over the workspace that an agent left."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from outweigh.engine.checks import untrusted_files
 from outweigh.engine.checks.call_check import run_call_check
 from outweigh.engine.checks.check_outcome import CheckOutcome, to_check_result
-from outweigh.engine.checks.check_sandbox import CheckSandbox
+from outweigh.engine.checks.check_sandbox import CONFINE_VARIABLE, CheckSandbox
 from outweigh.engine.checks.command_checks import (
     run_command_check,
     run_pytest_check,
@@ -100,9 +100,20 @@ def _evaluate_check(check: Check, *, sandbox: CheckSandbox, subject: CheckSubjec
             case FileExistsCheck() | FileContainsCheck() | JsonValueCheck():
                 return _look_at_file(check, sandbox.root)
             case _:
-                return _run_code(check, sandbox, subject.expected_cases.get(check.name, ()))
+                outcome = _run_code(check, sandbox, subject.expected_cases.get(check.name, ()))
+                return _say_if_not_confined(check, sandbox, outcome)
     except untrusted_files.UnsafePathError as refusal:
         return CheckOutcome(passed=False, detail=str(refusal))
+
+
+def _say_if_not_confined(check: Check, sandbox: CheckSandbox, outcome: CheckOutcome) -> CheckOutcome:
+    """A check whose command confines the code under test must not look as if that had worked where it cannot."""
+    if sandbox.sandbox.confine is not None or CONFINE_VARIABLE not in str(getattr(check, "run", "")):
+        return outcome
+    return replace(outcome, detail=f"{outcome.detail}; {_NOT_CONFINED}" if outcome.detail else _NOT_CONFINED)
+
+
+_NOT_CONFINED = "not confined: the code under test could reach the check, see `outweigh doctor`"
 
 
 def _look_at_file(check: FileExistsCheck | FileContainsCheck | JsonValueCheck, root: Path) -> CheckOutcome:
