@@ -5,21 +5,21 @@ import shutil
 import sys
 import venv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
 from tests.engine.engine_fixtures import toml_lines
-from tests.engine.fake_sandboxes import Copies
+from tests.engine.fake_sandboxes import BrokenSandboxes, Copies
 from tests.prerequisites import require
 from tests.sandbox.container_fixtures import busybox_image, working_engine
 
 from outweigh.engine.attack import TriedCheat, attack
 from outweigh.engine.load_task import load_task
 from outweigh.engine.preflight import PreflightContext, preflight
-from outweigh.model.preflight_result import PreflightResult
+from outweigh.model.preflight_result import FindingKind, PreflightResult
 from outweigh.model.suite import SandboxSpec
 from outweigh.ports.sandboxes import SandboxProvider
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
@@ -27,6 +27,7 @@ from outweigh.sandbox.container import ContainerSandboxProvider
 from outweigh.sandbox.local import LocalSandboxProvider
 from outweigh.testing.sandbox_fixtures import COMMAND_TIMEOUT_SECONDS
 
+ROOT = Path(__file__).resolve().parents[2]
 WRONG = "def double(x):\n    return x\n"
 RIGHT = "def double(x):\n    return x + x\n"
 TESTS = """\
@@ -162,3 +163,31 @@ def test_cheats_fail_where_the_names_of_the_tests_are_known(arena: Arena, kind: 
     assert passing(cheats) == OPEN_TO[kind]
     if kind != "call":
         assert tried.case_names == {"works": ("test_work::test_large", "test_work::test_small")}
+
+
+@pytest.mark.parametrize("arena", ["local"], indirect=True)
+def test_without_a_solution_cheats_pass_that_a_call_stops(arena: Arena, tmp_path: Path) -> None:
+    tried, cheats = attacked(arena, a_task(tmp_path / "command", arena, "command", solved=False))
+    _, called = attacked(arena, a_task(tmp_path / "call", arena, "call", solved=False))
+
+    assert FindingKind.NO_SOLUTION in [finding.kind for finding in tried.findings]
+    assert passing(cheats) == ["exit-0", "known-answers", "planted-module", "planted-plugin", "forged-report"]
+    assert passing(called) == []
+
+
+@pytest.mark.parametrize("arena", ["local"], indirect=True)
+def test_no_cheat_passes_the_tasks_of_the_pull_request_example(arena: Arena) -> None:
+    folders = sorted((ROOT / "examples/pull-request/tasks").iterdir())
+
+    assert len(folders) == 6
+    assert [passing(attacked(arena, folder)[1]) for folder in folders] == [[]] * 6
+
+
+@pytest.mark.parametrize("arena", ["local"], indirect=True)
+def test_a_cheat_that_could_not_be_tried_says_why(arena: Arena, tmp_path: Path) -> None:
+    task = load_task(a_task(tmp_path / "task", arena, "call"))
+
+    cheats = attack(task, replace(arena.context(), sandboxes=BrokenSandboxes()), {})
+
+    assert {tried.fault for tried in cheats} == {None, "no sandbox today"}
+    assert not any(tried.passes for tried in cheats)

@@ -7,7 +7,7 @@ import pytest
 
 from outweigh.engine.load_suite import LoadedSuite, load_suite
 from outweigh.errors import UsageError
-from outweigh.model.task import CommandCheck, FolderSource, GitSource, RewardCheck, TarballSource
+from outweigh.model.task import CallCase, CallCheck, CommandCheck, FolderSource, GitSource, RewardCheck, TarballSource
 from outweigh.verdict.policy import check_policy
 
 SUITE = """
@@ -256,6 +256,19 @@ def test_a_mistake_in_a_task_file_names_the_file_and_the_key(suites: Suites, set
         ('type = "unchanged", paths = ["!a"]', "takes back"),
         ('type = "unchanged", paths = ["[a"]', "without a ']'"),
         ('type = "unchanged", paths = ["/"]', "names nothing"),
+        ('type = "tests", run = "x", report = "$OUTWEIGH_REPORTS/../b"', "leads out"),
+        ('type = "command", run = "sh .outweigh-tests/t.sh"', 'write "$OUTWEIGH_TESTS"'),
+        ('type = "tests", run = ["sh", ".outweigh-tests/t.sh"]', 'write "$OUTWEIGH_TESTS"'),
+        ('type = "reward", run = "sh ./.outweigh-tests/t.sh"', 'write "$OUTWEIGH_TESTS"'),
+        ('type = "pytest", files = ["../test_x.py"]', "leads out"),
+        ('type = "pytest", python_path = ["/usr"]', "leads out"),
+        ('type = "call", cases = [{ expected = 1 }]', "either run or function"),
+        ('type = "call", run = "x", function = "a:b", cases = [{ expected = 1 }]', "either run or function"),
+        ('type = "call", run = "", cases = [{ expected = 1 }]', "run is empty"),
+        ('type = "call", run = "x"', "there are no cases"),
+        ('type = "call", function = "a:b", cases = [{ stdin = "x", expected = 1 }]', "leave out stdin"),
+        ('type = "call", run = "x", cases = [{ arguments = [1], expected = 1 }]', "are strings"),
+        ('type = "call", function = "a:b", python_path = [".."], cases = [{ expected = 1 }]', "leads out"),
     ],
 )
 def test_a_check_that_could_never_pass_is_refused_by_name(suites: Suites, check: str, said: str) -> None:
@@ -509,3 +522,31 @@ def test_a_false_claim_to_be_the_same_names_what_differs(suites: Suites) -> None
 
     arms(suites, '[arms.b]\nagent = "noop"\nmodel = "m"\nsame_as = "b"')
     assert "names the arm itself" in suites.complaint()
+
+
+def test_the_cases_of_a_call_are_read_from_a_file_of_the_tests(suites: Suites) -> None:
+    suites.ours('checks = [{ type = "call", name = "c", function = "a:b", cases_file = "cases.json" }]')
+    suites.write("tasks/one/tests/cases.json", '[{"arguments": [1], "expected": 2}]')
+
+    (check,) = suites.load().tasks[0].checks
+
+    assert isinstance(check, CallCheck)
+    assert check.cases == [CallCase(arguments=[1], expected=2)]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot be read"),
+        ("{}", "is no list of cases"),
+        ('[{"expected": 1, "argument": 2}]', "is no list of cases"),
+        ("[" * 5000, "is no list of cases"),
+        ("[]", "there are no cases"),
+    ],
+)
+def test_a_file_of_cases_that_cannot_be_used_is_named(suites: Suites, content: str | None, said: str) -> None:
+    suites.ours('checks = [{ type = "call", name = "c", function = "a:b", cases_file = "cases.json" }]')
+    if content is not None:
+        suites.write("tasks/one/tests/cases.json", content)
+
+    assert said in suites.complaint()

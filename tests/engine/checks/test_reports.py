@@ -3,7 +3,13 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from outweigh.engine.checks.check_outcome import REPORT_LIMIT, CaseCounts, UnreadableReportError, read_test_report
+from outweigh.engine.checks.check_outcome import (
+    CASE_NAME_LIMIT,
+    REPORT_LIMIT,
+    CaseCounts,
+    UnreadableReportError,
+    read_test_report,
+)
 
 
 def junit(cases: str) -> bytes:
@@ -52,6 +58,27 @@ def test_ctrf_cases_are_counted_whatever_the_summary_says() -> None:
 def test_a_byte_order_mark_is_no_obstacle() -> None:
     assert read_test_report(b"\xef\xbb\xbf" + junit("<testcase/>")).total == 1
     assert read_test_report(b"\xef\xbb\xbf" + ctrf("passed")).total == 1
+
+
+def test_the_names_are_those_of_the_cases_that_ran() -> None:
+    failed, skipped = '<testcase name="b"><failure/></testcase>', '<testcase name="c"><skipped/></testcase>'
+    cases = f'<testcase classname="m.C" name="a"/>{failed}{skipped}'
+    tests = [
+        {"name": "a", "suite": ["m", "C"], "status": "passed"},
+        {"name": "b", "suite": "m", "status": "failed"},
+        {"name": 3, "status": "pending"},
+        {"status": "other"},
+    ]
+    report = msgspec.json.encode({"results": {"tests": tests}})
+
+    assert read_test_report(junit(cases)).names == ("m.C::a", "b")
+    assert read_test_report(report).names == ("m::C::a", "m::b", "")
+
+
+def test_names_are_bounded_and_printable() -> None:
+    (name,) = read_test_report(junit(f'<testcase name="a&#10;&#x202e;{"x" * 1000}"/>')).names
+
+    assert name == f"a??{'x' * (CASE_NAME_LIMIT - 3)}"
 
 
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><testsuite><testcase name="&b;"/></testsuite>'

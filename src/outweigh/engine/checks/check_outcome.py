@@ -6,6 +6,7 @@ document types or entities, without building a tree.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from xml.parsers import expat
 
 import msgspec
@@ -106,8 +107,8 @@ def _refuse_doctype(*_declaration: object) -> None:
 
 class _CtrfTest(msgspec.Struct):
     status: str
-    name: str = ""
-    suite: str | list[str] | None = None
+    name: Any = None
+    suite: Any = None
 
 
 class _CtrfResults(msgspec.Struct):
@@ -131,12 +132,13 @@ def _ctrf(content: bytes) -> CaseCounts:
         passed=statuses.count("passed"),
         total=len(statuses) - skipped,
         skipped=skipped,
-        names=tuple(_case_name(_ctrf_group(test.suite), test.name) for test in ran),
+        names=tuple(_case_name(_ctrf_text(test.suite), _ctrf_text(test.name)) for test in ran),
     )
 
 
-def _ctrf_group(suite: str | list[str] | None) -> str | None:
-    return "::".join(suite) if isinstance(suite, list) else suite
+def _ctrf_text(value: Any) -> str | None:
+    """A name; a suite may be a list of them, from the outermost to the innermost."""
+    return None if value is None else "::".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 CHECK_DETAIL_LIMIT = 500
