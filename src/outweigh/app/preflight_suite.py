@@ -2,11 +2,12 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
+from typing import TypeVar
 
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
@@ -16,12 +17,17 @@ from outweigh.engine.preflight import PreflightContext, preflight
 from outweigh.engine.sandbox_request import RunEgress
 from outweigh.errors import EvidenceError
 from outweigh.model.preflight_result import Preflight, PreflightResult
+from outweigh.model.task import Task
 from outweigh.plugins import load_adapter
 from outweigh.store.preflight_file import read_preflight, write_preflight
 from outweigh.workspace.cache import WorkspaceCache
 
+Tried = TypeVar("Tried")
+
 PREFLIGHT_JOBS = 2
 SHOWN_FAULTS = 3
+SIGNAL_SECONDS = 0.2
+"""How long a signal may wait until it is taken."""
 
 
 def preflight_tasks(suite: LoadedSuite) -> list[PreflightResult]:
@@ -37,10 +43,8 @@ def attack_tasks(suite: LoadedSuite, results: Sequence[PreflightResult]) -> dict
     with (
         tempfile.TemporaryDirectory(prefix="outweigh-", ignore_cleanup_errors=True) as scratch,
         _opened_context(suite, Path(scratch), f"outweigh-doctor:{os.getpid()}") as context,
-        ThreadPoolExecutor(PREFLIGHT_JOBS) as threads,
-        _cancel_on_error(context.cancel),
     ):
-        tried = threads.map(lambda task: attack(task, context, names[task.id]), suite.tasks)
+        tried = _try_all(suite.tasks, context.cancel, lambda task: attack(task, context, names[task.id]))
         return dict(zip((task.id for task in suite.tasks), tried, strict=True))
 
 
@@ -85,12 +89,26 @@ def _stored_results(folder: Path, suite: LoadedSuite) -> Sequence[PreflightResul
 
 
 def _preflight_all(suite: LoadedSuite, scratch: Path, label: str) -> list[PreflightResult]:
-    with (
-        _opened_context(suite, scratch, label) as context,
-        ThreadPoolExecutor(PREFLIGHT_JOBS) as threads,
-        _cancel_on_error(context.cancel),
-    ):
-        return list(threads.map(lambda task: preflight(task, context), suite.tasks))
+    with _opened_context(suite, scratch, label) as context:
+        return _try_all(suite.tasks, context.cancel, lambda task: preflight(task, context))
+
+
+def _try_all(tasks: Sequence[Task], cancel: Event, work: Callable[[Task], Tried]) -> list[Tried]:
+    """Several tasks at once. Ctrl-C must not wait for a test suite to end: it cancels what is under way."""
+    with ThreadPoolExecutor(PREFLIGHT_JOBS) as threads:
+        tries = [threads.submit(work, task) for task in tasks]
+        left = set(tries)
+        try:
+            while left:
+                # Not for ever at once: a signal that another thread takes does not wake this one.
+                done, left = wait(left, timeout=SIGNAL_SECONDS)
+                for each in done:
+                    each.result()
+        except BaseException:
+            cancel.set()
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+        return [each.result() for each in tries]
 
 
 @contextmanager
@@ -114,13 +132,3 @@ def _preflight_context(suite: LoadedSuite, scratch: Path, label: str, egress: Ru
         egress=egress,
         judged=bool(suite.spec.judges),
     )
-
-
-@contextmanager
-def _cancel_on_error(cancel: Event) -> Iterator[None]:
-    """Ctrl-C must not wait for a test suite to end."""
-    try:
-        yield
-    except BaseException:
-        cancel.set()
-        raise

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event
+from threading import Event, current_thread, main_thread
 from typing import TextIO
 
 from outweigh.report.formatting import escape_controls
@@ -32,6 +32,25 @@ def write_notice(text: str, stream: TextIO) -> None:
 def notify(text: str) -> None:
     """Show the user one sentence on standard error."""
     write_notice(f"outweigh: {escape_controls(text)}\n", sys.stderr)
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """A signal to end is taken like Ctrl-C, so that everything is taken down; once that goes on, it changes nothing."""
+
+    def end(number: int, frame: object) -> None:  # noqa: ARG001 - the signature of a handler
+        signal.signal(signal.SIGTERM, lambda number, frame: None)  # noqa: ARG005 - likewise
+        raise KeyboardInterrupt
+
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = {kind: signal.signal(kind, end) for kind in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.verbs import VERBS
+from outweigh.cli.verbs import VERBS, Verb
 from outweigh.errors import OutweighError, UsageError
 from outweigh.version import __version__
 
@@ -124,8 +124,17 @@ def _dispatch(arguments: Sequence[str]) -> int:
         return ExitCode.SATISFIED
     if first not in VERBS:
         raise UsageError(_unknown_verb(first))
-    module = import_module(VERBS[first].module)
-    code: int = module.main(arguments[1:])
+    verb = VERBS[first]
+    if not verb.takes_down:
+        return _call(verb, arguments[1:])
+    from outweigh.cli.console import terminable  # noqa: PLC0415 - only needed by verbs that take longer anyway
+
+    with terminable():
+        return _call(verb, arguments[1:])
+
+
+def _call(verb: Verb, arguments: Sequence[str]) -> int:
+    code: int = import_module(verb.module).main(arguments)
     return code
 
 
