@@ -28,7 +28,7 @@ ATTACKS: Mapping[str, tuple[str, ...]] = {
         "tests/gateway/test_secrecy.py",
         "tests/gateway/test_egress.py",
         "tests/gateway/test_caps.py",
-        "tests/gateway/test_request_reader.py",
+        "tests/gateway/test_request_body.py",
     ),
 }
 ALL_ATTACKS = "OUTWEIGH_ALL_ATTACKS"

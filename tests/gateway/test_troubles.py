@@ -12,7 +12,7 @@ from tests.gateway.plain_http import PATIENCE_SECONDS, Answer, ask, post
 from tests.gateway.upstreams import an_upstream, until
 
 from outweigh.gateway.gateway_server import MAX_CONNECTIONS
-from outweigh.gateway.round_trip import MAX_REQUEST_BYTES, BodyLimit, BodyTooLargeError, RequestBody
+from outweigh.gateway.request_body import MAX_REQUEST_BYTES, BodyLimit, BodyTooLargeError, RequestBody
 from outweigh.model.failure import FailureKind
 from outweigh.model.usage import NO_USAGE
 from outweigh.ports.gateways import Dialect, ModelCall

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from asyncio import Task
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from socket import socket
 from typing import Any, Protocol
@@ -15,15 +14,15 @@ from aiohttp import ClientConnectorError, ClientError, ClientResponse, ClientSes
 from yarl import URL
 
 from outweigh.gateway.dialects.api_errors import GatewayRefusal, RefusalReason, make_refusal
+from outweigh.gateway.request_body import BodyTooLargeError, RequestBody, RequestReader, receive_body
 from outweigh.gateway.request_parsing import (
-    ParsedRequest,
     Provider,
     Route,
     RoutePurpose,
     UnreadableRequestError,
     find_route,
 )
-from outweigh.gateway.round_trip import BodyTooLargeError, RequestBody, RoundTrip
+from outweigh.gateway.round_trip import RoundTrip
 from outweigh.gateway.run_ledger import RunLedger
 from outweigh.gateway.upstream import (
     ModelUpstream,
@@ -178,35 +177,6 @@ _REFUSAL_REASONS = {
 }
 
 
-class RequestReader:
-    """Reads the requests of one run, one at a time and in a thread of its own.
-
-    Reading takes as long as a request is large. Requests of other runs are answered meanwhile, and requests of the same
-    run wait for each other.
-    """
-
-    def __init__(self, run: RunLedger) -> None:
-        self.run = run
-        self._turn = asyncio.Lock()
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="outweigh-requests")
-
-    async def read(self, route: Route, body: bytes) -> ParsedRequest:
-        """Read one request. Where its client hangs up, the next one still waits until it is read."""
-        await self._turn.acquire()
-        reading = asyncio.get_running_loop().run_in_executor(self._thread, self.run.read_request, route, body)
-        reading.add_done_callback(self._end_turn)
-        return await asyncio.shield(reading)
-
-    def close(self) -> None:
-        """Read nothing more; what is being read is dropped."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
-
-    def _end_turn(self, reading: "asyncio.Future[ParsedRequest]") -> None:
-        self._turn.release()
-        if not reading.cancelled():
-            reading.exception()  # its client may be gone; otherwise asyncio would complain that nobody looked
-
-
 class ReverseProxy:
     """Forwards or refuses the requests of all runs."""
 
@@ -233,7 +203,7 @@ class ReverseProxy:
             return _refusal_response(make_refusal(dialect, RefusalReason.UNREADABLE, message))
         with RequestBody(run.body_limit) as body:
             try:
-                await _read_body(request, body)
+                await receive_body(request, body)
             except BodyTooLargeError as fault:
                 return _refusal_response(make_refusal(dialect, RefusalReason.TOO_LARGE, str(fault)))
             if route.purpose is RoutePurpose.GENERATE:
@@ -301,13 +271,6 @@ def _missing_key_failure(provider: Provider, upstream: ModelUpstream) -> Failure
         f"There is no key for {provider}: set {upstream.variable}, name another variable as key under "
         f'[gateway.{provider}] in the suite, or key = "" where none is needed. Nothing was sent.',
     )
-
-
-async def _read_body(request: web.BaseRequest, body: RequestBody) -> None:
-    if request.headers.get("expect", "").lower() == "100-continue":
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    while chunk := await request.content.readany():
-        body.add(chunk)
 
 
 def _refusal_response(refusal: GatewayRefusal) -> web.Response:

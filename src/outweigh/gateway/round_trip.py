@@ -1,13 +1,11 @@
-"""One request and its response while they pass through the gateway: the request's body within the limits of a run, the
-state of the round trip, and the traffic log of both bodies where a suite asks for it.
+"""One request and its response while they pass through the gateway: the state of the round trip, and the traffic log of
+both bodies where a suite asks for it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import monotonic
-from types import TracebackType
-from typing import Self
 
 import msgspec
 
@@ -22,51 +20,6 @@ from outweigh.gateway.request_parsing import RESPONSE_TYPES, ParsedRequest, Rout
 from outweigh.gateway.response_readers import ErrorBodyReader, EventStreamReader, JsonBodyReader, ResponseReader
 from outweigh.model.failure import Failure, FailureKind, make_failure
 from outweigh.model.redact import redact_secrets
-
-MAX_REQUEST_BYTES = 32 << 20
-MAX_PENDING_BYTES_PER_RUN = 256 << 20
-
-
-class BodyTooLargeError(Exception):
-    """A request body exceeds a limit; the message is a sentence for the client."""
-
-
-class BodyLimit:
-    """The memory that all pending requests of one run may use together."""
-
-    def __init__(self, most_bytes: int = MAX_PENDING_BYTES_PER_RUN) -> None:
-        self.remaining_bytes = most_bytes
-
-
-class RequestBody:
-    """One request's body; leaving the context releases its share of the limit."""
-
-    def __init__(self, limit: BodyLimit, largest_bytes: int = MAX_REQUEST_BYTES) -> None:
-        self._limit = limit
-        self._largest = largest_bytes
-        self._content = bytearray()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._limit.remaining_bytes += len(self._content)
-
-    def add(self, chunk: bytes) -> None:
-        """Add a chunk."""
-        if len(self._content) + len(chunk) > self._largest:
-            raise BodyTooLargeError(f"A request may have {self._largest >> 20} MiB; this one has more.")
-        if len(chunk) > self._limit.remaining_bytes:
-            raise BodyTooLargeError("The requests that this run has under way are too large together.")
-        self._limit.remaining_bytes -= len(chunk)
-        self._content += chunk
-
-    def content(self) -> bytes:
-        """All of it."""
-        return bytes(self._content)
-
 
 MAX_LOGGED_BODY_BYTES = 4 << 20
 MAX_LOGGED_BYTES_PER_RUN = 64 << 20

@@ -14,9 +14,10 @@ from outweigh.gateway.dialects.request_and_response import (
     GenerationRequest,
     GenerationResponse,
 )
+from outweigh.gateway.request_body import BodyLimit
 from outweigh.gateway.request_parsing import ParsedRequest, Route, parse_request
 from outweigh.gateway.request_policy import RequestPolicy
-from outweigh.gateway.round_trip import BodyLimit, RoundTrip, TrafficLog
+from outweigh.gateway.round_trip import RoundTrip, TrafficLog
 from outweigh.gateway.token_attribution import MarkerSearch, SubAgentDetector, attribute_tokens, total_input_tokens
 from outweigh.gateway.upstream import create_run_key
 from outweigh.model.failure import Failure, FailureKind, make_failure

@@ -9,7 +9,7 @@ import msgspec
 from tests.gateway.gateway_fixtures import MODEL, PRICES, a_gateway, a_way_through
 from tests.gateway.plain_http import ask, post
 
-from outweigh.gateway.gateway_server import RequestReader
+from outweigh.gateway.request_body import RequestReader
 from outweigh.gateway.request_parsing import MAX_SEPARATORS, ParsedRequest, Route, find_route
 from outweigh.gateway.run_ledger import RunLedger
 from outweigh.ports.gateways import MeterRequest
