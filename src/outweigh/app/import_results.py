@@ -26,7 +26,7 @@ _FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
 class ImportResultsRequest:
     """Paths, the format before them where the user names one, the folder to import into, and what the user says.
 
-    `tasks` is a file with the ids of a fixed suite.
+    `tasks` is a file with the ids of a fixed suite. `transcripts` asks for transcripts that take long to read.
     """
 
     sources: tuple[str, ...]
@@ -35,6 +35,7 @@ class ImportResultsRequest:
     tasks: str | None = None
     columns: Mapping[str, str]
     skip_invalid: bool = False
+    transcripts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +94,7 @@ def import_results(request: ImportResultsRequest, on_imported: Callable[[Importe
         tasks=None if request.tasks is None else _read_task_ids(request.tasks),
         columns=request.columns,
         skip_invalid=request.skip_invalid,
+        transcripts=request.transcripts,
     )
     chosen = [(path, choose_importer(named, path, mapped=bool(options.columns))) for path in paths]
     imported = []
@@ -128,10 +130,16 @@ class ImportOptions:
     tasks: frozenset[str] | None
     columns: Mapping[str, str]
     skip_invalid: bool
+    transcripts: bool = False
 
     def recorded(self) -> dict[str, Any]:
         """What changes the records, as the manifest has it; what was left out is left out."""
-        said = {"arm": self.arm, "tasks": sorted(self.tasks or ()), "columns": dict(self.columns)}
+        said = {
+            "arm": self.arm,
+            "tasks": sorted(self.tasks or ()),
+            "columns": dict(self.columns),
+            "transcripts": self.transcripts,
+        }
         return {name: value for name, value in said.items() if value}
 
 
@@ -147,7 +155,12 @@ def import_source(importer: Importer, path: Path, target: Path, options: ImportO
             return ImportedSource(path=path, target=target, entry=known, is_new=False, arm_runs={}, tasks=0, arms=arms)
         notes = ImportNotes()
         request = ImportRequest(
-            path=path, arm=options.arm, tasks=options.tasks, columns=options.columns, keep=folder.keep
+            path=path,
+            arm=options.arm,
+            tasks=options.tasks,
+            columns=options.columns,
+            keep=folder.keep,
+            transcripts=options.transcripts,
         )
         name = f"{RECORDS_PREFIX}{key[:12]}.jsonl"
         counts = folder.write(
@@ -201,7 +214,12 @@ def _scan_for_cheats(folder: Path) -> None:
 
 def _refuse_ignored_options(importer: Importer, options: ImportOptions) -> None:
     takes: frozenset[str] = getattr(importer, "takes", frozenset())
-    for name, option, given in (("tasks", "--tasks", options.tasks), ("columns", "--map", options.columns)):
+    given_options = (
+        ("tasks", "--tasks", options.tasks),
+        ("columns", "--map", options.columns),
+        ("transcripts", "--transcripts", options.transcripts),
+    )
+    for name, option, given in given_options:
         if given and name not in takes:
             raise UsageError(f"{option} means nothing to {importer.name}; leave it out.")
 

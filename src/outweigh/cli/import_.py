@@ -26,6 +26,7 @@ class _Options:
     tasks: str | None
     map: list[dict[str, str]]
     skip_invalid: bool
+    transcripts: bool
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -39,6 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         tasks=options.tasks,
         columns={field: column for each in options.map for field, column in each.items()},
         skip_invalid=options.skip_invalid,
+        transcripts=options.transcripts,
     )
     imported = import_results(request, _print_source)
     for hint in imported.hints:
@@ -140,6 +142,9 @@ def _parser() -> Parser:
         default=[],
         type=_parse_column_map,
         help="where a table has a field, such as arm=config.name, or a .toml file of them; repeat it",
+    )
+    parser.add_argument(
+        "--transcripts", action="store_true", help="keep the transcripts too, where that takes long (inspect)"
     )
     parser.add_argument("--skip-invalid", action="store_true", help="go on without rows that cannot be read")
     return parser

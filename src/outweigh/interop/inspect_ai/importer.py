@@ -22,10 +22,10 @@ class InspectImporter:
     """
 
     name = "inspect"
-    takes = frozenset({"columns"})
+    takes = frozenset({"columns", "transcripts"})
     fields: Mapping[str, FieldOrigin] = field_origins(
         reported="status_detail duration_seconds started_at usage cost step_count checks",
-        derived="arm_fingerprint task_checksum family extra",
+        derived="arm_fingerprint task_checksum family artifacts extra",
     )
 
     def recognises(self, path: Path) -> bool:

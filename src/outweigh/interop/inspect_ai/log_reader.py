@@ -4,9 +4,10 @@ Summaries of the usual form are decoded and checked in one step, many at a time;
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -173,13 +174,15 @@ class _SampleFigures(msgspec.Struct, omit_defaults=True):
 class InspectLog:
     """An open log. `header` is what it states about itself; `finished` is False if it was not completed.
 
-    `samples` come one by one, or in blocks if their summaries have the usual form.
+    `samples` come one by one, or in blocks if their summaries have the usual form. `find_sample` gives the whole text
+    of a sample by its id and epoch, None if the log does not hold it.
     """
 
     path: Path
     header: dict[str, Any]
     finished: bool
     samples: Iterator[_RawSample | Sequence[SampleSummary]]
+    find_sample: Callable[[str | int, int], bytes | None]
 
 
 @contextmanager
@@ -197,7 +200,21 @@ def open_inspect_log(path: Path, notes: ImportNotes) -> Iterator[InspectLog]:
             header = as_dict(decode_json(opened.read(start)))
         except ValueError as fault:
             raise EvidenceError(f"{path}: {start!r} is not valid JSON: {fault}.") from None
-        yield InspectLog(path=path, header=header, finished=finished, samples=_archived_samples(opened, notes))
+        yield InspectLog(
+            path=path,
+            header=header,
+            finished=finished,
+            samples=_archived_samples(opened, notes),
+            find_sample=partial(_find_member, opened),
+        )
+
+
+def _find_member(opened: ZipArchive, sample_id: str | int, epoch: int) -> bytes | None:
+    member = f"samples/{sample_id}_epoch_{epoch}.json"
+    try:
+        return opened.read(member) if member in opened.members else None
+    except EvidenceError:
+        return None
 
 
 def _archived_samples(opened: ZipArchive, notes: ImportNotes) -> Iterator[_RawSample | Sequence[SampleSummary]]:
@@ -258,13 +275,42 @@ def _open_json_log(path: Path, notes: ImportNotes) -> InspectLog:
     try:
         whole = msgspec.json.decode(content, type=_JsonLog)
         header = {name: getattr(whole, name) for name in ("status", "eval", "plan", "results")}
+        held: Sequence[msgspec.Raw | _RawSample] = whole.samples or []
         samples: Iterator[_RawSample] = _sample_texts(whole.samples or [], path, notes)
     except (ValueError, RecursionError):
         try:
             header = as_dict(decode_json(content))
         except ValueError as fault:
             raise EvidenceError(f"{path} is not valid JSON: {fault}.") from None
-        samples = iter([as_dict(sample) for sample in as_list(header.pop("samples", None))])
+        listed = [as_dict(sample) for sample in as_list(header.pop("samples", None))]
+        held, samples = listed, iter(listed)
     if not as_dict(header.get("eval")):
         raise EvidenceError(f"{path} is not a log of Inspect: it does not say what was evaluated.")
-    return InspectLog(path=path, header=header, finished=header.get("status") != "started", samples=samples)
+    return InspectLog(
+        path=path,
+        header=header,
+        finished=header.get("status") != "started",
+        samples=samples,
+        find_sample=_SampleTexts(held).find,
+    )
+
+
+class _SampleTexts:
+    """The samples of a JSON log by id and epoch, which are looked up when one is first asked for."""
+
+    def __init__(self, samples: Sequence[msgspec.Raw | _RawSample]) -> None:
+        self._samples = samples
+
+    @cached_property
+    def _by_key(self) -> Mapping[tuple[str, str], msgspec.Raw | _RawSample]:
+        found = {}
+        for sample in self._samples:
+            with suppress(ValueError):
+                figures = sample if isinstance(sample, dict) else _read_figures(bytes(sample))
+                found[str(figures.get("id")), str(figures.get("epoch"))] = sample
+        return found
+
+    def find(self, sample_id: str | int, epoch: int) -> bytes | None:
+        """The text of a sample."""
+        sample = self._by_key.get((str(sample_id), str(epoch)))
+        return msgspec.json.encode(sample) if isinstance(sample, dict) else None if sample is None else bytes(sample)

@@ -1,18 +1,20 @@
 """Runs from Inspect's logs: which arm each log is of, which logs repeat others, and the runs of their samples."""
 
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from outweigh.errors import EvidenceError
 from outweigh.interop.imported_run import fingerprint, stable_id
-from outweigh.interop.inspect_ai.log_reader import InspectLog, open_inspect_log, summarize_sample
+from outweigh.interop.inspect_ai.log_reader import InspectLog, SampleSummary, open_inspect_log, summarize_sample
 from outweigh.interop.inspect_ai.sample_reader import LogContext, sample_runs
-from outweigh.model.run_record import RunRecord
+from outweigh.model.run_record import TRAJECTORY_ARTIFACT, RunRecord
 from outweigh.model.untrusted_json import as_amount, as_count, as_dict, as_list, as_name
 from outweigh.ports.importers import ImportNotes, ImportRequest
 
@@ -105,7 +107,7 @@ def _all_runs(
             scorer=_scorer(log, request, notes),
         )
         with nullcontext(opened) if opened is not None else open_inspect_log(log.path, notes) as source:
-            read = yield from _runs(source, evaluation, notes)
+            read = yield from _runs(source, evaluation, request, notes)
         repeats[key] += as_count(as_dict(log.spec.get("config")).get("epochs")) or 1
         _report_log(log, source, evaluation, read, notes)
 
@@ -162,20 +164,43 @@ def _scorer(log: _Log, request: ImportRequest, notes: ImportNotes) -> str | None
     return next(iter(log.scorers), None)
 
 
-def _runs(opened: InspectLog, evaluation: LogContext, notes: ImportNotes) -> Generator[RunRecord, None, int]:
+def _runs(
+    opened: InspectLog, evaluation: LogContext, request: ImportRequest, notes: ImportNotes
+) -> Generator[RunRecord, None, int]:
     number = 0
     for found in opened.samples:
         if not isinstance(found, dict):
             number += len(found)
-            yield from sample_runs(found, evaluation, notes)
+            yield from _block_runs(opened, found, evaluation, request, notes)
             continue
         number += 1
         summary = summarize_sample(found)
         if summary is None:
             notes.unread(opened.path, 0, f"sample {number} has no id or epoch")
         else:
-            yield from sample_runs([summary], evaluation, notes)
+            yield from _block_runs(opened, [summary], evaluation, request, notes)
     return number
+
+
+def _block_runs(
+    opened: InspectLog,
+    samples: Sequence[SampleSummary],
+    evaluation: LogContext,
+    request: ImportRequest,
+    notes: ImportNotes,
+) -> Iterable[RunRecord]:
+    """The runs of some samples, with their transcripts where these are asked for."""
+    runs = sample_runs(samples, evaluation, notes)
+    if not request.transcripts:
+        return runs
+    from outweigh.interop.inspect_ai.sample_messages import trajectory_of_sample  # noqa: PLC0415 - seldom asked for
+
+    kept = []
+    for sample, run in zip(samples, runs, strict=True):
+        content = opened.find_sample(sample.id, sample.epoch)
+        found = None if content is None else trajectory_of_sample(content, evaluation.solver, evaluation.model)
+        kept.append(run if found is None else replace(run, artifacts={TRAJECTORY_ARTIFACT: request.keep(found)}))
+    return kept
 
 
 def _report_log(log: _Log, opened: InspectLog, evaluation: LogContext, read: int, notes: ImportNotes) -> None:
