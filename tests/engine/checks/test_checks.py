@@ -138,6 +138,14 @@ def test_commands_see_no_variable_of_the_engine(scene: Scene, monkeypatch: pytes
     assert b"hush" not in printed
 
 
+def test_python_writes_no_bytecode_and_reads_no_packages_of_a_user(scene: Scene) -> None:
+    write(scene.workspace / "work.py", "")
+    run = f"{sys.executable} -c 'import sys, work; sys.exit(not sys.flags.no_user_site)'"
+
+    assert scene.check(CommandCheck(name="c", run=run)).passed is True
+    assert not (scene.workspace / "__pycache__").exists()
+
+
 def test_the_end_of_a_long_output_is_kept(scene: Scene) -> None:
     script = "head -c 1000000 /dev/zero | tr '\\0' x; echo the end"
 
