@@ -18,6 +18,7 @@ from outweigh.model.failure import Status
 from outweigh.model.run_record import RunRecord
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.score.objective import passed
+from outweigh.testing.launder_tricks import TRICKS
 from outweigh.verdict.policy import check_policy
 from outweigh.workspace.cache import WorkspaceCache
 
@@ -130,6 +131,14 @@ class TestARun:
 
         assert record.status is Status.AGENT_ERROR
         assert (record.status_detail or "").startswith("disk quota: it took ")
+
+    def test_that_hides_what_it_took_below_paths_too_long_to_read_is_ended(self, tmp_path: Path) -> None:
+        nest = next(trick.script for trick in TRICKS if trick.name == "nest-long-names")
+
+        record, _ = attempt(tmp_path, f"echo 42 >answer.txt; {nest}; sleep 600")
+
+        assert record.status is Status.AGENT_ERROR
+        assert record.status_detail == ("disk quota: it nested folders so deep that what is in them cannot be measured")
 
     def test_that_fills_the_disk_between_two_measurements_is_found_out(self, tmp_path: Path) -> None:
         record, _ = attempt(tmp_path, f"echo 42 >answer.txt; {FILL.format('file')}")

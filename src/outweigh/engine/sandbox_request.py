@@ -70,6 +70,10 @@ _BLOCK_BYTES = 512  # the unit of st_blocks on every file system
 _TICK_SECONDS = 0.05
 # Measuring a large tree takes a while; at most this share of the time is spent on it.
 _SHARE_OF_TIME = 0.05
+# The system takes paths of 4,095 bytes, and a name in a folder may have 255.
+_LONGEST_PATH = 3800
+_UNMEASURED_BYTES = 2**60
+"""What a folder counts for whose path is too long to be looked into: more than any limit."""
 
 
 class DiskQuota:
@@ -93,6 +97,8 @@ class DiskQuota:
         self._look()
         if self._most <= self._limit_mb * _MEBIBYTE:
             return None
+        if self._most >= _UNMEASURED_BYTES - self._before:
+            return "disk quota: it nested folders so deep that what is in them cannot be measured"
         taken = f"{self._most / _MEBIBYTE:,.0f} MiB in workspace and home"
         return f"disk quota: it took {taken}, and {self._limit_mb:,} MiB is the limit"
 
@@ -142,12 +148,18 @@ def watch_disk_quota(folder: Path, limit_mb: int | None, engine_cancel: Event) -
 
 
 def occupied_bytes(folder: Path) -> int:
-    """Bytes that a tree occupies on its file system: holes are free, and hard links count once."""
+    """Bytes that a tree occupies on its file system: holes are free, and hard links count once.
+
+    A tree that is nested too deep to be measured occupies more than any limit, so that nothing can be hidden in it.
+    """
     total, several_names = 0, set[int]()
     device = folder.stat().st_dev
     waiting = [os.fsencode(folder)]
     while waiting:
-        for status, path in _entries(waiting.pop()):
+        inside = waiting.pop()
+        if len(inside) > _LONGEST_PATH:
+            return _UNMEASURED_BYTES
+        for status, path in _entries(inside):
             if status.st_dev != device or status.st_ino in several_names:
                 continue
             if stat.S_ISDIR(status.st_mode):
