@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.engine.engine_fixtures import shell, write_suite
 
 from outweigh.model.codec import encode
 from outweigh.testing.builders import a_run
@@ -218,3 +219,31 @@ def test_a_change_listed_twice_is_refused_and_one_of_a_stranger_is_told(outweigh
 
     changes.write_text(line)
     assert "speaks of 'zz'" in outweigh("compare", str(records), *ARMS, "--changes", str(changes)).out
+
+
+NESTED = 5000
+
+
+@pytest.mark.parametrize("verb", ["run", "doctor"])
+@pytest.mark.parametrize(
+    "value", ["[" * NESTED + "]" * NESTED, "{a=" * NESTED + "1" + "}" * NESTED], ids=["arrays", "tables"]
+)
+def test_a_suite_that_is_nested_too_deeply_is_refused(outweigh: Any, tmp_path: Path, verb: str, value: str) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text(f'name = "deep"\ntasks = {value}\n')
+
+    assert f"{suite} cannot be read: it is nested too deeply" in refusal(outweigh(verb, "-c", str(suite)), 2)
+
+
+def test_a_task_that_is_nested_too_deeply_is_refused(outweigh: Any, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path / "suite", {"a": shell("true")})
+    (suite / "task-1" / "task.toml").write_text(f"deep = {'[' * NESTED}{']' * NESTED}\n")
+
+    assert "task.toml cannot be read: it is nested too deeply" in refusal(outweigh("doctor", "-c", str(suite)), 2)
+
+
+def test_prices_that_are_nested_too_deeply_are_refused(outweigh: Any, tmp_path: Path, records: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(f"name = {'[' * NESTED}{']' * NESTED}\n")
+
+    assert "nested too deeply" in refusal(outweigh("compare", str(records), *ARMS, "--prices", str(prices)), 2)

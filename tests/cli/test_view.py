@@ -2,6 +2,7 @@
 
 import re
 import signal
+import sys
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import HTTPCookieProcessor, build_opener, urlopen
@@ -59,3 +60,23 @@ def test_a_taken_port_is_named(outweigh: Outweigh, store: str) -> None:
 
 def test_a_port_that_is_none_is_refused(outweigh: Outweigh, store: str) -> None:
     assert outweigh("view", store, "--port", "70000").code == 2
+
+
+@pytest.mark.parametrize("foreign", ["program", "text", "device"])
+def test_a_file_without_runs_is_refused_at_once(outweigh: Outweigh, tmp_path: Path, foreign: str) -> None:
+    paths = {"program": Path(sys.executable), "text": tmp_path / "notes.txt", "device": Path("/dev/zero")}
+    (tmp_path / "notes.txt").write_text("no runs here\n")
+
+    answer = outweigh("view", str(paths[foreign]))
+
+    assert (answer.code, answer.out) == (2, "")
+    assert str(paths[foreign]) in answer.err
+    assert "name a store, a folder of stores, or a .jsonl file" in answer.err
+
+
+def test_a_file_of_runs_of_which_some_cannot_be_read_is_shown(store: str) -> None:
+    (file,) = Path(store).glob("runs-*.jsonl")
+    file.write_bytes(b"no run\n" + file.read_bytes())
+
+    with viewing(str(file)) as (url, _), urlopen(url, timeout=PATIENCE_SECONDS) as answer:
+        assert answer.status == 200

@@ -287,6 +287,22 @@ def test_runs_that_carry_warnings_of_their_own_are_told_with_the_commonest() -> 
     ]
 
 
+def test_a_long_reason_of_lost_attempts_is_told_in_one_line() -> None:
+    lost = [
+        a_run("task-1", "new", repeat, status=Status.INFRA_ERROR, status_detail="no room\n" + "at all " * 5000)
+        for repeat in (2, 3)
+    ]
+    records = [a_run("task-1", arm, 1, passed=True) for arm in ("old", "new")]
+
+    (warning,) = [
+        each for each in compare_arms(evidence_of([*records, *lost]), "old", "new").warnings if "do not count" in each
+    ]
+
+    assert "(infra_error), such as: no room at all at all" in warning
+    assert "\n" not in warning
+    assert len(warning) < 300
+
+
 def test_attempts_that_do_not_count_are_told_by_arm_and_status_with_the_commonest_reason() -> None:
     lost = [
         a_run("task-1", "new", repeat, status=Status.INFRA_ERROR, status_detail=detail)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from outweigh.model.failure import FailureKind, Remedy, Status, failure_from_http
+from outweigh.model.failure import DETAIL_LINE_LIMIT, FailureKind, Remedy, Status, detail_line, failure_from_http
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,17 @@ def test_every_failure_has_a_status_and_a_remedy_and_only_infrastructure_is_trie
 
 def test_the_wait_that_a_model_asks_for_is_kept() -> None:
     assert failure_from_http(429, "slow down", 7.0).retry_after_seconds == 7.0
+
+
+@pytest.mark.parametrize(
+    ("detail", "shown"),
+    [
+        ("the disk is full", "the disk is full"),
+        ("first\n  second\r\n\tthird\n", "first second third"),
+        ("x" * DETAIL_LINE_LIMIT, "x" * DETAIL_LINE_LIMIT),
+        ("x" * 10**6, "x" * (DETAIL_LINE_LIMIT - 1) + "…"),
+        ("\n".join(["word"] * 10**5), " ".join(["word"] * 40)[: DETAIL_LINE_LIMIT - 1].rstrip() + "…"),
+    ],
+)
+def test_a_detail_is_shown_as_one_line_of_bounded_length(detail: str, shown: str) -> None:
+    assert detail_line(detail) == shown

@@ -100,6 +100,9 @@ def main(arguments: Sequence[str]) -> int:
         return _print_error(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _print_error("interrupted.", ExitCode.INTERRUPTED)
+    except RecursionError:
+        # Our own code does not nest; readers of JSON and TOML do, as deeply as what they are given.
+        return _print_error("what was to be read is nested too deeply. Take it apart, or leave it out.", ExitCode.USAGE)
     except Exception as fault:  # the last line of defence: a user never sees a traceback unasked
         return _report_bug(fault)
 

@@ -21,7 +21,7 @@ from outweigh.engine.events import EngineEvent, EventKind, EventListener
 from outweigh.engine.experiment import ExperimentProgress
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import UsageError
-from outweigh.model.failure import EXCLUDED_STATUSES
+from outweigh.model.failure import EXCLUDED_STATUSES, detail_line
 from outweigh.report.formatting import escape_controls
 from outweigh.report.judge_page import JudgingTotals, summarize_judging
 
@@ -73,7 +73,7 @@ class RunProgress:
                 self._spent += event.cost_usd or 0.0
                 self._show()
             elif event.kind is EventKind.RETRYING:
-                self._say(f"{event.task_id}, {event.arm}, repeat {event.repeat}: {event.detail}")
+                self._say(f"{event.task_id}, {event.arm}, repeat {event.repeat}: {detail_line(event.detail)}")
             elif event.kind in (EventKind.PAUSED, EventKind.NOTE, EventKind.STOPPED):
                 self._say(event.detail)
 
@@ -177,7 +177,7 @@ def _reasons(progress: ExperimentProgress) -> Iterator[str]:
     """Why trials have no result, the commonest first."""
     found = sorted(progress.lost.items(), key=lambda item: (-item[1], item[0]))
     for (arm, why), trials in found[:MAX_REASONS]:
-        yield f"{arm}, {trials} {'trial' if trials == 1 else 'trials'}: {why}"
+        yield f"{arm}, {trials} {'trial' if trials == 1 else 'trials'}: {detail_line(why)}"
     if len(found) > MAX_REASONS:
         yield f"and {len(found) - MAX_REASONS} more reasons"
 

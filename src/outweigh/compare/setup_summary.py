@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from outweigh.model.failure import EXCLUDED_STATUSES, Status
+from outweigh.model.failure import EXCLUDED_STATUSES, Status, detail_line
 from outweigh.model.run_record import AgentIdentity, ObservedSetup, RunRecord
 from outweigh.model.usage import unmetered_use
 
@@ -48,9 +48,11 @@ class SetupSummary(Struct, frozen=True, kw_only=True):
     excluded_attempts: tuple[ExcludedAttempt, ...]
 
     def commonest_detail(self, status: Status) -> str | None:
-        """The most common reason of attempts with this status; None where none has a reason."""
+        """The most common reason of attempts with this status, as one line; None where none has a reason."""
         details = Counter(
-            attempt.detail for attempt in self.excluded_attempts if attempt.status is status and attempt.detail
+            detail_line(attempt.detail)
+            for attempt in self.excluded_attempts
+            if attempt.status is status and attempt.detail
         )
         return min(details, key=lambda detail: (-details[detail], detail), default=None)
 

@@ -260,6 +260,8 @@ def _table(document: Mapping[str, Any], source: Path, name: str) -> Mapping[str,
 def _document(source: Path) -> Mapping[str, Any]:
     try:
         return tomllib.loads(source.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise UsageError(f"{source} cannot be read: it is nested too deeply.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
         raise UsageError(f"{source} is not valid TOML: {fault}.") from None
 

@@ -19,6 +19,7 @@ from outweigh.engine.checks.check_sandbox import CHECK_ENVIRONMENT, CheckSandbox
 from outweigh.engine.checks.evaluate import CaseNames, CheckEvaluation, CheckSubject, evaluate_checks
 from outweigh.engine.checks.unchanged_check import check_unchanged
 from outweigh.engine.sandbox_request import RunEgress, build_sandbox_request, watch_disk_quota
+from outweigh.model.failure import detail_line
 from outweigh.model.preflight_result import (
     CheckResults,
     FindingKind,
@@ -104,7 +105,7 @@ def _broken_sandbox_result(task: Task, context: PreflightContext, fault: Excepti
         noop=None,
         oracle=None,
         case_names={},
-        findings=(make_finding(FindingKind.SANDBOX_FAILED, f"The task could not be tried: {fault}"),),
+        findings=(make_finding(FindingKind.SANDBOX_FAILED, f"The task could not be tried: {detail_line(str(fault))}"),),
     )
 
 

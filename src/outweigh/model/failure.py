@@ -144,6 +144,14 @@ def _kind_of_http(status: int, message: str) -> FailureKind:
 
 
 FAILURE_DETAIL_LIMIT = 2000
+DETAIL_LINE_LIMIT = 200
+
+
+def detail_line(detail: str) -> str:
+    """A detail as people are shown it among other things: one line, cut where it is long. Its record has all of it."""
+    line = " ".join(detail[: 10 * DETAIL_LINE_LIMIT].split())
+    return line if len(line) <= DETAIL_LINE_LIMIT else f"{line[: DETAIL_LINE_LIMIT - 1].rstrip()}…"
+
 
 # "unexpected status 401", "status: 429", "HTTP 500", "Error code: 400", "[API Error: 503", "429 Too Many Requests".
 _STATUS = re.compile(

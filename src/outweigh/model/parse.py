@@ -121,6 +121,8 @@ def _suggest_arm(name: str, suite: SuiteSpec) -> str:
 def _toml(content: bytes, source: str) -> Any:
     try:
         return msgspec.toml.decode(content)
+    except RecursionError:
+        raise UsageError(f"{source} cannot be read: it is nested too deeply.") from None
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as fault:
         raise UsageError(f"{source} is not valid TOML: {fault}.") from None
 

@@ -11,7 +11,7 @@ from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.arm_table import ArmTable
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.setup_summary import ExcludedAttempt, SetupItem, SetupSummary
-from outweigh.model.failure import Status
+from outweigh.model.failure import Status, detail_line
 from outweigh.model.run_record import AgentIdentity
 from outweigh.report.document import Block, BulletList, Details, Table, Tone, optional_bullets
 from outweigh.report.formatting import UNKNOWN, format_count, format_dollars, format_percent, format_seconds
@@ -127,7 +127,7 @@ def _failed_attempts(seen: Mapping[str, SetupSummary]) -> Iterator[str]:
 
 
 def _failed_attempt(arm: str, attempt: ExcludedAttempt) -> str:
-    why = attempt.status.value if attempt.detail is None else f"{attempt.status.value}, {attempt.detail}"
+    why = attempt.status.value if attempt.detail is None else f"{attempt.status.value}, {detail_line(attempt.detail)}"
     return f"{attempt.task_id}, {arm}, repeat {attempt.repeat}, attempt {attempt.attempt}: {why}"
 
 

@@ -257,8 +257,7 @@ def serve_viewer(request: ViewRequest, on_ready: Callable[[str], None]) -> None:
     catalogue = StoreCatalogue(list(request.paths))
     token = None if _is_loopback(request.host) else secrets.token_urlsafe(TOKEN_BYTES)
     with _bind_socket(request.host, request.port) as listener:
-        for store in catalogue.stores():
-            store.index.refresh()
+        catalogue.read()
         url = _url(request.host, listener.getsockname()[1], token)
         with suppress(KeyboardInterrupt):
             _run_server(make_viewer(catalogue, token), listener, lambda: on_ready(url))

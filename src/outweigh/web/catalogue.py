@@ -200,6 +200,8 @@ class StoreCatalogue:
         for root in roots:
             if not root.exists():
                 raise UsageError(f"there is no {root}; name a store, a folder of stores, or a .jsonl file.")
+            if not (root.is_dir() or root.is_file()):
+                raise UsageError(f"{root} is no file; name a store, a folder of stores, or a .jsonl file.")
         self._roots = roots
         self._stores: dict[str, ViewedStore] = {}
         self._opened = OpenedRunCache()
@@ -213,6 +215,15 @@ class StoreCatalogue:
                     store = ViewedStore(path, _store_name(path, root, several=len(self._roots) > 1), self._opened)
                     self._stores.setdefault(store.key, store)
             return sorted(self._stores.values(), key=lambda store: store.name)
+
+    def read(self) -> None:
+        """Read every store before anybody asks for it; UsageError where a file that was named is none of runs."""
+        for store in self.stores():
+            store.index.refresh()
+            if store.index.path in self._roots and store.index.path.is_file() and store.index.is_foreign:
+                raise UsageError(
+                    f"{store.index.path} holds no run record; name a store, a folder of stores, or a .jsonl file."
+                )
 
     def find(self, key: str) -> ViewedStore | None:
         """The store with this key; None if there is none."""

@@ -156,6 +156,11 @@ class StoreIndex:
         except EvidenceError:
             return None
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether there are lines, and not one of them can be read."""
+        return self.error_count > 0 and not self.rows and not self._judgment_count
+
     def baseline(self) -> str | None:
         """The baseline arm; None if it is unknown."""
         experiment = self.experiment()

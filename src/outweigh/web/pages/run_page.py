@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from outweigh.compare.scan_summary import describe_finding
+from outweigh.model.failure import detail_line
 from outweigh.model.judgment import CriterionScore, Judgment
 from outweigh.model.run_record import ObservedSetup, RunRecord
 from outweigh.report.formatting import UNKNOWN, format_count, format_dollars, format_score, format_seconds
@@ -78,7 +79,7 @@ def run_page(store: ViewedStore, row: RunRow, number: int) -> Html:
         row.run_id,
         (store_link(store), runs_link(store)),
         _facts(run, row),
-        element("p", run.status_detail) if run.status_detail else None,
+        _status_detail(run.status_detail),
         _related_runs(store, row),
         note_section("Warnings", (*run.warnings, *opened.warnings)),
         note_section("Signs of cheating", [describe_finding(finding) for finding in opened.findings or ()]),
@@ -90,6 +91,16 @@ def run_page(store: ViewedStore, row: RunRow, number: int) -> Html:
         *_tokens(run),
         *_provenance(run),
     )
+
+
+def _status_detail(detail: str | None) -> Html | None:
+    """One line, and all of it on demand where that is more."""
+    if not detail:
+        return None
+    line = detail_line(detail)
+    if line == detail:
+        return element("p", line)
+    return element("details", element("summary", line), element("pre", detail))
 
 
 def text_url_of(store: ViewedStore, row: RunRow) -> TextAddress:
