@@ -153,15 +153,14 @@ def detail_line(detail: str) -> str:
     return line if len(line) <= DETAIL_LINE_LIMIT else f"{line[: DETAIL_LINE_LIMIT - 1].rstrip()}…"
 
 
+# These patterns are compiled when they are first used: a verdict loads this module and reads no failure.
+
 # "unexpected status 401", "status: 429", "HTTP 500", "Error code: 400", "[API Error: 503", "429 Too Many Requests".
-_STATUS = re.compile(
-    r"""(?: \b (?: status (?:[ _]?code)? | http (?:/\d(?:\.\d)?)? | error (?:[ ]code)? | code )
+_STATUS = r"""(?: \b (?: status (?:[ _]?code)? | http (?:/\d(?:\.\d)?)? | error (?:[ ]code)? | code )
             ["']? [ ]* [:=]? [ ]* \(? ([45]\d\d) \b )
       | (?: \b ([45]\d\d) [ ]+ (?: bad[ ]request | unauthorized | payment[ ]required | forbidden | not[ ]found
             | request[ ]timeout | payload[ ]too[ ]large | too[ ]many[ ]requests | internal[ ]server[ ]error
-            | bad[ ]gateway | service[ ]unavailable | gateway[ ]timeout ) )""",
-    re.IGNORECASE | re.VERBOSE,
-)
+            | bad[ ]gateway | service[ ]unavailable | gateway[ ]timeout ) )"""
 
 # Searched in this order, in lower case: more specific patterns come first.
 _WORDS = (
@@ -187,22 +186,19 @@ _WORDS = (
 _SECONDS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
 _SECONDS["d"] = _SECONDS["day"] = 86_400
 _TIME_SPAN = r"\d{1,9}(?:\.\d{1,9})? ?(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)?\b"
-_RETRY = re.compile(
+_RETRY = (
     rf"(?:try again in|retry(?:ing)? (?:in|after)|retry[-_]after[\"']?[:=]?|resets? in) ?(?:about )?"
-    rf"((?:{_TIME_SPAN}(?:,? (?:and )?)?)+)",
-    re.IGNORECASE,
+    rf"((?:{_TIME_SPAN}(?:,? (?:and )?)?)+)"
 )
-_EXIT_CODE = re.compile(
-    r"^(?:(?:Process|Command) exited with code:?|Exit code:|Exit Code:) (?P<code>-?\d{1,9})$", re.MULTILINE
-)
-_TIME_PART = re.compile(r"(\d+(?:\.\d+)?) ?([a-z]*)", re.IGNORECASE)
+_EXIT_CODE = r"^(?:(?:Process|Command) exited with code:?|Exit code:|Exit Code:) (?P<code>-?\d{1,9})$"
+_TIME_PART = r"(\d+(?:\.\d+)?) ?([a-z]*)"
 
 
 def failure_from_text(message: str, otherwise: FailureKind) -> Failure:
     """The failure that a message describes; `otherwise` where nothing in it is known."""
     short = message[:FAILURE_DETAIL_LIMIT]
     retry_after_seconds = parse_retry_after(short)
-    if (found := _STATUS.search(short)) is not None:
+    if (found := re.search(_STATUS, short, re.IGNORECASE | re.VERBOSE)) is not None:
         return failure_from_http(int(found[1] or found[2]), short, retry_after_seconds)
     lowered = short.lower()
     kind = next((kind for kind, pattern in _WORDS if re.search(pattern, lowered)), otherwise)
@@ -211,15 +207,15 @@ def failure_from_text(message: str, otherwise: FailureKind) -> Failure:
 
 def parse_retry_after(message: str) -> float | None:
     """The seconds to wait, where a message states them; a time of day cannot be used without a clock."""
-    found = _RETRY.search(message)
+    found = re.search(_RETRY, message, re.IGNORECASE)
     if found is None:
         return None
-    return sum(float(number) * _unit_seconds(unit) for number, unit in _TIME_PART.findall(found[1]))
+    return sum(float(number) * _unit_seconds(unit) for number, unit in re.findall(_TIME_PART, found[1], re.IGNORECASE))
 
 
 def parse_exit_code(output: str) -> int | None:
     """The exit code that a shell tool wrote into a command's output; None without one."""
-    found = _EXIT_CODE.search(output)
+    found = re.search(_EXIT_CODE, output, re.MULTILINE)
     return None if found is None else int(found["code"])
 
 
