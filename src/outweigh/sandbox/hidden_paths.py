@@ -44,6 +44,8 @@ def _overlay_arguments(request: SandboxRequest) -> Iterator[str]:
     """Pairs of a folder and the layers of its overlay."""
     mounts = [(mount.source, mount.writable) for mount in request.mounts if mount.source.is_dir()]
     for folder, writable in ((request.workspace, True), (request.home, True), *mounts):
+        if folder.is_mount():  # a workspace that is laid out as an overlay has no path to hide
+            continue
         layers = _writable_layers(folder) if writable else "lowerdir=.:/sys"
         if layers is not None:
             yield from (str(folder), layers)
