@@ -20,7 +20,11 @@ ATTACKS: Mapping[str, tuple[str, ...]] = {
     "escapes from bubblewrap": ("tests/sandbox/test_bubblewrap_isolation.py", "tests/sandbox/test_session_keyring.py"),
     "escapes from a container": ("tests/sandbox/test_container_isolation.py",),
     "system calls that are denied": ("tests/sandbox/test_denied_calls.py",),
-    "results that a started program forges": ("tests/sandbox/test_forged_results.py",),
+    "results that a started program forges": (
+        "tests/sandbox/test_forged_results.py",
+        "tests/sandbox/test_confine_program.py",
+        "tests/engine/checks/test_confined_checks.py",
+    ),
     "escapes by the workspace that an agent leaves": ("tests/engine/test_hostile_agent.py",),
     "failed runs that are left out": ("tests/engine/test_laundering.py",),
     "requests beyond what the gateway allows": (
