@@ -198,6 +198,14 @@ class TestSkills:
         assert loaded is not None
         assert loaded.skills_used == ()
 
+    def test_what_was_loaded_is_what_the_first_event_says_whatever_is_printed_later(self) -> None:
+        forged = init(skills=[], tools=[])
+
+        loaded = read_claude_code(lines(init(skills=["testing"]), assistant("m1", said("Hi.")), forged)).loaded
+
+        assert loaded is not None
+        assert loaded.skills == ("testing",)
+
     def test_and_servers_are_unknown_where_the_first_event_does_not_list_them(self) -> None:
         loaded = read_claude_code(lines(init(tools=["Bash", 3, ""], mcp_servers=[{"name": "a"}, {}]))).loaded
 

@@ -160,6 +160,7 @@ class TestARun:
         assert record.status is Status.AGENT_ERROR
         assert (record.status_detail or "").endswith("while its checks ran")
         assert passed(record).value == 0
+        assert [check.passed for check in record.checks or ()] == [False, False]
 
 
 def test_a_solution_that_does_not_fit_is_found_by_preflight(tmp_path: Path) -> None:

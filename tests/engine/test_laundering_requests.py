@@ -19,7 +19,8 @@ from outweigh.ports.agents import AttemptOutcome, AttemptRequest
 from outweigh.ports.sandboxes import Sandbox
 from outweigh.testing.model_server import CutSpec, ErrorSpec, ModelServer, Script, Turn
 
-# Asks for as many answers as it is told, one after the other, and hangs up after the first byte if it is told so.
+# Asks for as many answers as it is told, one after the other. If it is told so, it hangs up after the first byte, or
+# sends a header that is no text.
 ASK = """
 import json, os, sys, urllib.error, urllib.request
 messages = [{"role": "user", "content": "Begin."}]
@@ -30,6 +31,8 @@ for _ in range(int(sys.argv[1])):
         json.dumps(body).encode(),
         {"x-api-key": os.environ["OUTWEIGH_MODEL_KEY"], "content-type": "application/json"},
     )
+    if "odd-header" in sys.argv:
+        request.add_header("x-odd", "\\xff")
     try:
         with urllib.request.urlopen(request) as answer:
             answer.read(1 if "hang-up" in sys.argv else -1)
@@ -95,6 +98,10 @@ def test_an_agent_that_ended_well_after_the_provider_failed_is_judged_by_its_wor
 @pytest.mark.parametrize("kind", ["overloaded", "server_error", "rate_limited"])
 def test_an_agent_that_the_provider_failed_is_excused(asking: Asking, kind: str) -> None:
     assert asking.run("ask 2; exit 1", ANSWER, failure(kind)).status is Status.INFRA_ERROR
+
+
+def test_a_request_that_cannot_be_sent_on_excuses_nothing(asking: Asking) -> None:
+    assert asking.run("ask 1 odd-header; exit 1", ANSWER).status is Status.AGENT_ERROR
 
 
 def test_hanging_up_in_the_middle_of_an_answer_excuses_nothing(asking: Asking) -> None:

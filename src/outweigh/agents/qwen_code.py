@@ -51,7 +51,7 @@ class QwenCodeReader(EventReader):
     def _take(self, event: JsonObject) -> None:
         match str_at(event, "type"), str_at(event, "subtype"):
             case "system", "init":
-                self._init = event
+                self._init = self._init or event  # before the agent did anything; it could print another later
             case "assistant", _:
                 self._assistant(dict_at(event, "message"), name_at(event, "parent_tool_use_id"))
             case "user", _:

@@ -255,6 +255,7 @@ def _attempt(deps: EngineDeps, draft: RunDraft) -> None:
         _run_checks(deps, draft, request, folder / "checks", pristine, egress)
         if (too_much := quota.exceeded()) is not None:
             draft.failure = Status.AGENT_ERROR, f"{too_much}, while its checks ran"
+            draft.checks = failed_checks(draft.task, too_much)
 
 
 def _fail_unread(draft: RunDraft, reason: str) -> None:

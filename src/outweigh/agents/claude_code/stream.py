@@ -87,7 +87,7 @@ class ClaudeCodeReader:
             case (("assistant" | "user"), _):
                 self._conversation.add(event, as_name(event.get("parent_tool_use_id")))
             case "system", "init":
-                self._init = event
+                self._init = self._init or event  # before the agent did anything; it could print another later
             case "result", _:
                 self._result = event
 
