@@ -26,6 +26,8 @@ def rule_table() -> str:
 def _recall(measured: Measured, rule: str) -> str:
     found = measured.right[rule]
     labelled = found + measured.missed[rule]
+    if not labelled:
+        return "not measured"
     return f"{found / labelled:.2f} ({found} of {labelled})"
 
 
