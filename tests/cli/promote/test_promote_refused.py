@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.cli.promote.promotable import Promotable, edit_experiment
 from tests.conftest import Outweigh
 from tests.loopback_forge import LoopbackForge
 
-from outweigh.model.run_record import AgentKind
+from outweigh.model.codec import decode, encode
+from outweigh.model.failure import Status
+from outweigh.model.line_seal import seal
+from outweigh.model.run_record import AgentKind, RunRecord
 from outweigh.store.experiment_file import read_experiment
 
 REAL, SCRIPTED, REPLAYED = AgentKind.REAL, AgentKind.SCRIPTED, AgentKind.REPLAYED
@@ -37,6 +41,28 @@ def test_evidence_that_is_not_enough_promotes_nothing(
 
     assert (answer.code, forge.requests, change.untouched()) == (code, [], True)
     assert said in " ".join(answer.out.split())
+
+
+def test_an_arm_that_lost_more_of_its_runs_promotes_nothing(
+    change: Promotable, forge: LoopbackForge, outweigh: Outweigh
+) -> None:
+    log = change.store / "runs-engine.jsonl"
+    records = [decode(line) for line in log.read_bytes().splitlines()]
+    # The last ones are the candidate's; 4 of 60 are more than 5 points.
+    lost = [
+        msgspec.structs.replace(run, status=Status.INFRA_ERROR, checks=None)
+        for run in records[-4:]
+        if isinstance(run, RunRecord)
+    ]
+    log.write_bytes(b"".join(seal(encode(record)) for record in (*records[:-4], *lost)))
+
+    decided = outweigh("verdict", str(change.store), "--format", "json")
+    answer = outweigh(*change.execute(forge))
+
+    assert (decided.code, decided.json()["decision"]) == (3, "inconclusive")
+    assert "the arms lost different shares of their attempts to infrastructure" in decided.json()["reasons"][0]
+    assert (answer.code, forge.requests, change.untouched()) == (3, [], True)
+    assert "inconclusive, not improved" in " ".join(answer.out.split())
 
 
 def test_a_task_of_the_suite_that_was_never_run_promotes_nothing(
