@@ -59,8 +59,6 @@ CHECKS: dict[str, dict[str, Any]] = {
         "cases": [{"arguments": [1], "expected": 2}, {"arguments": [5], "expected": 10}],
     },
 }
-# A command line of its own has the workspace on its path when pytest looks for plugins.
-OPEN_TO = {kind: [] if kind in ("pytest", "call") else ["planted-plugin"] for kind in CHECKS}
 _PACKAGES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
 
 
@@ -160,9 +158,11 @@ def test_cheats_fail_where_the_names_of_the_tests_are_known(arena: Arena, kind: 
     tried, cheats = attacked(arena, a_task(tmp_path / "task", arena, kind))
 
     assert tried.findings == ()
-    assert passing(cheats) == OPEN_TO[kind]
+    assert passing(cheats) == []
     if kind != "call":
-        assert tried.case_names == {"works": ("test_work::test_large", "test_work::test_small")}
+        # In the local sandbox the path of the tests is a part of the names.
+        names = [name.rpartition("test_work::")[2] for name in tried.case_names["works"]]
+        assert names == ["test_large", "test_small"]
 
 
 @pytest.mark.parametrize("arena", ["local"], indirect=True)
@@ -171,7 +171,7 @@ def test_without_a_solution_cheats_pass_that_a_call_stops(arena: Arena, tmp_path
     _, called = attacked(arena, a_task(tmp_path / "call", arena, "call", solved=False))
 
     assert FindingKind.NO_SOLUTION in [finding.kind for finding in tried.findings]
-    assert passing(cheats) == ["exit-0", "known-answers", "planted-module", "planted-plugin", "forged-report"]
+    assert passing(cheats) == ["exit-0", "known-answers", "forged-report"]
     assert passing(called) == []
 
 

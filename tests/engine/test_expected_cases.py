@@ -1,5 +1,6 @@
 """The names of the tests that ran when a task was solved reach every run, from preflight through the store."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,3 +44,15 @@ def test_a_run_whose_report_lacks_tests_of_the_solved_task_fails(outweigh: Any, 
     assert unknown == {"honest": [True], "cheat": [True]}
     assert known == {"honest": [True], "cheat": [False]}
     assert continued == {"honest": [True, True], "cheat": [False, False]}
+
+
+def test_names_that_pytest_reports_in_preflight_are_those_of_a_run(outweigh: Any, tmp_path: Path) -> None:
+    arms = {"honest": shell("echo right = True > work.py"), "cheat": shell("echo 'raise SystemExit(0)' > work.py")}
+    check = {"type": "command", "name": "c", "run": f'{sys.executable} -m pytest -q "$OUTWEIGH_TESTS"'}
+    suite = write_suite(tmp_path / "suite", arms, task={"checks": [check]})
+    for folder in ("tests", "solution"):
+        (suite / "task-1" / folder).mkdir()
+    (suite / "task-1/tests/test_work.py").write_text("import work\ndef test_it():\n    assert work.right\n")
+    (suite / "task-1/solution/solve.sh").write_text("#!/bin/sh\necho right = True > work.py\n")
+
+    assert passed(outweigh, suite, tmp_path / "store") == {"honest": [True], "cheat": [False]}

@@ -44,7 +44,7 @@ def _try_cheat(cheat: Cheat, task: Task, context: PreflightContext, expected: Ca
                 return TriedCheat(cheat=cheat, checks=None)
             said = _run_script(cheat, context, request)
             subject = CheckSubject(untouched=pristine, answer=said, expected_cases=expected)
-            return TriedCheat(cheat=cheat, checks=evaluate_workspace(task, context, request, subject, "checks").results)
+            return TriedCheat(cheat=cheat, checks=evaluate_workspace(task, context, request, subject).results)
     except (SandboxError, untrusted_files.UnsafePathError, OSError) as fault:
         return TriedCheat(cheat=cheat, checks=None, fault=str(fault))
 

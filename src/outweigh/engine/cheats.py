@@ -328,7 +328,7 @@ CHEATS: tuple[Cheat, ...] = (
     Cheat(
         name="planted-module",
         summary="modules that take the place of the test runner",
-        remedy="Use the check type `pytest`, and add a solution/solve.sh, so that the names of the tests are known.",
+        remedy="Use the check type `pytest`, or run Python with -I.",
         files=_planted_modules,
     ),
     Cheat(

@@ -111,17 +111,17 @@ def _broken_sandbox_result(task: Task, context: PreflightContext, fault: Excepti
 
 def _try_task(task: Task, context: PreflightContext, pristine: Path, name: str) -> CheckEvaluation:
     with private_sandbox_request(task, context, pristine, name) as request:
-        return evaluate_workspace(task, context, request, CheckSubject(untouched=pristine, answer=""), "checks")
+        return evaluate_workspace(task, context, request, CheckSubject(untouched=pristine, answer=""))
 
 
 def evaluate_workspace(
-    task: Task, context: PreflightContext, request: SandboxRequest, subject: CheckSubject, name: str
+    task: Task, context: PreflightContext, request: SandboxRequest, subject: CheckSubject
 ) -> CheckEvaluation:
-    """Run a task's checks over a workspace; `name` is that of a new folder beside it, for what checks need."""
+    """Run a task's checks over a workspace, as a trial does; a new folder beside it has what checks need."""
     wanted = CheckSandboxRequest(
         provider=context.sandboxes,
         sandbox=request,
-        folder=request.home.with_name(name),
+        folder=request.home.with_name("checks"),
         tests=task.tests_folder,
         environment=context.environment,
         egress=context.egress,
@@ -155,10 +155,12 @@ def _try_solution(task: Task, context: PreflightContext, pristine: Path) -> _Sol
         tests_kept = check_unchanged(tests, request.workspace, pristine, {}).passed is True
         # As in a trial, checks run in a new sandbox, when every process of the work has ended.
         subject = CheckSubject(untouched=pristine, answer=done.stdout.decode(errors="replace"))
-        first = evaluate_workspace(task, context, request, subject, "checks")
+        first = evaluate_workspace(task, context, request, subject)
         names = {}
         if first.case_names:
-            again = evaluate_workspace(task, context, request, subject, "checks-again").case_names
+            # Names may contain the path of the tests, so that they must be at the same place.
+            request.home.with_name("checks").rename(request.home.with_name("checks-before"))
+            again = evaluate_workspace(task, context, request, subject).case_names
             names = {check: _common(cases, again.get(check, ())) for check, cases in first.case_names.items()}
     return _SolvedTry(results=first.results, names=names, tests_kept=tests_kept, problem=_failure_text(done))
 

@@ -21,6 +21,7 @@ from outweigh.engine.checks.content_checks import (
     check_file_exists,
     check_json_value,
 )
+from outweigh.engine.checks.planted_runner import find_planted_runner
 from outweigh.engine.checks.unchanged_check import check_unchanged
 from outweigh.model.arm import OverlayFile
 from outweigh.model.run_record import CheckResult
@@ -72,8 +73,10 @@ def evaluate_checks(task: Task, sandbox: CheckSandbox, subject: CheckSubject) ->
 
     Checks of unchanged files come first, before any command leaves files behind; the others follow as declared.
     """
-    look = partial(_evaluate_check, sandbox=sandbox, subject=subject)
     try:
+        # Before any command leaves files behind.
+        planted = _planted_runner(sandbox, subject)
+        look = partial(_evaluate_check, sandbox=sandbox, subject=subject, planted=planted)
         early = {check.name: look(check) for check in task.checks if isinstance(check, UnchangedCheck)}
         outcomes = [(check, early.get(check.name) or look(check)) for check in task.checks]
     except OSError as fault:
@@ -89,7 +92,14 @@ def evaluate_checks(task: Task, sandbox: CheckSandbox, subject: CheckSubject) ->
     )
 
 
-def _evaluate_check(check: Check, *, sandbox: CheckSandbox, subject: CheckSubject) -> CheckOutcome:
+def _planted_runner(sandbox: CheckSandbox, subject: CheckSubject) -> str | None:
+    try:
+        return find_planted_runner(sandbox.root, subject.untouched, {file.path for file in subject.overlay})
+    except untrusted_files.UnsafePathError as refusal:
+        return str(refusal)
+
+
+def _evaluate_check(check: Check, *, sandbox: CheckSandbox, subject: CheckSubject, planted: str | None) -> CheckOutcome:
     try:
         match check:
             case UnchangedCheck():
@@ -99,6 +109,8 @@ def _evaluate_check(check: Check, *, sandbox: CheckSandbox, subject: CheckSubjec
                 return check_answer_contains(check, subject.answer)
             case FileExistsCheck() | FileContainsCheck() | JsonValueCheck():
                 return _look_at_file(check, sandbox.root)
+            case CommandCheck() | TestSuiteCheck() | RewardCheck() if planted is not None:
+                return CheckOutcome(passed=False, detail=planted)
             case _:
                 outcome = _run_code(check, sandbox, subject.expected_cases.get(check.name, ()))
                 return _say_if_not_confined(check, sandbox, outcome)

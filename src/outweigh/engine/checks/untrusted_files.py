@@ -37,6 +37,24 @@ def require_workspace(root: Path) -> None:
     os.close(_open_root(root))
 
 
+def list_folder(root: Path, path: str) -> list[str]:
+    """The names in a folder of the workspace, of its top where the path is empty; none where there is no folder."""
+    try:
+        if not path:
+            held = _open_root(root)
+        else:
+            with _open_parent(root, path_parts(path)) as (folder, name):
+                held = os.open(name, _FOLDER, dir_fd=folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as fault:
+        raise UnsafePathError(f"{path!r} cannot be listed: {fault.strerror}") from None
+    try:
+        return sorted(os.listdir(held))  # noqa: PTH208 - a descriptor, not a path
+    finally:
+        os.close(held)
+
+
 def read_file(root: Path, path: str, limit: int) -> bytes | None:
     """At most `limit` bytes of a regular file; None when there is nothing at the path."""
     try:
