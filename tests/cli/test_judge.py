@@ -104,6 +104,28 @@ def test_recorded_runs_are_judged_and_a_second_time_nobody_is_asked(store: Path,
     assert {given.stated_total for given in judgments(store)} == {0.9}
 
 
+def test_damaged_answers_are_kept_and_nobody_is_asked_again_unless_the_user_says_so(
+    store: Path, outweigh: Outweigh
+) -> None:
+    with ModelServer(Script(turn=[answering(answers())])) as server:
+        judge(outweigh, store, by_http(server))
+        (log,) = store.glob("judgments-*.jsonl")
+        damaged = log.read_bytes().replace(b"one file", b"two file")
+        log.write_bytes(damaged)
+
+        refused = outweigh("judge", str(store))
+        calls = len(server.ledger)
+        again = outweigh("judge", str(store), "--go-on-without", "--format", "json")
+
+        assert (calls, len(server.ledger)) == (RUNS, 2 * RUNS)
+    assert refused.code == 3
+    assert f"{log}:1: the line does not match its checksum" in refused.err
+    assert "--go-on-without" in refused.err
+    assert [copy.read_bytes() for copy in store.glob("damaged-judgments-*")] == [damaged]
+    assert (again.code, again.json()["added"]) == (0, RUNS)
+    assert log.read_bytes().startswith(damaged)
+
+
 def test_a_changed_rubric_is_another_question_and_a_changed_task_is_refused(store: Path, outweigh: Outweigh) -> None:
     with ModelServer(Script(turn=[answering(answers())])) as server:
         judge(outweigh, store, by_http(server))
