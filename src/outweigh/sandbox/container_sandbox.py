@@ -87,10 +87,16 @@ class ContainerSandbox(BaseSandbox):
         return f"{SCRIPT_FOLDER}/{CONFINE_FILE}" if (self._scripts / CONFINE_FILE).exists() else None
 
     def _run(self, wanted: SandboxCommand) -> CompletedCommand:
-        """Run a command through a script; a timeout or a cancellation removes the container."""
+        """Run a command through a script; a timeout or a cancellation removes the container.
+
+        A container in which the command could not even start, because earlier ones have filled its memory, is replaced.
+        """
         mark = token_hex(16)
         with self._lock, command_script(self._scripts, mark, wanted) as script:
             done = self._run_script(script, wanted)
+            if done.ending is CommandEnding.EXITED and mark.encode() not in done.stderr:
+                self.remove()
+                done = self._run_script(script, wanted)
         return _without_preamble(done, mark.encode(), self._engine.name)
 
     def start(self) -> None:
