@@ -1,16 +1,20 @@
-"""Worlds for plans, drawn in another way than plans simulate: groups of tasks, runaways, uneven scatter."""
+"""Worlds that the method of planning was chosen in: groups of tasks, runaways, uneven scatter.
+
+Whether it works elsewhere is checked in `unseen_worlds`.
+"""
 
 from dataclasses import dataclass
 from math import log
+from typing import Protocol
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from outweigh.verdict.evidence_settings import PASS_RATE, evidence_settings
+from outweigh.verdict.gate_tests_on_arrays import SimulatedGate
 from outweigh.verdict.pilot_gates import gates_without_pilot
-from outweigh.verdict.rule_on_arrays import SimulatedGate
-from outweigh.verdict.task_population import PilotRuns
+from outweigh.verdict.run_scatter import PilotRuns
 
 Values = NDArray[np.float64]
 GATES = (PASS_RATE, "duration", "non_cache_tokens", "cost")
@@ -43,6 +47,10 @@ class PlanWorld:
     """The share of runs in both arms that take eight times as much."""
     skewed_effects: bool = False
     """Whether most tasks gain a little and a few lose much."""
+
+    def draw(self, experiments: int, tasks: int, repeats: int, dice: Generator) -> "PlanDraw":
+        """Run many experiments."""
+        return draw_plan_world(self, experiments, tasks, repeats, dice)
 
 
 PLAN_WORLDS = (
@@ -124,7 +132,18 @@ def _pair(correlation: float, shape: tuple[int, ...], dice: Generator) -> Values
     return np.stack([first, correlation * first + np.sqrt(1 - correlation**2) * second])
 
 
-def true_effects(world: PlanWorld) -> dict[str, float]:
+class DrawnWorld(Protocol):
+    """A world that experiments can be drawn from."""
+
+    @property
+    def name(self) -> str:
+        """What the cells call it."""
+
+    def draw(self, experiments: int, tasks: int, repeats: int, dice: Generator) -> PlanDraw:
+        """Run many experiments."""
+
+
+def true_effects(world: DrawnWorld) -> dict[str, float]:
     """What the candidate does, as a plan takes it: points of the pass rate, logs of the ratios of resources."""
-    large = draw_plan_world(world, 1, TRUTH_TASKS, 1, np.random.default_rng(0))
+    large = world.draw(1, TRUTH_TASKS, 1, np.random.default_rng(0))
     return {name: float((after - before).mean()) for name, (before, after) in zip(GATES, large.arms, strict=True)}

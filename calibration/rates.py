@@ -18,7 +18,8 @@ from outweigh.verdict.evidence_rule_v1 import ERROR_RATES_V1, apply_rule_v1
 from outweigh.verdict.evidence_settings import ERROR_RATES, ErrorRates
 from outweigh.verdict.gate_sample import GateSample
 from outweigh.verdict.gate_test import examine_gate
-from outweigh.verdict.rule_on_arrays import SimulatedGate, decide_many, limits_of
+from outweigh.verdict.gate_tests_on_arrays import SimulatedGate, limits_of
+from outweigh.verdict.rule_on_arrays import decide_many
 from outweigh.verdict.task_drops import MINIMUM_RUNS, fisher_drop_p
 
 

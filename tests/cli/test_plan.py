@@ -4,7 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+
+from outweigh.model.run_record import POLICY_VERSION_LABEL
+from outweigh.testing.builders import a_run
 
 Rows = list[dict[str, Any]]
 RECORDED = str(Path(__file__).resolve().parents[2] / "examples" / "recorded" / "runs.jsonl")
@@ -87,6 +91,40 @@ def test_the_json_has_every_promised_key(outweigh: Any) -> None:
         assert 0 <= size["improved"]["low"] <= size["improved"]["chance"] <= size["improved"]["high"] <= 1
         assert size["improved"]["chance"] <= size["decided"]["chance"]
     assert set(plan["gates"]) == {"pass_rate", "duration", "non_cache_tokens", "cost"}
+
+
+def test_planned_looks_are_foreseen_for_the_cheapest_design(outweigh: Any) -> None:
+    options = ("--run-cost", "0.5", "--effect", "0.15", "--gates", "pass_rate", "--tasks", "40", "--repeats", "3")
+    plan = outweigh("plan", *STATED, *options, "--format", "json").json()
+    page = outweigh("plan", *STATED, *options).out
+
+    looks, target = plan["planned_looks"], plan["target"]
+    assert (looks["tasks"], looks["repeats"]) == (target["tasks"], target["repeats"])
+    for endings in (looks["with_effects"], looks["if_alike"]):
+        assert 6 <= endings["mean_tasks"] <= target["tasks"]
+        assert endings["mean_cost_usd"] == pytest.approx(endings["mean_tasks"] * 3 * 2 * 0.5)
+    assert looks["with_effects"]["improved"] > 0.5 > looks["if_alike"]["improved"]
+    assert "planned looks (run --until-decided)" in page
+
+
+def test_a_pilot_under_version_1_is_planned_by_it_and_the_plan_says_so(outweigh: Any, tmp_path: Path) -> None:
+    runs = [
+        msgspec.structs.replace(
+            a_run(row["task_id"], row["arm"], row["repeat"], passed=row["success"]), extra={POLICY_VERSION_LABEL: 1}
+        )
+        for row in PILOT
+    ]
+    path = tmp_path / "runs.jsonl"
+    path.write_bytes(b"\n".join(map(msgspec.json.encode, runs)))
+
+    first = outweigh("plan", str(path), *ARMS, *SMALL, "--gates", "pass_rate", "--format", "json").json()
+    second = outweigh(
+        "plan", str(path), *ARMS, *SMALL, "--gates", "pass_rate", "--policy-version", "2", "--format", "json"
+    ).json()
+
+    assert (first["policy_version"], second["policy_version"]) == (1, 2)
+    assert any("this plans for version 1 of the rule" in warning for warning in first["warnings"])
+    assert not any("this plans for version" in warning for warning in second["warnings"])
 
 
 def test_a_size_costs_what_the_runs_of_the_pilot_do(outweigh: Any) -> None:

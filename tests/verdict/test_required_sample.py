@@ -10,8 +10,10 @@ from outweigh.testing.builders import evidence_of, runs_of_arm
 from outweigh.verdict.decision import Decision, RequiredSample
 from outweigh.verdict.evidence_settings import GATED_METRICS, EvidenceSettings, evidence_settings
 from outweigh.verdict.gate_sample import GateSample, total_benefits
-from outweigh.verdict.required_sample import MOST_TASKS, required_sample
-from outweigh.verdict.rule_on_arrays import SimulatedGate, decide_many, limits_of
+from outweigh.verdict.gate_tests_on_arrays import SimulatedGate, limits_of
+from outweigh.verdict.required_sample import required_sample
+from outweigh.verdict.rule_on_arrays import decide_many
+from outweigh.verdict.task_search import MOST_TASKS
 
 SETTINGS = evidence_settings()
 RESOURCES = ("duration", "non_cache_tokens", "cost")

@@ -3,93 +3,11 @@
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from tests.verdict.array_experiments import EXPERIMENTS, drawn, one_by_one, one_by_version_1
 
-from outweigh.verdict.collapse import count_collapses
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.evidence_rule import apply_rule, examine_candidate
-from outweigh.verdict.evidence_settings import ERROR_RATES, GATED_METRICS
-from outweigh.verdict.gate_sample import GateSample, total_benefits
-from outweigh.verdict.rule_on_arrays import GAIN, SimulatedDecisions, SimulatedGate, decide_many, limits_of
-
-EXPERIMENTS = 40
-RESOURCES = ("duration", "non_cache_tokens", "cost")
-
-
-def empty_gate(name: str, margin: float | None = None) -> GateSample:
-    gated = GATED_METRICS[name]
-    return GateSample(
-        gated=gated,
-        margin=gated.margin if margin is None else margin,
-        tolerance=gated.tolerance,
-        tasks=(),
-        benefits=np.zeros(0),
-        families=None,
-        noise=None,
-        unknown=None,
-    )
-
-
-def drawn(
-    tasks: int,
-    repeats: int,
-    *,
-    level: float = 0.4,
-    spread: float = 1.6,
-    effect: float = 0.0,
-    lost: float = 0.0,
-    shift: float = 0.0,
-    scatter: float = 0.4,
-) -> list[SimulatedGate]:
-    """Pass rate and three resources; `lost` tasks are never passed by the candidate."""
-    dice = np.random.default_rng(11)
-    logits = dice.normal(level, spread, (EXPERIMENTS, 1, tasks))
-    moved = np.where(dice.random(logits.shape) < lost, -40.0, logits + effect)
-    before, after = (
-        (dice.random((EXPERIMENTS, repeats, tasks)) < 1 / (1 + np.exp(-chance))).sum(axis=1)
-        for chance in (logits, moved)
-    )
-    gates = [
-        SimulatedGate(
-            limits=limits_of(empty_gate("pass_rate")),
-            benefits=(after - before) / repeats,
-            passes=(before, after),
-            runs=repeats,
-        )
-    ]
-    sizes = dice.normal(0, 0.5, (EXPERIMENTS, 1, tasks))
-    for name in RESOURCES:
-        ours, theirs = (sizes + dice.normal(part, scatter, (EXPERIMENTS, repeats, tasks)) for part in (0.0, shift))
-        gates.append(
-            SimulatedGate(
-                limits=limits_of(empty_gate(name)),
-                benefits=ours.mean(axis=1) - theirs.mean(axis=1),
-                amounts=(np.exp(ours).mean(axis=1), np.exp(theirs).mean(axis=1)),
-            )
-        )
-    return gates
-
-
-def one_by_one(gates: list[SimulatedGate], place: int) -> Decision:
-    """What `evidence_rule` and `collapse` say of one of the experiments."""
-    samples = []
-    for gate in gates:
-        tasks = tuple(map(str, range(gate.benefits.shape[1])))
-        sample = replace(empty_gate(gate.limits.name), tasks=tasks, benefits=gate.benefits[place])
-        if gate.amounts is not None:
-            before, after = (arm[place] for arm in gate.amounts)
-            sample = replace(sample, total=replace(sample, benefits=total_benefits(before, after)))
-        samples.append(sample)
-    (finding,) = apply_rule([examine_candidate(samples)])
-    return Decision.REGRESSED if collapses(gates[0], place) else finding.decision
-
-
-def collapses(gate: SimulatedGate, place: int) -> bool:
-    assert gate.passes is not None
-    before, after = (
-        {str(task): [1.0] * passes + [0.0] * (gate.runs - passes) for task, passes in enumerate(arm[place].tolist())}
-        for arm in gate.passes
-    )
-    return count_collapses(before, after).rings(ERROR_RATES.task_alarm)
+from outweigh.verdict.gate_tests_on_arrays import SimulatedGate
+from outweigh.verdict.rule_on_arrays import GAIN, SimulatedDecisions, decide_many, rule_of_version
 
 
 def decision_of(decisions: SimulatedDecisions, place: int) -> Decision:
@@ -119,6 +37,40 @@ def test_every_experiment_is_decided_as_the_rule_decides_it_alone(
     found = [decision_of(decisions, place) for place in range(EXPERIMENTS)]
     assert found == [one_by_one(gates, place) for place in range(EXPERIMENTS)]
     assert seen <= set(found)
+
+
+@pytest.mark.parametrize(
+    ("gates", "seen"),
+    [
+        (drawn(80, 3, effect=0.5, shift=-0.2, scatter=0.1), {Decision.IMPROVED, Decision.INCONCLUSIVE}),
+        (drawn(40, 3, effect=1.0, shift=0.3), {Decision.REGRESSED}),
+        (drawn(300, 3, spread=0.5, level=4.0, scatter=0.05), {Decision.NEUTRAL}),
+        (drawn(30, 3, level=5.0, spread=1.0), {Decision.INCONCLUSIVE}),
+    ],
+    ids=["win", "dearer", "the same", "few differ"],
+)
+def test_experiments_under_version_1_are_decided_as_version_1_decides_them_alone(
+    gates: list[SimulatedGate], seen: set[Decision]
+) -> None:
+    decisions = decide_many(gates, rule_of_version(1))
+
+    found = [decision_of(decisions, place) for place in range(EXPERIMENTS)]
+    assert found == [one_by_version_1(gates, place) for place in range(EXPERIMENTS)]
+    assert seen <= set(found)
+
+
+def test_version_1_counts_a_task_that_drops_by_its_own_correction() -> None:
+    """10 passes of 10 to none has p = 5e-6, which survives 100 tasks; 5 of 5 to none has p = .004, which does not."""
+    decided = []
+    for repeats in (10, 5):
+        gates = drawn(100, repeats, scatter=0.05)
+        before, after = (np.full((EXPERIMENTS, 100), repeats - 1) for _ in range(2))
+        before[:, 0], after[:, 0] = repeats, 0
+        gates[0] = replace(gates[0], passes=(before, after), benefits=(after - before) / repeats)
+        decided.append(decide_many(gates, rule_of_version(1)).decided[Decision.REGRESSED])
+
+    assert decided[0].all()
+    assert not decided[1].any()
 
 
 def test_what_keeps_an_experiment_undecided_is_flagged_there_and_nowhere_else() -> None:

@@ -2,14 +2,15 @@
 run, or from variances that are known.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
-from math import isfinite, log1p
+from math import log1p
 
 import msgspec
 import numpy as np
 
 from outweigh.app.evidence import ArmChoice, EvidenceRequest, compare_candidates
+from outweigh.app.plan_options import parse_components, parse_effects, state_components
 from outweigh.app.suite_selection import read_suite
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.pilot import Pilot, price_pilot, read_pilot
@@ -21,6 +22,7 @@ from outweigh.stats.power import DesignPrices
 from outweigh.stats.variance import VarianceComponents
 from outweigh.verdict.evidence_settings import (
     COST_OF_PASS,
+    CURRENT_VERSION,
     GATED_METRICS,
     JUDGE_SCORE,
     MINIMUM_TASKS,
@@ -29,16 +31,14 @@ from outweigh.verdict.evidence_settings import (
     EvidenceSettings,
     evidence_settings,
 )
-from outweigh.verdict.experiment_plan import SETS, ExperimentPlanner
+from outweigh.verdict.experiment_plan import ExperimentPlanner
 from outweigh.verdict.pilot_gates import PlannedGates, gates_of_pilot, gates_without_pilot, pilot_runs
-from outweigh.verdict.planned_experiment import ExperimentPlan, OfferedSizes, PlanGoal
-from outweigh.verdict.public_variation import LOG_DELTAS, LOG_RUNS, PASS_DELTAS, PASS_RUNS, public_population
-from outweigh.verdict.task_population import TaskPopulation, fit_population
+from outweigh.verdict.planned_experiment import ExperimentPlan, OfferedSizes, PlanGoal, cheapest
+from outweigh.verdict.possible_populations import PossiblePopulations, populations_of_pilot
+from outweigh.verdict.public_variation import LOG_DELTAS, LOG_RUNS, PASS_DELTAS, PASS_RUNS, public_populations
+from outweigh.verdict.rule_on_arrays import rule_of_version
+from outweigh.verdict.task_population import TaskPopulation
 
-# What two passes or failures, or two tasks' deltas, can vary at most; for logs, runs that differ by a factor of e^10.
-LARGEST_OF_RATES = {"true": 2.0, "runs": 0.25, "candidate": 0.25, "baseline": 0.25}
-LARGEST_OF_LOGS = 100.0
-SMALLEST_VARIANCE = 1e-12
 MOST_SIMULATED_RUNS = 50_000
 
 PUBLIC_CAVEAT = (
@@ -50,15 +50,14 @@ JUDGED_CAVEAT = (
     "of agents, and scores between 0 and 1 mostly vary less; a pilot would tell."
 )
 OTHERS_CAVEAT = "only the variances of {metric} are stated; the other gates vary as in public records of agents."
-COMPONENTS_FORM = "write true=X,runs=Y or true=X,candidate=Y,baseline=Z"
-EFFECT_FORM = "write a number such as 0.05, or NAME=X,… such as pass_rate=0.05,cost=-0.1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
     """What to plan for. `pilot` is what to read where there is one, `components` are known variances as they were
     written, `effect` the effects as they were written. No metric means the one that the suite decides by, no effect a
-    gain of its margin. `gates` are those that will decide; None means the suite's, or all that are usual.
+    gain of its margin. `gates` are those that will decide; None means the suite's, or all that are usual. `version` is
+    that of the rule; None means the one that the pilot was run under or the suite asks for, else the current one.
     """
 
     pilot: EvidenceRequest
@@ -68,6 +67,7 @@ class PlanRequest:
     metric: str | None
     effect: str | None
     gates: tuple[str, ...] | None
+    version: int | None
     power: float
     tasks: tuple[int, ...]
     repeats: tuple[int, ...]
@@ -98,38 +98,65 @@ def _from_pilot(request: PlanRequest) -> ExperimentPlan:
     metric = request.metric or _default_metric(request, policies)
     arms = msgspec.structs.replace(request.arms, profile=OBJECTIVE_FIRST.name)  # a plan makes no composite
     several = "plan takes one --candidate; plan for each by itself."
-    comparison = compare_candidates(request.pilot, arms, refuse_several=several).comparisons[0]
+    compared = compare_candidates(request.pilot, arms, refuse_several=several)
+    comparison = compared.comparisons[0]
     gated = GATED_METRICS[metric]
     pilot = read_pilot(comparison, gated.metric, logs=gated.scale is EffectScale.RATIO)
-    settings = _settings(request, policies[0] if len(policies) == 1 else None)
+    version = _version_of_pilot(request, policies, compared.evidence.policy_versions)
+    settings = _settings(request, policies[0] if len(policies) == 1 else None, version)
     gates = gates_of_pilot(comparison, settings, metric)
     prices, doubts = price_pilot(comparison, request.task_cost)
     if request.run_cost is not None:
         prices, doubts = _stated_prices(request)
-    population = _population_of(comparison, gates, request.seed)
-    if not population.separated and 1 not in request.repeats:
+    populations = _populations_of(comparison, gates, request.seed)
+    if not populations.estimate.separated and 1 not in request.repeats:
         raise EvidenceError(
             "the pilot ran every task once, so it shows what 1 repeat would do and nothing else. Add 1 to --repeats, "
             "or run every task at least twice."
         )
-    return _plan(request, metric, gates, population, prices, pilot, (*pilot.warnings, *gates.notes, *doubts))
+    source = _Source(
+        gates=gates,
+        populations=populations,
+        version=settings.version,
+        prices=prices,
+        notes=(*pilot.warnings, *gates.notes, *doubts, *_older_version(settings.version)),
+        pilot=pilot,
+        components=pilot.components,
+    )
+    return _plan(request, metric, source)
 
 
-def _population_of(comparison: Comparison, gates: PlannedGates, seed: int) -> TaskPopulation:
+def _version_of_pilot(request: PlanRequest, policies: Iterable[PolicySpec], named: Set[int]) -> int | None:
+    """The version that the pilot was run under; None where nothing names one."""
+    stored = {policy.version or 1 for policy in policies if policy.name == "evidence"}
+    if request.version is None and len(stored | named) > 1:
+        raise UsageError("the pilot was run under different versions of the rule; choose one with --policy-version.")
+    return next(iter(stored | named), None) if request.version is None else request.version
+
+
+def _older_version(version: int) -> Iterator[str]:
+    if version < CURRENT_VERSION:
+        yield (
+            f"this plans for version {version} of the rule; a new experiment takes version {CURRENT_VERSION} unless "
+            f"its suite says otherwise, and --policy-version {CURRENT_VERSION} plans for that."
+        )
+
+
+def _populations_of(comparison: Comparison, gates: PlannedGates, seed: int) -> PossiblePopulations:
     runs = pilot_runs(comparison, gates.names)
     if runs.tasks < 2:
         raise EvidenceError(
             f"tasks with runs that know {', '.join(gates.names)} in both arms: {runs.tasks}. A plan takes at least 2. "
             "Name fewer with --gates, or run more tasks."
         )
-    return fit_population(runs, 1 + SETS, np.random.default_rng(seed))
+    return populations_of_pilot(runs, np.random.default_rng(seed))
 
 
 def _from_components(request: PlanRequest, components: str) -> ExperimentPlan:
     if given := _pilot_options(request):
         raise UsageError(f"--components stands in for a pilot; leave out {', '.join(given)}, or --components.")
     metric = request.metric or PASS_RATE
-    return _without_pilot(request, metric, None, _parse_components(components, metric), request, ())
+    return _without_pilot(request, metric, None, parse_components(components, metric), request, ())
 
 
 def _from_suite(request: PlanRequest, path: str) -> ExperimentPlan:
@@ -149,7 +176,7 @@ def _from_suite(request: PlanRequest, path: str) -> ExperimentPlan:
     if request.run_cost is None and cap is not None:
         sized = replace(sized, run_cost=cap)
         doubts = (f"dollars are the most it could cost: every run at its cap of ${cap:g}.",)
-    stated = None if request.components is None else _parse_components(request.components, metric)
+    stated = None if request.components is None else parse_components(request.components, metric)
     return _without_pilot(sized, metric, policy, stated, request, doubts)
 
 
@@ -161,7 +188,7 @@ def _without_pilot(
     asked: PlanRequest,
     doubts: tuple[str, ...],
 ) -> ExperimentPlan:
-    settings = _settings(asked, policy)
+    settings = _settings(asked, policy, asked.version if policy is None else asked.version or policy.version)
     names = settings.gates or tuple(name for name, gated in GATED_METRICS.items() if not gated.only_when_named)
     names = tuple(dict.fromkeys((*(name for name in names if name != COST_OF_PASS), metric)))
     if metric == JUDGE_SCORE and settings.gates is None:
@@ -172,39 +199,55 @@ def _without_pilot(
         caveat = JUDGED_CAVEAT if metric == JUDGE_SCORE else PUBLIC_CAVEAT
     else:
         caveat = OTHERS_CAVEAT.format(metric=metric)
-    population = public_population(names, {} if stated is None else {metric: stated})
-    notes = (*doubts, *unpriced, *([caveat] if stated is None or len(names) > 1 else []))
-    return _plan(request, metric, gates, population, prices, None, notes, stated)
+    source = _Source(
+        gates=gates,
+        populations=public_populations(names, {} if stated is None else {metric: stated}),
+        version=settings.version,
+        prices=prices,
+        notes=(*doubts, *unpriced, *([caveat] if stated is None or len(names) > 1 else [])),
+        pilot=None,
+        components=stated or _public_components(metric),
+    )
+    return _plan(request, metric, source)
 
 
-def _plan(
-    request: PlanRequest,
-    metric: str,
-    gates: PlannedGates,
-    population: TaskPopulation,
-    prices: DesignPrices | None,
-    pilot: Pilot | None,
-    notes: tuple[str, ...],
-    stated: VarianceComponents | None = None,
-) -> ExperimentPlan:
-    goal = _goal(request, metric, gates)
-    effects, cut = _possible_effects(goal, population)
-    planner = ExperimentPlanner(population, gates.limits, effects, prices, request.seed)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """What a plan rests on, from a pilot or without one."""
+
+    gates: PlannedGates
+    populations: PossiblePopulations
+    version: int
+    prices: DesignPrices | None
+    notes: tuple[str, ...]
+    pilot: Pilot | None
+    components: VarianceComponents
+
+
+def _plan(request: PlanRequest, metric: str, source: _Source) -> ExperimentPlan:
+    goal = _goal(request, metric, source.gates)
+    effects, cut = _possible_effects(goal, source.populations.estimate)
+    rule = rule_of_version(source.version)
+    planner = ExperimentPlanner(source.populations, source.gates.limits, effects, rule, source.prices, request.seed)
     sizes = planner.sizes(OfferedSizes(tasks=request.tasks, repeats=request.repeats))
+    pilot = source.pilot
     start = (request.tasks[0], request.repeats[0]) if pilot is None else (pilot.tasks, pilot.repeats)
     designs = planner.designs(sizes, goal.power)
-    hidden = () if population.separated else (NO_REPEATS,)
+    hidden = () if source.populations.estimate.separated else (NO_REPEATS,)
     missing = () if designs else (f"no offered number of repeats is enough for {100 * goal.power:g} %.",)
+    target = cheapest(designs)
     return ExperimentPlan(
         goal=goal,
-        gates=gates.names,
+        version=source.version,
+        gates=source.gates.names,
         pilot=pilot,
-        components=pilot.components if pilot is not None else stated or _public_components(metric),
-        prices=prices,
+        components=source.components,
+        prices=source.prices,
         sizes=sizes,
         designs=designs,
+        looks=None if target is None else planner.looks(target),
         doubling=planner.doubling(max(MINIMUM_TASKS, start[0]), start[1]),
-        warnings=(*notes, *cut, *hidden, *missing),
+        warnings=(*source.notes, *cut, *hidden, *missing),
     )
 
 
@@ -220,7 +263,7 @@ def _possible_effects(goal: PlanGoal, population: TaskPopulation) -> tuple[Mappi
     wanted = effects.get(PASS_RATE, 0.0)
     if not wanted or PASS_RATE not in population.gates:
         return effects, ()
-    baseline = float(population.variations[population.gates.index(PASS_RATE)].baseline[0])
+    baseline = population.variations[population.gates.index(PASS_RATE)].baseline
     if 0 < baseline + wanted < 1:
         return effects, ()
     note = (
@@ -237,45 +280,22 @@ def _goal(request: PlanRequest, metric: str, gates: PlannedGates) -> PlanGoal:
     return PlanGoal(
         metric=metric,
         relative=relative,
-        effects=_parse_effects(request.effect or "", metric, gates) if effects is None else effects,
+        effects=parse_effects(request.effect or "", metric, gates.names) if effects is None else effects,
         power=request.power,
     )
 
 
-def _parse_effects(text: str, metric: str, gates: PlannedGates) -> Mapping[str, float]:
-    """A number is a gain of the metric: points more, or so much less of a resource. Named ones have a sign."""
-    number = parse_finite(text)
-    if number is not None:
-        relative = GATED_METRICS[metric].scale is EffectScale.RATIO
-        return {metric: _check_effect(metric, -number if relative else number, text)}
-    found: dict[str, float] = {}
-    for part in text.split(","):
-        name, _, value = part.strip().partition("=")
-        change = parse_finite(value)
-        if change is None or name not in gates.names or name in found:
-            known = ", ".join(gates.names)
-            raise UsageError(f"--effect {text}: {part!r} is not an effect on one of {known}; {EFFECT_FORM}.")
-        found[name] = _check_effect(name, change, text)
-    return found
-
-
-def _check_effect(name: str, change: float, text: str) -> float:
-    relative = GATED_METRICS[name].scale is EffectScale.RATIO
-    low, high = (-0.99, 9.0) if relative else (-0.99, 0.99)
-    if not low <= change <= high:
-        raise UsageError(f"--effect {text}: {change:g} is no change of {name} from {low:g} to {high:g}; {EFFECT_FORM}.")
-    return change
-
-
-def _settings(request: PlanRequest, policy: PolicySpec | None) -> EvidenceSettings:
-    """The rule that new experiments of the suite are decided by."""
+def _settings(request: PlanRequest, policy: PolicySpec | None, version: int | None) -> EvidenceSettings:
+    """The rule that the next experiment is decided by."""
     if policy is None or policy.name != "evidence":
-        return evidence_settings(gates=request.gates)
+        return evidence_settings(gates=request.gates, version=version)
     kept = policy.gates if request.gates is None else request.gates
+    tolerances = {} if version == 1 else policy.tolerances
     return evidence_settings(
         gates=kept,
         margins={name: margin for name, margin in policy.margins.items() if kept is None or name in kept},
-        tolerances={name: limit for name, limit in policy.tolerances.items() if kept is None or name in kept},
+        tolerances={name: limit for name, limit in tolerances.items() if kept is None or name in kept},
+        version=version,
     )
 
 
@@ -307,52 +327,5 @@ def _stated_prices(request: PlanRequest) -> tuple[DesignPrices | None, tuple[str
 
 def _public_components(metric: str) -> VarianceComponents:
     if GATED_METRICS[metric].scale is EffectScale.RATIO:
-        return _state_components(LOG_DELTAS[0], LOG_RUNS[0], LOG_RUNS[0])
-    return _state_components(PASS_DELTAS[0], PASS_RUNS[0], PASS_RUNS[0])
-
-
-def _state_components(true_deltas: float, candidate_runs: float, baseline_runs: float) -> VarianceComponents:
-    return VarianceComponents(
-        true_deltas=true_deltas,
-        candidate_runs=candidate_runs,
-        baseline_runs=baseline_runs,
-        observed_deltas=None,
-        tasks=0,
-        warnings=(),
-    )
-
-
-def _parse_components(text: str, metric: str) -> VarianceComponents:
-    named = [_parse_component(part, text, metric) for part in text.split(",")]
-    parts = dict(named)
-    if len(parts) < len(named) or parts.keys() not in ({"true", "runs"}, {"true", "candidate", "baseline"}):
-        raise UsageError(f"--components {text} does not name every variance once; {COMPONENTS_FORM}.")
-    if sum(parts.values()) < SMALLEST_VARIANCE:
-        raise UsageError(f"--components {text} leaves nothing to plan for: without variance no run errs.")
-    runs = parts.get("runs", 0.0)
-    return _state_components(parts["true"], parts.get("candidate", runs), parts.get("baseline", runs))
-
-
-def _parse_component(part: str, whole: str, metric: str) -> tuple[str, float]:
-    name, _, text = part.strip().partition("=")
-    number = parse_finite(text)
-    if name not in LARGEST_OF_RATES or number is None or number < 0:
-        raise UsageError(f"--components {whole}: {part!r} is not a variance; {COMPONENTS_FORM}.")
-    rate = GATED_METRICS[metric].scale is EffectScale.POINTS
-    largest = LARGEST_OF_RATES[name] if rate else LARGEST_OF_LOGS
-    if number > largest:
-        unit = "a rate from 0 to 1" if rate else "logs"
-        raise UsageError(
-            f"--components {whole}: {metric} is measured as {unit}, so the variance {name} is at most {largest:g}, "
-            f"not {number:g}."
-        )
-    return name, number
-
-
-def parse_finite(text: str) -> float | None:
-    """The number that a text is; None where it is none, or none that could be reckoned with."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if isfinite(number) else None
+        return state_components(LOG_DELTAS[0], LOG_RUNS[0], LOG_RUNS[0])
+    return state_components(PASS_DELTAS[0], PASS_RUNS[0], PASS_RUNS[0])

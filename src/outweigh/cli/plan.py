@@ -3,12 +3,13 @@
 import argparse
 from collections.abc import Callable, Sequence
 
-from outweigh.app.plan import PlanRequest, parse_finite, plan
+from outweigh.app.plan import PlanRequest, plan
+from outweigh.app.plan_options import parse_finite
 from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ArmOptions, ReadingOptions
 from outweigh.report.plan_page import plan_report
-from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, MINIMUM_TASKS
+from outweigh.verdict.evidence_settings import COST_OF_PASS, CURRENT_VERSION, GATED_METRICS, MINIMUM_TASKS
 
 MAX_SIZES = 20
 
@@ -54,6 +55,7 @@ class _Options(ReadingOptions, ArmOptions):
     metric: str | None
     effect: str | None
     gates: str | None
+    policy_version: int | None
     power: float
     tasks: tuple[int, ...]
     repeats: tuple[int, ...]
@@ -74,6 +76,7 @@ def main(arguments: Sequence[str]) -> int:
         metric=options.metric,
         effect=options.effect,
         gates=None if options.gates is None else tuple(name.strip() for name in options.gates.split(",")),
+        version=options.policy_version,
         power=options.power,
         tasks=options.tasks,
         repeats=options.repeats,
@@ -118,6 +121,13 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--gates", metavar="NAME,…", help="the gates that will decide (default: the suite's, or all that are known)"
+    )
+    parser.add_argument(
+        "--policy-version",
+        type=int,
+        choices=range(1, CURRENT_VERSION + 1),
+        metavar="N",
+        help="the version of the rule (default: the one that the pilot was run under or the suite asks for)",
     )
     parser.add_argument(
         "--power",

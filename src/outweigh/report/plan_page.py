@@ -9,7 +9,15 @@ from outweigh.report.formatting import UNKNOWN, format_dollars, format_percent
 from outweigh.report.json_output import Payload
 from outweigh.verdict.blockers import PromotionMinimum
 from outweigh.verdict.evidence_settings import GATED_METRICS, EffectScale
-from outweigh.verdict.planned_experiment import Chance, ExperimentPlan, PlanGoal, PlannedDesign, PlannedSize
+from outweigh.verdict.planned_experiment import (
+    Chance,
+    ExperimentPlan,
+    LookEndings,
+    LookForecast,
+    PlanGoal,
+    PlannedDesign,
+    PlannedSize,
+)
 from outweigh.verdict.rule_on_arrays import GAIN
 
 NOTES = (
@@ -30,6 +38,8 @@ def plan_report(plan: ExperimentPlan) -> Report:
     blocks: list[Block] = [_size_table(plan)]
     if plan.designs:
         blocks.append(_design_table(plan))
+    if plan.looks is not None:
+        blocks.append(_look_table(plan.looks))
     blocks += [_variance_table(plan), BulletList(title="Advice", items=(payload["advice"],), tone=Tone.PLAIN)]
     notes = (*NOTES, PILOT_NOTE) if plan.pilot is not None else NOTES
     blocks.extend(optional_bullets("Notes", notes))
@@ -48,6 +58,7 @@ def plan_payload(plan: ExperimentPlan) -> Payload:
         "scale": "ratio" if goal.relative else "points",
         "effects": dict(goal.effects),
         "power": goal.power,
+        "policy_version": plan.version,
         "gates": list(plan.gates),
         "components": {
             "true_deltas": components.true_deltas,
@@ -61,6 +72,7 @@ def plan_payload(plan: ExperimentPlan) -> Payload:
         "sizes": [_size_payload(size) for size in plan.sizes],
         "designs": [_design_payload(design) for design in plan.designs],
         "target": None if target is None else _design_payload(target),
+        "planned_looks": None if plan.looks is None else _looks_payload(plan.looks),
         "advice": advise(plan),
         "evidence_sha256": None if pilot is None else pilot.evidence_sha256,
         "warnings": [*plan.warnings, *_promotion_warnings(plan)],
@@ -91,6 +103,25 @@ def _design_payload(design: PlannedDesign) -> Payload:
         "repeats": design.repeats,
         "cost_usd": design.cost_usd,
         "improved": design.improved,
+    }
+
+
+def _looks_payload(forecast: LookForecast) -> Payload:
+    return {
+        "tasks": forecast.design.tasks,
+        "repeats": forecast.design.repeats,
+        "looks": forecast.looks,
+        "with_effects": _endings_payload(forecast.stated),
+        "if_alike": _endings_payload(forecast.alike),
+    }
+
+
+def _endings_payload(endings: LookEndings) -> Payload:
+    return {
+        "improved": endings.improved,
+        "ends_early": endings.ends_early,
+        "mean_tasks": endings.tasks,
+        "mean_cost_usd": endings.cost_usd,
     }
 
 
@@ -186,6 +217,24 @@ def _design_table(plan: ExperimentPlan) -> Table:
                 UNKNOWN if design.cost_usd is None else format_dollars(design.cost_usd),
             )
             for design in plan.designs
+        ),
+    )
+
+
+def _look_table(forecast: LookForecast) -> Table:
+    design = forecast.design
+    return Table(
+        title=f"The cheapest design with {pluralize(forecast.looks, 'planned look')} (run --until-decided)",
+        columns=("", "improved", "ends early", "tasks on average", "cost on average"),
+        rows=tuple(
+            (
+                name,
+                _whole_percent(endings.improved),
+                _whole_percent(endings.ends_early),
+                f"{endings.tasks:.0f} of {design.tasks:,}",
+                UNKNOWN if endings.cost_usd is None else format_dollars(endings.cost_usd),
+            )
+            for name, endings in (("with these effects", forecast.stated), ("if the arms are alike", forecast.alike))
         ),
     )
 

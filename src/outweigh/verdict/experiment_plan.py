@@ -1,65 +1,87 @@
 """The size of the next experiment: how often the rule that will decide would call it improved, decide at all, or err.
 
 Every probability is a share of simulated experiments. It is for effects that are stated, with the variation of the
-pilot's tasks and runs; how far that variation is known gives the range. Where the effects are those that the pilot
-shows, they are drawn anew for every range's set of parameters, because a pilot does not know them either.
+pilot's tasks and runs. Estimates from pilots that are drawn from the estimated population show the bias of such a
+plan, which is taken out, and how far plans scatter, which gives the range. Where the effects are those that the pilot
+shows, each of these pilots has its own, because a pilot does not know them either.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, sqrt
+from statistics import fmean
 
 import numpy as np
-from numpy.typing import NDArray
 
+from outweigh.model.look_plan import LookPlan, plan_even_looks
 from outweigh.stats.distributions import normal_quantile
 from outweigh.stats.power import DesignPrices
 from outweigh.verdict.decision import Decision
-from outweigh.verdict.planned_experiment import Chance, Doubling, OfferedSizes, PlannedDesign, PlannedSize
-from outweigh.verdict.rule_on_arrays import GateLimits, SimulatedDecisions, decide_many
-from outweigh.verdict.simulated_experiments import Effects, simulate
+from outweigh.verdict.gate_tests_on_arrays import GateLimits
+from outweigh.verdict.looks_on_arrays import decide_at_looks
+from outweigh.verdict.planned_experiment import (
+    Chance,
+    Doubling,
+    LookEndings,
+    LookForecast,
+    OfferedSizes,
+    PlannedDesign,
+    PlannedSize,
+)
+from outweigh.verdict.possible_populations import PossiblePopulations
+from outweigh.verdict.rule_on_arrays import SimulatedRule, decide_many
+from outweigh.verdict.simulated_chances import (
+    Tally,
+    bounded_chance,
+    corrected_chance,
+    corrected_share,
+    predictive_chance,
+)
+from outweigh.verdict.simulated_experiments import Effects, SimulatedSize, simulate
 from outweigh.verdict.task_population import TaskPopulation
 
-EXPERIMENTS = 240
-"""Experiments simulated with the estimated variation."""
-SETS, EXPERIMENTS_PER_SET = 16, 15
-"""Sets of parameters that a range rests on, and experiments simulated with each of them."""
-MOST_RUNS = 600_000
+EXPERIMENTS = 400
+"""Experiments simulated for one size, with the estimated population and with all others together."""
+EXPERIMENTS_AT_LOOKS = 200
+MOST_RUNS = 800_000
 """Runs per arm that are simulated for one question; larger sizes get fewer experiments."""
 FEWEST_EXPERIMENTS = 40
 MOST_TASKS = 3_200
-REACH = 2.0
-"""Standard errors to each side of a chance in its range. A small pilot misjudges these errors too, so that the range
-holds what happens less often than in 19 plans of 20; docs/calibration.md has the measured shares.
-"""
+SizeGrid = tuple[Sequence[int], Sequence[int]]
+Tallies = Mapping[tuple[int, int], Tally]
 
 
 class ExperimentPlanner:
-    """Simulates experiments with one population of tasks, one set of limits and one stated effect."""
+    """Simulates experiments with what a pilot leaves possible, one set of limits and one stated effect."""
 
     def __init__(
         self,
-        population: TaskPopulation,
+        populations: PossiblePopulations,
         limits: Sequence[GateLimits],
         effects: Mapping[str, float],
+        rule: SimulatedRule,
         prices: DesignPrices | None,
         seed: int,
     ) -> None:
-        self._population, self._limits, self._prices = population, limits, prices
-        self._stated, self._seed = Effects(stated=effects), seed
+        self._populations, self._limits, self._prices = populations, limits, prices
+        self._stated, self._rule, self._seed = Effects(stated=effects), rule, seed
 
     def sizes(self, offered: OfferedSizes) -> tuple[PlannedSize, ...]:
         """Every offered size that the pilot can foresee."""
         repeats = [number for number in offered.repeats if self._foresees(number)]
-        sizes = offered.tasks, repeats
-        estimate, others = self._sets(sizes, estimate=True), self._sets(sizes, estimate=False)
-        stated = self._run(self._stated, sizes, np.concatenate([estimate, others]))
-        alike = self._run(Effects(stated={}), sizes, estimate)
-        pilot = self._run(Effects(stated=None), sizes, others) if self._population.tasks else {}
+        grid = offered.tasks, repeats
+        estimate, others = self._run_all(self._stated, grid)
+        alike = self._run(self._populations.estimate, Effects(stated={}), grid, range(self._blocks))
+        pilot = self._run_others(Effects(stated=None), grid) if self._populations.refitted else []
         return tuple(
-            self._planned(tasks, number, stated[tasks, number], alike[tasks, number], pilot.get((tasks, number)))
-            for tasks in offered.tasks
-            for number in repeats
+            self._planned(
+                size,
+                estimate[size],
+                [other[size] for other in others],
+                alike[size],
+                [seen[size] for seen in pilot],
+            )
+            for size in ((tasks, number) for tasks in offered.tasks for number in repeats)
         )
 
     def designs(self, planned: Sequence[PlannedSize], power: float) -> tuple[PlannedDesign, ...]:
@@ -75,10 +97,7 @@ class ExperimentPlanner:
     def doubling(self, tasks: int, repeats: int) -> Doubling:
         """What buying as much again would do."""
         foresees = self._foresees(2 * repeats)
-        numbers = [repeats, 2 * repeats] if foresees else [repeats]
-        sizes = (tasks, 2 * tasks), numbers
-        found = self._run(self._stated, sizes, self._sets(sizes, estimate=True))
-        shares = {size: counts.share(Decision.IMPROVED) for size, counts in found.items()}
+        shares = self._improved(((tasks, 2 * tasks), [repeats, 2 * repeats] if foresees else [repeats]))
         return Doubling(
             tasks=tasks,
             repeats=repeats,
@@ -87,41 +106,111 @@ class ExperimentPlanner:
             twice_the_repeats=shares[tasks, 2 * repeats] if foresees else None,
         )
 
+    def looks(self, design: PlannedDesign) -> LookForecast:
+        """What becomes of a design that is run with planned looks."""
+        plan = plan_even_looks([str(task) for task in range(design.tasks)], design.repeats)
+        stated = self._end_at_looks(self._populations.estimate, self._stated, plan, range(self._blocks))
+        alike = self._end_at_looks(self._populations.estimate, Effects(stated={}), plan, range(self._blocks))
+        improved, early, tasks = stated
+        if self._populations.refitted:
+            others = [
+                self._end_at_looks(other, self._stated, plan, [block])
+                for block, other in enumerate(self._populations.others)
+            ]
+            improved, early = (corrected_share(stated[at], [other[at] for other in others]) for at in range(2))
+            tasks = min(max(2 * tasks - fmean(other[2] for other in others), plan.sizes[0]), design.tasks)
+        return LookForecast(
+            design=design,
+            looks=len(plan.sizes),
+            stated=self._endings((improved, early, tasks), design),
+            alike=self._endings(alike, design),
+        )
+
+    def _end_at_looks(
+        self, population: TaskPopulation, effects: Effects, plan: LookPlan, blocks: Sequence[int]
+    ) -> tuple[float, float, float]:
+        """The share that is improved, the share that ends early, and the mean of the tasks."""
+        grid = (len(plan.order),), (plan.repeats,)
+        ended = [
+            decide_at_looks(size.gates, plan, self._rule)
+            for block in blocks
+            for size in self._simulate(population, effects, grid, block, EXPERIMENTS_AT_LOOKS)
+        ]
+        improved = np.concatenate([each.decided[Decision.IMPROVED] for each in ended])
+        tasks = np.concatenate([each.tasks for each in ended])
+        return float(improved.mean()), float((tasks < len(plan.order)).mean()), float(tasks.mean())
+
+    def _endings(self, found: tuple[float, float, float], design: PlannedDesign) -> LookEndings:
+        improved, early, tasks = found
+        cost = None
+        if self._prices is not None:
+            # All tasks are made before the first run; what an early end saves is runs.
+            prices, runs = self._prices, tasks * design.repeats
+            cost = design.tasks * prices.task_usd + runs * (prices.candidate_run_usd + prices.baseline_run_usd)
+        return LookEndings(improved=improved, ends_early=early, tasks=tasks, cost_usd=cost)
+
     def _foresees(self, repeats: int) -> bool:
         """Without repeats in the pilot nothing tells what more of them would do."""
-        return self._population.separated or repeats == 1
+        return self._populations.estimate.separated or repeats == 1
 
-    def _sets(self, sizes: tuple[Sequence[int], Sequence[int]], *, estimate: bool) -> NDArray[np.intp]:
-        """Which parameters each experiment is drawn with."""
-        affordable = MOST_RUNS // (max(sizes[0]) * max(sizes[1]))
-        if estimate:
-            return np.zeros(max(FEWEST_EXPERIMENTS, min(EXPERIMENTS, affordable)), dtype=np.intp)
-        others = np.arange(1, self._population.sets)
-        each = max(4, min(EXPERIMENTS_PER_SET * SETS, affordable) // max(1, len(others)))
-        return np.repeat(others, each)
+    @property
+    def _blocks(self) -> int:
+        """Each refit is simulated with the same random numbers as one block of the estimate's experiments."""
+        return len(self._populations.others) if self._populations.refitted else 1
 
-    def _run(
-        self, effects: Effects, sizes: tuple[Sequence[int], Sequence[int]], sets: NDArray[np.intp]
-    ) -> dict[tuple[int, int], "_Counts"]:
-        found: dict[tuple[int, int], _Counts] = defaultdict(_Counts)
-        random = np.random.default_rng(self._seed)
-        for size in simulate(self._population, self._limits, effects, sizes, sets, random):
-            found[size.tasks, size.repeats].add(decide_many(size.gates), size.sets)
+    def _run_all(self, effects: Effects, grid: SizeGrid) -> tuple[Tallies, list[Tallies]]:
+        return self._run(self._populations.estimate, effects, grid, range(self._blocks)), self._run_others(
+            effects, grid
+        )
+
+    def _run_others(self, effects: Effects, grid: SizeGrid) -> list[Tallies]:
+        blocks = range(self._blocks) if self._populations.refitted else [0] * len(self._populations.others)
+        return [
+            self._run(other, effects, grid, [block])
+            for other, block in zip(self._populations.others, blocks, strict=True)
+        ]
+
+    def _run(self, population: TaskPopulation, effects: Effects, grid: SizeGrid, blocks: Sequence[int]) -> Tallies:
+        found: dict[tuple[int, int], Tally] = defaultdict(Tally)
+        for block in blocks:
+            for size in self._simulate(population, effects, grid, block, EXPERIMENTS):
+                found[size.tasks, size.repeats].add(decide_many(size.gates, self._rule))
         return dict(found)
 
+    def _simulate(
+        self, population: TaskPopulation, effects: Effects, grid: SizeGrid, block: int, experiments: int
+    ) -> Iterator[SimulatedSize]:
+        affordable = max(FEWEST_EXPERIMENTS, min(experiments, MOST_RUNS // (max(grid[0]) * max(grid[1]))))
+        random = np.random.default_rng([self._seed, block])
+        yield from simulate(population, self._limits, effects, grid, max(2, affordable // self._blocks), random)
+
+    def _improved(self, grid: SizeGrid) -> Mapping[tuple[int, int], float]:
+        estimate, others = self._run_all(self._stated, grid)
+        return {
+            size: self._chance(tally, [other[size] for other in others], Decision.IMPROVED).value
+            for size, tally in estimate.items()
+        }
+
+    def _chance(self, estimate: Tally, others: Sequence[Tally], *decisions: Decision) -> Chance:
+        if not self._populations.refitted:
+            return bounded_chance(estimate, others, *decisions)
+        return corrected_chance(estimate, others, self._populations.estimate.tasks, *decisions)
+
     def _planned(
-        self, tasks: int, repeats: int, stated: "_Counts", alike: "_Counts", pilot: "_Counts | None"
+        self, size: tuple[int, int], stated: Tally, others: Sequence[Tally], alike: Tally, pilot: Sequence[Tally]
     ) -> PlannedSize:
-        false = alike.share(Decision.IMPROVED, Decision.REGRESSED, Decision.TRADE_OFF)
+        tasks, repeats = size
+        improved, decided = self._chance(stated, others, Decision.IMPROVED), self._chance(stated, others, *_FIRM)
         return PlannedSize(
             tasks=tasks,
             repeats=repeats,
             cost_usd=None if self._prices is None else self._prices.cost_usd(tasks, repeats),
-            improved=stated.chance(Decision.IMPROVED),
-            decided=stated.chance(*_FIRM),
-            as_pilot=None if pilot is None else pilot.chance(Decision.IMPROVED, predictive=True),
+            improved=improved,
+            # Each is corrected by itself, and an improvement is a decision.
+            decided=decided if decided.value >= improved.value else improved,
+            as_pilot=predictive_chance(pilot, self._populations.estimate.tasks, Decision.IMPROVED) if pilot else None,
             same=alike.share(Decision.NEUTRAL),
-            false=false,
+            false=alike.share(Decision.IMPROVED, Decision.REGRESSED, Decision.TRADE_OFF),
             in_the_way=stated.in_the_way(),
         )
 
@@ -131,9 +220,7 @@ class ExperimentPlanner:
             tasks = 2 * known[-1][0]
             if tasks > MOST_TASKS or tasks * repeats * FEWEST_EXPERIMENTS > MOST_RUNS * 2:
                 return None
-            sizes = (tasks,), (repeats,)
-            counts = self._run(self._stated, sizes, self._sets(sizes, estimate=True))
-            known = [*known, (tasks, counts[tasks, repeats].share(Decision.IMPROVED))]
+            known = [*known, (tasks, self._improved(((tasks,), (repeats,)))[tasks, repeats])]
         reached = next(place for place, (_, chance) in enumerate(known) if chance >= power)
         tasks = known[0][0] if reached == 0 else _between(known[reached - 1], known[reached], power)
         cost = None if self._prices is None else self._prices.cost_usd(tasks, repeats)
@@ -152,63 +239,3 @@ def _between(low: tuple[int, float], high: tuple[int, float], power: float) -> i
 
 def _quantile(chance: float) -> float:
     return normal_quantile(min(max(chance, 0.002), 0.998))
-
-
-class _Counts:
-    """Decisions of simulated experiments of one size, by the set of parameters that they were drawn with."""
-
-    def __init__(self) -> None:
-        self._sets: list[NDArray[np.intp]] = []
-        self._flags: dict[Decision, list[NDArray[np.bool_]]] = defaultdict(list)
-        self._lacking: dict[str, int] = defaultdict(int)
-
-    def add(self, decisions: SimulatedDecisions, sets: NDArray[np.intp]) -> None:
-        self._sets.append(sets)
-        for decision, flags in decisions.decided.items():
-            self._flags[decision].append(flags)
-        for name, flags in decisions.lacking.items():
-            self._lacking[name] += int(flags.sum())
-
-    def share(self, *decisions: Decision) -> float:
-        """Over all experiments."""
-        return float(self._either(decisions).mean())
-
-    def chance(self, *decisions: Decision, predictive: bool = False) -> Chance:
-        """By the estimated parameters, or over all possible ones where `predictive`, with the range of these."""
-        flags, sets = self._either(decisions), np.concatenate(self._sets)
-        chosen = flags[sets > 0] if predictive else flags[sets == 0]
-        value = float(chosen.mean())
-        others = [flags[sets == number] for number in np.unique(sets[sets > 0]).tolist()]
-        low, high = _range(others, value, len(chosen))
-        return Chance(value=value, low=low, high=high)
-
-    def in_the_way(self) -> Mapping[str, float]:
-        undecided = int(self._either((Decision.INCONCLUSIVE,)).sum())
-        return {name: number / undecided for name, number in self._lacking.items() if number} if undecided else {}
-
-    def _either(self, decisions: Sequence[Decision]) -> NDArray[np.bool_]:
-        flags: NDArray[np.bool_] = np.logical_or.reduce([np.concatenate(self._flags[one]) for one in decisions])
-        return flags
-
-
-FEWEST_FOR_QUANTILES = 8
-
-
-def _range(
-    sets: Sequence[NDArray[np.bool_]], value: float, experiments: int
-) -> tuple[float, float] | tuple[None, None]:
-    """How far the chance could be off: by what the sets differ beyond luck, and by the luck of the simulation itself.
-
-    Few sets are no sample, and the range is then all of them.
-    """
-    if not sets:
-        return None, None
-    chances = [float(flags.mean()) for flags in sets]
-    if len(sets) < FEWEST_FOR_QUANTILES:
-        return min(value, *chances), max(value, *chances)
-    luck = np.mean(
-        [chance * (1 - chance) / max(1, len(flags) - 1) for chance, flags in zip(chances, sets, strict=True)]
-    )
-    between = max(float(np.var(chances, ddof=1) - luck), 0.0)
-    reach = REACH * sqrt(between + value * (1 - value) / experiments)
-    return max(0.0, value - reach), min(1.0, value + reach)

@@ -10,8 +10,8 @@ from outweigh.compare.comparison import Comparison
 from outweigh.stats.sample import has_no_spread
 from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS, EffectScale, EvidenceSettings
 from outweigh.verdict.gate_sample import GateSample
-from outweigh.verdict.rule_on_arrays import GateLimits, limits_of
-from outweigh.verdict.task_population import PilotRuns
+from outweigh.verdict.gate_tests_on_arrays import GateLimits, limits_of
+from outweigh.verdict.run_scatter import PilotRuns
 from outweigh.verdict.unusable import sample_gates
 
 

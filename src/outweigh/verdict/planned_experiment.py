@@ -1,6 +1,6 @@
 """What a plan says: a size of experiment with its chances and price, the designs that are enough, and the goal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -58,6 +58,35 @@ class PlannedDesign(Struct, frozen=True, kw_only=True):
         return 2 * self.tasks * self.repeats
 
 
+def cheapest(designs: Sequence[PlannedDesign]) -> PlannedDesign | None:
+    """The design that costs least; the one with the fewest runs where prices are unknown."""
+    return min(
+        designs,
+        key=lambda design: (design.runs if design.cost_usd is None else design.cost_usd, design.runs),
+        default=None,
+    )
+
+
+class LookEndings(Struct, frozen=True, kw_only=True):
+    """How experiments with planned looks end: the chance of an improvement and of an end before the last look, and
+    the mean of the tasks that they take, with what these cost.
+    """
+
+    improved: float
+    ends_early: float
+    tasks: float
+    cost_usd: float | None
+
+
+class LookForecast(Struct, frozen=True, kw_only=True):
+    """One design run with planned looks, with the stated effects and with arms that are alike."""
+
+    design: PlannedDesign
+    looks: int
+    stated: LookEndings
+    alike: LookEndings
+
+
 class Doubling(Struct, frozen=True, kw_only=True):
     """The chance of an improvement at one size, with twice its tasks, and with twice its repeats if that is known."""
 
@@ -82,23 +111,23 @@ class PlanGoal(Struct, frozen=True, kw_only=True):
 
 
 class ExperimentPlan(Struct, frozen=True, kw_only=True):
-    """`pilot` is None where there was none, `prices` where they are unknown; `gates` are those that were simulated."""
+    """`pilot` is None where there was none, `prices` where they are unknown; `gates` are those that were simulated, by
+    this `version` of the rule. `looks` is for the cheapest design, where one is enough.
+    """
 
     goal: PlanGoal
+    version: int
     gates: tuple[str, ...]
     pilot: Pilot | None
     components: VarianceComponents
     prices: DesignPrices | None
     sizes: tuple[PlannedSize, ...]
     designs: tuple[PlannedDesign, ...]
+    looks: LookForecast | None
     doubling: Doubling
     warnings: tuple[str, ...]
 
     @property
     def target(self) -> PlannedDesign | None:
-        """The cheapest design that is enough; the one with the fewest runs where prices are unknown."""
-        return min(
-            self.designs,
-            key=lambda design: (design.runs if design.cost_usd is None else design.cost_usd, design.runs),
-            default=None,
-        )
+        """The cheapest design that is enough."""
+        return cheapest(self.designs)

@@ -2,67 +2,41 @@
 
 A task has a level and an effect on every gate, both correlated between gates, and a run scatters around them as the
 pilot's runs do. Pass rates live on the logit scale and resources on logs. The noise of runs is taken out of the
-variances between tasks, so that the number of repeats can change.
+variances and covariances between tasks, so that the number of repeats can change.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
-from numpy.random import Generator
 from numpy.typing import NDArray
 
-from outweigh.stats.variance import TaskMoments, summarize_runs
+from outweigh.stats.logit_normal import spread_of_effects, spread_of_logits
+from outweigh.stats.variance import TaskMoments
 from outweigh.verdict.evidence_settings import PASS_RATE
+from outweigh.verdict.run_scatter import PilotRuns, RunScatter, fit_scatter, no_scatter
 
 Values = NDArray[np.float64]
 
 EDGE = 0.002
 """Mean pass rates are kept so far from 0 and 1, where logits end."""
-WIDEST_LOGIT = 10.0
-USUAL_EFFECT_DEVIATION = 0.4
-"""How much the effect of a changed set-up on a task's logit differs between tasks, where nothing better is known."""
+USUAL_EFFECTS = 0.024
+"""How much effects on a pass rate p differ between tasks where the set-up of an agent changes a little: a variance of
+so much times p (1 − p), between what public records of agents call little and usual.
+"""
+LARGEST_SHARE = 0.5
+"""No more of the failures or passes are taken to be changed by the mean effect of a pilot."""
+LEAST_SHARE = 0.1
+"""Effects differ at least by this share of the usual variance."""
 
 
-class PilotRuns(Struct, frozen=True, kw_only=True, eq=False):
-    """Runs that know every gate, of tasks that both arms ran; baseline first.
+class GateVariation(Struct, frozen=True, kw_only=True):
+    """One gate: both arms' means, and the deviations between tasks, which are of logits for the pass rate."""
 
-    `values` are runs × gates: passes as 0 and 1, scores as they are, resources as logs. `owners` are the places of
-    the runs' tasks.
-    """
-
-    gates: tuple[str, ...]
-    values: tuple[Values, Values]
-    owners: tuple[NDArray[np.intp], NDArray[np.intp]]
-    tasks: int
-
-
-class RunPool(Struct, frozen=True, kw_only=True, eq=False):
-    """How single runs scatter: standardised residuals of the pilot's runs (runs × gates).
-
-    A simulated run takes a whole row, which keeps the correlation between gates, and passes where a uniform number
-    from `start` to `start + width` lies below the task's pass rate: low numbers for runs that passed in the pilot.
-    The runs of a task stand together, from `first` on, `size` of them.
-    """
-
-    residuals: NDArray[np.float32]
-    start: NDArray[np.float32]
-    width: NDArray[np.float32]
-    first: NDArray[np.intp]
-    size: NDArray[np.intp]
-
-
-class GateVariation(Struct, frozen=True, kw_only=True, eq=False):
-    """One gate in sets of parameters: the first is the estimate, the others what the pilot leaves possible.
-
-    Deviations between tasks are of logits for the pass rate, whose runs need no deviation of their own.
-    """
-
-    baseline: Values
-    candidate: Values
-    level_deviation: Values
-    effect_deviation: Values
-    run_deviations: tuple[Values, Values]
+    baseline: float
+    candidate: float
+    level_deviation: float
+    effect_deviation: float
 
 
 class TaskPopulation(Struct, frozen=True, kw_only=True, eq=False):
@@ -74,265 +48,166 @@ class TaskPopulation(Struct, frozen=True, kw_only=True, eq=False):
     gates: tuple[str, ...]
     variations: tuple[GateVariation, ...]
     correlations: Values
-    pools: tuple[RunPool, RunPool]
+    scatter: RunScatter
     tasks: int
     repeats: int
     separated: bool
 
+
+def fit_population(pilot: PilotRuns) -> TaskPopulation:
+    """Estimate the variation by the method of moments."""
+    (population,) = fit_populations([pilot])
+    return population
+
+
+def fit_populations(pilots: Sequence[PilotRuns]) -> list[TaskPopulation]:
+    """The same for many pilots of the same gates; what takes long is done for all at once."""
+    moments = [[pilot.moments(place) for place in range(len(pilot.gates))] for pilot in pilots]
+    separated = [all(int(arm.counts.max()) > 1 for arm in gates[0]) for gates in moments]
+    variations: list[list[GateVariation]] = [[] for _ in pilots]
+    for place, gate in enumerate(pilots[0].gates):
+        parts = [_Parts(*gates[place], separated=apart) for gates, apart in zip(moments, separated, strict=True)]
+        fitted = _fit_passes(parts) if gate == PASS_RATE else [part.of_numbers() for part in parts]
+        for found, variation in zip(variations, fitted, strict=True):
+            found.append(variation)
+    return [
+        TaskPopulation(
+            gates=pilot.gates,
+            variations=tuple(found),
+            correlations=_correlations(pilot, gates, separated=apart),
+            scatter=fit_scatter(pilot) if apart else no_scatter(len(pilot.gates)),
+            tasks=pilot.tasks,
+            repeats=int(np.median(np.concatenate([arm.counts for arm in gates[0]]))),
+            separated=apart,
+        )
+        for pilot, gates, found, apart in zip(pilots, moments, variations, separated, strict=True)
+    ]
+
+
+class _Parts:
+    """The variances of one gate, by the method of moments."""
+
+    def __init__(self, before: TaskMoments, after: TaskMoments, *, separated: bool) -> None:
+        self.arms, self.separated = (before, after), separated
+        self.tasks = len(before.means)
+        self.noise = [_noise(arm) if separated else 0.0 for arm in self.arms]
+        self.observed_effects = float((after.means - before.means).var(ddof=1))
+
     @property
-    def sets(self) -> int:
-        """How many sets of parameters there are."""
-        return len(self.variations[0].baseline)
-
-
-def fit_population(pilot: PilotRuns, sets: int, random: Generator) -> TaskPopulation:
-    """Estimate the variation, and draw further sets of parameters by weighting the pilot's tasks at random."""
-    weights = _task_weights(pilot.tasks, sets, random)
-    moments = [_moments(pilot, place) for place in range(len(pilot.gates))]
-    counts = np.concatenate([arm.counts for arm in moments[0]])
-    separated = all(int(arm.counts.max()) > 1 for arm in moments[0])
-    variations = []
-    for gate, (before, after) in zip(pilot.gates, moments, strict=True):
-        variance = _Variance(before, after, weights, separated=separated)
-        variations.append(variance.of_passes() if gate == PASS_RATE else variance.of_numbers())
-    levels = [(before.means + after.means) / 2 for before, after in moments]
-    effects = [after.means - before.means for before, after in moments]
-    return TaskPopulation(
-        gates=pilot.gates,
-        variations=tuple(variations),
-        correlations=_correlations(np.stack([*levels, *effects])),
-        pools=_pools(pilot, moments),
-        tasks=pilot.tasks,
-        repeats=int(np.median(counts)),
-        separated=separated,
-    )
-
-
-def _moments(pilot: PilotRuns, place: int) -> tuple[TaskMoments, TaskMoments]:
-    before, after = (
-        summarize_runs(values[:, place], owners, pilot.tasks)
-        for values, owners in zip(pilot.values, pilot.owners, strict=True)
-    )
-    return before, after
-
-
-def _task_weights(tasks: int, sets: int, random: Generator) -> Values:
-    """Equal weights first; then weights from a Dirichlet law, under which a mean varies as its t interval says."""
-    equal = np.full((1, tasks), 1 / tasks)
-    if sets < 2:
-        return equal
-    drawn = random.dirichlet(np.full(tasks, max(1.0, tasks - 2) / tasks), sets - 1)
-    return np.concatenate([equal, drawn])
-
-
-class _Variance:
-    """The variances of one gate for every row of weights, by the method of moments."""
-
-    def __init__(self, before: TaskMoments, after: TaskMoments, weights: Values, *, separated: bool) -> None:
-        self._arms, self._weights, self._separated = (before, after), weights, separated
-        # The variance of a weighted sample is too small by this factor; for equal weights it is n / (n − 1).
-        self._correction = 1 / np.maximum(1 - (weights**2).sum(axis=1), 1e-9)
-
-    def _mean(self, values: Values) -> Values:
-        means: Values = self._weights @ values
-        return means
-
-    def _spread(self, values: Values) -> Values:
-        centred = values - values.mean()
-        spread: Values = self._correction * np.maximum(self._mean(centred**2) - self._mean(centred) ** 2, 0.0)
-        return spread
-
-    def _run_variance(self, arm: TaskMoments) -> Values:
-        """Of single runs, over the tasks that were run more than once."""
-        if not self._separated:
-            return np.zeros(len(self._weights))
-        repeated = arm.counts > 1
-        known = np.where(repeated, arm.variances, 0.0)
-        weights = np.maximum(self._mean(repeated.astype(np.float64)), 1e-9)
-        variances: Values = self._mean(known) / weights
-        return variances
-
-    def _noise(self) -> tuple[Values, Values]:
-        """What the runs add to the variance of each arm's task means."""
-        before, after = (self._run_variance(arm) * self._mean(1 / arm.counts) for arm in self._arms)
-        return before, after
+    def effects(self) -> float:
+        return max(self.observed_effects - sum(self.noise), 0.0)
 
     def of_numbers(self) -> GateVariation:
         """A gate whose tasks and runs add up: a score, or the log of a resource."""
-        before, after = self._arms
-        noise = sum(self._noise())
-        effects = np.maximum(self._spread(after.means - before.means) - noise, 0.0)
-        levels = np.maximum(self._spread((after.means + before.means) / 2) - noise / 4, 0.0)
+        before, after = self.arms
+        levels = float(((after.means + before.means) / 2).var(ddof=1)) - sum(self.noise) / 4
         return GateVariation(
-            baseline=self._mean(before.means),
-            candidate=self._mean(after.means),
-            level_deviation=np.sqrt(levels),
-            effect_deviation=np.sqrt(effects),
-            run_deviations=(np.sqrt(self._run_variance(before)), np.sqrt(self._run_variance(after))),
+            baseline=float(before.means.mean()),
+            candidate=float(after.means.mean()),
+            level_deviation=float(np.sqrt(max(levels, 0.0))),
+            effect_deviation=float(np.sqrt(self.effects)),
         )
 
-    def of_passes(self) -> GateVariation:
-        """The pass rate: logits whose pass rates vary between tasks and between arms as the pilot's do."""
-        before, after = self._arms
-        rates = [np.clip(self._mean(arm.means), EDGE, 1 - EDGE) for arm in self._arms]
-        noise = self._noise()
-        between = self._spread(after.means - before.means)
-        if self._separated:
-            effects = np.maximum(between - noise[0] - noise[1], 0.0)
-            within = [self._spread(arm.means) - part for arm, part in zip(self._arms, noise, strict=True)]
-            levels = np.maximum((within[0] + within[1]) / 2, effects / 4)
-        else:
-            # One run per task shows only how the arms agree; how that is split does not matter for one run.
-            effects = np.zeros_like(between)
-            levels = np.maximum((self._spread(before.means) + self._spread(after.means) - between) / 2, 0.0)
-        middle = (rates[0] + rates[1]) / 2
-        deviations = spread_of_logits(middle, levels)
-        effect_deviation = spread_of_effects(middle, deviations, effects)
-        if self._separated:
-            effect_deviation = self._temper(effect_deviation, effects, between)
-        return GateVariation(
-            baseline=rates[0],
-            candidate=rates[1],
-            level_deviation=np.sqrt(np.maximum(deviations**2 - effect_deviation**2 / 4, 0.0)),
-            effect_deviation=effect_deviation,
-            run_deviations=(np.zeros_like(between), np.zeros_like(between)),
-        )
+    def pass_variances(self) -> tuple[float, float]:
+        """Of pass rates between tasks, and of their effects."""
+        within = [float(arm.means.var(ddof=1)) for arm in self.arms]
+        if self.separated:
+            return max((sum(within) - sum(self.noise)) / 2, self.effects / 4), self.effects
+        # One run per task shows only how the arms agree; how that is split does not matter for one run.
+        return max((sum(within) - self.observed_effects) / 2, 0.0), 0.0
 
-    def _temper(self, deviations: Values, estimated: Values, observed: Values) -> Values:
-        """Draw the variance of effects towards a usual one as far as chance alone could have made it.
+    def around_the_mean(self) -> float:
+        """How much effects on the pass rate differ beyond what their mean explains; below 0 by chance.
 
-        With few tasks the noise of passes hides how much effects differ, and what is left after it is taken out is
-        more often too much than too little.
+        A gain repairs the share g of the failures of every task. Effects with the variance v around none then have
+        (1 − g) v, and g² of the variance between tasks on top.
         """
-        chance = observed * np.sqrt(2 / max(len(self._arms[0].means) - 1, 1))
-        trust = estimated**2 / np.maximum(estimated**2 + chance**2, 1e-12)
-        tempered: Values = np.sqrt(trust * deviations**2 + (1 - trust) * USUAL_EFFECT_DEVIATION**2)
-        return tempered
+        before, after = (float(arm.means.mean()) for arm in self.arms)
+        gain = after - before
+        share = min(LARGEST_SHARE, gain / max(1 - before, EDGE) if gain > 0 else -gain / max(before, EDGE))
+        between = float(self.arms[0].means.var(ddof=1)) - self.noise[0]
+        return (self.observed_effects - sum(self.noise) - share**2 * max(between, 0.0)) / (1 - share)
+
+    def temper(self, usual: float) -> float:
+        """The variance of effects on the pass rate, drawn towards a usual one as far as chance may have made it.
+
+        With few tasks the noise of passes hides how much effects differ. What is left after the noise is taken out may
+        be negative; it is averaged as it is, because to cut it off first would be too much on average.
+        """
+        if not self.separated:
+            return 0.0
+        chance = self.observed_effects * np.sqrt(2 / max(self.tasks - 1, 1))
+        beyond = self.around_the_mean() - usual
+        trust = beyond**2 / max(beyond**2 + chance**2, 1e-12)
+        return float(max(usual + trust * beyond, LEAST_SHARE * usual))
 
 
-def logistic(logits: Values) -> Values:
-    """Chances from logits."""
-    chances: Values = 1 / (1 + np.exp(-np.clip(logits, -60, 60)))
-    return chances
+def _noise(arm: TaskMoments) -> float:
+    """What the runs add to the variance of an arm's task means."""
+    return float(arm.variances[arm.counts > 1].mean() * (1 / arm.counts).mean())
 
 
-_NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(24)
-_NODE_WEIGHTS = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
+def _fit_passes(parts: Sequence[_Parts]) -> list[GateVariation]:
+    """The pass rate: logits whose pass rates vary between tasks and between arms as the pilot's do."""
+    rates = np.clip([[float(arm.means.mean()) for arm in part.arms] for part in parts], EDGE, 1 - EDGE)
+    variances = np.array([part.pass_variances() for part in parts])
+    middle = rates.mean(axis=1)
+    deviations = spread_of_logits(middle, variances[:, 0])
+    usual = USUAL_EFFECTS * middle * (1 - middle)
+    tempered = np.array([part.temper(variance) for part, variance in zip(parts, usual.tolist(), strict=True)])
+    effects = spread_of_effects(middle, deviations, tempered).tolist()
+    return [
+        GateVariation(
+            baseline=baseline,
+            candidate=candidate,
+            level_deviation=float(np.sqrt(max(deviation**2 - effect**2 / 4, 0.0))),
+            effect_deviation=effect,
+        )
+        for (baseline, candidate), deviation, effect in zip(rates.tolist(), deviations.tolist(), effects, strict=True)
+    ]
 
 
-def mean_of_logits(rates: Values, deviations: Values) -> Values:
-    """The mean of normal logits with these deviations whose pass rate has these means, by bisection."""
-    low, high = np.full_like(rates, -60.0), np.full_like(rates, 60.0)
-    for _ in range(40):
-        middle = (low + high) / 2
-        too_low = logistic(middle[:, None] + deviations[:, None] * _NODES) @ _NODE_WEIGHTS < rates
-        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
-    return (low + high) / 2
-
-
-def spread_of_logits(rates: Values, variances: Values) -> Values:
-    """The deviation of normal logits whose pass rate has this mean and this variance."""
-
-    def variance(deviations: Values) -> Values:
-        chances = logistic(mean_of_logits(rates, deviations)[:, None] + deviations[:, None] * _NODES)
-        return (chances - rates[:, None]) ** 2 @ _NODE_WEIGHTS
-
-    return _bisect(variance, variances, WIDEST_LOGIT)
-
-
-def spread_of_effects(rates: Values, deviations: Values, variances: Values) -> Values:
-    """How much effects on the logit differ between tasks, where those on the pass rate have this variance."""
-    means = mean_of_logits(rates, deviations)
-
-    def variance(effects: Values) -> Values:
-        kept = np.sqrt(np.maximum(deviations**2 - effects**2 / 4, 0.0))
-        levels = (means[:, None] + kept[:, None] * _NODES)[:, :, None]
-        halves = (effects[:, None] / 2 * _NODES)[:, None, :]
-        return ((logistic(levels + halves) - logistic(levels - halves)) ** 2 @ _NODE_WEIGHTS) @ _NODE_WEIGHTS
-
-    return _bisect(variance, variances, 2 * np.maximum(deviations, 0.05))
-
-
-def _bisect(function: Callable[[Values], Values], targets: Values, largest: float | Values) -> Values:
-    """Where an increasing function reaches its targets, between 0 and the largest."""
-    low, high = np.zeros_like(targets), np.zeros_like(targets) + largest
-    for _ in range(14):
-        middle = (low + high) / 2
-        too_low = function(middle) < targets
-        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
-    return np.where(targets > 0, (low + high) / 2, 0.0)
-
-
-def _correlations(rows: Values) -> Values:
-    """Between rows; a row that never varies is correlated with nothing."""
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    norms = np.sqrt((centred**2).sum(axis=1))
-    scaled = centred / np.where(norms > 0, norms, 1.0)[:, None]
-    found: Values = scaled @ scaled.T
+def _correlations(pilot: PilotRuns, moments: Sequence[tuple[TaskMoments, TaskMoments]], *, separated: bool) -> Values:
+    """Between the tasks' levels and effects on all gates; what runs have in common is taken out."""
+    before, after = (np.stack([arms[arm].means for arms in moments]) for arm in range(2))
+    rows = np.concatenate([(before + after) / 2, after - before])
+    observed = np.atleast_2d(np.cov(rows))
+    shared = observed
+    if separated:
+        noise = [_noise_covariance(pilot, arm) for arm in range(2)]
+        both, between = noise[0] + noise[1], (noise[1] - noise[0]) / 2
+        shared = observed - np.block([[both / 4, between], [between, both]])
+    # Where the runs' noise hides the tasks, little can be told about these, and what is observed is the better guess.
+    reliable = np.sqrt(np.clip(np.diag(shared) / np.maximum(np.diag(observed), 1e-12), 0.0, 1.0))
+    trust = np.outer(reliable, reliable)
+    found = trust * _scaled(shared) + (1 - trust) * _scaled(observed)
     np.fill_diagonal(found, 1.0)
-    return found
+    return nearest_correlations(found)
 
 
-def _pools(pilot: PilotRuns, moments: Sequence[tuple[TaskMoments, TaskMoments]]) -> tuple[RunPool, RunPool]:
-    centres = _centres(pilot, moments)
-    before, after = (_pool(pilot, arm, moments, centres) for arm in range(2))
-    return before, after
+def _scaled(covariances: Values) -> Values:
+    """Correlations; 0 with what does not vary."""
+    scales = np.sqrt(np.maximum(np.diag(covariances), 0.0))
+    varies = np.outer(scales > 0, scales > 0)
+    found: Values = np.where(varies, covariances, 0.0) / np.where(varies, np.outer(scales, scales), 1.0)
+    return np.clip(found, -1.0, 1.0)
 
 
-def _pool(pilot: PilotRuns, arm: int, moments: Sequence[tuple[TaskMoments, TaskMoments]], centres: Values) -> RunPool:
-    order = np.argsort(pilot.owners[arm], kind="stable")
-    owners = pilot.owners[arm][order]
-    order, owners = (part[moments[0][arm].counts[owners] > 1] for part in (order, owners))
-    if not len(owners):
-        # Nothing is known about single runs, and nothing is needed: they are what varies between tasks.
-        residuals, start, width = np.zeros((1, len(pilot.gates))), np.zeros(1), np.ones(1)
-        owners = np.zeros(1, dtype=np.intp)
-    else:
-        values = pilot.values[arm][order]
-        residuals = values - centres[owners]
-        residuals = residuals - residuals.mean(axis=0)
-        residuals = residuals / np.maximum(np.sqrt((residuals**2).mean(axis=0)), 1e-12)
-        passed, rate = _passes(pilot, values, moments, arm, owners)
-        start, width = np.where(passed, 0.0, rate), np.where(passed, rate, 1 - rate)
-    first, size = _stretches(owners)
-    return RunPool(
-        residuals=residuals.astype(np.float32),
-        start=start.astype(np.float32),
-        width=width.astype(np.float32),
-        first=first,
-        size=size,
-    )
+def nearest_correlations(found: Values) -> Values:
+    """Correlations that can be, near these: without negative eigenvalues, and 1 on the diagonal."""
+    values, vectors = np.linalg.eigh(found)
+    possible = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    scales = np.sqrt(np.maximum(np.diag(possible), 1e-12))
+    near: Values = possible / np.outer(scales, scales)
+    return near
 
 
-def _centres(pilot: PilotRuns, moments: Sequence[tuple[TaskMoments, TaskMoments]]) -> Values:
-    """Where each task's runs lie (tasks × gates): the median over both arms, which a single long run does not move."""
-    owners = np.concatenate(pilot.owners)
-    first, size = _stretches(np.sort(owners))
-    centres = np.empty((pilot.tasks, len(pilot.gates)))
-    for place, (before, after) in enumerate(moments):
-        # The arms' mean effect is taken out, so that they scatter around the same point.
-        shifts = before.means.mean(), after.means.mean()
-        values = np.concatenate([arm[:, place] - shift for arm, shift in zip(pilot.values, shifts, strict=True)])
-        ranked = values[np.lexsort((values, owners))]
-        centres[:, place] = (ranked[first + (size - 1) // 2] + ranked[first + size // 2]) / 2
-    return centres
-
-
-def _stretches(owners: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where each task's runs begin, and how many they are, in a sorted list of tasks."""
-    first = np.flatnonzero(np.diff(owners, prepend=-1))
-    return first, np.diff(first, append=len(owners))
-
-
-def _passes(
-    pilot: PilotRuns,
-    values: Values,
-    moments: Sequence[tuple[TaskMoments, TaskMoments]],
-    arm: int,
-    owners: NDArray[np.intp],
-) -> tuple[NDArray[np.bool_], Values]:
-    """Whether each run passed, and the pass rate of its task; without a pass rate, all the same."""
-    if PASS_RATE not in pilot.gates:
-        return np.ones(len(owners), dtype=bool), np.ones(len(owners))
-    place = pilot.gates.index(PASS_RATE)
-    return values[:, place] > 0.5, moments[place][arm].means[owners]
+def _noise_covariance(pilot: PilotRuns, arm: int) -> Values:
+    """What the runs of an arm add to the covariances of its task means."""
+    values, owners = pilot.values[arm], pilot.owners[arm]
+    counts = np.bincount(owners, minlength=pilot.tasks)
+    sums = np.stack([np.bincount(owners, weights=column, minlength=pilot.tasks) for column in values.T], axis=1)
+    within = values - (sums / np.maximum(counts, 1)[:, None])[owners]
+    freedom = float(np.maximum(counts - 1, 0).sum())
+    covariance: Values = within.T @ within / max(freedom, 1.0) * float((1 / np.maximum(counts, 1)).mean())
+    return covariance
