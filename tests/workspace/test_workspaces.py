@@ -19,7 +19,7 @@ from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.testing.sandbox_fixtures import a_sandbox_request, run_shell
 from outweigh.workspace.cache import WorkspaceCache, checked_members, wait_for_mtime_step
 from outweigh.workspace.overlay_mount import overlay_mounted, overlay_mounts_below
-from outweigh.workspace.patch import PATCH_FILE_LIMIT, workspace_patch
+from outweigh.workspace.patch import PATCH_COUNT_LIMIT, PATCH_FILE_LIMIT, workspace_patch
 
 
 def a_task(workspace: WorkspaceSource | None, checksum: str = "c") -> Task:
@@ -356,6 +356,30 @@ class TestPatch:
         assert not (tmp_path / "sprung").exists()
         assert b"+content" in patch
         assert b"+found" in patch
+
+    def test_a_name_that_git_refuses_does_not_hide_the_other_changes(self, laid: tuple[Path, Path]) -> None:
+        (laid[0] / "new").write_text("content\n")
+        for name in (".GIT", "git~1", ".git ", ".git::$INDEX_ALLOCATION", "a\\.git", ".g\u200cit"):
+            (laid[0] / name).mkdir()
+            (laid[0] / name / "file").write_text(f"below {name}\n")
+
+        patch = workspace_patch(*laid)
+
+        assert b"+content" in patch
+        assert b"# left out because git refuses its name: '.GIT/file'\n" in patch
+        assert patch.count(b"+below ") == 5
+
+    def test_new_files_beyond_a_number_are_left_out_by_name(self, laid: tuple[Path, Path]) -> None:
+        (laid[0] / "zz").mkdir()
+        for number in range(PATCH_COUNT_LIMIT):
+            (laid[0] / "zz" / f"{number:05}").touch()
+        (laid[0] / "new").write_text("content\n")
+
+        patch = workspace_patch(*laid)
+
+        assert b"+content" in patch
+        last = f"zz/{PATCH_COUNT_LIMIT - 1:05}"
+        assert f"# left out after {PATCH_COUNT_LIMIT:,} other files: {last!r}\n".encode() in patch
 
     def test_only_rules_of_the_task_ignore_new_files(self, laid: tuple[Path, Path]) -> None:
         workspace = laid[0]

@@ -94,6 +94,12 @@ TRICKS = (
     LaunderTrick("a-hole-of-a-terabyte", "truncate -s 1T big; truncate -s 1T question.txt"),
     LaunderTrick("attributes", "touch odd; setfattr -n user.a -v b odd; chattr +i odd; chmod 7777 odd; true"),
     LaunderTrick("remove-everything", "rm -rf ./* ./.[!.]*; cd ..; rm -rf ws"),
+    LaunderTrick("times-out-of-range", "touch -d 1901-01-01 early; touch -d 2400-01-01 late question.txt; true"),
+    LaunderTrick("devices", "mknod null c 1 3; mknod white c 0 0; mknod ~/white c 0 0; touch con nul aux.txt"),
+    LaunderTrick(
+        "sockets",
+        """python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("answer.sh")'; ln answer.sh notes.txt""",
+    ),
     LaunderTrick("folder-for-a-file", "rm question.txt; mkdir -p question.txt/answer.sh answer.sh"),
     # git, which the engine uses on its own side
     LaunderTrick("git-folder-is-a-pipe", "rm -rf .git; mkfifo .git"),
@@ -106,6 +112,7 @@ TRICKS = (
         "[diff]\\nexternal=false\\n' >>.git/config; echo '* filter=f diff=f' >.gitattributes",
     ),
     LaunderTrick("git-attributes-encode", "echo '* working-tree-encoding=UTF-16 text eol=crlf' >.gitattributes"),
+    LaunderTrick("git-names-of-other-systems", "mkdir .GIT git~1 '.git '; echo x | tee .GIT/a git~1/a '.git /a'"),
     LaunderTrick("git-nested-repository", "mkdir -p sub/.git; mkfifo sub/.git/HEAD; echo x >sub/file"),
     # Processes
     LaunderTrick("leave-daemons", "for n in $(seq 20); do (setsid sleep 7391 >/dev/null 2>&1 &); done"),

@@ -21,6 +21,8 @@ PATCH_COUNT_LIMIT = 20_000
 LAID_FILE_LIMIT = 2**30
 """A larger file is not what an arm laid there."""
 _NOTES_LIMIT = 100
+# Otherwise names that mean `.git` on other systems are passed over in silence. Nothing is written under them here.
+_ANY_NAME = ("-c", "core.protectNTFS=false", "-c", "core.protectHFS=false")
 
 
 def workspace_patch(
@@ -96,7 +98,7 @@ def _patch(workspace: Path, borrowed: Path, removed: Sequence[bytes], taken: Seq
     for option, names in (("--force-remove", removed), ("--replace", taken)):
         if names:
             words = ("update-index", "-z", "--add", option, "--stdin")
-            git(*words, folder=workspace, stdin=_joined(names), environment=ours)
+            git(*_ANY_NAME, *words, folder=workspace, stdin=_joined(names), environment=ours)
     show = ("diff", "--cached", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "HEAD")
     return git(*show, folder=workspace, environment=ours)
 
@@ -114,7 +116,9 @@ class _PatchSelection:
         path = os.fsdecode(name)
         # A file of unchanged size may have changed, but cannot make the patch larger than the task already is.
         grows = name not in self._before or self._before[name].st_size != status.st_size
-        if len(self.taken) >= PATCH_COUNT_LIMIT:
+        if any(part.lower() == b".git" for part in name.split(b"/")):
+            self._left_out.append(f"# left out because git refuses its name: {path!r}")
+        elif len(self.taken) >= PATCH_COUNT_LIMIT:
             self._left_out.append(f"# left out after {PATCH_COUNT_LIMIT:,} other files: {path!r}")
         elif grows and status.st_size > min(PATCH_FILE_LIMIT, self._left):
             self._left_out.append(f"# left out for its size: {path!r}, {status.st_size} bytes")
