@@ -40,14 +40,13 @@ class WaitingLedger(RunLedger):
 
 def test_another_run_is_served_while_a_request_is_being_read() -> None:
     async def both() -> bool:
-        slow, quick = RequestReader(WaitingLedger()), RequestReader(WaitingLedger())
-        assert isinstance(slow.run, WaitingLedger)
-        assert isinstance(quick.run, WaitingLedger)
-        quick.run.may_end.set()
-        first = asyncio.create_task(slow.read(ROUTE, msgspec.json.encode(BODY)))
-        await asyncio.wait_for(quick.read(ROUTE, msgspec.json.encode(BODY)), PATIENCE_SECONDS)
+        slow, quick = WaitingLedger(), WaitingLedger()
+        quick.may_end.set()
+        first = asyncio.create_task(RequestReader(slow.read_request).read(ROUTE, msgspec.json.encode(BODY)))
+        second = RequestReader(quick.read_request).read(ROUTE, msgspec.json.encode(BODY))
+        await asyncio.wait_for(second, PATIENCE_SECONDS)
         was_done = first.done()
-        slow.run.may_end.set()
+        slow.may_end.set()
         await first
         return was_done
 
@@ -57,7 +56,7 @@ def test_another_run_is_served_while_a_request_is_being_read() -> None:
 def test_a_run_reads_one_request_at_a_time_even_where_a_client_has_hung_up() -> None:
     async def three() -> list[bytes]:
         run = WaitingLedger()
-        reader = RequestReader(run)
+        reader = RequestReader(run.read_request)
         first = asyncio.create_task(reader.read(ROUTE, b"{}"))
         second = asyncio.create_task(reader.read(ROUTE, b'{"n": 2}'))
         while not run.begun:
@@ -79,10 +78,9 @@ def test_requests_are_not_read_in_the_thread_that_serves_them() -> None:
             return RunLedger.read_request(self, route, body)
 
     async def one() -> list[bytes]:
-        reader = RequestReader(Ledger())
-        await reader.read(ROUTE, msgspec.json.encode(BODY))
-        assert isinstance(reader.run, Ledger)
-        return reader.run.begun
+        run = Ledger()
+        await RequestReader(run.read_request).read(ROUTE, msgspec.json.encode(BODY))
+        return run.begun
 
     (name,) = asyncio.run(one())
     assert name.startswith(b"outweigh-requests")

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from asyncio import Task
 from collections.abc import Mapping
+from dataclasses import dataclass
 from io import BytesIO
 from socket import socket
 from typing import Any, Protocol
@@ -177,6 +178,14 @@ _REFUSAL_REASONS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ServedRun:
+    """A run at the gateway: what is kept about it, and what reads its requests."""
+
+    ledger: RunLedger
+    reader: RequestReader
+
+
 class ReverseProxy:
     """Forwards or refuses the requests of all runs."""
 
@@ -184,9 +193,9 @@ class ReverseProxy:
         self._session = session
         self._upstreams = upstreams
 
-    async def answer(self, reader: RequestReader, request: web.BaseRequest) -> web.StreamResponse:
+    async def answer(self, served: ServedRun, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request that came in on a run's port."""
-        run = reader.run
+        run = served.ledger
         route = find_route(request.method, request.path, request.headers)
         dialect = None if route is None else route.dialect
         if not (run.is_open and shows_run_key(run.key, request.headers, request.query)):
@@ -207,16 +216,14 @@ class ReverseProxy:
             except BodyTooLargeError as fault:
                 return _refusal_response(make_refusal(dialect, RefusalReason.TOO_LARGE, str(fault)))
             if route.purpose is RoutePurpose.GENERATE:
-                return await self._generate(reader, request, route, body.content())
-            return await self._pass(reader, request, route, body.content())
+                return await self._generate(served, request, route, body.content())
+            return await self._pass(served, request, route, body.content())
 
-    async def _pass(
-        self, reader: RequestReader, request: web.BaseRequest, route: Route, body: bytes
-    ) -> web.StreamResponse:
+    async def _pass(self, served: ServedRun, request: web.BaseRequest, route: Route, body: bytes) -> web.StreamResponse:
         """Forward a request that costs no tokens, without metering it; to count tokens, providers fetch files too."""
         if route.purpose is RoutePurpose.COUNT:
             try:
-                refused = reader.run.policy_failure((await reader.read(route, body)).parsed)
+                refused = served.ledger.policy_failure((await served.reader.read(route, body)).parsed)
             except UnreadableRequestError as fault:
                 return _refusal_response(make_refusal(route.dialect, RefusalReason.UNREADABLE, str(fault)))
             if refused is not None:
@@ -230,11 +237,11 @@ class ReverseProxy:
             return _refusal_response(make_refusal(route.dialect, RefusalReason.UNREACHABLE, fault.reason.detail))
 
     async def _generate(
-        self, reader: RequestReader, request: web.BaseRequest, route: Route, body: bytes
+        self, served: ServedRun, request: web.BaseRequest, route: Route, body: bytes
     ) -> web.StreamResponse:
-        run = reader.run
+        run = served.ledger
         try:
-            parsed = await reader.read(route, body)
+            parsed = await served.reader.read(route, body)
         except UnreadableRequestError as fault:
             run.note_unserved(f"{request.method} {request.path}: {fault}")
             return _refusal_response(make_refusal(route.dialect, RefusalReason.UNREADABLE, str(fault)))
@@ -292,7 +299,7 @@ class GatewayServer:
     """Serves one run on one socket. Used only in the gateway's thread."""
 
     def __init__(self, ledger: RunLedger, proxy: ReverseProxy) -> None:
-        self._reader = RequestReader(ledger)
+        self._served = ServedRun(ledger, RequestReader(ledger.read_request))
         self._proxy = proxy
         self._tasks: set[Task[Any]] = set()
 
@@ -317,14 +324,14 @@ class GatewayServer:
             await asyncio.wait(tasks)
         for connection in self._server.connections:
             connection.force_close()
-        self._reader.close()
+        self._served.reader.close()
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
         try:
-            return await self._proxy.answer(self._reader, request)
+            return await self._proxy.answer(self._served, request)
         finally:
             self._tasks.discard(task)
 

@@ -1,6 +1,7 @@
 """Receiving a request: its body within the limits of its run, and reading it without holding up other runs."""
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -9,8 +10,6 @@ from outweigh.gateway.request_parsing import ParsedRequest, Route
 
 if TYPE_CHECKING:
     from aiohttp.web import BaseRequest
-
-    from outweigh.gateway.run_ledger import RunLedger
 
 MAX_REQUEST_BYTES = 32 << 20
 MAX_PENDING_BYTES_PER_RUN = 256 << 20
@@ -72,15 +71,15 @@ class RequestReader:
     run wait for each other.
     """
 
-    def __init__(self, run: "RunLedger") -> None:
-        self.run = run
+    def __init__(self, read: Callable[[Route, bytes], ParsedRequest]) -> None:
+        self._read = read
         self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="outweigh-requests")
 
     async def read(self, route: Route, body: bytes) -> ParsedRequest:
         """Read one request. Where its client hangs up, the next one still waits until it is read."""
         await self._turn.acquire()
-        reading = asyncio.get_running_loop().run_in_executor(self._thread, self.run.read_request, route, body)
+        reading = asyncio.get_running_loop().run_in_executor(self._thread, self._read, route, body)
         reading.add_done_callback(self._end_turn)
         return await asyncio.shield(reading)
 
