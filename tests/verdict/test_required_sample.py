@@ -5,13 +5,14 @@ import pytest
 from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison, compare_arms
+from outweigh.model.look_plan import plan_even_looks
 from outweigh.stats.variance import TaskMoments, cluster_errors, summarize_runs
 from outweigh.testing.builders import evidence_of, runs_of_arm
 from outweigh.verdict.decision import Decision, RequiredSample
 from outweigh.verdict.evidence_settings import GATED_METRICS, EvidenceSettings, evidence_settings
 from outweigh.verdict.gate_sample import GateSample, total_benefits
 from outweigh.verdict.gate_tests_on_arrays import SimulatedGate, limits_of
-from outweigh.verdict.required_sample import required_sample
+from outweigh.verdict.required_sample import required_sample, tasks_for_a_decision
 from outweigh.verdict.rule_on_arrays import decide_many
 from outweigh.verdict.task_search import MOST_TASKS
 
@@ -190,6 +191,28 @@ def test_looking_more_than_once_needs_more_tasks() -> None:
     sequential = needs(sample, settings=evidence_settings(planned_tasks=200))
 
     assert (sequential.more_tasks or 0) > 1.2 * (needs(sample).more_tasks or 0)
+
+
+def test_planned_looks_need_more_tasks_than_one_look() -> None:
+    sample = gate(spread(20, 0.2))
+    looks = plan_even_looks(sample.tasks, 5)
+
+    looked = needs(sample, settings=evidence_settings(looks=looks))
+
+    assert (looked.more_tasks or 0) > (needs(sample).more_tasks or 0)
+
+
+def test_an_experiment_under_version_1_needs_what_version_1_needs() -> None:
+    """A gain of 25 points is an improvement; version 1 also asks for a resource within 5 %, and this one scatters."""
+    quality = gate(np.full(40, 0.25) + spread(40, 0.5))
+    resource = gate(spread(40, 0.3), name="duration")
+
+    first, second = (
+        tasks_for_a_decision([quality, resource], evidence_settings(version=version))[1] for version in (1, 2)
+    )
+
+    assert second is not None
+    assert (first or 0) > 3 * second
 
 
 def moments(means: np.ndarray, variance: float, runs: int) -> TaskMoments:
