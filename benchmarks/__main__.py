@@ -12,6 +12,7 @@ from benchmarks import (
     attacks,
     cheats,
     engine,
+    forged_checks,
     gateway,
     imports,
     ingest,
@@ -45,6 +46,7 @@ GROUPS: Mapping[str, Callable[[Setting], list[Ratio]]] = {
     "agents": agents.measure,
     "attacks": attacks.measure,
     "cheats": cheats.measure,
+    "forged-checks": forged_checks.measure,
     "viewer": viewer.measure,
 }
 """A new group is one more line here."""
