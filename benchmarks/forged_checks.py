@@ -16,6 +16,7 @@ from typing import Any
 
 from benchmarks.forged_tasks import (
     SOLVED,
+    SYSTEM_PYTHON,
     TASKS,
     UNTOUCHED,
     ForgedTask,
@@ -29,6 +30,7 @@ from benchmarks.forged_tasks import (
 from benchmarks.measure import OUTWEIGH
 from benchmarks.ratio import Ratio
 from benchmarks.setting import Setting
+from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 
 HERE = Path(__file__).resolve().parent
 HARBOR = HERE.parent / ".agents/bin/harbor"
@@ -43,7 +45,13 @@ Judged = Mapping[str, Passed]
 
 
 def measure(setting: Setting) -> list[Ratio]:
-    """One row per checker: the cheats that pass, to those tried."""
+    """One row per checker: the cheats that pass, to those tried. Nothing where no sandbox can be made of bubblewrap."""
+    lacking = BubblewrapSandboxProvider().missing()
+    if lacking is None and not Path(SYSTEM_PYTHON).exists():
+        lacking = f"there is no {SYSTEM_PYTHON}"
+    if lacking is not None:
+        print(f"checks cannot be compared here: {lacking}", file=sys.stderr)
+        return []
     folder = setting.folder / "forged-checks"
     python = make_python(folder / "python")
     scripted = folder / "scripted"
@@ -74,7 +82,7 @@ def row(checker: str, judged: Judged) -> Ratio:
     names = ", ".join(f"{name} ({task})" for task, name in passing) or "none passes"
     return Ratio(
         name=f"{checker} : cheats tried",
-        measured=math.nan if wrong or not tried else len(passing) / len(tried),
+        measured=math.nan if wrong else len(passing) / len(tried),
         target=0.0 if checker == OWN else None,
         better="lower",
         note=f"not valid: without a cheat, {' and '.join(wrong)} must fail untouched and pass solved"
@@ -114,6 +122,8 @@ def _ours(suite: Path, python: Path) -> Judged:
 
 def doctor_judged(answer: Mapping[str, Any]) -> Judged:
     """What `outweigh doctor --attack --format json` says of each task."""
+    if not answer["tasks"]:
+        raise RuntimeError("outweigh doctor tried no task")
     judged = {}
     for task in answer["tasks"]:
         if faults := [f"{tried['cheat']}: {tried['fault']}" for tried in task["cheats"] if tried["fault"]]:
@@ -191,5 +201,5 @@ def _inspect(folder: Path, task: ForgedTask, python: Path, left: Mapping[str, li
         HOME=str(folder / "home"),
         TMPDIR=str(folder / "tmp"),
     )
-    passed: dict[str, bool] = json.loads(said.strip().splitlines()[-1])
-    return passed
+    passed = json.loads(said.strip().splitlines()[-1])
+    return {one["name"]: passed[one["name"]] for one in left[task.name]}

@@ -57,6 +57,11 @@ def test_a_cheat_that_could_not_be_tried_ends_the_comparison() -> None:
         doctor_judged(a_doctors_task(cheats=broken))
 
 
+def test_without_a_task_there_is_nothing_to_compare() -> None:
+    with pytest.raises(RuntimeError, match="tried no task"):
+        doctor_judged({"tasks": []})
+
+
 @pytest.mark.parametrize(
     ("verdict", "passes"),
     [
