@@ -26,6 +26,7 @@ ATTACKS: Mapping[str, tuple[str, ...]] = {
         "tests/engine/checks/test_confined_checks.py",
     ),
     "escapes by the workspace that an agent leaves": ("tests/engine/test_hostile_agent.py",),
+    "checks that a known cheat passes": ("tests/engine/test_attack.py",),
     "failed runs that are left out": ("tests/engine/test_laundering.py",),
     "requests beyond what the gateway allows": (
         "tests/gateway/test_request_policy.py",
