@@ -187,7 +187,8 @@ forged = '<testsuite><testcase classname="test" name="test_all"/></testsuite>'
 reports = os.environ.get("OUTWEIGH_REPORTS", "/logs/verifier")
 for path in (REPORT, os.path.join(reports, os.path.basename(REPORT)), os.path.join(reports, "pytest.xml")):
     try:
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        if not os.path.isabs(path):
+            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
         open(path, "w").write(forged)
     except OSError:
         pass
