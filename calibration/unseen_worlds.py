@@ -39,6 +39,10 @@ class UnseenWorld:
     resources: DrawResources
     cost_noise: float = 0.2
 
+    def __reduce__(self) -> "tuple[Callable[[str], UnseenWorld], tuple[str]]":
+        """How another process gets it: by its name, because the functions it is made of cannot be sent."""
+        return world_named, (self.name,)
+
     def draw(self, experiments: int, tasks: int, repeats: int, dice: Generator) -> PlanDraw:
         """Run many experiments."""
         shapes = Shapes(task=(experiments, 1, tasks), run=(experiments, repeats, tasks))
@@ -254,3 +258,8 @@ UNSEEN_WORLDS = (
         cost_noise=0.5,
     ),
 )
+
+
+def world_named(name: str) -> UnseenWorld:
+    """The world of that name."""
+    return next(world for world in (*SEEN_LATER, *UNSEEN_WORLDS) if world.name == name)

@@ -74,7 +74,9 @@ def keep_scan(folder: Path) -> None:
     """The same without an answer, after runs were made or imported; nothing where no artifact was kept."""
     if ArtifactFolder.of_store(folder).exists():
         readable = (located.record for located in Store.open(folder).records(lambda _: None))
-        _scan_runs(folder, [record for record in readable if isinstance(record, RunRecord)])
+        runs = [record for record in readable if isinstance(record, RunRecord)]
+        if any(run.artifacts for run in runs):  # a folder may be left of an import that was killed
+            _scan_runs(folder, runs)
 
 
 def _scan_runs(folder: Path, runs: list[RunRecord]) -> dict[RunKey, RunScan]:
