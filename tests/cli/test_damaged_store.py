@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 from tests.cli.engines import Ended
 from tests.cli.test_run import ARMS, Desk
@@ -155,8 +156,8 @@ def test_pandas_reads_the_runs_of_a_store(desk: Desk) -> None:
 
 
 def test_duckdb_reads_the_runs_of_a_store(desk: Desk) -> None:
-    duckdb = pytest.importorskip("duckdb")
-
-    rows = duckdb.sql(f"select trial.arm, count(*) from read_json_auto('{log(desk)}') group by 1 order by 1").fetchall()
+    query = f"select trial.arm, count(*) from read_json_auto('{log(desk)}') group by 1 order by 1"
+    with duckdb.connect() as connection:
+        rows = connection.execute(query).fetchall()
 
     assert rows == [("a", TRIALS // 2), ("b", TRIALS // 2)]
