@@ -68,21 +68,20 @@ _FORGE_ALL = """
 import sys
 from pathlib import Path
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
-from outweigh.testing.sandbox_fixtures import a_sandbox_request, run_shell
+from outweigh.testing.sandbox_fixtures import a_sandbox_request
 from tests.sandbox.forgeries import FORGERIES, forge
 
 request = a_sandbox_request(Path(sys.argv[1]))
 with BubblewrapSandboxProvider().open(request) as sandbox:
     print(*(forge(sandbox, name).exit_code for name in FORGERIES))
-    print(sys.argv[1] in run_shell(sandbox, "cat /proc/self/mountinfo").stdout.decode())
 """
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the other tests already run unprivileged")
 @pytest.mark.needs_bubblewrap
-def test_without_privileges_forgeries_fail_and_mounts_tell_no_path_either(open_folder: Path) -> None:
+def test_without_privileges_forgeries_fail_too(open_folder: Path) -> None:
     require("bubblewrap", BubblewrapSandboxProvider().missing())
 
     done = as_nobody("-c", _FORGE_ALL, str(open_folder / "own"))
 
-    assert done.stdout.split() == [*[str(HONEST_FAILURE)] * len(FORGERIES), "False"], done.stderr
+    assert done.stdout.split() == [str(HONEST_FAILURE)] * len(FORGERIES), done.stderr

@@ -1,9 +1,11 @@
-"""Starts bubblewrap so that the paths of the host do not appear inside.
+"""Starts bubblewrap so that the paths of a suite's folders do not appear inside.
 
-/proc/self/mountinfo shows of every bind mount which folder of its file system it is, and so the path of the trial's
-folders on the host. The root of an overlay has no such path. In a mount namespace of its own, which ends with the
-sandbox, each folder is therefore covered by an overlay whose upper layer is that folder: files are written to where
-they were written before, and what is named in the options of the overlay says nothing.
+/proc/self/mountinfo shows of every bind mount which folder of its file system it is, and so the path of the task's
+tests on the host. The root of an overlay has no such path. In a mount namespace of its own, which ends with the
+sandbox, each folder that is shown read-only is therefore covered by an overlay whose lower layer is that folder.
+
+Folders that the engine and the sandbox both write to, the workspace and the home, are not covered: a file that the
+engine adds below an overlay may never be seen by a program that looked for it before.
 """
 
 import os
@@ -12,7 +14,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from secrets import token_hex
 from subprocess import TimeoutExpired
 
 from outweigh.ports.sandboxes import SandboxRequest
@@ -31,34 +32,22 @@ done
 shift; cd /
 exec "$@"
 """
+_LAYERS = "lowerdir=.:/sys"
 _PROBE_SECONDS = 20.0
 
 
 def hide_paths(request: SandboxRequest, command: Sequence[str]) -> list[str]:
     """The command of bubblewrap, started so that mounts inside show no path of the host; unchanged where that fails."""
     start = _start()
-    return list(command) if start is None else [*start, *_overlay_arguments(request), "--", *command]
+    covered = list(_overlay_arguments(request))
+    return list(command) if start is None or not covered else [*start, *covered, "--", *command]
 
 
 def _overlay_arguments(request: SandboxRequest) -> Iterator[str]:
     """Pairs of a folder and the layers of its overlay."""
-    mounts = [(mount.source, mount.writable) for mount in request.mounts if mount.source.is_dir()]
-    for folder, writable in ((request.workspace, True), (request.home, True), *mounts):
-        if folder.is_mount():  # a workspace that is laid out as an overlay has no path to hide
-            continue
-        layers = _writable_layers(folder) if writable else "lowerdir=.:/sys"
-        if layers is not None:
-            yield from (str(folder), layers)
-
-
-def _writable_layers(folder: Path) -> str | None:
-    """Layers with a new work folder beside the folder: that of a volatile overlay cannot be used twice."""
-    work = folder.with_name(f".work-{token_hex(4)}")
-    try:
-        work.mkdir()
-    except OSError:
-        return None
-    return f"lowerdir=/sys,upperdir=.,workdir=../{work.name},volatile"
+    for mount in request.mounts:
+        if not mount.writable and mount.source.is_dir() and not mount.source.is_mount():
+            yield from (str(mount.source), _LAYERS)
 
 
 @cache
@@ -77,10 +66,10 @@ def _works(start: Sequence[str]) -> bool:
     with tempfile.TemporaryDirectory(prefix="outweigh-trial-", ignore_cleanup_errors=True) as folder:
         covered = Path(folder, "covered")
         covered.mkdir()
-        layers = _writable_layers(covered) or ""
-        command = [*start, str(covered), layers, "--", "/bin/sh", "-c", f"echo kept >{covered}/file"]
+        (covered / "file").touch()
+        command = [*start, str(covered), _LAYERS, "--", "/bin/sh", "-c", f"test -e {covered}/file"]
         try:
             done = run_process(command, environment={}, timeout_seconds=_PROBE_SECONDS)
         except (OSError, TimeoutExpired):
             return False
-        return done.returncode == 0 and (covered / "file").exists()
+        return done.returncode == 0
