@@ -227,7 +227,7 @@ class TestDollars:
             ),
             (
                 OpenAIResponsesResponse,
-                {"output": [{"type": "web_search_call"}, {"type": "function_call"}, {"type": "web_search_call"}]},
+                {"output": [{"type": f"{kind}_call"} for kind in ("web_search", "function", "mcp", "web_search")]},
                 {"web_search": 2},
             ),
             (

@@ -11,7 +11,7 @@ engine adds below an overlay may never be seen by a program that looked for it b
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from subprocess import TimeoutExpired
@@ -26,28 +26,21 @@ _SCRIPT = """PATH=/usr/sbin:/usr/bin:/sbin:/bin
 options=$1; shift
 mount -t tmpfs tmpfs /sys || exit 125
 while [ "$1" != -- ]; do
-  cd "$1" && mount -t overlay overlay -o "$2$options" . 2>/dev/null
-  shift 2
+  cd "$1" && mount -t overlay overlay -o "lowerdir=.:/sys$options" . 2>/dev/null
+  shift
 done
 shift; cd /
 exec "$@"
 """
-_LAYERS = "lowerdir=.:/sys"
 _PROBE_SECONDS = 20.0
 
 
 def hide_paths(request: SandboxRequest, command: Sequence[str]) -> list[str]:
-    """The command of bubblewrap, started so that mounts inside show no path of the host; unchanged where that fails."""
-    start = _start()
-    covered = list(_overlay_arguments(request))
-    return list(command) if start is None or not covered else [*start, *covered, "--", *command]
-
-
-def _overlay_arguments(request: SandboxRequest) -> Iterator[str]:
-    """Pairs of a folder and the layers of its overlay."""
-    for mount in request.mounts:
-        if not mount.writable and mount.source.is_dir() and not mount.source.is_mount():
-            yield from (str(mount.source), _LAYERS)
+    """The command of bubblewrap, started so that read-only mounts show no path; unchanged where that cannot be done."""
+    folders = (mount.source for mount in request.mounts if not mount.writable)
+    covered = [str(folder) for folder in folders if folder.is_dir() and not folder.is_mount()]
+    start = _start() if covered else None
+    return list(command) if start is None else [*start, *covered, "--", *command]
 
 
 @cache
@@ -67,7 +60,7 @@ def _works(start: Sequence[str]) -> bool:
         covered = Path(folder, "covered")
         covered.mkdir()
         (covered / "file").touch()
-        command = [*start, str(covered), _LAYERS, "--", "/bin/sh", "-c", f"test -e {covered}/file"]
+        command = [*start, str(covered), "--", "/bin/sh", "-c", f"test -e {covered}/file"]
         try:
             done = run_process(command, environment={}, timeout_seconds=_PROBE_SECONDS)
         except (OSError, TimeoutExpired):

@@ -41,8 +41,8 @@ _CLIENT_TOOLS = frozenset(
 """Tools that the agent itself runs, and so inside its sandbox; a search of the request's own tools reaches nothing."""
 
 
-_HOSTED_CALLS = frozenset({"web_search", "file_search", "code_interpreter", "image_generation", "mcp"})
-"""Calls of an answer that the provider has made itself."""
+_HOSTED_CALLS = frozenset({"web_search", "file_search", "code_interpreter", "image_generation"})
+"""Calls of an answer that the provider has made itself and bills by use; remote tool servers are billed by tokens."""
 
 
 def _hosted(body: JsonObject) -> Iterator[str]:
