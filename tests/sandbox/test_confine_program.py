@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 from tests.prerequisites import require
-from tests.sandbox.container_fixtures import a_request, busybox_image, working_engine
 from tests.sandbox.forgeries import FORGERIES, forge
 from tests.sandbox.unprivileged import as_nobody
 
 from outweigh.ports.sandboxes import Sandbox
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.sandbox.confine_program import confine_program, landlock_missing, landlock_version
-from outweigh.sandbox.container import ContainerSandboxProvider
 from outweigh.sandbox.local import LocalSandboxProvider
 from outweigh.sandbox.seccomp import ARCHITECTURES
 from outweigh.testing.sandbox_fixtures import a_sandbox_request, run_shell
@@ -76,24 +74,6 @@ class TestOnThisMachine:
         done = subprocess.run([program, "sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
 
         assert done.stdout == "x\ny\n"
-
-
-@pytest.fixture(
-    params=[
-        pytest.param("bubblewrap", marks=pytest.mark.needs_bubblewrap),
-        pytest.param("container", marks=pytest.mark.needs_container),
-    ]
-)
-def sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
-    if request.param == "bubblewrap":
-        require("bubblewrap", BubblewrapSandboxProvider().missing())
-        with BubblewrapSandboxProvider().open(a_sandbox_request(tmp_path)) as sandbox:
-            yield sandbox
-        return
-    provider = ContainerSandboxProvider()
-    require("container", provider.missing())
-    with busybox_image(working_engine()) as image, provider.open(a_request(tmp_path, image)) as sandbox:
-        yield sandbox
 
 
 @needs_landlock

@@ -2,19 +2,14 @@
 
 import json
 import platform
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from tests.prerequisites import require
-from tests.sandbox.container_fixtures import HOST_PYTHON, PATH, a_request, busybox_image, python_folders, working_engine
+from tests.sandbox.container_fixtures import HOST_PYTHON, PATH
 
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox
-from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
-from outweigh.sandbox.container import ContainerSandboxProvider
 from outweigh.sandbox.denied_calls import DENIED_CALLS, CallCondition
 from outweigh.sandbox.seccomp import UNFILTERED_IN_CONTAINERS, machine_architecture
-from outweigh.testing.sandbox_fixtures import COMMAND_TIMEOUT_SECONDS, a_sandbox_request
+from outweigh.testing.sandbox_fixtures import COMMAND_TIMEOUT_SECONDS
 
 pytestmark = pytest.mark.skipif(machine_architecture() is None, reason="no filter is known for this processor")
 _BAD_ARGUMENT = {
@@ -42,27 +37,6 @@ code.write(bytes.fromhex("b814000000cd80c3"))  # mov eax, 20 (getpid); int 0x80;
 ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
 print("done")
 """
-
-
-@pytest.fixture(
-    params=[
-        pytest.param("bubblewrap", marks=pytest.mark.needs_bubblewrap),
-        pytest.param("container", marks=pytest.mark.needs_container),
-    ]
-)
-def sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Sandbox]:
-    if request.param == "bubblewrap":
-        require("bubblewrap", BubblewrapSandboxProvider().missing())
-        with BubblewrapSandboxProvider().open(a_sandbox_request(tmp_path)) as sandbox:
-            yield sandbox
-        return
-    provider = ContainerSandboxProvider()
-    require("container", provider.missing())
-    with (
-        busybox_image(working_engine()) as image,
-        provider.open(a_request(tmp_path, image, read_only=python_folders())) as sandbox,
-    ):
-        yield sandbox
 
 
 def run_python(sandbox: Sandbox, script: str, *arguments: str) -> CompletedCommand:
