@@ -33,6 +33,7 @@ WORST_WAIT_SECONDS = 1.0
 SECONDS = 8.0
 CHUNKS_PER_SECOND = 50
 STREAMS, STREAMS_IN_FULL = 50, 500
+STREAMS_OF_A_RUN = 100  # the gateway refuses a run that opens more than 256 connections
 _PATH = "/v1/chat/completions"
 _SMALL = b'{"model": "bench", "messages": [{"role": "user", "content": "Hi"}]}'
 _STREAMED = b'{"model": "bench", "stream": true, "messages": [{"role": "user", "content": "Go on"}]}'
@@ -80,24 +81,27 @@ def _row(kind: str, url: str, streams: int) -> Ratio:
     with ExitStack() as stack:
         upstreams = {provider: ModelUpstream(url=url, variable="", key="") for provider in Provider}
         gateway = stack.enter_context(ModelGateway(upstreams, PriceTables()))
-        runs = [stack.enter_context(_run(gateway)) for _ in range(3)]
-        beside = [_start("streams", *runs[0], str(streams)), _start("hostile", *runs[1], kind)]
+        watched, hostile = (stack.enter_context(_run(gateway)) for _ in range(2))
+        counts = [min(STREAMS_OF_A_RUN, streams - done) for done in range(0, streams, STREAMS_OF_A_RUN)]
+        streaming = [_start("streams", *stack.enter_context(_run(gateway)), str(count)) for count in counts]
+        beside = [*streaming, _start("hostile", *hostile, kind)]
         try:
-            waits, chunks = (
+            waits, *chunks = (
                 json.loads(process.communicate()[0])
-                for process in (_start("watched", *runs[2]), beside[0])  # the streams end by themselves
+                for process in (_start("watched", *watched), *streaming)  # the streams end by themselves
             )
         finally:
             for process in beside:
                 process.kill()
                 process.wait()
     worst, median = max(waits), sorted(waits)[len(waits) // 2]
+    rate = sum(chunks) / SECONDS
     return Ratio(
         name=f"slowest answer beside {kind} : {WORST_WAIT_SECONDS:g} s",
         measured=worst / WORST_WAIT_SECONDS,
         target=1.0,
         better="lower",
-        note=f"median {1e3 * median:.0f} ms of {len(waits)}; {streams} streams got {chunks / SECONDS:,.0f} chunks/s",
+        note=f"median {1e3 * median:.0f} ms of {len(waits)}; {streams} streams got {rate:,.0f} chunks/s",
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from tests.gateway.gateway_fixtures import MODEL, PRICES, a_gateway, a_way_through
 from tests.gateway.plain_http import ask, post
 
-from outweigh.gateway.request_body import RequestReader
+from outweigh.gateway.request_body import RequestReader, pause_after
 from outweigh.gateway.request_parsing import MAX_SEPARATORS, ParsedRequest, Route, find_route
 from outweigh.gateway.run_ledger import RunLedger
 from outweigh.ports.gateways import MeterRequest
@@ -69,6 +69,26 @@ def test_a_run_reads_one_request_at_a_time_even_where_a_client_has_hung_up() -> 
         return begun
 
     assert asyncio.run(three()) == [b"{}"]
+
+
+def test_after_a_request_that_took_long_to_read_the_runs_next_one_waits() -> None:
+    async def begun_requests(pause_seconds: float) -> list[bytes]:
+        run = WaitingLedger()
+        run.may_end.set()
+        reader = RequestReader(run.read_request, lambda used: pause_seconds if used >= 0 else 0)
+        await reader.read(ROUTE, msgspec.json.encode(BODY))
+        second = asyncio.create_task(reader.read(ROUTE, b"{}"))
+        await asyncio.wait([second], timeout=PATIENCE_SECONDS if pause_seconds == 0 else 0.2)
+        second.cancel()
+        return run.begun[1:]
+
+    assert asyncio.run(begun_requests(pause_seconds=0)) == [b"{}"]
+    assert asyncio.run(begun_requests(pause_seconds=3600)) == []
+
+
+def test_a_run_that_sends_large_requests_gets_a_twentieth_of_the_time_and_small_ones_never_wait() -> None:
+    assert pause_after(0.02) == 0
+    assert pause_after(0.1) == 0.1 * 19
 
 
 def test_requests_are_not_read_in_the_thread_that_serves_them() -> None:

@@ -1,6 +1,7 @@
 """Receiving a request: its body within the limits of its run, and reading it without holding up other runs."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 MAX_REQUEST_BYTES = 32 << 20
 MAX_PENDING_BYTES_PER_RUN = 256 << 20
+_READ_WITHOUT_PAUSE_SECONDS = 0.02
+_PAUSE_PER_SECOND_OF_READING = 19.0
 
 
 class BodyTooLargeError(Exception):
@@ -64,6 +67,15 @@ async def receive_body(request: "BaseRequest", body: RequestBody) -> None:
         body.add(chunk)
 
 
+def pause_after(seconds: float) -> float:
+    """How long a run's next request waits when reading one took this much processor time.
+
+    Only one thread of a Python process runs at a time, so a run that sends large requests one after the other would
+    slow down all others. It gets at most a twentieth of the time; requests of the usual size are read at once.
+    """
+    return 0.0 if seconds <= _READ_WITHOUT_PAUSE_SECONDS else _PAUSE_PER_SECOND_OF_READING * seconds
+
+
 class RequestReader:
     """Reads the requests of one run, one at a time and in a thread of its own.
 
@@ -71,15 +83,19 @@ class RequestReader:
     run wait for each other.
     """
 
-    def __init__(self, read: Callable[[Route, bytes], ParsedRequest]) -> None:
+    def __init__(
+        self, read: Callable[[Route, bytes], ParsedRequest], pause: Callable[[float], float] = pause_after
+    ) -> None:
         self._read = read
+        self._pause = pause
         self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="outweigh-requests")
+        self._used_seconds = 0.0
 
     async def read(self, route: Route, body: bytes) -> ParsedRequest:
         """Read one request. Where its client hangs up, the next one still waits until it is read."""
         await self._turn.acquire()
-        reading = asyncio.get_running_loop().run_in_executor(self._thread, self._read, route, body)
+        reading = asyncio.get_running_loop().run_in_executor(self._thread, self._read_timed, route, body)
         reading.add_done_callback(self._end_turn)
         return await asyncio.shield(reading)
 
@@ -87,7 +103,14 @@ class RequestReader:
         """Read nothing more; what is being read is dropped."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
+    def _read_timed(self, route: Route, body: bytes) -> ParsedRequest:
+        started = time.thread_time()
+        try:
+            return self._read(route, body)
+        finally:
+            self._used_seconds = time.thread_time() - started
+
     def _end_turn(self, reading: "asyncio.Future[ParsedRequest]") -> None:
-        self._turn.release()
+        reading.get_loop().call_later(self._pause(self._used_seconds), self._turn.release)
         if not reading.cancelled():
             reading.exception()  # its client may be gone; otherwise asyncio would complain that nobody looked
