@@ -95,9 +95,7 @@ def test_the_html_draws_the_gates_and_the_markdown_tells_them(written: Written) 
 
     page = written("md", RECORDED, *ARMS)
     assert "<svg" not in page
-    assert (
-        "cost, typical worse: +25.2 % (+19.3 to +31.4); the interval lies beyond the margin on the worse side" in page
-    )
+    assert "cost, typical worse: +25 % (+19 to +31); the interval lies beyond the margin on the worse side" in page
 
 
 def test_less_of_a_resource_is_drawn_as_better(written: Written, tmp_path: Path) -> None:

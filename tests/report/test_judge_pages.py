@@ -41,7 +41,7 @@ def test_compare_shows_what_the_judges_are_worth_and_what_they_cost() -> None:
 
     assert "agreement between judges over 24 runs of 6 tasks, Krippendorff's alpha: 1.000" in " ".join(shown.split())
     assert "mild – strict" in shown
-    assert "judging cost $24.5000; it is in none of the arms' costs" in shown
+    assert "judging cost $24.50; it is in none of the arms' costs" in shown
     assert "more than 0.02 from the sum of its parts" in shown
 
 
@@ -90,7 +90,7 @@ def test_a_calibration_says_whether_the_judge_may_decide() -> None:
     met, missed = (text(calibration_report(calibrations, [demand])) for demand in (0.9, None))
     refused = calibration_report(calibrate(JUDGED[:2], LABELS[:1], "0" * 64, tasks=TASK_OF), [0.9, None])
 
-    assert "mild: alpha within tasks 1.000, 0.9 demanded: it may decide" in met
+    assert "mild: alpha within tasks 1.00, 0.9 demanded: it may decide" in met
     assert "the suite demands none" in missed
     assert "mild: alpha within tasks unknown, 0.9 demanded: it may not decide" in text(refused)
     assert "it may not decide: an alpha of 0.9 with human labels is demanded within tasks" in text(refused)
@@ -107,5 +107,5 @@ def test_preferences_are_shown_with_the_bias_for_a_place() -> None:
     report = pairwise_report(compare_pairwise(answers, "old", "new"))
 
     assert "new against old, side by side: 12 pairs in both orders" in text(report)
-    assert "100.0 %" in text(report)
+    assert "100 %" in text(report)
     assert report.payload["judges"][0]["first_share"]["value"] == 1

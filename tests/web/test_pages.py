@@ -158,7 +158,7 @@ def test_many_runs_come_page_by_page(tmp_path: Path) -> None:
 def test_a_run_shows_steps_patch_checks_judgments_and_what_was_loaded(reader: Reader) -> None:
     page = reader.ask(query(reader.store("/run"), run=FIRST.run_id)).text
 
-    for shown in ("I look around.", "README.md", "command: ls", "x = ", "the test says so", "0.750", "files (failed)"):
+    for shown in ("I look around.", "README.md", "command: ls", "x = ", "the test says so", "0.75", "files (failed)"):
         assert shown in page
     assert "the cache was cold." in page
     assert 'id="step-2"' in page

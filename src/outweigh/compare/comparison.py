@@ -60,6 +60,11 @@ class Comparison(Struct, frozen=True, kw_only=True):
     scans: Mapping[str, ArmScan] = field(default_factory=dict)
 
     @property
+    def simulated(self) -> bool:
+        """Whether every run comes from an agent that only pretends, so that no dollar was spent."""
+        return self.agent_kinds == {AgentKind.SCRIPTED}
+
+    @property
     def fewest_repeats(self) -> int:
         """Counted runs of the thinnest task-arm among tasks that both arms attempted."""
         shared = [task for task in self.tasks if task.baseline.present and task.candidate.present]

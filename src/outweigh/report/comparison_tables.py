@@ -13,12 +13,12 @@ from outweigh.report.formatting import (
     UNKNOWN,
     NumberFormat,
     describe_direction,
+    format_change,
     format_count,
     format_dollars,
     format_percent,
     format_score,
     format_seconds,
-    format_signed,
 )
 from outweigh.score.metrics import METRICS_BY_NAME
 from outweigh.verdict.decision import ArmMeans, Gate, GateEvidence
@@ -120,16 +120,13 @@ def gate_blocks(gates: tuple[Gate, ...], comparison: Comparison) -> list[Block]:
 def format_gate(evidence: GateEvidence) -> tuple[str, str, str]:
     """A gate's change, its interval and its margin."""
     dollars = evidence.scale == "dollars"
-    unit = {"points": "points", "ratio": "%", "dollars": "USD"}[evidence.scale]
-
-    def show(value: float) -> str:
-        return format_signed(value, 2) if dollars else format_signed(100 * value)
-
-    effect = UNKNOWN if evidence.effect is None else f"{show(evidence.effect)} {unit}"
+    unit = {"points": " points", "ratio": " %", "dollars": ""}[evidence.scale]
+    show = UNIT_FORMATS["dollars"].difference if dollars else format_change
+    effect = UNKNOWN if evidence.effect is None else f"{show(evidence.effect)}{unit}"
     span = UNKNOWN
     if evidence.low is not None and evidence.high is not None:
         span = f"{show(evidence.low)} to {show(evidence.high)}"
-    return effect, span, "0 USD" if dollars else f"{100 * evidence.margin:g} {unit}"
+    return effect, span, "$0" if dollars else f"{100 * evidence.margin:g}{unit}"
 
 
 def total_evidence(evidence: GateEvidence) -> GateEvidence | None:

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable
-from math import isinf
+from math import floor, isinf, log10
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -14,6 +14,10 @@ SAME = "~"
 # Sums of equal numbers in another order differ by this much, which is no difference.
 ROUNDING_ERROR = 1e-9
 MOST_NAME_CHARACTERS = 28
+SMALLEST_SHOWN = 1e-5
+"""Nothing that people read is shown below a thousandth of a cent."""
+SIMULATED = "simulated"
+"""Stands where a dollar amount would, for agents that only pretend to work."""
 
 
 def without_negative_zero(text: str) -> str:
@@ -27,41 +31,85 @@ def format_signed(value: float, decimals: int = 1) -> str:
     return shown.replace("-", "+") if float(shown) == 0 else shown
 
 
+def round_for_people(value: float) -> str:
+    """A number with as many digits as people read: 1,234, 58, 5.6, 0.42, 0.013; no sign where it rounds to 0."""
+    size = abs(value)
+    if size >= 9.95:
+        shown = f"{value:,.0f}"
+    elif size >= 0.995:
+        shown = f"{value:.1f}".removesuffix(".0")
+    elif size >= 0.095:
+        shown = f"{value:.2f}".removesuffix("0")
+    else:
+        shown = _two_digits(value)
+    return without_negative_zero(shown)
+
+
+def _two_digits(value: float) -> str:
+    """Two significant digits of a small number, never in scientific notation; 0 where it is too small to matter."""
+    if abs(value) < SMALLEST_SHOWN:
+        return "0"
+    return f"{value:.{1 - floor(log10(abs(value)))}f}".rstrip("0").rstrip(".")
+
+
+def format_change(share: float, *, signed: bool = True) -> str:
+    """A change in points or percent of one, without its unit: `+58`, `-5.6`; one that rounds to 0 is `+0`."""
+    size = abs(100 * share)
+    shown = f"{size:,.0f}" if size >= 9.95 else f"{size:.1f}".removesuffix(".0")
+    if not signed:
+        return shown
+    return f"{'-' if share < 0 and shown != '0' else '+'}{shown}"
+
+
 def format_percent(value: float | None) -> str:
-    """A share of one as a percentage."""
-    return UNKNOWN if value is None else without_negative_zero(f"{100 * value:.1f} %")
+    """A share of one as a percentage. What is not quite everything is not shown as 100 %."""
+    if value is None:
+        return UNKNOWN
+    if 0.995 <= value < 1:
+        return "99.9 %" if value >= 0.9985 else f"{floor(1000 * value) / 10:g} %"
+    return f"{without_negative_zero(('-' if value < 0 else '') + format_change(value, signed=False))} %"
 
 
 def format_dollars(value: float | None) -> str:
-    """An amount of money, with more decimals when it is small."""
+    """An amount of money: cents, and two digits of what is less than ten cents."""
     if value is None:
         return UNKNOWN
     if isinf(value):
         return "never passes"
-    shown = f"${abs(value):,.2f}" if abs(value) >= 100 else f"${abs(value):.4f}"
+    size = abs(value)
+    cents = f"${size:,.2f}" if size >= 0.095 else f"${_two_digits(size)}"
+    shown = f"${size:,.0f}" if size >= 1000 else cents
     return without_negative_zero(f"-{shown}") if value < 0 else shown
 
 
 def format_seconds(value: float | None) -> str:
-    """A duration."""
-    return UNKNOWN if value is None else f"{without_negative_zero(f'{value:,.1f}')} s"
+    """A duration: seconds up to ten minutes, then minutes, then hours."""
+    if value is None:
+        return UNKNOWN
+    for unit, seconds in (("h", 3600), ("min", 60)):
+        if abs(value) >= (2 * seconds if unit == "h" else 10 * seconds):
+            return f"{round_for_people(value / seconds)} {unit}"
+    return f"{round_for_people(value)} s"
 
 
 def format_count(value: float | None) -> str:
-    """A number of things, whole where it is whole."""
+    """A number of things, whole from ten on."""
     if value is None:
         return UNKNOWN
-    return without_negative_zero(f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}")
+    return without_negative_zero(f"{value:,.0f}") if float(value).is_integer() else round_for_people(value)
 
 
 def format_score(value: float | None) -> str:
     """A score between 0 and 1, or any other plain number."""
-    return UNKNOWN if value is None else without_negative_zero(f"{value:.3f}")
+    if value is None:
+        return UNKNOWN
+    plain = value == 0 or 0.095 <= abs(value) < 9.95
+    return without_negative_zero(f"{value:.2f}") if plain else round_for_people(value)
 
 
 def format_points(value: float | None) -> str:
     """A difference of two percentages."""
-    return UNKNOWN if value is None else f"{format_signed(100 * value)} points"
+    return UNKNOWN if value is None else f"{format_change(value)} points"
 
 
 def describe_direction(difference: float | None, better: int) -> str:

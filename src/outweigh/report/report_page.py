@@ -38,7 +38,7 @@ from outweigh.report.verdict_page import (
     verdict_payload,
     verdicts_headline,
 )
-from outweigh.report.verdict_sentence import effect_sentences
+from outweigh.report.verdict_sentence import effect_sentence
 from outweigh.verdict.decision import Decision, PolicySource, Verdict
 from outweigh.verdict.promotion import may_promote
 
@@ -174,7 +174,7 @@ def _candidate_tone(one: ReportedCandidate) -> Tone:
 
 def _candidate_sentence(one: ReportedCandidate) -> str:
     decided = verdict_sentence(one.verdict, one.comparison, allowed=one.may_promote)
-    return " ".join(filter(None, (decided, effect_sentences(one.verdict, one.comparison))))
+    return " ".join(filter(None, (decided, effect_sentence(one.verdict, one.comparison))))
 
 
 def _candidate_blocks(one: ReportedCandidate, candidates: int) -> list[Block]:

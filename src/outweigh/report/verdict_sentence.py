@@ -1,112 +1,124 @@
-"""A verdict in plain sentences: how much more often the candidate passes, what that takes, and how likely it is."""
+"""A verdict in one plain sentence: how much more often the candidate passes, what that takes, and what a pass costs.
+
+Every number has a unit that people use. What noise explains is told as the range that it is.
+"""
 
 from collections.abc import Iterator, Sequence
 
 from outweigh.compare.comparison import Comparison
-from outweigh.report.comparison_tables import format_chance, total_evidence
-from outweigh.report.formatting import without_negative_zero
-from outweigh.verdict.decision import Decision, Gate, GateEvidence, Verdict
+from outweigh.report.comparison_tables import total_evidence
+from outweigh.report.formatting import format_change, format_dollars
+from outweigh.report.json_output import never_passes
+from outweigh.verdict.decision import Decision, GateEvidence, Verdict
 from outweigh.verdict.evidence_settings import COST_OF_PASS, JUDGE_SCORE, PASS_RATE
+from outweigh.verdict.worth import pass_cost_change
 
 COST = "cost"
 
+_QUALITY_WORDS = {PASS_RATE: ("passes", "more often", "less often"), JUDGE_SCORE: ("is judged", "better", "worse")}
 _RESOURCE_WORDS = {
-    COST: ("costs", "more per run", "less per run"),
-    "duration": ("takes", "more time", "less time"),
-    "non_cache_tokens": ("uses", "more tokens", "fewer tokens"),
-    COST_OF_PASS: ("pays", "more for a pass", "less for a pass"),
+    COST: ("costs", "for", "more per run", "less per run", "the same per run"),
+    "duration": ("takes", "in", "more time", "less time", "the same time"),
+    "non_cache_tokens": ("uses", "with", "more tokens", "fewer tokens", "as many tokens"),
+    COST_OF_PASS: ("pays", "at", "more for a pass", "less for a pass", "the same for a pass"),
 }
+"""The verb that stands alone, the preposition after a quality, the two directions, and no change."""
 
 
-def effect_sentences(verdict: Verdict, comparison: Comparison) -> str:
-    """What the candidate does to passes and to the bill, with 90 % intervals; empty where nothing was tested.
+def effect_sentence(verdict: Verdict, comparison: Comparison) -> str:
+    """`new passes 58 points more often (41 to 72) for 16 % more per run; a pass costs 63 % less.`
 
-    Other resources are told of where no cost is known. An effect whose interval has both signs is told as the range
-    that it is.
+    Intervals are of 90 %. Other resources are told of where no cost is known. Empty where nothing was tested.
     """
-    clauses = [
-        clause
+    known = {
+        gate.name: gate.evidence
         for gate in verdict.gates
-        if gate.evidence is not None
-        and _is_told(gate, verdict.gates)
-        and (clause := _clause(gate.name, gate.evidence, comparison.baseline.name)) is not None
-    ]
-    if not clauses:
+        if gate.evidence is not None and gate.evidence.effect is not None
+    }
+    quality = [_quality(name, known[name]) for name in _QUALITY_WORDS if name in known]
+    resources = [name for name in _RESOURCE_WORDS if name in known and (name == COST or COST not in known)]
+    alone = not quality
+    spent = [_resource(name, total_evidence(known[name]) or known[name], alone=alone) for name in resources]
+    if not (quality or spent):
         return ""
-    return " ".join([f"{comparison.candidate.name} {_join(clauses)}.", *_price(verdict), *_chances(verdict.gates)])
+    comma = "," if any(" between " in clause for clause in quality) else ""
+    parts = [f"{join_words(quality)}{comma}"] if quality and spent else quality
+    said = " ".join([comparison.candidate.name, *parts, *([join_words(spent)] if spent else [])])
+    return "; ".join([said, *_price_of_a_pass(comparison, known)]) + _simulated(comparison, known) + "."
 
 
-def _is_told(gate: Gate, gates: Sequence[Gate]) -> bool:
-    if gate.name in (PASS_RATE, JUDGE_SCORE, COST):
-        return True
-    return all(one.name != COST or one.evidence is None or one.evidence.effect is None for one in gates)
-
-
-def _clause(name: str, evidence: GateEvidence, baseline: str) -> str | None:
-    if name == PASS_RATE:
-        return _describe(
-            "passes", evidence, (f"points more often than {baseline}", f"points less often than {baseline}")
-        )
-    if name == JUDGE_SCORE:
-        return _describe("is judged", evidence, (f"points better than {baseline}", f"points worse than {baseline}"))
-    if name not in _RESOURCE_WORDS:
+def break_even_sentence(verdict: Verdict, comparison: Comparison) -> str | None:
+    """What one more solved task costs, where dollars go up and so do passes, beyond doubt or as a trade-off says."""
+    price = verdict.break_even
+    if comparison.simulated or price is None or price.usd is None or not price.usd > 0:
         return None
-    verb, more, less = _RESOURCE_WORDS[name]
-    return _describe(verb, total_evidence(evidence) or evidence, (f"% {more}", f"% {less}"))
-
-
-def _describe(verb: str, evidence: GateEvidence, units: tuple[str, str]) -> str | None:
-    """`passes 12 points more often than plain (4 to 20)`, or `costs between 6 % less and 8 % more per run`."""
-    effect, low, high = evidence.effect, evidence.low, evidence.high
-    if effect is None:
+    if price.low is not None and price.high is not None:
+        span = f"{format_dollars(price.low)} to {format_dollars(price.high)}"
+    elif verdict.decision is Decision.TRADE_OFF:
+        span = "no upper limit: the pass rates may be equal"
+    else:
         return None
-    if low is None or high is None:
-        return f"{verb} {_size(effect)} {units[effect < 0]} (no interval)"
-    if low < 0 < high:
-        less = " ".join(units[1].split()[:2]) if units[1].startswith("points") else f"% {units[1].split()[1]}"
-        return f"{verb} between {_size(low)} {less} and {_size(high)} {units[0]}"
-    near, far = sorted((abs(low), abs(high)))
-    return f"{verb} {_size(effect)} {units[effect < 0]} ({_size(near)} to {_size(far)})"
+    return f"one more solved task costs {format_dollars(price.usd)} ({span})"
 
 
-def _size(share: float) -> str:
-    """A number without its sign, with a decimal only where it is small."""
-    size = abs(100 * share)
-    return f"{size:.0f}" if size >= 9.95 else f"{size:.1f}".removesuffix(".0")
-
-
-def _join(clauses: Sequence[str]) -> str:
-    *first, last = clauses
+def join_words(words: Sequence[str]) -> str:
+    """`a`, `a and b`, or `a, b and c`."""
+    *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _price(verdict: Verdict) -> Iterator[str]:
-    """What one more solved task costs, where dollars go up and so do passes, beyond doubt or as a trade-off says."""
-    price = verdict.break_even
-    if price is None or price.usd is None or not price.usd > 0:
+def _quality(name: str, evidence: GateEvidence) -> str:
+    """`passes 12 points more often (4 to 20)`, or `passes between 8 points less and 22 points more often`."""
+    verb, more, less = _QUALITY_WORDS[name]
+    effect, low, high = evidence.effect or 0.0, evidence.low, evidence.high
+    direction = less if effect < 0 else more
+    if low is None or high is None:
+        return f"{verb} {_points(effect)} {direction} (no interval)"
+    if low == high == 0:
+        return "passes equally often" if name == PASS_RATE else "is judged equally good"
+    if low < 0 < high:
+        return f"{verb} between {_points(low)} {less.split()[0]} and {_points(high)} {more}"
+    near, far = sorted((abs(low), abs(high)))
+    return f"{verb} {_points(effect)} {direction} ({_size(near)} to {_size(far)})"
+
+
+def _resource(name: str, evidence: GateEvidence, *, alone: bool) -> str:
+    """`for 16 % more per run` after a quality; `costs 16 % more per run (12 to 20)` alone."""
+    verb, preposition, more, less, same = _RESOURCE_WORDS[name]
+    start = verb if alone else preposition
+    effect, low, high = evidence.effect or 0.0, evidence.low, evidence.high
+    if low is not None and high is not None and low < 0 < high:
+        return f"{start} between {_size(low)} % {less.split()[0]} and {_size(high)} % {more}"
+    if _size(effect) == "0":
+        return f"{start} {same}"
+    said = f"{start} {_size(effect)} % {less if effect < 0 else more}"
+    if alone and low is not None and high is not None:
+        near, far = sorted((abs(low), abs(high)))
+        return f"{said} ({_size(near)} to {_size(far)})"
+    return said
+
+
+def _price_of_a_pass(comparison: Comparison, known: dict[str, GateEvidence]) -> Iterator[str]:
+    """What a pass costs, where noise does not explain the difference; who never passes has no price."""
+    for arm in (comparison.baseline, comparison.candidate):
+        if PASS_RATE in known and never_passes(arm):
+            yield f"{arm.name} never passes"
+    if PASS_RATE not in known or COST not in known:
         return
-    if price.low is not None and price.high is not None:
-        span = f"{_dollars(price.low)} to {_dollars(price.high)}"
-    elif verdict.decision is Decision.TRADE_OFF:
-        span = "unbounded: the pass rates may be equal"
-    else:
-        return
-    yield f"One more solved task costs {_dollars(price.usd)} ({span})."
+    price = pass_cost_change(comparison.baseline_table, comparison.candidate_table)
+    if price is not None and not price.low <= 0 <= price.high and _size(price.change) != "0":
+        yield f"a pass costs {_size(price.change)} % {'less' if price.change < 0 else 'more'}"
 
 
-def _dollars(amount: float) -> str:
-    return without_negative_zero(f"{'-' if amount < 0 else ''}${abs(amount):,.2f}")
+def _simulated(comparison: Comparison, known: dict[str, GateEvidence]) -> str:
+    return " (costs are simulated)" if comparison.simulated and (COST in known or COST_OF_PASS in known) else ""
 
 
-def _chances(gates: Sequence[Gate]) -> Iterator[str]:
-    for gate in gates:
-        if gate.evidence is None or gate.name not in (PASS_RATE, JUDGE_SCORE):
-            continue
-        chances = gate.evidence.chances
-        if chances.better is not None and chances.worse_beyond_margin is not None:
-            yield (
-                f"{gate.name.replace('_', ' ').capitalize()}, without prior knowledge: "
-                f"{format_chance(chances.better)} likely better; "
-                f"{format_chance(chances.worse_beyond_margin)} likely worse by more than "
-                f"{100 * gate.evidence.margin:g} points."
-            )
+def _points(share: float) -> str:
+    size = _size(share)
+    return f"{size} point" if size == "1" else f"{size} points"
+
+
+def _size(share: float) -> str:
+    """A change in points or percent without its sign."""
+    return format_change(share, signed=False)

@@ -8,7 +8,7 @@ from outweigh.report.comparison_tables import format_gate, gate_blocks
 from outweigh.report.document import Block, BulletList, Heading, KeyPoints, Report
 from outweigh.report.figures.gates import brief_gate_figures
 from outweigh.report.verdict_page import DECISION_TONES, verdict_headline, verdicts_headline
-from outweigh.report.verdict_sentence import effect_sentences
+from outweigh.report.verdict_sentence import effect_sentence
 from outweigh.verdict.decision import Decision, PolicySource, Verdict
 from outweigh.verdict.evidence_settings import WORTH
 from outweigh.verdict.promotion import may_promote
@@ -36,7 +36,7 @@ def _parts(verdict: Verdict, comparison: Comparison, source: PolicySource) -> tu
     heading = Heading(
         title=verdict_headline(verdict, comparison, source),
         tone=DECISION_TONES[verdict.decision],
-        lead=effect_sentences(verdict, comparison),
+        lead=effect_sentence(verdict, comparison),
     )
     figures = brief_gate_figures(verdict.gates)
     points = KeyPoints(rows=tuple(_points(verdict, comparison)))

@@ -34,10 +34,12 @@ class GatedMetric(Struct, frozen=True, kw_only=True):
     """A gate's metric. `margin` is in points of a rate (0.05 is five points) or as a relative change (0.05 is 5 %).
 
     Beyond the margin a loss is real. `tolerance` is what an improvement must be shown to stay below; None for quality,
-    where that is the margin itself. One that is `only_when_named` is no gate unless somebody asks for it.
+    where that is the margin itself. One that is `only_when_named` is no gate unless somebody asks for it. Options take
+    the `name`, and people read the `title`.
     """
 
     name: str
+    title: str
     metric: str
     scale: EffectScale
     role: GateRole
@@ -50,9 +52,10 @@ class GatedMetric(Struct, frozen=True, kw_only=True):
         return log1p(margin) if self.scale is EffectScale.RATIO else margin
 
 
-def _resource(name: str, metric: str, *, only_when_named: bool = False) -> GatedMetric:
+def _resource(name: str, title: str, metric: str, *, only_when_named: bool = False) -> GatedMetric:
     return GatedMetric(
         name=name,
+        title=title,
         metric=metric,
         scale=EffectScale.RATIO,
         role=GateRole.RESOURCE,
@@ -62,9 +65,10 @@ def _resource(name: str, metric: str, *, only_when_named: bool = False) -> Gated
     )
 
 
-def _quality(name: str, metric: str, *, only_when_named: bool = False) -> GatedMetric:
+def _quality(name: str, title: str, metric: str, *, only_when_named: bool = False) -> GatedMetric:
     return GatedMetric(
         name=name,
+        title=title,
         metric=metric,
         scale=EffectScale.POINTS,
         role=GateRole.QUALITY,
@@ -81,21 +85,33 @@ WORTH = "worth"
 GATED_METRICS = {
     gated.name: gated
     for gated in (
-        _quality(PASS_RATE, "passed"),
-        _resource("duration", "duration_seconds"),
-        _resource("non_cache_tokens", "non_cache_tokens"),
-        _resource("cost", "cost_usd"),
+        _quality(PASS_RATE, "pass rate", "passed"),
+        _resource("duration", "duration", "duration_seconds"),
+        _resource("non_cache_tokens", "non-cache tokens", "non_cache_tokens"),
+        _resource("cost", "cost", "cost_usd"),
         # What judges say decides only where a suite has nothing better, and says so before it runs.
-        _quality(JUDGE_SCORE, "deciding_judge_score", only_when_named=True),
-        _resource(COST_OF_PASS, COST_OF_PASS, only_when_named=True),
+        _quality(JUDGE_SCORE, "judge score", "deciding_judge_score", only_when_named=True),
+        _resource(COST_OF_PASS, "cost of a pass", COST_OF_PASS, only_when_named=True),
     )
 }
 """What can be named as a gate."""
 
 WORTH_GATE = GatedMetric(
-    name=WORTH, metric=WORTH, scale=EffectScale.DOLLARS, role=GateRole.WORTH, margin=0.0, only_when_named=True
+    name=WORTH,
+    title="worth",
+    metric=WORTH,
+    scale=EffectScale.DOLLARS,
+    role=GateRole.WORTH,
+    margin=0.0,
+    only_when_named=True,
 )
 """Added where somebody says what a solved task is worth."""
+
+
+def gate_title(name: str) -> str:
+    """What people call a gate; options and JSON have its name."""
+    return name if name not in GATED_METRICS else GATED_METRICS[name].title
+
 
 TOTAL_TOLERANCE = 0.10
 """An improvement that is no gain in quality must be shown to keep every total below so much more."""

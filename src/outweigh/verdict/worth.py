@@ -1,7 +1,7 @@
 """What a gain in passes costs, and what it is worth: the break-even value of a solved task, and worth over values."""
 
 from collections.abc import Sequence
-from math import isfinite
+from math import expm1, isfinite
 
 import numpy as np
 from msgspec import Struct
@@ -11,6 +11,8 @@ from outweigh.stats.estimate import Unit
 from outweigh.stats.means import mean_interval
 from outweigh.stats.ratios import fieller_interval
 from outweigh.verdict.decision import BreakEven
+from outweigh.verdict.evidence_settings import COST_OF_PASS, GATED_METRICS
+from outweigh.verdict.gate_sample import sample_cost_of_pass
 
 LEVEL = 0.90
 """Each end of an interval is a one-sided 5 % bound, as everywhere in a verdict."""
@@ -23,6 +25,28 @@ class WorthAtValue(Struct, frozen=True, kw_only=True):
     worth_usd: float
     low: float
     high: float
+
+
+class PassCostChange(Struct, frozen=True, kw_only=True):
+    """By how much the price of a pass changes (−0.1 is 10 % less), with the ends of its 90 % interval."""
+
+    change: float
+    low: float
+    high: float
+
+
+def pass_cost_change(baseline: ArmTable, candidate: ArmTable) -> PassCostChange | None:
+    """The change of dollars per pass; None where an arm never passes or costs nothing, or no interval is known."""
+    gated = GATED_METRICS[COST_OF_PASS]
+    sample = sample_cost_of_pass(gated, gated.margin, baseline, candidate, None)
+    if not len(sample.benefits):
+        return None
+    estimate = mean_interval(sample.benefits, level=LEVEL, unit=Unit.TASK)
+    if estimate.point is None or estimate.interval is None:
+        return None
+    inside = estimate.interval
+    # Benefits are minus the logs of ratios, so the ends change places.
+    return PassCostChange(change=expm1(-estimate.point), low=expm1(-inside.high), high=expm1(-inside.low))
 
 
 def break_even(baseline: ArmTable, candidate: ArmTable) -> BreakEven | None:

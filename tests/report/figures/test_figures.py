@@ -159,7 +159,7 @@ def test_evidence_and_money_grow_in_the_order_of_the_runs() -> None:
     spent = only(spending_figures([comparison.baseline_table, comparison.candidate_table]))
 
     assert "better after 8 tasks" in grown.text_lines[0]
-    assert spent.text_lines == ("slow: $4.0000 for 40 attempts", "fast: $4.0000 for 40 attempts")
+    assert spent.text_lines == ("slow: $4.00 for 40 attempts", "fast: $4.00 for 40 attempts")
     assert len(marks(spent.draw(), "ow-path")) == 2
 
 
@@ -169,7 +169,7 @@ def test_an_arm_that_knows_no_cost_has_not_spent_nothing() -> None:
     comparison = both(evidence_of(timed("slow", 200, 0), silent))
     spent = only(spending_figures([comparison.baseline_table, comparison.candidate_table]))
 
-    assert spent.text_lines == ("slow: $4.0000 for 40 attempts", "fast: unknown for all 40 attempts")
+    assert spent.text_lines == ("slow: $4.00 for 40 attempts", "fast: unknown for all 40 attempts")
 
 
 def test_attempts_that_were_tried_again_are_in_what_was_spent() -> None:
@@ -180,7 +180,7 @@ def test_attempts_that_were_tried_again_are_in_what_was_spent() -> None:
     comparison = both(evidence_of(failed, again, slow[1:], timed("fast", 100, 1)))
     spent = only(spending_figures([comparison.baseline_table, comparison.candidate_table]))
 
-    assert spent.text_lines == ("slow: $4.1000 for 41 attempts", "fast: $4.0000 for 40 attempts")
+    assert spent.text_lines == ("slow: $4.10 for 41 attempts", "fast: $4.00 for 40 attempts")
     assert comparison.baseline.paid_usd.value == pytest.approx(4.1)
     assert comparison.baseline.total_cost_usd.value == pytest.approx(4.0)
 
