@@ -166,7 +166,7 @@ def _server(folder: Path) -> Iterator[str]:
     """A process of its own, as a provider is."""
     script = folder / "agents.toml"
     script.write_text(_SCRIPT)
-    command = [*OUTWEIGH, "model-server", str(script)]
+    command = [*OUTWEIGH, "dev", "model-server", str(script)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:

@@ -88,7 +88,7 @@ def _ask(connection: HTTPConnection, body: bytes, key: str) -> None:
 def _server(folder: Path) -> Iterator[str]:
     script = folder / "model.toml"
     script.write_text(_SCRIPT)
-    command = [*OUTWEIGH, "model-server", str(script)]
+    command = [*OUTWEIGH, "dev", "model-server", str(script)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:

@@ -1,4 +1,4 @@
-"""`outweigh aa`: how often would each policy cry wolf on this data?"""
+"""`outweigh suite aa`: how often would each policy cry wolf on this data?"""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ def stored(folder: Path, *arms: list[RunRecord]) -> str:
 
 @pytest.fixture
 def checked(outweigh: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = outweigh("aa", EXAMPLE, "--splits", "30", "--format", "json").json()
+    answer: dict[str, Any] = outweigh("suite", "aa", EXAMPLE, "--splits", "30", "--format", "json").json()
     return answer
 
 
@@ -47,14 +47,14 @@ def test_every_policy_has_shares_that_add_up_and_an_interval_around_its_false_al
 
 
 def test_one_arm_gets_all_the_splits(outweigh: Any) -> None:
-    answer = outweigh("aa", EXAMPLE, "--arm", "T1-skill", "--splits", "5", "--format", "json").json()
+    answer = outweigh("suite", "aa", EXAMPLE, "--arm", "T1-skill", "--splits", "5", "--format", "json").json()
 
     assert (answer["arms"], answer["splits"]) == (["T1-skill"], 5)
 
 
 def test_a_seed_repeats_the_answer_and_another_one_changes_it(outweigh: Any) -> None:
     one, same, other = (
-        outweigh("aa", EXAMPLE, "--splits", "30", "--seed", seed, "--format", "json").json()["policies"]
+        outweigh("suite", "aa", EXAMPLE, "--splits", "30", "--seed", seed, "--format", "json").json()["policies"]
         for seed in ("1", "1", "2")
     )
 
@@ -64,7 +64,7 @@ def test_a_seed_repeats_the_answer_and_another_one_changes_it(outweigh: Any) -> 
 
 @pytest.mark.parametrize("style", ["text", "markdown"])
 def test_people_see_the_table_and_what_to_conclude(outweigh: Any, style: str) -> None:
-    answer = outweigh("aa", EXAMPLE, "--arm", "T0-plain", "--splits", "60", "--format", style)
+    answer = outweigh("suite", "aa", EXAMPLE, "--arm", "T0-plain", "--splits", "60", "--format", style)
 
     assert answer.code == 0
     for expected in ("must not gate here: gates, composite", "false alarms", "more than 10 % must not gate"):
@@ -73,7 +73,7 @@ def test_people_see_the_table_and_what_to_conclude(outweigh: Any, style: str) ->
 
 
 def test_too_few_splits_do_not_acquit_a_policy(outweigh: Any) -> None:
-    answer = outweigh("aa", EXAMPLE, "--arm", "T2-skill-and-tools", "--splits", "5")
+    answer = outweigh("suite", "aa", EXAMPLE, "--arm", "T2-skill-and-tools", "--splits", "5")
 
     assert "so few splits do not show that it stays below 10 %; raise --splits" in answer.out
 
@@ -81,7 +81,7 @@ def test_too_few_splits_do_not_acquit_a_policy(outweigh: Any) -> None:
 def test_a_policy_that_could_not_judge_is_not_praised_for_its_silence(outweigh: Any, tmp_path: Path) -> None:
     path = stored(tmp_path, runs_of_arm("a", [[True, False, True, False]] * 3))
 
-    answer = outweigh("aa", path, "--splits", "5")
+    answer = outweigh("suite", "aa", path, "--splits", "5")
 
     assert "evidence could judge none of the splits, so its silence shows nothing" in answer.out
     assert "policy evidence could not judge 5 of 5 splits: 3 tasks have counted runs in both arms" in answer.out
@@ -95,7 +95,7 @@ def test_the_gates_of_the_evidence_policy_can_be_chosen(outweigh: Any, collected
     ]
     path = collected(rows)
 
-    blind, seeing = (outweigh("aa", path, "--splits", "5", *gates) for gates in ((), ("--gates", "pass_rate")))
+    blind, seeing = (outweigh("suite", "aa", path, "--splits", "5", *gates) for gates in ((), ("--gates", "pass_rate")))
 
     assert "policy evidence could not judge 5 of 5" in blind.out
     assert "policy evidence could not judge" not in seeing.out
@@ -105,8 +105,8 @@ def test_arms_with_one_fingerprint_are_shown_as_natural_pairs(outweigh: Any, tmp
     arms = [runs_of_arm(name, [[True, False]] * 6, arm_fingerprint="same") for name in ("a", "b")]
     path = stored(tmp_path, *arms)
 
-    (pair,) = outweigh("aa", path, "--splits", "2", "--format", "json").json()["natural_pairs"]
-    page = outweigh("aa", path, "--splits", "2").out
+    (pair,) = outweigh("suite", "aa", path, "--splits", "2", "--format", "json").json()["natural_pairs"]
+    page = outweigh("suite", "aa", path, "--splits", "2").out
 
     assert (pair["baseline"], pair["candidate"]) == ("a", "b")
     assert pair["decisions"] == {"evidence": "inconclusive", "gates": "improved", "composite": "neutral"}
@@ -117,7 +117,7 @@ def test_arms_with_one_fingerprint_are_shown_as_natural_pairs(outweigh: Any, tmp
 def test_natural_pairs_without_splits_leave_the_shares_unknown(outweigh: Any, tmp_path: Path) -> None:
     path = stored(tmp_path, *(runs_of_arm(name, [[True]] * 6, arm_fingerprint="same") for name in "ab"))
 
-    answer, page = outweigh("aa", path, "--format", "json").json(), outweigh("aa", path)
+    answer, page = outweigh("suite", "aa", path, "--format", "json").json(), outweigh("suite", "aa", path)
 
     assert (answer["splits"], answer["policies"]["gates"]["improved"]) == (0, None)
     assert answer["policies"]["gates"]["false_alarms_interval"] is None
@@ -138,7 +138,7 @@ def test_natural_pairs_without_splits_leave_the_shares_unknown(outweigh: Any, tm
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused(outweigh: Any, arguments: tuple[str, ...], expected: str) -> None:
-    answer = outweigh("aa", EXAMPLE, *arguments)
+    answer = outweigh("suite", "aa", EXAMPLE, *arguments)
 
     assert (answer.code, answer.out) == (2, "")
     assert expected in answer.err
@@ -146,7 +146,7 @@ def test_a_question_that_makes_no_sense_is_refused(outweigh: Any, arguments: tup
 
 
 def test_one_run_per_task_cannot_be_split_and_the_way_out_is_named(outweigh: Any, tmp_path: Path) -> None:
-    answer = outweigh("aa", stored(tmp_path, runs_of_arm("a", [[True], [False]])))
+    answer = outweigh("suite", "aa", stored(tmp_path, runs_of_arm("a", [[True], [False]])))
 
     assert (answer.code, answer.out) == (3, "")
     assert "no task of 'a' has two counted runs" in answer.err

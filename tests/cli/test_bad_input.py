@@ -138,13 +138,13 @@ def test_an_unknown_tier_and_a_doubled_one_are_refused(outweigh: Any, records: P
 
 @pytest.mark.parametrize("name", ["out.xlsx", "out"])
 def test_an_export_to_an_unknown_format_is_refused(outweigh: Any, records: Path, tmp_path: Path, name: str) -> None:
-    assert "must end in one of" in refusal(outweigh("export", str(records), "-o", str(tmp_path / name)), 2)
+    assert "must end in one of" in refusal(outweigh("store", "export", str(records), "-o", str(tmp_path / name)), 2)
 
 
 def test_a_failed_export_leaves_nothing_behind(outweigh: Any, records: Path, tmp_path: Path) -> None:
     records.write_bytes(GOOD + b"{\n")
 
-    refusal(outweigh("export", str(records), "-o", str(tmp_path / "out.jsonl")), 3)
+    refusal(outweigh("store", "export", str(records), "-o", str(tmp_path / "out.jsonl")), 3)
 
     assert [path.name for path in tmp_path.iterdir()] == ["runs.jsonl"]
 
@@ -192,13 +192,15 @@ def test_a_path_that_the_system_refuses_is_refused(outweigh: Any, records: Path,
 
 @pytest.mark.parametrize("name", ["x" * 250 + ".csv", "runs.jsonl/x.csv"])
 def test_an_output_that_the_system_refuses_is_refused(outweigh: Any, records: Path, name: str) -> None:
-    assert "cannot be written" in refusal(outweigh("export", str(records), "-o", str(records.parent / name)), 2)
+    assert "cannot be written" in refusal(
+        outweigh("store", "export", str(records), "-o", str(records.parent / name)), 2
+    )
 
 
 def test_broken_lines_cannot_be_laundered_by_an_export(outweigh: Any, records: Path, tmp_path: Path) -> None:
     records.write_bytes(GOOD + b"{\n")
 
-    answer = outweigh("export", str(records), "--skip-invalid", "-o", str(tmp_path / "clean.jsonl"))
+    answer = outweigh("store", "export", str(records), "--skip-invalid", "-o", str(tmp_path / "clean.jsonl"))
 
     assert "would pass as complete" in refusal(answer, 2)
 

@@ -50,7 +50,7 @@ class Job:
         file.write_text(text)
         for name, value in variables.items():
             self._environment.setenv(name, value)
-        code = main(["comment", str(file), *more])
+        code = main(["ci", "comment", str(file), *more])
         said = self._said.readouterr()
         assert TOKEN not in said.out + said.err
         return Ended(code, said.out, said.err)

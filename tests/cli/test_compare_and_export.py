@@ -49,7 +49,7 @@ def test_every_delta_has_its_figures(comparison: dict[str, Any]) -> None:
 def test_the_exported_table_has_every_metric_that_compare_has_of_a_single_run(
     outweigh: Any, comparison: dict[str, Any], tmp_path: Path
 ) -> None:
-    outweigh("export", EXAMPLE, "-o", str(tmp_path / "runs.csv"))
+    outweigh("store", "export", EXAMPLE, "-o", str(tmp_path / "runs.csv"))
 
     columns = set((tmp_path / "runs.csv").read_text().splitlines()[0].split(","))
     assert comparison["arms"]["T1-skill"]["metrics"].keys() - columns == {"composite", "composite_even"}
@@ -151,7 +151,7 @@ def test_grades_follow_the_scale_asked_for(outweigh: Any) -> None:
 def test_an_export_holds_every_record_and_gives_the_same_evidence(outweigh: Any, tmp_path: Path) -> None:
     copy = tmp_path / "copy.jsonl"
 
-    assert outweigh("export", EXAMPLE, "-o", str(copy)).code == 0
+    assert outweigh("store", "export", EXAMPLE, "-o", str(copy)).code == 0
 
     with copy.open("rb") as stream:
         assert len(list(decode_lines(stream, "copy", refuse_invalid))) == 180
@@ -163,7 +163,7 @@ def test_a_csv_has_one_row_per_run_and_empty_cells_for_unknowns(outweigh: Any, c
     table = tmp_path / "runs.csv"
     path = collected([{"task_id": 'a,"b"', "arm": "x", "repeat": 1, "success": False, "input_tokens": 0}])
 
-    outweigh("export", path, "-o", str(table))
+    outweigh("store", "export", path, "-o", str(table))
 
     with table.open(newline="") as stream:
         (row,) = csv.DictReader(stream)

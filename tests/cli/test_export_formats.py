@@ -1,4 +1,4 @@
-"""`outweigh export`: records, Parquet, JUnit and trajectories."""
+"""`outweigh store export`: records, Parquet, JUnit and trajectories."""
 
 import csv
 from itertools import pairwise
@@ -34,7 +34,7 @@ def test_records_that_went_out_and_came_back_are_the_same(outweigh: Any, tmp_pat
 
     files = [str(tmp_path / name) for name in ("runs.jsonl", "out.jsonl", "out.parquet", "again.jsonl")]
     for source, target in pairwise(files):
-        assert outweigh("export", source, "-o", target).code == 0
+        assert outweigh("store", "export", source, "-o", target).code == 0
 
     lines = (tmp_path / "again.jsonl").read_bytes().splitlines(keepends=True)
     assert [decode(line) for line in lines] == records
@@ -42,16 +42,16 @@ def test_records_that_went_out_and_came_back_are_the_same(outweigh: Any, tmp_pat
 
 
 def test_records_are_not_written_among_those_they_are_made_of(outweigh: Any, store: Path) -> None:
-    answer = outweigh("export", str(store), "-o", str(store / "all.jsonl"))
+    answer = outweigh("store", "export", str(store), "-o", str(store / "all.jsonl"))
 
     assert answer.code == 2
     assert "would stand among the records it is made of" in answer.err
     assert not (store / "all.jsonl").exists()
-    assert outweigh("export", str(store), "-o", str(store / "all.csv")).code == 0
+    assert outweigh("store", "export", str(store), "-o", str(store / "all.csv")).code == 0
 
 
 def test_a_name_without_an_ending_is_asked_for_one(outweigh: Any, store: Path) -> None:
-    answer = outweigh("export", str(store), "-o", "-")
+    answer = outweigh("store", "export", str(store), "-o", "-")
 
     assert answer.code == 2
     assert "must end in one of .jsonl, .csv, .parquet, .xml" in answer.err
@@ -62,7 +62,7 @@ def test_a_parquet_file_gives_the_same_evidence(outweigh: Any, tmp_path: Path) -
     runs.write_bytes(b"".join(encode(a_run(arm=arm)) + b"\n" for arm in ("a", "b")))
     copy = str(tmp_path / "copy.parquet")
 
-    assert outweigh("export", str(runs), "-o", copy).code == 0
+    assert outweigh("store", "export", str(runs), "-o", copy).code == 0
 
     arms = ("--baseline", "a", "--candidate", "b", "--format", "json")
     one, other = (outweigh("compare", path, *arms).json() for path in (str(runs), copy))
@@ -73,7 +73,7 @@ def test_no_name_becomes_a_formula_in_a_spreadsheet(outweigh: Any, tmp_path: Pat
     runs = tmp_path / "runs.jsonl"
     runs.write_bytes(b"".join(encode(a_run(task, arm)) + b"\n" for task in ("=1+1", "plain") for arm in ("@a", "b-c")))
 
-    outweigh("export", str(runs), "-o", str(tmp_path / "runs.csv"))
+    outweigh("store", "export", str(runs), "-o", str(tmp_path / "runs.csv"))
 
     with (tmp_path / "runs.csv").open(newline="") as stream:
         names = {(row["task_id"], row["arm"]) for row in csv.DictReader(stream)}
@@ -91,7 +91,7 @@ def test_junit_keeps_what_failed_and_what_broke_apart(outweigh: Any, tmp_path: P
     ]
     (tmp_path / "runs.jsonl").write_bytes(b"".join(encode(run) + b"\n" for run in runs))
 
-    outweigh("export", str(tmp_path / "runs.jsonl"), "-o", str(tmp_path / "runs.xml"))
+    outweigh("store", "export", str(tmp_path / "runs.jsonl"), "-o", str(tmp_path / "runs.xml"))
 
     root = ElementTree.parse(tmp_path / "runs.xml").getroot()
     (suite,) = root
@@ -120,7 +120,7 @@ def test_junit_says_nothing_that_a_reader_with_a_schema_refuses(outweigh: Any, t
     (tmp_path / "runs.jsonl").write_bytes(b"".join(encode(run) + b"\n" for run in runs))
     arms = ("--baseline", "a", "--candidate", "b\x00")
 
-    outweigh("export", str(tmp_path / "runs.jsonl"), "-o", str(tmp_path / "runs.xml"))
+    outweigh("store", "export", str(tmp_path / "runs.jsonl"), "-o", str(tmp_path / "runs.xml"))
     outweigh("report", str(tmp_path / "runs.jsonl"), *arms, "-o", str(tmp_path / "report.xml"))
 
     for name in ("runs.xml", "report.xml"):
@@ -136,7 +136,7 @@ def test_junit_says_nothing_that_a_reader_with_a_schema_refuses(outweigh: Any, t
 def test_trajectories_are_written_where_no_name_leads_out(outweigh: Any, store: Path, tmp_path: Path) -> None:
     target = tmp_path / "out"
 
-    answer = outweigh("export", str(store), "--trajectories", "-o", str(target))
+    answer = outweigh("store", "export", str(store), "--trajectories", "-o", str(target))
 
     assert answer.code == 0
     assert "1 of 2 runs have no trajectory" in answer.err
@@ -151,7 +151,7 @@ def test_trajectories_are_written_where_no_name_leads_out(outweigh: Any, store: 
 def test_trajectories_come_back_under_the_names_of_their_tasks_and_arms(
     outweigh: Any, store: Path, tmp_path: Path
 ) -> None:
-    outweigh("export", str(store), "--trajectories", "-o", str(tmp_path / "out"))
+    outweigh("store", "export", str(store), "--trajectories", "-o", str(tmp_path / "out"))
 
     assert outweigh("import", str(tmp_path / "out"), "-o", str(tmp_path / "back")).code == 0
 
@@ -165,8 +165,8 @@ def test_records_without_a_store_have_no_trajectories(outweigh: Any, tmp_path: P
     runs = tmp_path / "runs.jsonl"
     runs.write_bytes(encode(a_run()) + b"\n")
 
-    alone = outweigh("export", str(runs), "--trajectories", "-o", str(tmp_path / "out"))
-    none = outweigh("export", str(tmp_path), "--trajectories", "-o", str(tmp_path / "out"))
+    alone = outweigh("store", "export", str(runs), "--trajectories", "-o", str(tmp_path / "out"))
+    none = outweigh("store", "export", str(tmp_path), "--trajectories", "-o", str(tmp_path / "out"))
 
     assert (alone.code, none.code) == (2, 3)
     assert "is no store" in alone.err

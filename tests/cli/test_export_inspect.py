@@ -1,4 +1,4 @@
-"""`outweigh export --inspect`: logs that Inspect reads, and that say no more than the records do."""
+"""`outweigh store export --inspect`: logs that Inspect reads, and that say no more than the records do."""
 
 import os
 import subprocess
@@ -85,7 +85,7 @@ def store(tmp_path: Path) -> Path:
 @pytest.fixture
 def logs(outweigh: Any, store: Path, tmp_path: Path) -> Path:
     """The store's logs."""
-    assert outweigh("export", str(store), "--inspect", "-o", str(tmp_path / "logs")).code == 0
+    assert outweigh("store", "export", str(store), "--inspect", "-o", str(tmp_path / "logs")).code == 0
     return tmp_path / "logs"
 
 
@@ -135,7 +135,7 @@ def test_our_own_import_reads_the_same_arms_outcomes_tokens_dollars_and_times(
 
 
 def test_the_same_evidence_gives_the_same_bytes(outweigh: Any, store: Path, logs: Path, tmp_path: Path) -> None:
-    outweigh("export", str(store), "--inspect", "-o", str(tmp_path / "again"))
+    outweigh("store", "export", str(store), "--inspect", "-o", str(tmp_path / "again"))
 
     assert (tmp_path / "again" / "plain.eval").read_bytes() == (logs / "plain.eval").read_bytes()
 
@@ -144,7 +144,9 @@ def test_repeats_that_count_from_0_become_epochs_that_count_from_1(outweigh: Any
     runs = [a_run("one", "a", 0), a_run("one", "a", 1), a_run("one", "b", 1)]
     (tmp_path / "runs.jsonl").write_bytes(b"".join(encode(run) + b"\n" for run in runs))
 
-    assert outweigh("export", str(tmp_path / "runs.jsonl"), "--inspect", "-o", str(tmp_path / "logs")).code == 0
+    assert (
+        outweigh("store", "export", str(tmp_path / "runs.jsonl"), "--inspect", "-o", str(tmp_path / "logs")).code == 0
+    )
 
     assert [epoch for _, epoch in samples(tmp_path / "logs" / "a.eval")] == [1, 2]
     assert [epoch for _, epoch in samples(tmp_path / "logs" / "b.eval")] == [2]
@@ -157,7 +159,7 @@ def test_instructions_come_from_the_suite_that_was_run_and_from_no_other(outweig
     (tmp_path / "runs.jsonl").write_bytes(b"".join(encode(run) + b"\n" for run in runs))
 
     answer = outweigh(
-        "export", str(tmp_path / "runs.jsonl"), "--inspect", "-c", str(suite), "-o", str(tmp_path / "logs")
+        "store", "export", str(tmp_path / "runs.jsonl"), "--inspect", "-c", str(suite), "-o", str(tmp_path / "logs")
     )
 
     found = samples(tmp_path / "logs" / "baseline.eval")
@@ -184,7 +186,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     runs = tmp_path / "runs.jsonl"
     runs.write_bytes(encode(a_run()) + b"\n")
 
-    answer = outweigh("export", *(argument.format(runs=runs) for argument in arguments))
+    answer = outweigh("store", "export", *(argument.format(runs=runs) for argument in arguments))
 
     assert answer.code == 2
     assert complaint in answer.err
@@ -196,7 +198,7 @@ def test_a_damaged_trajectory_leaves_no_log(outweigh: Any, store: Path, tmp_path
         if file.is_file():
             file.write_bytes(b"{}")
 
-    answer = outweigh("export", str(store), "--inspect", "-o", str(tmp_path / "logs"))
+    answer = outweigh("store", "export", str(store), "--inspect", "-o", str(tmp_path / "logs"))
 
     assert answer.code == 3
     assert "does not match its hash" in answer.err

@@ -81,7 +81,7 @@ def test_our_own_records_need_no_import(outweigh: Any, tmp_path: Path, as_folder
 
 
 def test_our_own_parquet_needs_no_import_and_is_not_taken_for_a_table(outweigh: Any, tmp_path: Path) -> None:
-    outweigh("export", str(RECORDED), "-o", str(tmp_path / "runs.parquet"))
+    outweigh("store", "export", str(RECORDED), "-o", str(tmp_path / "runs.parquet"))
 
     answer = outweigh("import", str(tmp_path / "runs.parquet"), "-o", str(tmp_path / "runs"))
 

@@ -1,4 +1,4 @@
-"""`outweigh model-server` serves until it is told to stop, and writes down what it handed out."""
+"""`outweigh dev model-server` serves until it is told to stop, and writes down what it handed out."""
 
 import json
 import os
@@ -18,12 +18,12 @@ REAL_LOOKING_KEY = "sk-ant-" + "x" * 40 + "wxyz"
 @pytest.fixture
 def example(outweigh: Any, tmp_path: Path) -> Path:
     path = tmp_path / "script.toml"
-    path.write_text(outweigh("model-server", "--example").out)
+    path.write_text(outweigh("dev", "model-server", "--example").out)
     return path
 
 
 def serve(*arguments: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "outweigh", "model-server", *arguments]
+    command = [sys.executable, "-m", "outweigh", "dev", "model-server", *arguments]
     # Unbuffered, so that what is read of a line does not swallow the rest.
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={"PATH": os.environ["PATH"]}, bufsize=0
@@ -61,7 +61,7 @@ def test_a_taken_port_is_a_usage_error(example: Path, outweigh: Any) -> None:
     process = serve(str(example))
     port = address(process).rsplit(":", 1)[1]
 
-    answer = outweigh("model-server", str(example), "--port", port)
+    answer = outweigh("dev", "model-server", str(example), "--port", port)
 
     process.terminate()
     process.communicate(timeout=60)
@@ -92,7 +92,7 @@ def test_a_ledger_that_cannot_be_written_any_more_ends_it(example: Path) -> None
     ],
 )
 def test_a_command_that_makes_no_sense_is_refused(outweigh: Any, arguments: tuple[str, ...], said: str) -> None:
-    answer = outweigh("model-server", *arguments)
+    answer = outweigh("dev", "model-server", *arguments)
 
     assert (answer.code, answer.out) == (2, "")
     assert said in answer.err
@@ -101,7 +101,7 @@ def test_a_command_that_makes_no_sense_is_refused(outweigh: Any, arguments: tupl
 def test_a_bad_script_is_refused_with_the_key(outweigh: Any, tmp_path: Path) -> None:
     (tmp_path / "script.toml").write_text('[[turn]]\nrunn = "true"\n')
 
-    answer = outweigh("model-server", str(tmp_path / "script.toml"))
+    answer = outweigh("dev", "model-server", str(tmp_path / "script.toml"))
 
     assert answer.code == 2
     assert "unknown field `runn` - at `$.turn[0]`. Did you mean `run`?" in answer.err

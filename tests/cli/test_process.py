@@ -21,8 +21,8 @@ def test_the_quick_answers_go_to_standard_output(outweigh_process: Any, option: 
 
 
 def test_every_verb_explains_itself(outweigh_process: Any) -> None:
-    for verb in ("compare", "verdict", "ladder", "export"):
-        answer = outweigh_process(verb, "--help")
+    for words in (("compare",), ("verdict",), ("ladder",), ("store", "export")):
+        answer = outweigh_process(*words, "--help")
         assert (answer.code, answer.err) == (0, "")
         assert "RUNS" in answer.out
 

@@ -1,4 +1,4 @@
-"""Claims about `outweigh scan`, and about findings beside a verdict: shown, counted by arm, and never deciding."""
+"""Claims about `outweigh store scan`, and about findings beside a verdict: shown, counted by arm, never deciding."""
 
 import shutil
 from pathlib import Path
@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> str:
 
 
 def test_it_lists_every_finding_with_its_place_and_counts_them_by_arm(outweigh: Outweigh, store: str) -> None:
-    answer = outweigh("scan", store)
+    answer = outweigh("store", "scan", store)
 
     assert answer.code == 0
     assert f"8 of 16 scanned runs of {store} have suspicious findings" in answer.out
@@ -45,7 +45,7 @@ def test_it_lists_every_finding_with_its_place_and_counts_them_by_arm(outweigh: 
 
 
 def test_its_json_has_every_flagged_run(outweigh: Outweigh, store: str) -> None:
-    answer = outweigh("scan", store, "--format", "json").json()
+    answer = outweigh("store", "scan", store, "--format", "json").json()
 
     assert answer["schema"] == "outweigh.findings/1"
     assert answer["arms"]["old"]["flagged"] == 0
@@ -59,21 +59,21 @@ def test_runs_without_transcript_and_diff_are_named_as_not_scanned(outweigh: Out
     foreign = a_run(check_command_count=None)
     store = store_of(tmp_path / "store", [(foreign, NOTHING_KEPT)])
 
-    answer = outweigh("scan", str(store))
+    answer = outweigh("store", "scan", str(store))
 
     assert "0 of 0 scanned runs" in answer.out
     assert "1 of 1 runs of baseline kept neither transcript nor diff" in answer.out
 
 
 def test_a_run_is_scanned_once_by_the_same_rules(outweigh: Outweigh, store: str) -> None:
-    first = outweigh("scan", store).out
+    first = outweigh("store", "scan", store).out
     shutil.rmtree(Path(store) / "artifacts")
 
-    assert outweigh("scan", store).out == first
+    assert outweigh("store", "scan", store).out == first
 
 
 def test_findings_by_other_rules_are_made_again(outweigh: Outweigh, store: str) -> None:
-    outweigh("scan", store)
+    outweigh("store", "scan", store)
     kept = Path(store) / SCAN_FILE
     now = kept.read_text()
     before = now.replace("rewrote the outcome of tests", "another title")
@@ -81,14 +81,14 @@ def test_findings_by_other_rules_are_made_again(outweigh: Outweigh, store: str) 
     assert found is not None
     kept.write_text(before.replace(found.rules_sha256, "0" * 64))
 
-    outweigh("scan", store)
+    outweigh("store", "scan", store)
 
     assert kept.read_text() == now
 
 
 def test_findings_decide_nothing_and_change_no_evidence(outweigh: Outweigh, store: str) -> None:
     before = outweigh("verdict", store, *ARMS, "--format", "json").json()
-    outweigh("scan", store)
+    outweigh("store", "scan", store)
     after = outweigh("verdict", store, *ARMS, "--format", "json").json()
 
     assert before.pop("scan") == {"arms": {}, "difference": None}
@@ -100,7 +100,7 @@ def test_findings_decide_nothing_and_change_no_evidence(outweigh: Outweigh, stor
 
 def test_the_verdict_has_a_line_about_findings_and_with_verbose_the_table(outweigh: Outweigh, store: str) -> None:
     assert "Findings" not in outweigh("verdict", store, *ARMS).out
-    outweigh("scan", store)
+    outweigh("store", "scan", store)
 
     brief = " ".join(outweigh("verdict", store, *ARMS).out.split())
     whole = outweigh("verdict", store, *ARMS, "--verbose").out
@@ -113,13 +113,13 @@ def test_the_verdict_has_a_line_about_findings_and_with_verbose_the_table(outwei
 def test_a_clean_scan_adds_nothing_to_the_text(outweigh: Outweigh, tmp_path: Path) -> None:
     store = str(store_of(tmp_path / "clean", runs_of(cheats=0)))
     before = outweigh("verdict", store, *ARMS).out
-    outweigh("scan", store)
+    outweigh("store", "scan", store)
 
     assert outweigh("verdict", store, *ARMS).out == before
 
 
 def test_the_report_shows_counts_and_every_finding(outweigh: Outweigh, store: str, tmp_path: Path) -> None:
-    outweigh("scan", store)
+    outweigh("store", "scan", store)
     page = tmp_path / "report.html"
 
     assert outweigh("report", store, *ARMS, "-o", str(page)).code == 0
@@ -142,15 +142,15 @@ def test_diff_shows_the_findings_of_both_runs(outweigh: Outweigh, store: str) ->
 
 
 def test_a_damaged_scan_is_as_if_there_were_none(outweigh: Outweigh, store: str) -> None:
-    outweigh("scan", store)
+    outweigh("store", "scan", store)
     (Path(store) / SCAN_FILE).write_text('{"schema": "outweigh.scan/1", "runs": [')
 
     assert outweigh("verdict", store, *ARMS, "--format", "json").json()["scan"]["arms"] == {}
-    assert "8 of 16 scanned runs" in outweigh("scan", store).out
+    assert "8 of 16 scanned runs" in outweigh("store", "scan", store).out
 
 
 def test_a_file_of_records_is_answered_with_what_to_name(outweigh: Outweigh, store: str) -> None:
-    answer = outweigh("scan", str(Path(store) / "runs-engine.jsonl"))
+    answer = outweigh("store", "scan", str(Path(store) / "runs-engine.jsonl"))
 
     assert answer.code == 2
     assert "is not a folder; name the store" in answer.err

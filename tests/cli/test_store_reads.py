@@ -40,13 +40,12 @@ def store(tmp_path: Path) -> str:
         ("report",),
         ("report", "-o", "REPORT.html"),
         ("plan",),
-        ("aa", "--splits", "2"),
+        ("suite", "aa", "--splits", "2"),
     ],
     ids=" ".join,
 )
 def test_a_reading_command_opens_experiment_json_once(store: str, tmp_path: Path, words: tuple[str, ...]) -> None:
-    verb, *options = words
-    command = [sys.executable, "-c", COUNTING, verb, store, *options]
+    command = [sys.executable, "-c", COUNTING, *words, store]
 
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
 

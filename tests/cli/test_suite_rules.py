@@ -185,7 +185,7 @@ class TestTheLadder:
 
 
 class TestTheSelfCheck:
-    """`outweigh aa` must try the rule that will decide, or what it acquits is another one."""
+    """`outweigh suite aa` must try the rule that will decide, or what it acquits is another one."""
 
     def test_tries_the_suites_gates_and_margins(self, outweigh: Any, tmp_path: Path) -> None:
         noisy = [run for arm in ("plain", "new") for run in self._noise(arm)]
@@ -198,7 +198,7 @@ class TestTheSelfCheck:
         )
 
         words = ("--splits", "20", "--seed", "3", "--format", "json")
-        said = {store: outweigh("aa", store, *words).json() for store in (strict, wide)}
+        said = {store: outweigh("suite", "aa", store, *words).json() for store in (strict, wide)}
 
         assert [said[store]["policies"]["evidence"]["neutral"] for store in (strict, wide)] == [0.0, 1.0]
         assert (said[wide]["deciding"], said[wide]["policy_from"]) == ("evidence", "suite")
@@ -207,8 +207,8 @@ class TestTheSelfCheck:
         deaf = {"min_composite_gain": 99.0, "regression_composite_drop": 1.0, "objective_drop_is_regression": 0.0}
         store = a_store(tmp_path / "store", policy=PolicySpec(name="composite", margins=deaf))
 
-        own = outweigh("aa", store, "--splits", "20", "--format", "json").json()
-        default = outweigh("aa", store, "--splits", "20", "--policy", "composite", "--format", "json").json()
+        own = outweigh("suite", "aa", store, "--splits", "20", "--format", "json").json()
+        default = outweigh("suite", "aa", store, "--splits", "20", "--policy", "composite", "--format", "json").json()
 
         assert own["policies"]["composite"]["false_alarms"] == 0.0
         assert default["policies"]["composite"]["false_alarms"] > 0.0

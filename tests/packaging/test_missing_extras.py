@@ -18,12 +18,12 @@ RUBRIC = {"criteria": [{"type": "binary", "name": "works", "description": "It wo
     ("arguments", "extra"),
     [
         (("view", RECORDED), "web"),
-        (("export", RECORDED, "-o", "runs.parquet"), "parquet"),
+        (("store", "export", RECORDED, "-o", "runs.parquet"), "parquet"),
         (("verdict", "some.parquet", *ARMS), "parquet"),
         (("import", "some.parquet", "-o", "imported"), "parquet"),
         (("import", ROOT / "examples" / "inspect", "-o", "imported"), "inspect"),
         (("import", "leaderboard.yml", "-o", "imported"), "yaml"),
-        (("model-server", "script.toml"), "run"),
+        (("dev", "model-server", "script.toml"), "run"),
     ],
     ids=lambda value: " ".join(map(str, value[:2])).replace(str(ROOT), "") if isinstance(value, tuple) else value,
 )

@@ -56,7 +56,7 @@ def test_the_viewer_serves_pages_with_all_extras(everything: CleanEnvironment, t
 
 
 def test_all_extras_together_read_and_write_every_format(everything: CleanEnvironment) -> None:
-    written = everything.run("export", RECORDED, "-o", "runs.parquet")
+    written = everything.run("store", "export", RECORDED, "-o", "runs.parquet")
     read = everything.run("verdict", "runs.parquet", *ARMS)
     imported = everything.run("import", ROOT / "examples" / "inspect", "-o", "imported")
 

@@ -150,7 +150,7 @@ def calibrate_store(request: CalibrateRequest) -> Calibrated:
     if not calibrations:
         raise EvidenceError(
             f"no label of {request.labels} is about a run that has a record and a usable judgment in {request.runs}. "
-            "Labels name runs by their run_id; `outweigh export RUNS -o runs.csv` lists them."
+            "Labels name runs by their run_id; `outweigh store export RUNS -o runs.csv` lists them."
         )
     if Path(request.runs).is_dir():
         for calibration in calibrations:

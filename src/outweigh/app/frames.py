@@ -1,7 +1,7 @@
 """Data frames of any library, in and out, through the Arrow C interface. Needs pyarrow, and nothing else.
 
-A frame holds whole records in a column `record`, as `outweigh export -o FILE.parquet` and a `Store` give them, or one
-run per row in columns that are mapped as `outweigh import table` maps them.
+A frame holds whole records in a column `record`, as `outweigh store export -o FILE.parquet` and a `Store` give them, or
+one run per row in columns that are mapped as `outweigh import table` maps them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -8,6 +8,7 @@ from outweigh.app.ci import CiRequest, run_ci
 from outweigh.app.ci_host import CiHost, current_host
 from outweigh.app.decide import REQUIREMENTS
 from outweigh.app.run import RunPreview
+from outweigh.cli.arguments import Parser
 from outweigh.cli.console import write_notice
 from outweigh.cli.exit_codes import REQUIREMENT_CODES, ExitCode
 from outweigh.cli.progress import ConsoleObserver
@@ -25,16 +26,7 @@ class _Options(RunOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Exit with the worse of `run` and `verdict`; 0 where there is nothing to judge, or nothing to judge it with."""
-    parser = run_parser("ci", "Base against head as one step of a CI job.")
-    parser.add_argument(
-        "--require", choices=tuple(REQUIREMENTS), default="improved", help="what exits 0 (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--ledger",
-        metavar="FILE",
-        help="the verdicts of this repository (default: ledger.log beside the pins of --reuse, or beside the store)",
-    )
-    options, host = parser.parse_args(arguments, namespace=_Options()), current_host()
+    options, host = build_parser().parse_args(arguments, namespace=_Options()), current_host()
     file = None if options.ledger is None else Path(options.ledger)
     request = CiRequest(run=options.run_request(), require=options.require, ledger=file)
     result = run_ci(request, host, ConsoleObserver(options.events), lambda text: _warn(host, text))
@@ -56,3 +48,17 @@ def _warn(host: CiHost, text: str) -> None:
         write_notice(line, sys.stdout)
     else:
         write_notice(f"outweigh: {text}\n", sys.stderr)
+
+
+def build_parser() -> Parser:
+    """The options of this verb."""
+    parser = run_parser("ci", "Base against head as one step of a CI job.")
+    parser.add_argument(
+        "--require", choices=tuple(REQUIREMENTS), default="improved", help="what exits 0 (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--ledger",
+        metavar="FILE",
+        help="the verdicts of this repository (default: ledger.log beside the pins of --reuse, or beside the store)",
+    )
+    return parser

@@ -24,7 +24,7 @@ class _Options(ReadingOptions, ArmOptions, InferenceOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Print the comparison; reading it is up to the reader."""
-    options = _parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_intermixed_args(arguments, _Options())
     result = compare(
         CompareRequest(
             evidence=options.evidence_request(),
@@ -38,7 +38,8 @@ def main(arguments: Sequence[str]) -> int:
     return ExitCode.SATISFIED
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = reading_parser("compare", "Two arms side by side: summaries, pairs, deltas, intervals.")
     add_arm_options(parser)
     add_changes_option(parser)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from outweigh.cli.arguments import Parser
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.verbs import VERBS
+from outweigh.cli.verbs import find_verb
 
 DEMO_SUITE = Path(__file__).resolve().parents[1] / "demo_suite"
 
@@ -21,7 +21,7 @@ EXPECTED_CODES = {
 
 def main(arguments: Sequence[str]) -> int:
     """Show every command and what it says. Verdicts are for the reader; the exit code says that it worked."""
-    store = Path(_parser().parse_args(arguments).output)
+    store = Path(build_parser().parse_args(arguments).output)
     for command in _commands(store):
         code = _run_command(*command)
         if code not in EXPECTED_CODES[command[0]]:
@@ -39,12 +39,13 @@ def _commands(store: Path) -> Iterator[tuple[str, ...]]:
 def _run_command(verb: str, *arguments: str) -> int:
     # Flushed, because what follows may speak on the other stream.
     print(f"\n$ outweigh {shlex.join([verb, *arguments])}", flush=True)
-    code: int = import_module(VERBS[verb].module).main(arguments)
+    code: int = import_module(find_verb([verb]).verb.module).main(arguments)
     print(f"(exit code {int(code)})", flush=True)
     return code
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = Parser(
         prog="outweigh demo",
         description="The whole flow, offline: run the suite that ships with outweigh, decide, write a report.",

@@ -20,7 +20,7 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Print where two runs part. The exit code says that it was printed."""
-    options = _parser().parse_args(arguments, _Options())
+    options = build_parser().parse_args(arguments, _Options())
     store = Store.open(options.runs)
     if store.path is None:
         raise UsageError("diff reads what was kept beside the records; name a store, or a file of records.")
@@ -30,7 +30,8 @@ def main(arguments: Sequence[str]) -> int:
     return ExitCode.SATISFIED
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = Parser(
         prog="outweigh diff",
         description="Two runs side by side: where they part, steps, checks, patches, cost and time.",

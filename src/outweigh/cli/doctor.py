@@ -22,7 +22,7 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Look at everything, try every task, and say what is in the way."""
-    options = _parser().parse_args(arguments, namespace=_Options())
+    options = build_parser().parse_args(arguments, namespace=_Options())
     request = DoctorRequest(
         suite=options.suite,
         output=None if options.output is None else Path(options.output),
@@ -40,7 +40,8 @@ def _announce(text: str) -> None:
         print(text, file=sys.stderr)
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = Parser(
         prog="outweigh doctor",
         description="What works here; with a suite, whether its tasks fail untouched and pass when solved. Nothing is "

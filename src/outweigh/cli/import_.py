@@ -31,7 +31,7 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Import every path into one folder."""
-    options = _parser().parse_intermixed_args(arguments, namespace=_Options())
+    options = build_parser().parse_intermixed_args(arguments, namespace=_Options())
     target = Path(options.output)
     request = ImportResultsRequest(
         sources=tuple(options.what),
@@ -124,7 +124,8 @@ def _shown_value(value: object) -> object:
     return float(f"{value:.6g}") if isinstance(value, float) and 1e-4 < abs(value) < 1e6 else value
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = Parser(
         prog="outweigh import",
         description="Read what another harness wrote as run records.",

@@ -31,7 +31,7 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Write the suite and say what to do next."""
-    options = _parser().parse_args(arguments, namespace=_Options())
+    options = build_parser().parse_args(arguments, namespace=_Options())
     folder = Path(options.folder)
     if options.source is not None or options.skill is not None:
         _convert(options, folder)
@@ -106,7 +106,8 @@ def _print_next_steps(folder: Path, files: int) -> None:
     print(f"  outweigh run -c {suite}       run it")
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = Parser(
         prog="outweigh init",
         description="Write a starter suite that runs as it is, or one made of what somebody wrote for another program.",

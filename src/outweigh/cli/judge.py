@@ -58,7 +58,7 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Judge what is missing, and show what there is."""
-    options = _parser().parse_args(arguments, namespace=_Options())
+    options = build_parser().parse_args(arguments, namespace=_Options())
     if not options.pairwise and (options.baseline or options.candidate):
         raise UsageError("--baseline and --candidate belong to --pairwise; else all arms are judged alike.")
     if options.calibrate is not None and options.pairwise:
@@ -97,7 +97,8 @@ def _calibrate(options: _Options, labels: str) -> ExitCode:
     return ExitCode.SATISFIED if calibrated.is_met else ExitCode.NOT_SATISFIED
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = Parser(
         prog="outweigh judge",
         description="Judge recorded runs by their tasks' rubrics, without running them again; what is judged already "

@@ -19,7 +19,7 @@ class _Options(ReadingOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Print the ladder."""
-    options = _parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_intermixed_args(arguments, _Options())
     request = LadderRequest(
         order=_parse_order(options.order), evidence=options.evidence_request(), grades=options.grades
     )
@@ -34,7 +34,8 @@ def _parse_order(text: str | None) -> tuple[str, ...] | None:
     return order
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = reading_parser("ladder", "Arms as tiers: uplift over the first, variance, range, grades, best value.")
     parser.add_argument(
         "--order", metavar="T0,T1,…", help="the tiers from the first up (default: the suite's tiers, else by name)"

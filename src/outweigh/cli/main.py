@@ -15,7 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.verbs import VERBS, Verb
+from outweigh.cli.help_page import group_help, program_help, unknown_option, unknown_verb
+from outweigh.cli.verbs import MOVED, FoundVerb, Verb, find_verb
 from outweigh.errors import OutweighError, UsageError
 from outweigh.version import __version__
 
@@ -119,51 +120,54 @@ def _prepare_stream(name: str) -> None:
 def _dispatch(arguments: Sequence[str]) -> int:
     first = arguments[0] if arguments else "--help"
     # These two answer without loading a parser or any verb, so they stay as quick as Python itself.
-    if first in ("--help", "-h", "help"):
-        print(_help())
+    if first in ("--help", "-h") or list(arguments) == ["help"]:
+        print(program_help())
         return ExitCode.SATISFIED
-    if first == "--version":
+    if first in ("--version", "-V"):
         print(f"outweigh {__version__}")
         return ExitCode.SATISFIED
-    if first not in VERBS:
-        raise UsageError(_unknown_verb(first))
-    verb = VERBS[first]
+    if first == "help":
+        return _dispatch([*arguments[1:], "--help"])
+    if first in MOVED:
+        _hint_at_new_name(first)
+        return _dispatch([*MOVED[first], *arguments[1:]])
+    return _run_verb(find_verb(arguments))
+
+
+def _run_verb(found: FoundVerb) -> int:
+    words, verb, rest = found
+    if verb.below and rest and not rest[0].startswith("-"):
+        raise UsageError(unknown_verb(words, verb, rest[0]))
+    if not verb.module:
+        return _explain_group(found)
     if not verb.takes_down:
-        return _call(verb, arguments[1:])
+        return _call(verb, rest)
     from outweigh.cli.console import terminable  # noqa: PLC0415 - only needed by verbs that take longer anyway
 
     with terminable():
-        return _call(verb, arguments[1:])
+        return _call(verb, rest)
 
 
 def _call(verb: Verb, arguments: Sequence[str]) -> int:
-    code: int = import_module(verb.module).main(arguments)
+    try:
+        code: int = import_module(verb.module).main(arguments)
+    except SystemExit:  # how a parser ends after it printed its help
+        return ExitCode.SATISFIED
     return code
 
 
-def _help() -> str:
-    width = max(map(len, VERBS))
-    lines = [f"  {name:<{width}}  {verb.summary}" for name, verb in VERBS.items()]
-    return "\n".join(
-        [
-            "usage: outweigh VERB …",
-            "",
-            "Does this change to a coding agent's set-up outweigh the noise, and may it ship?",
-            "",
-            *lines,
-            "",
-            "`outweigh VERB --help` explains a verb. Exit codes: 0 satisfied, 1 not satisfied, 2 usage,",
-            "3 inconclusive or unusable evidence, 4 budget exhausted, 70 our bug, 130 interrupted.",
-        ]
-    )
+def _explain_group(found: FoundVerb) -> int:
+    """A verb that only has others below it takes no option but `--help`."""
+    if found.arguments and found.arguments[0] not in ("--help", "-h"):
+        raise UsageError(unknown_option(found.words, found.arguments[0]))
+    print(group_help(found.words, found.verb))
+    return ExitCode.SATISFIED
 
 
-def _unknown_verb(name: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
+def _hint_at_new_name(old: str) -> None:
+    from outweigh.cli.console import notify  # noqa: PLC0415 - only needed for an old name
 
-    near = get_close_matches(name, VERBS, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"there is no verb {name!r}; there is {', '.join(VERBS)}.{hint}"
+    notify(f"`outweigh {old}` is now `outweigh {' '.join(MOVED[old])}`. The next release drops the old name.")
 
 
 def _print_error(message: str, code: int) -> int:

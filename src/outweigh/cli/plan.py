@@ -67,7 +67,7 @@ class _Options(ReadingOptions, ArmOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Print the plan."""
-    options = _parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_intermixed_args(arguments, _Options())
     request = PlanRequest(
         pilot=options.evidence_request(),
         arms=options.arm_choice(),
@@ -88,7 +88,8 @@ def main(arguments: Sequence[str]) -> int:
     return ExitCode.SATISFIED
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = Parser(
         prog="outweigh plan",
         description="How often the next experiment would be decided, and what it would cost, by simulating the rule.",

@@ -49,13 +49,14 @@ class _Options(ReadingOptions, ArmOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Plan, or carry out; the exit code says whether the promotion is allowed."""
-    options = _parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_intermixed_args(arguments, _Options())
     result = promote(options.request(), notify)
     print_report(promotion_report(result.promotion), options.format)
     return REQUIREMENT_CODES[result.is_allowed]
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = reading_parser("promote", "Open the pull request that a verdict allows; a plan unless --execute.")
     parser.add_argument("--baseline", metavar="ARM", help="the arm to replace (default: the suite's)")
     parser.add_argument(

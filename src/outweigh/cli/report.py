@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
 
     With `--check` nothing is written, and the exit code says whether a report still rests on the records.
     """
-    options = _parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_intermixed_args(arguments, _Options())
     if options.check is not None:
         return _check(Path(options.check), options)
     decide = DecideRequest(
@@ -60,7 +60,8 @@ def _check(target: Path, options: _Options) -> ExitCode:
     return ExitCode.NOT_SATISFIED
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = reading_parser("report", "Everything about a baseline and its candidates, as one file.")
     target = parser.add_mutually_exclusive_group()
     target.add_argument(

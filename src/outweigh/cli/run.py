@@ -27,7 +27,7 @@ RUN_EXIT_CODES = {
 
 def main(arguments: Sequence[str]) -> int:
     """Run, or go on with, an experiment."""
-    options = run_parser("run", "Attempt every trial of a suite.").parse_args(arguments, namespace=RunOptions())
+    options = build_parser().parse_args(arguments, namespace=RunOptions())
     ended = run(options.run_request(), ConsoleObserver(options.events))
     if isinstance(ended, EndReason):
         return RUN_EXIT_CODES[ended]
@@ -121,6 +121,11 @@ def add_suite_options(parser: Parser) -> None:
     parser.add_argument(
         "--repo", metavar="DIR", help="the repository of refs and from_git (default: the one the suite is in)"
     )
+
+
+def build_parser() -> Parser:
+    """The options of this verb."""
+    return run_parser("run", "Attempt every trial of a suite.")
 
 
 def run_parser(verb: str, description: str) -> Parser:

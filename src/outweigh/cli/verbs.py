@@ -1,46 +1,134 @@
-"""The verbs and the line that `outweigh --help` shows for each. A verb's module is imported when it is called."""
+"""The verbs, grouped by job, and the line that the help shows for each.
 
+A verb is one module with `build_parser()` and `main(arguments)`, imported when the verb is called. To add one, write
+the module and one line here. A verb below another goes into `below`, and its module is named by all its words:
+`store scan` is `store_scan.py`.
+"""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 
 class Verb(NamedTuple):
-    """Where a verb lives and what it is for. One that builds anything up takes it down when a signal ends it."""
+    """What a verb does, in one line, and where its code is.
 
-    module: str
+    `module` is empty for a verb that only has others below it. With `takes_down`, a signal that ends
+    the process first stops what the verb started.
+    """
+
     summary: str
+    module: str = ""
     takes_down: bool = False
+    below: "Mapping[str, Verb]" = MappingProxyType({})
 
 
-VERBS = {
-    "demo": Verb("outweigh.cli.demo", "the whole flow, offline, in seconds: run, verdict, report", takes_down=True),
-    "init": Verb(
-        "outweigh.cli.init", "write a suite: a starter that runs as it is, or one from evals you have", takes_down=True
-    ),
-    "doctor": Verb(
-        "outweigh.cli.doctor", "what works here, and whether a suite's tasks can show anything", takes_down=True
-    ),
-    "run": Verb(
-        "outweigh.cli.run", "attempt every trial of a suite in sandboxes; resumes what was begun", takes_down=True
-    ),
-    "import": Verb("outweigh.cli.import_", "results of other harnesses as run records; finds the format itself"),
-    "judge": Verb(
-        "outweigh.cli.judge", "score recorded runs by their rubrics; asks only what is missing", takes_down=True
-    ),
-    "compare": Verb("outweigh.cli.compare", "two arms side by side: summaries, pairs, deltas"),
-    "verdict": Verb("outweigh.cli.verdict", "did the candidate improve, and may it be promoted?"),
-    "ladder": Verb("outweigh.cli.ladder", "arms as tiers: uplift, variance, range, grades, best value"),
-    "report": Verb("outweigh.cli.report", "a baseline and its candidates on one page: .html, .md, .json, .xml or .csv"),
-    "diff": Verb("outweigh.cli.diff", "two runs side by side: where they part, patches, checks, cost"),
-    "scan": Verb("outweigh.cli.scan", "signs of cheating in transcripts and diffs, run by run and arm by arm"),
-    "view": Verb("outweigh.cli.view", "stores in a browser: runs, trajectories, two runs side by side"),
-    "aa": Verb("outweigh.cli.aa", "the self-check: how often would each policy cry wolf on this data?"),
-    "plan": Verb("outweigh.cli.plan", "what the next experiment could see, and what it would cost"),
-    "ci": Verb(
-        "outweigh.cli.ci", "base against head as one step of a CI job, with outputs and a comment", takes_down=True
-    ),
-    "comment": Verb("outweigh.cli.comment", "put what `ci` wrote on a pull request, in place of what was there"),
-    "baseline": Verb("outweigh.cli.baseline", "pinned runs of a baseline: pin, list, check for drift", takes_down=True),
-    "model-server": Verb("outweigh.cli.model_server", "a scripted model: real agents offline, without a key"),
-    "export": Verb("outweigh.cli.export", "records as .jsonl or .parquet, scores as .csv, runs as .xml, trajectories"),
-    "promote": Verb("outweigh.cli.promote", "open the pull request that a verdict allows; a plan unless --execute"),
+def _verb(module: str, summary: str, *, takes_down: bool = False, below: Mapping[str, Verb] | None = None) -> Verb:
+    return Verb(summary, f"outweigh.cli.{module}", takes_down, below or {})
+
+
+GROUPS: Mapping[str, Mapping[str, Verb]] = {
+    "Start": {
+        "demo": _verb("demo", "try the whole flow offline, in seconds", takes_down=True),
+        "init": _verb("init", "write a suite: a starter, or one made from evals you have", takes_down=True),
+        "doctor": _verb("doctor", "check this machine, and the tasks of a suite", takes_down=True),
+    },
+    "Run": {
+        "plan": _verb("plan", "see what an experiment could detect, and what it would cost"),
+        "run": _verb("run", "run every trial of a suite; run it again to resume", takes_down=True),
+        "judge": _verb("judge", "score recorded runs with the judges of their suite", takes_down=True),
+        "import": _verb("import_", "read the results of another harness"),
+    },
+    "Read": {
+        "verdict": _verb("verdict", "decide whether the candidate improved and may ship"),
+        "report": _verb("report", "write one page about a baseline and its candidates"),
+        "view": _verb("view", "browse experiments and runs in a browser"),
+        "compare": _verb("compare", "compare two arms number by number"),
+        "diff": _verb("diff", "compare two runs step by step"),
+    },
+    "Decide in CI": {
+        "ci": _verb(
+            "ci",
+            "compare base and head as one step of a CI job",
+            takes_down=True,
+            below={"comment": _verb("ci_comment", "post the result of `ci` on a pull request")},
+        ),
+        "promote": _verb("promote", "open the pull request that a verdict allows"),
+        "baseline": Verb(
+            "keep runs of a baseline, and check them for drift",
+            below={
+                "pin": _verb("baseline_pin", "keep the runs of an arm for later experiments"),
+                "list": _verb("baseline_list", "list the pins, their age, agents and last check"),
+                "check": _verb("baseline_check", "run a few tasks again and compare them with a pin", takes_down=True),
+                "key": _verb("baseline_key", "print a cache key made of the baseline, tasks and settings"),
+            },
+        ),
+    },
+    "Study": {
+        "ladder": _verb("ladder", "compare arms as tiers, each with the one below"),
+        "suite": Verb(
+            "examine a suite and the rules that decide on it",
+            below={"aa": _verb("suite_aa", "count false alarms of each policy on your own data")},
+        ),
+    },
+    "Tools": {
+        "store": Verb(
+            "look into a store, scan it or export it",
+            below={
+                "scan": _verb("store_scan", "find signs of cheating in transcripts and diffs"),
+                "export": _verb("store_export", "write records, scores or trajectories to files"),
+            },
+        ),
+        "dev": Verb(
+            "tools for development",
+            below={
+                "model-server": _verb("dev_model_server", "serve a scripted model to real agents, offline"),
+            },
+        ),
+    },
 }
+
+COMMON = ("demo", "init", "doctor", "run", "verdict", "report")
+"""The verbs that the help names first."""
+
+ROOT = Verb(
+    "Does this change to a coding agent's set-up outweigh the noise, and may it ship?",
+    below={name: verb for verbs in GROUPS.values() for name, verb in verbs.items()},
+)
+"""The program itself: every top verb is below it."""
+
+MOVED: Mapping[str, tuple[str, ...]] = {
+    "aa": ("suite", "aa"),
+    "comment": ("ci", "comment"),
+    "export": ("store", "export"),
+    "model-server": ("dev", "model-server"),
+    "scan": ("store", "scan"),
+}
+"""Old names that still work in this release, and the words that replace them."""
+
+
+class FoundVerb(NamedTuple):
+    """The verb that a command line names, by which words, and the arguments after them."""
+
+    words: tuple[str, ...]
+    verb: Verb
+    arguments: Sequence[str]
+
+
+def find_verb(arguments: Sequence[str]) -> FoundVerb:
+    """Follow the words down as far as they name verbs."""
+    verb, depth = ROOT, 0
+    while depth < len(arguments) and arguments[depth] in verb.below:
+        verb = verb.below[arguments[depth]]
+        depth += 1
+    return FoundVerb(tuple(arguments[:depth]), verb, arguments[depth:])
+
+
+def walk_verbs() -> "Sequence[tuple[tuple[str, ...], Verb]]":
+    """Every verb with its words, those below right after the one above."""
+    return list(_walk((), ROOT))[1:]
+
+
+def _walk(words: tuple[str, ...], verb: Verb) -> "Sequence[tuple[tuple[str, ...], Verb]]":
+    below = [each for name, under in verb.below.items() for each in _walk((*words, name), under)]
+    return [(words, verb), *below]

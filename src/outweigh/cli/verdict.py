@@ -27,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
 
     Met by any candidate: 0. Met by none but decided: 1. Nothing decided: 3, whatever is required.
     """
-    options = _parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_intermixed_args(arguments, _Options())
     result = decide(
         DecideRequest(evidence=options.evidence_request(), arms=options.arm_choice(), policy=options.policy_request())
     )
@@ -36,7 +36,8 @@ def main(arguments: Sequence[str]) -> int:
     return REQUIREMENT_CODES[result.meets(options.require)]
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = reading_parser("verdict", "Did the candidate improve, and may it be promoted?")
     add_arm_options(parser, several=True)
     add_inference_options(parser)

@@ -18,7 +18,7 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until somebody ends it."""
-    options = _parser().parse_args(arguments, namespace=_Options())
+    options = build_parser().parse_args(arguments, namespace=_Options())
     with requires_extra("the viewer", "web"):
         from outweigh.web.application import ViewRequest, serve_viewer  # noqa: PLC0415 - needs the extra
 
@@ -28,7 +28,8 @@ def main(arguments: Sequence[str]) -> int:
     return ExitCode.SATISFIED
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = Parser(
         prog="outweigh view",
         description="Stores in a browser: experiments, runs, trajectories, two runs side by side. Nothing is written.",

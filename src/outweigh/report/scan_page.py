@@ -1,4 +1,4 @@
-"""What the scan for cheats found: the page of `outweigh scan`, the blocks that other pages show, and their JSON."""
+"""What the scan for cheats found: the page of `outweigh store scan`, the blocks on other pages, and their JSON."""
 
 from collections.abc import Iterator, Mapping
 
@@ -14,7 +14,7 @@ READING = "a finding states what a transcript or a diff shows. It decides nothin
 
 
 def scan_report(name: str, arms: Mapping[str, ArmScan]) -> Report:
-    """The page of `outweigh scan`: counts by arm, and every finding with its place."""
+    """The page of `outweigh store scan`: counts by arm, and every finding with its place."""
     scanned = sum(arm.scanned for arm in arms.values())
     suspicious = sum(arm.suspicious for arm in arms.values())
     return Report(
@@ -78,7 +78,7 @@ def scan_blocks(arms: Mapping[str, ArmScan]) -> list[Block]:
 def finding_details(arms: Mapping[str, ArmScan]) -> list[Block]:
     """Every finding with its place, folded; nothing where there is none."""
     found = finding_tables(arms)
-    fallback = "`outweigh scan RUNS` lists every finding with its place."
+    fallback = "`outweigh store scan RUNS` lists every finding with its place."
     return [Details(title="Where the signs of cheating are", fallback=fallback, blocks=(*found,))] if found else []
 
 

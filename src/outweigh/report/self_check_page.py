@@ -1,4 +1,4 @@
-"""The page and the JSON of `outweigh aa`: how often each policy raises a false alarm, and what to conclude."""
+"""The page and the JSON of `outweigh suite aa`: how often each policy raises a false alarm, and what to conclude."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ _ORDER = (Decision.IMPROVED, Decision.TRADE_OFF, Decision.NEUTRAL, Decision.REGR
 
 
 def self_check_report(check: SelfCheck, seed: int, deciding: str, source: PolicySource) -> Report:
-    """The page of `outweigh aa`; `deciding` is the policy that a verdict would go by."""
+    """The page of `outweigh suite aa`; `deciding` is the policy that a verdict would go by."""
     payload = {**self_check_payload(check, seed), "deciding": deciding, "policy_from": source.value}
     loud = [policy for policy, tally in check.tallies.items() if _raises_too_many_alarms(tally)]
     tone = Tone.BAD if loud else Tone.PLAIN
@@ -31,7 +31,7 @@ def self_check_report(check: SelfCheck, seed: int, deciding: str, source: Policy
 
 
 def self_check_payload(check: SelfCheck, seed: int) -> dict[str, Any]:
-    """`aa --format json`."""
+    """`suite aa --format json`."""
     unsplit = () if check.splits else ("the shares of every policy are null: no arm could be split.",)
     return {
         "schema": "outweigh.aa/1",

@@ -59,7 +59,8 @@ def parquet_records(path: Path, on_invalid: OnInvalid) -> Iterator[LocatedRecord
         file = parquet.ParquetFile(path)
         if RECORD not in file.schema_arrow.names:
             raise EvidenceError(
-                f"{path} is a table, and none that `outweigh export` wrote: `outweigh import table {path}` reads it."
+                f"{path} is a table, and none that `outweigh store export` wrote. "
+                f"`outweigh import table {path}` reads it."
             )
         if not file.metadata.num_rows:
             raise EvidenceError(f"{path} holds no run record; is it the right file?")

@@ -66,7 +66,7 @@ class Store:
         return f"Store({self.name!r})"
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Every record as a row, with the columns of `outweigh export -o FILE.parquet`, for any data frame library."""
+        """Every record as a row for data frame libraries, with the columns that `outweigh store export` writes."""
         from outweigh.store.parquet import arrow_stream  # noqa: PLC0415 - needs an extra
 
         return arrow_stream((located.record for located in self.records(refuse_invalid)), requested_schema)
@@ -165,7 +165,7 @@ def _trial_name(run: RunRecord) -> str:
 def _suggest_runs(near: list[str]) -> str:
     if near:
         return f" It holds {quote_names(near)}."
-    return " A run is named by its run_id, or by TASK/ARM/REPEAT; `outweigh export` lists them."
+    return " A run is named by its run_id, or by TASK/ARM/REPEAT; `outweigh store export` lists them."
 
 
 class StoreSet:

@@ -49,7 +49,7 @@ def respond_unscripted(method: str, post: HttpPost, script: Script) -> Unscripte
     if method in ("GET", "HEAD") and (found := _MODEL_LIST_PATH.fullmatch(post.path)):
         return _model_list(found["model"], post, script)
     if method in ("GET", "HEAD") and post.path == "/":
-        return UnscriptedResponse(200, {"message": "a scripted model; see `outweigh model-server --help`"}, None)
+        return UnscriptedResponse(200, {"message": "a scripted model; see `outweigh dev model-server --help`"}, None)
     return UnscriptedResponse(
         404, {"error": {"type": "not_found_error", "message": f"nothing at {method} {post.path}"}}, None
     )

@@ -195,7 +195,7 @@ def read_script(path: Path) -> Script:
         content = path.read_bytes()
     except OSError as fault:
         raise UsageError(
-            f"the script {path} cannot be read: {fault.strerror}. `outweigh model-server --example` prints one."
+            f"the script {path} cannot be read: {fault.strerror}. `outweigh dev model-server --example` prints one."
         ) from None
     return parse_script(content, str(path))
 

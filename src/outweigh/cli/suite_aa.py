@@ -1,4 +1,4 @@
-"""`outweigh aa`: how often would each policy report a difference where there is none?"""
+"""`outweigh suite aa`: how often would each policy report a difference where there is none?"""
 
 import argparse
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class _Options(ReadingOptions, PolicyOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Print what the policies say where there is nothing to find."""
-    options = _parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_intermixed_args(arguments, _Options())
     request = SelfCheckRequest(
         evidence=options.evidence_request(),
         policy=options.policy_request(),
@@ -37,9 +37,10 @@ def main(arguments: Sequence[str]) -> int:
     return ExitCode.SATISFIED
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = reading_parser(
-        "aa",
+        "suite aa",
         "The A/A self-check: split each arm's repeats at random into two halves, many times, and count how often each "
         "policy finds a difference where there is none.",
     )

@@ -1,4 +1,4 @@
-"""`outweigh scan`: signs of cheating in transcripts and diffs."""
+"""`outweigh store scan`: signs of cheating in transcripts and diffs."""
 
 from collections.abc import Sequence
 
@@ -16,14 +16,15 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Scan the runs of a store, keep what was found, and print it. The exit code says that it was printed."""
-    options = _parser().parse_args(arguments, _Options())
+    options = build_parser().parse_args(arguments, _Options())
     print_report(scan_report(options.runs, scan_store(Store.open(options.runs))), options.format)
     return ExitCode.SATISFIED
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = Parser(
-        prog="outweigh scan",
+        prog="outweigh store scan",
         description="Signs of cheating in transcripts and diffs. Findings are facts to look at; they decide nothing.",
         allow_abbrev=False,
     )

@@ -1,4 +1,4 @@
-"""`outweigh comment`: put what `outweigh ci` wrote on a pull request, replacing the earlier comment.
+"""`outweigh ci comment`: put what `outweigh ci` wrote on a pull request, replacing the earlier comment.
 
 A step of its own, so that the token that may write comments is never near the agents.
 """
@@ -23,14 +23,17 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Write it once, and after that bring it up to date."""
-    options = _parser().parse_args(arguments, namespace=_Options())
+    options = build_parser().parse_args(arguments, namespace=_Options())
     request = PostCommentRequest(file=Path(options.file), number=options.number)
     print(f"written: {escape_controls(post_comment(request, os.environ))}")
     return ExitCode.SATISFIED
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="outweigh comment", description="Put what `ci` wrote on a pull request.", allow_abbrev=False)
+def build_parser() -> Parser:
+    """The options of this verb."""
+    parser = Parser(
+        prog="outweigh ci comment", description="Put what `ci` wrote on a pull request.", allow_abbrev=False
+    )
     parser.add_argument("file", metavar="FILE", help="the comment.md that `outweigh ci` wrote")
     parser.add_argument(
         "--number", type=_parse_number, metavar="N", help="the pull or merge request (default: the one of this job)"

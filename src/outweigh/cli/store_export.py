@@ -1,10 +1,11 @@
-"""`outweigh export`: the records in another format."""
+"""`outweigh store export`: the records in another format."""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from outweigh.app.export import FILE_WRITERS, ExportRequest, export_file, export_trajectories
+from outweigh.cli.arguments import Parser
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ReadingOptions, reading_parser
@@ -20,15 +21,7 @@ class _Options(ReadingOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Write one file, whole or not at all, or a folder of trajectories or logs."""
-    parser = reading_parser("export", "Write the records, every run's scores, the trajectories, or logs.")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help=f"ends in one of {', '.join(FILE_WRITERS)}"
-    )
-    folders = parser.add_mutually_exclusive_group()
-    folders.add_argument("--trajectories", action="store_true", help="write trajectories (ATIF) into a folder instead")
-    folders.add_argument("--inspect", action="store_true", help="write a log of Inspect for every arm into a folder")
-    parser.add_argument("-c", "--suite", metavar="SUITE", help="with --inspect: where the tasks' instructions are")
-    options = parser.parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_intermixed_args(arguments, _Options())
     request = ExportRequest(evidence=options.evidence_request(), target=Path(options.output))
     if options.suite is not None and not options.inspect:
         raise UsageError("-c goes with --inspect, whose samples have the instructions of their tasks.")
@@ -45,3 +38,16 @@ def main(arguments: Sequence[str]) -> int:
 
 def _warn(warning: str) -> None:
     print_escaped(f"outweigh: {warning}", to=sys.stderr)
+
+
+def build_parser() -> Parser:
+    """The options of this verb."""
+    parser = reading_parser("store export", "Write the records, every run's scores, the trajectories, or logs.")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help=f"ends in one of {', '.join(FILE_WRITERS)}"
+    )
+    folders = parser.add_mutually_exclusive_group()
+    folders.add_argument("--trajectories", action="store_true", help="write trajectories (ATIF) into a folder instead")
+    folders.add_argument("--inspect", action="store_true", help="write a log of Inspect for every arm into a folder")
+    parser.add_argument("-c", "--suite", metavar="SUITE", help="with --inspect: where the tasks' instructions are")
+    return parser

@@ -1,4 +1,4 @@
-"""`outweigh model-server`: serve the scripted model to real agents until Ctrl-C, and log every request (`--ledger`)."""
+"""`outweigh dev model-server`: serve the scripted model to real agents until Ctrl-C; `--ledger` logs every request."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -80,12 +80,12 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until somebody ends it, and say what was handed out."""
-    options = _parser().parse_args(arguments, namespace=_Options())
+    options = build_parser().parse_args(arguments, namespace=_Options())
     if options.example:
         print(EXAMPLE_SCRIPT, end="")
         return ExitCode.SATISFIED
     if options.script is None:
-        raise UsageError("name a script; `outweigh model-server --example` prints one that works as it is.")
+        raise UsageError("name a script; `outweigh dev model-server --example` prints one that works as it is.")
     stop = Event()
     with (
         log_ledger(options.ledger, _print_request, stop) as tell,
@@ -125,9 +125,10 @@ def _print_totals(totals: Totals) -> None:
     )
 
 
-def _parser() -> Parser:
+def build_parser() -> Parser:
+    """The options of this verb."""
     parser = Parser(
-        prog="outweigh model-server",
+        prog="outweigh dev model-server",
         description="A scripted model on loopback that speaks the protocols of Anthropic, OpenAI and Google: real "
         "agents run offline, without a key.",
         allow_abbrev=False,

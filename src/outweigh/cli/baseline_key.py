@@ -1,0 +1,22 @@
+"""`outweigh baseline key`: a cache key made of the baseline, the tasks and the settings."""
+
+from collections.abc import Sequence
+
+from outweigh.app.baseline import baseline_key
+from outweigh.cli.arguments import Parser
+from outweigh.cli.exit_codes import ExitCode
+from outweigh.cli.run import SuiteOptions, add_suite_options
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the key."""
+    options = build_parser().parse_args(arguments, namespace=SuiteOptions())
+    print(baseline_key(options.suite_request()))
+    return ExitCode.SATISFIED
+
+
+def build_parser() -> Parser:
+    """The options of this verb."""
+    parser = Parser(prog="outweigh baseline key", description="A key for caches of baselines.", allow_abbrev=False)
+    add_suite_options(parser)
+    return parser

@@ -1,0 +1,44 @@
+"""`outweigh baseline pin`: keep the runs of an arm for later experiments."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from outweigh.app.baseline import PINS_FOLDER, PinRequest, pin_runs
+from outweigh.cli.arguments import Parser
+from outweigh.cli.exit_codes import ExitCode
+from outweigh.report.formatting import escape_controls
+
+
+class _Options:
+    """The options, as the parser fills them in."""
+
+    runs: str
+    arm: str | None
+    name: str | None
+    output: str
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Pin the runs, or say that they are pinned already."""
+    options = build_parser().parse_args(arguments, namespace=_Options())
+    pinned = pin_runs(
+        PinRequest(store=Path(options.runs), arm=options.arm, name=options.name, folder=Path(options.output))
+    )
+    pin, place = pinned.pin, escape_controls(str(pinned.folder))
+    if pinned.is_new:
+        print(f"pinned {pin.runs} runs of {escape_controls(pin.arm)} on {len(pin.tasks)} tasks: {place}")
+    else:
+        print(f"these runs are pinned already: {place}")
+    return ExitCode.SATISFIED
+
+
+def build_parser() -> Parser:
+    """The options of this verb."""
+    parser = Parser(prog="outweigh baseline pin", description="Keep the runs of an arm.", allow_abbrev=False)
+    parser.add_argument("runs", metavar="STORE", help="a store that `outweigh run` wrote")
+    parser.add_argument("--arm", metavar="ARM", help="whose runs (default: the baseline's)")
+    parser.add_argument("--name", metavar="NAME", help="what to call the pin (default: made of suite, arm and runs)")
+    parser.add_argument(
+        "-o", "--output", default=PINS_FOLDER, metavar="DIR", help="where pins are (default: %(default)s)"
+    )
+    return parser

@@ -1,0 +1,72 @@
+"""The help of verbs that have others below them, the program itself first, and what to say about an unknown verb."""
+
+from collections.abc import Mapping, Sequence
+
+from outweigh.cli.verbs import COMMON, GROUPS, ROOT, Verb, walk_verbs
+
+EXIT_CODES = """Exit codes: 0 satisfied, 1 not satisfied, 2 usage, 3 inconclusive or unusable evidence,
+4 budget exhausted, 70 a bug in outweigh, 130 interrupted."""
+
+
+def program_help() -> str:
+    """What `outweigh --help` prints."""
+    width = max(map(len, ROOT.below))
+    groups = [line for job, verbs in GROUPS.items() for line in ("", f"{job}:", *_lines(verbs, width))]
+    return "\n".join(
+        [
+            "usage: outweigh VERB …",
+            "",
+            ROOT.summary,
+            f"Start with: {', '.join(COMMON)}.",
+            *groups,
+            "",
+            "Options:",
+            "  -h, --help     show this help; `outweigh VERB --help` explains a verb and has examples",
+            "  -V, --version  print the version",
+            "",
+            EXIT_CODES,
+        ]
+    )
+
+
+def group_help(words: Sequence[str], verb: Verb) -> str:
+    """What a verb that only has others below it prints."""
+    name = " ".join(("outweigh", *words))
+    summary = verb.summary[0].upper() + verb.summary[1:]
+    lines = _lines(verb.below, max(map(len, verb.below)))
+    return "\n".join(
+        [f"usage: {name} VERB …", "", f"{summary}.", "", *lines, "", f"`{name} VERB --help` explains a verb."]
+    )
+
+
+def _lines(verbs: Mapping[str, Verb], width: int) -> list[str]:
+    return [f"  {name:<{width}}  {verb.summary}" for name, verb in verbs.items()]
+
+
+def unknown_verb(words: Sequence[str], verb: Verb, unknown: str) -> str:
+    """There is no such verb, and which one was probably meant."""
+    near = _nearest(words, verb, unknown)
+    hint = f" Did you mean {near!r}?" if near else ""
+    name = " ".join(("outweigh", *words))
+    return f"there is no verb {' '.join((*words, unknown))!r}.{hint} `{name} --help` lists the verbs."
+
+
+def _nearest(words: Sequence[str], verb: Verb, unknown: str) -> str | None:
+    """All words of the verb whose last word is the nearest; of several with that last word, the one below `words`."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
+
+    names = {path[-1]: " ".join(path) for path, _ in reversed(walk_verbs())}
+    names |= {name: " ".join((*words, name)) for name in verb.below}
+    near = get_close_matches(unknown, names, n=1)
+    return names[near[0]] if near else None
+
+
+def unknown_option(words: Sequence[str], unknown: str) -> str:
+    """There is no such option before a verb, and which one was probably meant."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
+
+    known = ("--help",) if words else ("--help", "--version")
+    near = get_close_matches(unknown, known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else " Options of a verb go after it."
+    name = " ".join(("outweigh", *words))
+    return f"`{name}` has no option {unknown!r}.{hint} `{name} --help` lists the verbs."
