@@ -238,9 +238,42 @@ class TestStopping:
 
         assert ended.code == 3
         assert "incomplete: 1 of 2 trials have a result" in ended.err
-        assert "to go on: mend what failed" in ended.err
+        assert "to go on: fix what failed" in ended.err
         (failed,) = (record for record in records(desk.store) if record.trial.arm == "a")
         assert (failed.status, failed.agent.name) == (Status.INFRA_ERROR, "shell")
+
+
+class TestBrokenInfrastructure:
+    def test_a_run_stops_after_three_trials_that_fail_alike_and_goes_on_when_that_is_fixed(self, desk: Desk) -> None:
+        program = desk.folder / "agent.sh"
+        from_workspace = f"{'../' * 20}{str(program).lstrip('/')}"
+        arms = {"a": {"agent": "shell", "options": {"command": [from_workspace]}}, "b": scripted(1.0)}
+        desk.write(arms, tasks=8, repeats=1)
+
+        stopped = desk.run("-j", "2")
+
+        failed = [record for record in records(desk.store) if record.trial.arm == "a"]
+        assert stopped.code == 3
+        assert "3 trials in a row failed with the same infrastructure error: " in stopped.err
+        assert "to go on: fix the cause (`outweigh doctor` with the same -c" in stopped.err
+        assert f"the command: outweigh run -c {desk.suite} -o {desk.store} -j 2" in stopped.err
+        assert len({record.trial.key for record in failed}) in range(3, 6)
+        assert desk.leftovers() == []
+
+        program.write_text("#!/bin/sh\necho 42 >answer.txt\n")
+        program.chmod(0o755)
+
+        assert desk.run("-j", "2").code == 0
+        assert len(desk.counted()) == 16
+
+    def test_asked_to_keep_going_a_run_attempts_every_trial(self, desk: Desk) -> None:
+        desk.write({"a": MISSING_PROGRAM, "b": scripted(1.0)}, tasks=5, repeats=1, limits={"retries": 0})
+
+        ended = desk.run("--keep-going")
+
+        assert ended.code == 3
+        assert "incomplete: 5 of 10 trials have a result" in ended.err
+        assert len(records(desk.store)) == 10
 
 
 class TestSharing:

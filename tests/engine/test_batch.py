@@ -72,7 +72,7 @@ class BatchUnderTest:
         take_look: Callable[[Collection[str]], LookResult] | None = None,
         look_wait: float = PATIENCE,
     ) -> EndReason:
-        settings = BatchSettings(
+        settings = self.settings(
             jobs=jobs,
             retries=retries,
             first_backoff_seconds=backoff,
@@ -88,6 +88,9 @@ class BatchUnderTest:
             take_look=take_look,
         )
         return batch.run([(run, 1) for run in plan])
+
+    def settings(self, **fields: Any) -> BatchSettings:
+        return BatchSettings(**fields)
 
     def listen(self, event: EngineEvent) -> None:
         self.events.append(event)

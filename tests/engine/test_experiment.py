@@ -57,7 +57,6 @@ class Engine:
         looks = self.looks(plan) if until_decided else None
         return run_experiment(
             self.deps,
-            self.suite.spec,
             progress,
             jobs=2,
             budget=Budget(budget_usd, self.suite.spec.limits.budget_usd, progress.paid),

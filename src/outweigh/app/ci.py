@@ -33,7 +33,7 @@ from outweigh.store.durable_files import make_folder, write_atomic
 from outweigh.store.store import Store, StoreSet
 
 COMMENT_FILE, REPORT_NAME = "comment.md", "report"
-UNFINISHED = (EndReason.INCOMPLETE, EndReason.BUDGET)
+UNFINISHED = (EndReason.INCOMPLETE, EndReason.BUDGET, EndReason.STOPPED)
 """Ends of a run that fail the job, whatever the records decide so far."""
 
 

@@ -51,6 +51,7 @@ class RunRequest:
     Without `output` the store is a folder named after the suite. `reuse` are folders with earlier runs of the baseline;
     `reuse_max_age` goes over the suite's. `assume_yes` goes on although preflight found faults, and lets Harbor's tasks
     have the variables that they ask for. `go_on_without` makes runs anew whose records in the store are damaged.
+    `keep_going` attempts all trials although one after another fails for the same reason.
     """
 
     suite: SuiteRequest
@@ -63,6 +64,7 @@ class RunRequest:
     until_decided: bool = False
     assume_yes: bool = False
     go_on_without: bool = False
+    keep_going: bool = False
     dry_run: bool = False
 
     def store_folder(self, suite: LoadedSuite) -> Path:
@@ -280,13 +282,13 @@ class _SuiteRun:
         budget = Budget(self._remaining_budget(judge_spending(store)), spec.limits.budget_usd, progress.paid)
         stop = run_experiment(
             deps,
-            spec,
             progress,
             jobs=self.request.jobs,
             budget=budget,
             looks=self._looks(store),
             drain=signals.drain,
             listen=watch.listen,
+            keep_going=self.request.keep_going,
         )
         return _Ended(stop, budget.cost_is_unknown)
 

@@ -148,14 +148,16 @@ _NEXT_STEPS = {
     EndReason.BUDGET: "raise the budget with --budget and run the same command again",
     EndReason.INTERRUPTED: "run the same command again; nothing that finished is repeated",
     EndReason.FUTILE: "run the same command without --until-decided; the error rates hold all the same",
-    EndReason.INCOMPLETE: "mend what failed and run the same command again; nothing that finished is repeated. "
-    "An arm or a task that was changed needs another store",
+    EndReason.INCOMPLETE: "fix what failed and run the same command again; nothing that finished is repeated. "
+    "A task that was changed needs another store",
+    EndReason.STOPPED: "fix the cause (`outweigh doctor` with the same -c helps to find it) and run the same command "
+    "again; nothing that finished is repeated. With --keep-going the other trials are attempted anyway",
 }
 _UNKNOWN_COST_HINT = "nobody says what a run costs; set budget_usd under [limits], the most that one run may cost"
 
 
-def print_run_summary(summary: RunSummary) -> None:
-    """Of the whole experiment, earlier engines included."""
+def print_run_summary(summary: RunSummary, command: str | None = None) -> None:
+    """Of the whole experiment, earlier engines included; `command` is what the user typed."""
     stop, plan, progress = summary.stop, summary.plan, summary.progress
     done = len(plan) - len(progress.left)
     write_notice(
@@ -163,11 +165,13 @@ def print_run_summary(summary: RunSummary) -> None:
     )
     if stop in (EndReason.DECIDED, EndReason.FUTILE):
         write_notice(f"{_describe_savings(plan, progress)}\n", sys.stderr)
-    if stop is EndReason.INCOMPLETE:
+    if stop in (EndReason.INCOMPLETE, EndReason.STOPPED):
         write_notice("".join(f"no result: {escape_controls(reason)}\n" for reason in _reasons(progress)), sys.stderr)
     if stop in _NEXT_STEPS:
         step = _UNKNOWN_COST_HINT if stop is EndReason.BUDGET and summary.cost_is_unknown else _NEXT_STEPS[stop]
         write_notice(f"to go on: {step}\n", sys.stderr)
+        if stop is EndReason.STOPPED and command is not None:
+            write_notice(f"the command: {escape_controls(command)}\n", sys.stderr)
     if _can_be_compared(plan, progress):
         commands = _next_commands(summary.store)
         write_notice("".join(f"next: {escape_controls(command)}\n" for command in commands), sys.stderr)
@@ -239,8 +243,9 @@ def log_events(path: str | None, listen: EventListener) -> Iterator[EventListene
 class ConsoleObserver:
     """Shows progress on standard error, appends events to a file if one is named, and lets Ctrl-C end the work."""
 
-    def __init__(self, events: str | None) -> None:
+    def __init__(self, events: str | None, command: str | None = None) -> None:
         self._events = events
+        self._command = command
 
     def notify(self, text: str) -> None:
         """Show a sentence."""
@@ -258,7 +263,7 @@ class ConsoleObserver:
 
     def runs_ended(self, summary: RunSummary) -> None:
         """Sum up the experiment."""
-        print_run_summary(summary)
+        print_run_summary(summary, self._command)
 
     @contextmanager
     def watch_judging(self, signals: StopSignals) -> Iterator[EventListener]:

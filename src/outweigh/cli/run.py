@@ -1,6 +1,7 @@
 """`outweigh run`: attempt every trial of a suite and store the records."""
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ RUN_EXIT_CODES = {
     EndReason.DECIDED: ExitCode.SATISFIED,
     EndReason.FUTILE: ExitCode.SATISFIED,
     EndReason.INCOMPLETE: ExitCode.UNUSABLE_EVIDENCE,
+    EndReason.STOPPED: ExitCode.UNUSABLE_EVIDENCE,
     EndReason.BUDGET: ExitCode.BUDGET_EXHAUSTED,
     EndReason.INTERRUPTED: ExitCode.INTERRUPTED,
 }
@@ -28,7 +30,8 @@ RUN_EXIT_CODES = {
 def main(arguments: Sequence[str]) -> int:
     """Run, or go on with, an experiment."""
     options = build_parser().parse_args(arguments, namespace=RunOptions())
-    ended = run(options.run_request(), ConsoleObserver(options.events))
+    command = shlex.join(("outweigh", "run", *arguments))
+    ended = run(options.run_request(), ConsoleObserver(options.events, command))
     if isinstance(ended, EndReason):
         return RUN_EXIT_CODES[ended]
     if isinstance(ended, NothingToCompare):
@@ -94,6 +97,7 @@ class RunOptions(SuiteOptions):
     events: str | None
     yes: bool
     go_on_without: bool
+    keep_going: bool
     dry_run: bool
 
     def run_request(self) -> RunRequest:
@@ -109,6 +113,7 @@ class RunOptions(SuiteOptions):
             until_decided=self.until_decided,
             assume_yes=self.yes,
             go_on_without=self.go_on_without,
+            keep_going=self.keep_going,
             dry_run=self.dry_run,
         )
 
@@ -160,6 +165,11 @@ def run_parser(verb: str, description: str) -> Parser:
         help="go on although preflight found faults in tasks; let Harbor's tasks have the variables that they ask for",
     )
     add_damage_option(parser)
+    parser.add_argument(
+        "--keep-going",
+        action="store_true",
+        help="attempt all trials, also when three in a row fail with the same infrastructure error",
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the plan and what it may cost")
     return parser
 

@@ -24,7 +24,7 @@ from outweigh.engine.setup_check import ExpectedSetup
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.arm import Arm
-from outweigh.model.failure import EXCLUDED_STATUSES, Remedy, Status
+from outweigh.model.failure import EXCLUDED_STATUSES, FailureKind, Remedy, Status
 from outweigh.model.redact import redact_secrets
 from outweigh.model.run_record import DIFF_ARTIFACT, RunRecord
 from outweigh.model.suite import LimitsSpec, SandboxSpec
@@ -136,11 +136,14 @@ def _attempt_request(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedAttempt:
-    """A stored record, how long the model asked all runs to wait, and whether a retry could end otherwise."""
+    """A stored record, how long the model asked all runs to wait, whether a retry could end otherwise, and the kind of
+    failure where it is known.
+    """
 
     record: RunRecord
     retry_after_seconds: float | None
     may_retry: bool
+    failure_kind: FailureKind | None = None
 
 
 def run_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> FinishedAttempt:
@@ -161,6 +164,7 @@ def run_attempt(deps: EngineDeps, planned: PlannedRun, number: int) -> FinishedA
         record=record,
         retry_after_seconds=draft.outcome.retry_after_seconds if draft.outcome else None,
         may_retry=failure is None or failure.kind.remedy is not Remedy.FAIL,
+        failure_kind=None if failure is None else failure.kind,
     )
 
 

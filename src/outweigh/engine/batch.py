@@ -17,6 +17,7 @@ from time import monotonic
 from outweigh.engine.attempt import FinishedAttempt
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventKind, EventListener, finished_event, note_event, trial_event
+from outweigh.engine.failure_streak import FailureStreak, asks_to_wait
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.failure import EXCLUDED_STATUSES, Status
 from outweigh.model.run_record import amount_paid
@@ -33,7 +34,7 @@ LOOK_SWITCH_SECONDS = 0.0005
 
 class EndReason(StrEnum):
     """Why a batch ended. `incomplete`: all trials were attempted, and some have no result after all retries.
-    `futile`: more results would hardly lead to a decision.
+    `futile`: more results would hardly lead to a decision. `stopped`: trial after trial failed for the same reason.
     """
 
     DONE = "done"
@@ -42,6 +43,7 @@ class EndReason(StrEnum):
     INTERRUPTED = "interrupted"
     DECIDED = "decided"
     FUTILE = "futile"
+    STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,8 @@ its own, one look at a time."""
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSettings:
     """How many attempts run at once, how often and how soon infrastructure failures are retried, and how long the
-    next start waits for a look that is being taken.
+    next start waits for a look that is being taken. After `same_failures` trials in a row that infrastructure broke in
+    the same way nothing more is started; None means to go on.
     """
 
     jobs: int
@@ -73,6 +76,7 @@ class BatchSettings:
     first_backoff_seconds: float
     longest_backoff_seconds: float
     look_wait_seconds: float = LOOK_WAIT_SECONDS
+    same_failures: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +87,14 @@ class QueuedAttempt:
     attempt: int
     tries: int
     not_before: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """An attempt that has started, and how many failures there had been before it did."""
+
+    due: QueuedAttempt
+    mark: int
 
 
 def _take_politely(take_look: TakeLook, still_open: Collection[str]) -> LookResult:
@@ -116,7 +128,8 @@ class Batch:
         self._take_look = take_look
         self._waiting: deque[QueuedAttempt] = deque()
         self._retries: list[QueuedAttempt] = []
-        self._running: dict[Future[FinishedAttempt], QueuedAttempt] = {}
+        self._running: dict[Future[FinishedAttempt], _Running] = {}
+        self._streak = FailureStreak(settings.same_failures)
         self._left_of_task: Counter[str] = Counter()
         self._settled: frozenset[str] = frozenset()
         self._look_due = take_look is not None
@@ -190,14 +203,20 @@ class Batch:
             due = queue[0]
             del queue[0]
             self._started = True
-            self._running[threads.submit(self._run_attempt, due.planned, due.attempt)] = due
+            future = threads.submit(self._run_attempt, due.planned, due.attempt)
+            self._running[future] = _Running(due, self._streak.mark())
             self._listen(trial_event(due.planned.trial, EventKind.STARTED, f"attempt {due.attempt}"))
 
     def _may_start(self) -> bool:
         return self._stop is None and not self._drain.is_set() and monotonic() >= self._paused_until
 
     def _next_queue(self) -> deque[QueuedAttempt] | list[QueuedAttempt]:
-        """The queue of the next attempt: retries that are due come first, so that blocks stay together."""
+        """The queue of the next attempt: retries that are due come first, so that blocks stay together.
+
+        After a failure of the infrastructure another trial comes first: it tells whether it was the trial's alone.
+        """
+        if self._streak.active and self._waiting:
+            return self._waiting
         return self._retries if self._retries and self._retries[0].not_before <= monotonic() else self._waiting
 
     def _collect(self) -> None:
@@ -211,18 +230,32 @@ class Batch:
         for future in [future for future in self._running if future.done()]:
             self._finish(self._running.pop(future), future.result())
 
-    def _finish(self, due: QueuedAttempt, made: FinishedAttempt) -> None:
-        record = made.record
+    def _finish(self, running: _Running, made: FinishedAttempt) -> None:
+        due, record = running.due, made.record
         self._budget.record_cost(amount_paid(record))
         self._listen(finished_event(record))
         if made.retry_after_seconds is not None:
             self._pause(made.retry_after_seconds)
         if record.status in EXCLUDED_STATUSES and self._drain.is_set():
             self._halt(EndReason.INTERRUPTED)
-        elif record.status is Status.INFRA_ERROR and made.may_retry and self._may_try_again(due):
+            return
+        retries = record.status is Status.INFRA_ERROR and made.may_retry and self._may_try_again(due)
+        self._note_streak(running, made, retries=retries)
+        if retries and self._stop is None:
             self._retry(due, record.status_detail)
         else:
             self._close(due, has_result=record.status not in EXCLUDED_STATUSES)
+
+    def _note_streak(self, running: _Running, made: FinishedAttempt, *, retries: bool) -> None:
+        """Stop where trial after trial fails for the same reason. A failure that a pause will end is none of these."""
+        record, kind = made.record, made.failure_kind
+        if record.status not in EXCLUDED_STATUSES:
+            self._streak.add_result(record.trial.arm)
+        elif record.status is Status.INFRA_ERROR and not (retries and asks_to_wait(kind, made.retry_after_seconds)):
+            repeated = self._streak.add_failure(record.trial, kind, record.status_detail, running.mark)
+            if repeated is not None and self._stop is None:
+                self._listen(note_event(str(repeated)))
+                self._halt(EndReason.STOPPED)
 
     def _may_try_again(self, due: QueuedAttempt) -> bool:
         wanted = self._stop is None and due.planned.trial.arm not in self._settled
@@ -245,6 +278,9 @@ class Batch:
             planned=due.planned, attempt=due.attempt + 1, tries=due.tries + 1, not_before=monotonic() + pause
         )
         self._retries = sorted([*self._retries, again], key=lambda waiting: waiting.not_before)
+        if self._streak.active:
+            # Another trial would fail as quickly while what is broken is still coming back.
+            self._paused_until = max(self._paused_until, again.not_before)
         detail = f"again in {pause:.1f} s: {why or 'infrastructure failed'}"
         self._listen(trial_event(due.planned.trial, EventKind.RETRYING, detail))
 

@@ -13,11 +13,11 @@ from outweigh.engine.attempt import EngineDeps, FinishedAttempt, close_abandoned
 from outweigh.engine.batch import Batch, BatchSettings, EndReason, LookResult
 from outweigh.engine.budget import Budget
 from outweigh.engine.events import EventListener, note_event
+from outweigh.engine.failure_streak import SAME_FAILURES
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.codec import Attempt
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.model.run_record import RunRecord, amount_paid
-from outweigh.model.suite import SuiteSpec
 from outweigh.ports.stores import RunStore
 from outweigh.score.objective import passed
 
@@ -98,7 +98,6 @@ class RunLooks(Protocol):
 
 def run_experiment(
     deps: EngineDeps,
-    spec: SuiteSpec,
     progress: ExperimentProgress,
     *,
     jobs: int,
@@ -106,8 +105,12 @@ def run_experiment(
     looks: RunLooks | None,
     drain: Signal,
     listen: EventListener,
+    keep_going: bool = False,
 ) -> EndReason:
-    """Run the trials that are left; `looks` is told of every record, and may end the experiment early."""
+    """Run the trials that are left; `looks` is told of every record, and may end the experiment early.
+
+    With `keep_going` all trials are attempted, also when one after another fails for the same reason.
+    """
 
     def attempt(planned: PlannedRun, number: int) -> FinishedAttempt:
         made = run_attempt(deps, planned, number)
@@ -119,9 +122,10 @@ def run_experiment(
         run_attempt=attempt,
         settings=BatchSettings(
             jobs=jobs,
-            retries=spec.limits.retries,
+            retries=deps.limits.retries,
             first_backoff_seconds=FIRST_BACKOFF_SECONDS,
             longest_backoff_seconds=LONGEST_BACKOFF_SECONDS,
+            same_failures=None if keep_going else SAME_FAILURES,
         ),
         budget=budget,
         drain=drain,
