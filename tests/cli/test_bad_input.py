@@ -220,7 +220,7 @@ def test_a_change_listed_twice_is_refused_and_one_of_a_stranger_is_told(outweigh
     assert "twice" in refusal(outweigh("compare", str(records), *ARMS, "--changes", str(changes)), 2)
 
     changes.write_text(line)
-    assert "speaks of 'zz'" in outweigh("compare", str(records), *ARMS, "--changes", str(changes)).out
+    assert "names 'zz'" in outweigh("compare", str(records), *ARMS, "--changes", str(changes)).out
 
 
 NESTED = 5000

@@ -78,7 +78,7 @@ def test_a_null_has_its_reason_among_the_warnings(outweigh: Any, collected: Any)
 
     warnings = outweigh("compare", path, "--baseline", "a", "--candidate", "b", "--format", "json").json()["warnings"]
 
-    assert "a: solved_per_dollar is null: no run knows its cost." in warnings
+    assert "a: solved_per_dollar is null: the cost of every run is unknown." in warnings
     assert any(
         w.startswith("b: total_tokens is unknown for 1 of 1 runs: input_tokens is not reported") for w in warnings
     )

@@ -236,7 +236,7 @@ def test_unknown_costs_leave_the_chances_and_can_be_stated(outweigh: Any, collec
     unpriced = outweigh("plan", path, *ARMS, *SMALL, "--format", "json").json()
     priced = outweigh("plan", path, *ARMS, *SMALL, "--run-cost", "2", "--format", "json").json()
 
-    assert any("no run of T0-plain knows its cost" in warning for warning in unpriced["warnings"])
+    assert any("no run of T0-plain has a known cost" in warning for warning in unpriced["warnings"])
     assert [size["improved"] for size in unpriced["sizes"]] == [size["improved"] for size in priced["sizes"]]
     assert [unpriced["sizes"][0]["cost_usd"], priced["sizes"][0]["cost_usd"]] == [None, 20 * 2 * 2.0]
 

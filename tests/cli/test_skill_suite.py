@@ -116,4 +116,4 @@ def test_a_skill_that_helps_is_found_to_help_and_does_not_ship_by_a_judge_alone(
     assert verdict["decision"] == "improved"
     assert [(gate["name"], gate["baseline"], gate["candidate"]) for gate in verdict["gates"]] == [("judge_score", 0, 1)]
     assert verdict["may_promote"] is False
-    assert any("decides, and never ships, by itself" in reason for reason in verdict["blockers"])
+    assert any("cannot promote by themselves" in reason for reason in verdict["blockers"])

@@ -152,7 +152,7 @@ def test_runs_of_a_rubric_without_labels_are_said() -> None:
 
     warnings = one([*labelled, *others], labels).warnings
 
-    assert any("3 runs were judged by rubrics of which no run is labelled" in warning for warning in warnings)
+    assert any("3 runs were judged by rubrics that have no labelled run" in warning for warning in warnings)
 
 
 def of_tasks(

@@ -57,7 +57,7 @@ def test_one_unknown_cost_makes_the_total_unknown_and_keeps_the_known_part() -> 
     arm = between(evidence_of(records)).candidate
 
     assert arm.total_cost_usd.value is arm.solved_per_dollar.value is arm.cost_of_pass_usd.value is None
-    assert arm.total_cost_usd.reason == "1 of 2 runs do not know their cost"
+    assert arm.total_cost_usd.reason == "the cost of 1 of 2 runs is unknown"
     assert arm.known_cost_usd == pytest.approx(0.10)
     assert arm.metrics["cost_usd"].mean == pytest.approx(0.10)
 
@@ -256,7 +256,7 @@ def test_one_configuration_under_two_names_and_a_changed_task_are_told() -> None
 
     warnings = " ".join(between(evidence_of(before, after)).warnings)
 
-    assert "one configuration" in warnings
+    assert "the same configuration" in warnings
     assert "'task-1' changed between runs" in warnings
 
 

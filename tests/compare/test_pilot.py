@@ -89,7 +89,7 @@ def test_a_task_with_a_zero_or_in_one_arm_only_is_left_out_and_told() -> None:
     pilot = read_pilot(comparison(list(old), [*new, a_run("lonely", "new")]), "duration_seconds", logs=True)
 
     assert pilot.tasks == 5
-    assert "2 of 7 tasks are left out: not both arms know the metric there." in pilot.warnings
+    assert "2 of 7 tasks are left out: the metric is unknown in one of the arms." in pilot.warnings
 
 
 def test_doubts_about_a_pilot_are_told() -> None:
@@ -98,8 +98,8 @@ def test_doubts_about_a_pilot_are_told() -> None:
 
     warnings = " ".join(read_pilot(comparison(old, new, families), "passed", logs=False).warnings)
 
-    assert "4 tasks show their variance roughly: their scatter may be off by about 41 %" in warnings
-    assert "tasks have 2 to 3 runs per arm; 3 stands for them" in warnings
+    assert "the variance between 4 tasks is a rough estimate: its square root may be off by about 41 %" in warnings
+    assert "tasks have 2 to 3 runs per arm; the plan uses the median, 3" in warnings
     assert "the arms differ on 2 tasks only" in warnings
     assert "the tasks come from 3 families" in warnings
 
@@ -112,11 +112,11 @@ def test_runs_are_priced_by_the_mean_of_their_arm() -> None:
 
     assert prices is not None
     assert [prices.task_usd, prices.baseline_run_usd, prices.candidate_run_usd] == pytest.approx([2.0, 0.2, 0.5])
-    assert doubts == ("1 of 2 runs of new do not know their cost; the others stand for them.",)
+    assert doubts == ("the cost of 1 of 2 runs of new is unknown; the mean of the others is used.",)
 
 
 def test_an_arm_without_costs_makes_dollars_unknown() -> None:
     prices, doubts = price_pilot(comparison([a_run("t", "old")], [a_run("t", "new", cost=UNKNOWN_COST)]), 2.0)
 
     assert prices is None
-    assert "no run of new knows its cost; --run-cost USD" in doubts[0]
+    assert "no run of new has a known cost. Set one with --run-cost USD" in doubts[0]

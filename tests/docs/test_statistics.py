@@ -5,7 +5,7 @@ from pathlib import Path
 
 from outweigh.stats.means import all_zero_bound
 from outweigh.verdict.blockers import MINIMUM_REPEATS, PromotionMinimum
-from outweigh.verdict.collapse import COLLAPSE, DROP_LEVEL, REPEATS_TO_HEAR
+from outweigh.verdict.collapse import COLLAPSE, DROP_LEVEL, REPEATS_TO_DETECT
 from outweigh.verdict.confounding import CACHE_TOLERANCE
 from outweigh.verdict.evidence_settings import (
     ERROR_RATES,
@@ -125,7 +125,7 @@ def test_the_thresholds_are_those_of_the_policy() -> None:
     assert {gate.tolerance for gate in GATED_METRICS.values()} == {None, 0.25}
     assert TOTAL_TOLERANCE == 0.10
     assert (PromotionMinimum().tasks, PromotionMinimum().repeats, PromotionMinimum().tasks_instead) == (12, 3, 30)
-    assert (COLLAPSE, DROP_LEVEL, REPEATS_TO_HEAR) == (0.8, 0.01, 5)
+    assert (COLLAPSE, DROP_LEVEL, REPEATS_TO_DETECT) == (0.8, 0.01, 5)
 
 
 def test_what_may_hide_behind_passing_tasks_is_as_described() -> None:

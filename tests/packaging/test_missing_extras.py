@@ -101,8 +101,7 @@ class TestACostThatNeedsThePriceList:
 
         assert (without.returncode, priced.returncode) == (3, 1)
         assert (
-            "gate cost is unknown: more than 5% of the runs of T0-plain and T1-skill do not know cost_usd"
-            in without.stdout
+            "gate cost is unknown: more than 5% of the runs of T0-plain and T1-skill have no cost_usd" in without.stdout
         )
         assert "pip install 'outweigh[prices]'" in without.stdout
         assert "cost got worse" in priced.stdout

@@ -127,8 +127,8 @@ def test_a_task_without_checks_cannot_support_an_improvement() -> None:
     result = decide_by_composite(compare_arms(evidence_of(records), "old", "new"), CompositeThresholds())
 
     assert result.decision is Decision.INCONCLUSIVE
-    assert "rests on tasks without checks" in result.reasons[0]
-    assert any("asserts nothing" in blocker for blocker in result.blockers)
+    assert "comes from tasks without checks" in result.reasons[0]
+    assert any("has no checks" in blocker for blocker in result.blockers)
 
 
 def test_rounding_hides_dust_but_not_a_difference() -> None:

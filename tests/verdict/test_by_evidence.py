@@ -212,7 +212,7 @@ def test_one_lost_run_is_a_notice_not_a_verdict() -> None:
     verdict = decide(experiment(0.25, speed=0.9))
 
     assert verdict.regressions == ()
-    assert any("none of which alone can be told from chance" in warning for warning in verdict.warnings)
+    assert any("none by more than chance explains" in warning for warning in verdict.warnings)
 
 
 def test_families_are_the_unit_where_the_records_name_them() -> None:
@@ -280,7 +280,7 @@ def test_a_cost_that_is_unknown_for_want_of_a_price_list_says_how_to_install_it(
     (verdict,) = decide_by_evidence([compare_arms(evidence, "old", "new")], evidence_settings())
 
     details = {gate.name: gate.detail for gate in verdict.gates}
-    assert "do not know cost_usd (" in details["cost"]
+    assert "have no cost_usd (" in details["cost"]
     assert "the price list is not installed: install it" in details["cost"]
     assert "price list" not in details["duration"]
 
@@ -415,7 +415,7 @@ def test_gates_without_the_pass_rate_never_promote() -> None:
     verdict = decide(experiment(0.2, speed=0.6), gates=["duration"])
 
     assert verdict.decision is Decision.IMPROVED
-    assert any("pass_rate is not among the gates" in blocker for blocker in verdict.blockers)
+    assert any("pass_rate is not a gate" in blocker for blocker in verdict.blockers)
 
 
 def test_keeping_only_the_best_repeats_of_one_arm_does_not_promote() -> None:
@@ -483,7 +483,7 @@ def test_one_family_is_all_the_verdict_speaks_of() -> None:
 def test_one_task_under_two_names_does_not_promote() -> None:
     records = [_changed(record, task_checksum="same") for record in experiment(0.25, speed=0.9)]
 
-    assert any("under a second name" in blocker for blocker in decide(records).blockers)
+    assert any("duplicates another task" in blocker for blocker in decide(records).blockers)
 
 
 def test_a_task_without_a_duration_is_named_and_blocks_the_promotion() -> None:
@@ -520,15 +520,10 @@ def test_a_wide_margin_is_remarked_on() -> None:
 
 def test_a_verdict_says_what_it_speaks_of() -> None:
     assert decide(experiment(0.2)).reasons[-1] == (
-        "it speaks of tasks like these: others from where these 40 come from, by the same agents and models; "
-        "looked at once"
+        "applies to tasks like these 40, run by the same agents and models; valid for one look at the data"
     )
-    assert (
-        decide(experiment(0.2), fixed_suite=True)
-        .reasons[-1]
-        .startswith("it speaks of this very suite: the same 40 tasks, run again")
-    )
-    assert decide(experiment(0.2), planned_tasks=40).reasons[-1].endswith("however often it is looked at")
+    assert decide(experiment(0.2), fixed_suite=True).reasons[-1].startswith("applies to these 40 tasks only, run again")
+    assert decide(experiment(0.2), planned_tasks=40).reasons[-1].endswith("valid however often you look")
 
 
 def test_what_counting_needs_is_counted() -> None:

@@ -69,7 +69,7 @@ def test_repeats_lost_to_infrastructure_do_not_count_towards_the_five() -> None:
 
     result = decide_by_gates(compare_arms(evidence_of(before, after), "old", "new"))
 
-    assert any("thinnest has 4" in blocker for blocker in result.blockers)
+    assert any("one task has 4" in blocker for blocker in result.blockers)
 
 
 def mostly_known(unknown: int, runs: int = 40) -> list[Any]:

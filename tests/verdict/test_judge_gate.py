@@ -66,7 +66,7 @@ def test_what_judges_say_never_ships() -> None:
 
     assert verdict.decision is Decision.IMPROVED
     assert not may_promote(verdict, verdict.evidence_sha256)
-    assert any("decides, and never ships, by itself" in reason for reason in verdict.blockers)
+    assert any("cannot promote by themselves" in reason for reason in verdict.blockers)
 
 
 def test_nobody_gets_it_without_asking() -> None:
@@ -74,7 +74,7 @@ def test_nobody_gets_it_without_asking() -> None:
 
     assert "judge_score" not in [gate.name for gate in verdict.gates]
     assert verdict.decision is Decision.INCONCLUSIVE
-    assert any("go by what judges say with --gates judge_score" in reason for reason in verdict.reasons)
+    assert any("decide by judges with --gates judge_score" in reason for reason in verdict.reasons)
 
 
 def test_without_an_answer_it_is_unknown_and_says_whom_to_ask() -> None:
@@ -197,6 +197,6 @@ def test_a_verdict_without_the_pass_rate_says_when_judges_are_among_those_who_de
     beside = decide(runs, answers, gates=("judge_score", "duration")).blockers
     without = decide(runs, answers, gates=("duration",)).blockers
 
-    assert any("What judges say decides, and never ships, by itself." in reason for reason in beside)
+    assert any("Judge scores can decide, but cannot promote by themselves." in reason for reason in beside)
     assert not any("What judges say" in reason for reason in without)
-    assert any(reason.startswith("pass_rate is not among the gates.") for reason in without)
+    assert any(reason.startswith("pass_rate is not a gate.") for reason in without)

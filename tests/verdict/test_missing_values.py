@@ -206,7 +206,7 @@ def test_sameness_that_missing_costs_could_turn_is_not_decided() -> None:
     verdict = decide_by_evidence([lacking], settings)[0]
 
     assert verdict.decision is Decision.INCONCLUSIVE
-    assert "missing values could turn the decision" in verdict.reasons[0]
+    assert "missing values could change the decision" in verdict.reasons[0]
     assert "of cost." in verdict.reasons[0]
     assert "pass_rate" not in verdict.reasons[0]
 

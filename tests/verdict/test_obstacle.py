@@ -38,21 +38,21 @@ def test_the_gate_that_is_least_shown_is_in_the_way() -> None:
 
     assert found is not None
     assert found.gate == "cost"
-    assert found.detail == "cost may be 40 % more; that it is less than 25 % more must be shown"
+    assert found.detail == "cost may be 40 % more; it must be shown to be less than 25 % more"
 
 
 def test_quality_is_held_to_its_margin() -> None:
     found = find_obstacle([gate("pass_rate", {"tolerable": 0.4}), gate("cost", {"tolerable": 0.3})])
 
     assert found is not None
-    assert found.detail == "pass_rate may be 8 points worse; that it is less than 5 points worse must be shown"
+    assert found.detail == "pass_rate may be 8 points worse; it must be shown to be less than 5 points worse"
 
 
 def test_version_1_holds_resources_to_their_margins() -> None:
     found = find_obstacle([gate("pass_rate", {}), gate("cost", {"non_inferior": 0.3})], by_margin=True)
 
     assert found is not None
-    assert found.detail.endswith("less than 5 % more must be shown")
+    assert found.detail.endswith("it must be shown to be less than 5 % more")
 
 
 def test_where_every_condition_holds_the_gain_is_what_is_not_shown() -> None:

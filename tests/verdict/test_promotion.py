@@ -60,7 +60,7 @@ def test_runs_that_were_not_their_arms_stand_in_the_way_with_the_commonest_reaso
         for place, detail in enumerate((rare, common, common, None), start=1)
     ]
 
-    assert f"runs of new (4, such as: {common}) did not have what their arm declares" in blocked(
+    assert f"runs of new (4, such as: {common}) did not have the set-up that their arm declares" in blocked(
         *runs_of_arm("new", [[True] * 20]), *lost
     )
 
@@ -70,7 +70,7 @@ def test_a_single_run_that_used_a_model_past_the_gateway_stands_in_the_way() -> 
     knows_of_more = ReportedUsage(usage=NO_USAGE, cost_usd=None, requests=2)
     *clean, last = runs_of_arm("new", [[True] * 20])
 
-    assert "runs of new (1) used a model past the gateway" in blocked(
+    assert "runs of new (1) called a model past the gateway" in blocked(
         *clean, replace(last, metering=metering, reported=knows_of_more)
     )
     assert blocked(*clean, replace(last, metering=metering, reported=replace(knows_of_more, requests=1))) == ""
@@ -96,7 +96,7 @@ def test_a_difference_of_five_points_in_exclusions_is_tolerated() -> None:
 def test_one_configuration_under_two_names_does_not_promote() -> None:
     before = runs_of_arm("old", [[True] * 20], arm_fingerprint="f")
 
-    assert "one configuration" in blocked(
+    assert "the same configuration" in blocked(
         *runs_of_arm("new", [[True] * 20], arm_fingerprint="f"), baseline=list(before)
     )
 
@@ -110,7 +110,7 @@ def test_a_task_that_changed_between_the_arms_does_not_promote() -> None:
 
 
 def test_a_task_without_checks_does_not_promote() -> None:
-    assert "asserts nothing" in blocked(*runs_of_arm("new", [[True] * 20], checks=()))
+    assert "has no checks" in blocked(*runs_of_arm("new", [[True] * 20], checks=()))
 
 
 def test_exactly_five_points_of_difference_are_five_points() -> None:
@@ -128,14 +128,14 @@ def test_exactly_five_points_of_difference_are_five_points() -> None:
 def test_a_task_the_candidate_never_ran_does_not_promote() -> None:
     before = runs_of_arm("old", [[True] * 20, [False] * 20])
 
-    assert "never run by the candidate" in blocked(*runs_of_arm("new", [[True] * 20]), baseline=list(before))
+    assert "the candidate has no run of task" in blocked(*runs_of_arm("new", [[True] * 20]), baseline=list(before))
 
 
 def test_a_task_on_which_the_candidate_is_worse_beyond_chance_does_not_promote() -> None:
     before = runs_of_arm("old", [[True] * 20, [True] * 20])
 
     assert blocked(*runs_of_arm("new", [[True] * 20, [False] * 20]), baseline=list(before)) == (
-        "the candidate is worse on task 'task-2', beyond chance."
+        "the candidate is worse on task 'task-2', by more than chance explains."
     )
 
 
@@ -151,7 +151,7 @@ def test_a_task_that_has_no_checks_in_one_arm_does_not_promote(without_checks: s
         runs_of_arm(arm, [[True] * 20], **({"checks": ()} if arm == without_checks else {})) for arm in ("old", "new")
     )
 
-    assert "asserts nothing" in blocked(*new, baseline=list(old))
+    assert "has no checks" in blocked(*new, baseline=list(old))
 
 
 def test_a_second_name_for_the_same_task_does_not_promote() -> None:
@@ -164,7 +164,7 @@ def test_a_second_name_for_the_same_task_does_not_promote() -> None:
     )
 
     assert blocked(*new, baseline=list(old)) == (
-        "task 'task-3' is another task under a second name (equal checksums). Count it once."
+        "task 'task-3' duplicates another task (equal checksums). Remove one of them."
     )
 
 
@@ -177,7 +177,7 @@ def test_five_repeats_are_enough_and_four_are_not() -> None:
 def test_the_task_with_the_fewest_repeats_is_what_counts() -> None:
     old, new = (runs_of_arm(arm, [[True] * 20, [True] * 4]) for arm in ("old", "new"))
 
-    assert "the thinnest has 4" in blocked(*new, baseline=list(old))
+    assert "one task has 4" in blocked(*new, baseline=list(old))
 
 
 def test_records_that_the_other_arm_lacks_do_not_promote() -> None:
@@ -193,4 +193,4 @@ def test_lines_that_could_not_be_read_do_not_promote() -> None:
     )
 
     assert whole == ()
-    assert damaged == ("1 lines of the records could not be read. Mend them and decide again.",)
+    assert damaged == ("1 lines of the records could not be read. Fix them and decide again.",)

@@ -134,7 +134,7 @@ def test_more_scatter_needs_more_tasks_and_the_gate_that_scatters_most_is_named(
 
     assert (needs(little).more_tasks or 0) < (both.more_tasks or 0)
     assert both.in_the_way == "duration"
-    assert "duration is most often in the way" in both.detail
+    assert "duration is most often the obstacle" in both.detail
 
 
 def test_tasks_are_priced_and_repeats_that_would_not_do_are_not_offered() -> None:
@@ -144,7 +144,7 @@ def test_tasks_are_priced_and_repeats_that_would_not_do_are_not_offered() -> Non
     assert found.cost_usd == pytest.approx(found.more_tasks * 2 * 5 * 0.10)
     assert found.more_repeats is None
     assert f"about {found.more_tasks} more tasks, about ${found.cost_usd:,.2f}" in found.detail
-    assert "more repeats alone would not do" in found.detail
+    assert "more repeats alone are not enough" in found.detail
 
 
 def test_a_clear_effect_needs_fewer_tasks_than_arms_that_are_alike() -> None:
@@ -153,7 +153,7 @@ def test_a_clear_effect_needs_fewer_tasks_than_arms_that_are_alike() -> None:
     assert found.more_tasks is not None
     assert found.more_tasks_as_seen is not None
     assert found.more_tasks_as_seen < found.more_tasks
-    assert f"or {found.more_tasks_as_seen} if the effects are what they look like now" in found.detail
+    assert f"or {found.more_tasks_as_seen} if the true effects are as observed" in found.detail
 
 
 def test_an_unknown_gate_needs_to_be_measured_and_not_more_tasks() -> None:

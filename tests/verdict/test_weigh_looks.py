@@ -73,9 +73,7 @@ def test_a_verdict_says_at_which_look_it_was_made() -> None:
     found = verdict(runs(ORDER, 0.0, seed=4))
 
     assert look(found)["tasks"] == TASKS
-    assert (
-        f"at look {len(PLAN.sizes)} of {len(PLAN.sizes)} that were planned, after 40 of 40 tasks" in found.reasons[-1]
-    )
+    assert f"at planned look {len(PLAN.sizes)} of {len(PLAN.sizes)}, after 40 of 40 tasks" in found.reasons[-1]
 
 
 def test_a_verdict_says_that_going_on_is_futile() -> None:
@@ -83,7 +81,7 @@ def test_a_verdict_says_that_going_on_is_futile() -> None:
 
     assert found.decision is Decision.INCONCLUSIVE
     assert look(found)["futile"]
-    assert found.reasons[-1].endswith("after 30 of 40 tasks; to go on is unlikely to change that")
+    assert found.reasons[-1].endswith("after 30 of 40 tasks; continuing is unlikely to change that")
 
 
 def test_a_candidate_that_was_dropped_is_decided_at_its_own_look_and_the_others_are_corrected_for_it() -> None:

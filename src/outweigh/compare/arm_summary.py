@@ -60,7 +60,7 @@ def summarise(
         tasks=len(table.tasks),
         excluded=Counter(score.status for score in table.excluded),
         successes=successes,
-        pass_rate=unknown("no counted run knows whether it passed") if passed.mean is None else known(passed.mean),
+        pass_rate=unknown("no counted run has a known result") if passed.mean is None else known(passed.mean),
         total_cost_usd=total_cost,
         known_cost_usd=known_cost,
         paid_usd=_paid(paid),
@@ -92,16 +92,16 @@ def _unknown_because(table: ArmTable) -> dict[str, str]:
 
 def _total(cost: Description, known_sum: float) -> Quantity:
     if cost.count == 0:
-        return unknown("no run knows its cost")
+        return unknown("the cost of every run is unknown")
     if cost.unknown:
-        return unknown(f"{cost.unknown} of {cost.unknown + cost.count} runs do not know their cost")
+        return unknown(f"the cost of {cost.unknown} of {cost.unknown + cost.count} runs is unknown")
     return known(known_sum)
 
 
 def _paid(attempts: Sequence[float | None]) -> Quantity:
     silent = sum(usd is None for usd in attempts)
     if silent:
-        return unknown(f"{silent} of {len(attempts)} attempts do not know their cost")
+        return unknown(f"the cost of {silent} of {len(attempts)} attempts is unknown")
     return known(sum(usd for usd in attempts if usd is not None))
 
 
@@ -123,8 +123,8 @@ def _arm_cost_of_pass(passed: Description, cost: Description, total_cost: Quanti
 
 def _pass_ignorance(passed: Description) -> str | None:
     if not passed.count:
-        return "no counted run knows whether it passed"
-    return f"{passed.unknown} runs do not know whether they passed" if passed.unknown else None
+        return "no counted run has a known result"
+    return f"whether they passed is unknown for {passed.unknown} runs" if passed.unknown else None
 
 
 def _reliability(table: ArmTable) -> tuple[dict[int, float], dict[int, float]]:

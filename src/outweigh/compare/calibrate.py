@@ -46,8 +46,8 @@ def rubric_warnings(uncovered: int, mixed: int) -> Iterator[str]:
         yield f"{mixed} labelled runs were judged by several rubrics; the answers by the latest one are compared."
     if uncovered:
         yield (
-            f"{uncovered} runs were judged by rubrics of which no run is labelled. About these the judge counts as not "
-            "compared with people; label some of them too."
+            f"{uncovered} runs were judged by rubrics that have no labelled run. For these, the judge counts as not "
+            "calibrated; label some of them too."
         )
 
 

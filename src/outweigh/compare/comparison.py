@@ -171,9 +171,9 @@ def _changed_tasks(baseline: ArmTable, candidate: ArmTable) -> tuple[str, ...]:
 
 def _warnings(baseline: ArmTable, candidate: ArmTable) -> Iterator[str]:
     if _same_configuration(baseline, candidate):
-        yield "both arms have the same fingerprint: they are one configuration, and any difference is noise."
+        yield "both arms have the same fingerprint: they are the same configuration, so any difference is noise."
     if changed := _changed_tasks(baseline, candidate):
-        yield f"task {quote_names(changed)} changed between runs (its checksum did): those runs are not comparable."
+        yield f"task {quote_names(changed)} changed between runs (its checksum differs): those runs are not comparable."
     ours, theirs = (
         {run.cost_provenance for run in arm.runs if run.cost_usd is not None} for arm in (baseline, candidate)
     )

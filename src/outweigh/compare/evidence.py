@@ -211,5 +211,5 @@ def _warnings(retried: int, skipped: Sequence[InvalidLine], unknown_arms: Collec
         places = "; ".join(map(str, skipped[:SHOWN_LINES])) + ("; …" if len(skipped) > SHOWN_LINES else "")
         notes.append(f"{len(skipped)} lines could not be read and were skipped, so nothing is promoted: {places}.")
     if unknown_arms:
-        notes.append(f"the changes file speaks of {quote_names(sorted(unknown_arms))}, which the records do not hold.")
+        notes.append(f"the changes file names {quote_names(sorted(unknown_arms))}, which the records do not hold.")
     return tuple(notes)

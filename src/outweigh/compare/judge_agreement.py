@@ -48,7 +48,7 @@ def unusable_judge_warnings(asked: Iterable[JudgeCallFact]) -> Iterator[str]:
             count = "its only answer" if len(answers) == 1 else f"none of its {len(answers)} answers"
             can = "cannot" if len(answers) == 1 else "can"
             yield (
-                f"judge {name!r} says nothing: {count} {can} be used. `outweigh judge RUNS` tells why, and with "
+                f"judge {name!r} has no score: {count} {can} be used. `outweigh judge RUNS` says why, and with "
                 "--retry-invalid it asks again."
             )
 

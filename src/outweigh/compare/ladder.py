@@ -105,7 +105,7 @@ def uplift(score: float | None, first: float | None) -> Quantity:
     if score is None or first is None:
         return unknown("the composite needs a judge score and a pass rate on both tiers")
     return (
-        unknown("the first tier scores 0; a ratio to it means nothing")
+        unknown("the first tier scores 0, so a ratio to it is undefined")
         if first == 0
         else known((score - first) / first)
     )
@@ -163,7 +163,7 @@ def _costs_and_qualities(summaries: Iterable[ArmSummary]) -> Iterable[CostQualit
 def _checked(order: Sequence[str]) -> Sequence[str]:
     twice = [name for name in order if order.count(name) > 1]
     if twice:
-        raise UsageError(f"--order names {twice[0]!r} twice; a tier stands on one rung.")
+        raise UsageError(f"--order names {twice[0]!r} twice; name each tier once.")
     return order
 
 

@@ -191,8 +191,8 @@ def _one_sided_failures(panel: _Panel, arms: Sequence[str]) -> Iterator[_OneSide
 def _describe(failure: _OneSidedFailure) -> str:
     return (
         f"judge {failure.judge.name!r} has no complete answer about {failure.lacking} of {failure.runs} runs of "
-        f"{failure.arm}, and about {failure.others_lacking} of {failure.others} others, which is not chance (Fisher's "
-        f"exact test, p = {failure.p_value:.2g}). Judge scores are unknown until the missing runs are judged."
+        f"{failure.arm}, and about {failure.others_lacking} of {failure.others} others, more than chance explains "
+        f"(Fisher's exact test, p = {failure.p_value:.2g}). Judge scores are unknown until the missing runs are judged."
     )
 
 

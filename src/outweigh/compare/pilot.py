@@ -39,12 +39,12 @@ def read_pilot(comparison: Comparison, metric: str, *, logs: bool) -> Pilot:
     components, counts = estimate_components(after, before), np.concatenate([before.counts, after.counts])
     if components.tasks < 2:
         raise EvidenceError(
-            f"tasks that know {called} in both arms: {components.tasks}. Variance between tasks takes at least 2, and "
-            "a plan worth having 10 or more. Run more tasks, or state the variances with --components."
+            f"tasks with a known {called} in both arms: {components.tasks}. Variance between tasks needs at least 2, "
+            "and a useful plan 10 or more. Run more tasks, or state the variances with --components."
         )
     if components.true_deltas is None and counts.max() > 1:
         raise EvidenceError(
-            "one arm ran every task once and the other did not, so nothing tells repeat noise from differences "
+            "one arm ran every task once and the other did not, so repeat noise cannot be separated from differences "
             "between tasks. Run every task at least twice in both arms, or state the variances with --components."
         )
     if _total(components) <= DELTA_ROUNDING**2:
@@ -91,31 +91,32 @@ def _warnings(
 ) -> Iterator[str]:
     yield from comparison.warnings
     if lost := len(comparison.tasks) - components.tasks:
-        yield f"{lost} of {len(comparison.tasks)} tasks are left out: not both arms know the metric there."
+        yield f"{lost} of {len(comparison.tasks)} tasks are left out: the metric is unknown in one of the arms."
     yield from (f"{warning}." for warning in components.warnings)
     if components.true_deltas == 0:
         yield "without any variance between tasks, designs with many repeats look better than they may be."
     counts = np.concatenate([before.counts, after.counts])
     if counts.min() < counts.max():
-        yield f"tasks have {counts.min()} to {counts.max()} runs per arm; {int(np.median(counts))} stands for them."
+        median = int(np.median(counts))
+        yield f"tasks have {counts.min()} to {counts.max()} runs per arm; the plan uses the median, {median}."
     if components.tasks < ROUGH_BELOW:
         error = 1 / sqrt(2 * (components.tasks - 1))
         yield (
-            f"{components.tasks} tasks show their variance roughly: their scatter may be off by about "
-            f"{100 * error:.0f} %, which is why the ranges are wide."
+            f"the variance between {components.tasks} tasks is a rough estimate: its square root may be off by about "
+            f"{100 * error:.0f} %, so the ranges are wide."
         )
     moved = int(np.count_nonzero(np.abs(after.means - before.means) > DELTA_ROUNDING))
     if not logs and moved < SPARSE_BELOW:
-        yield f"the arms differ on {moved} tasks only; where so few do, seeing an effect takes more tasks than planned."
+        yield f"the arms differ on {moved} tasks only, so showing an effect may take more tasks than planned."
     families = task_families(comparison.baseline_table, comparison.candidate_table)
     if families is not None:
         number = len(set(families.values()))
-        yield f"the tasks come from {number} families; the plan takes tasks as independent, so add families too."
+        yield f"the tasks come from {number} families; the plan assumes independent tasks, so add families too."
 
 
 def _cost_doubts(arm: ArmSummary) -> Iterator[str]:
     cost = arm.metrics["cost_usd"]
     if cost.mean is None:
-        yield f"dollars are unknown: no run of {arm.name} knows its cost; --run-cost USD states one."
+        yield f"costs are unknown: no run of {arm.name} has a known cost. Set one with --run-cost USD."
     elif cost.unknown:
-        yield f"{cost.unknown} of {arm.runs} runs of {arm.name} do not know their cost; the others stand for them."
+        yield f"the cost of {cost.unknown} of {arm.runs} runs of {arm.name} is unknown; the mean of the others is used."

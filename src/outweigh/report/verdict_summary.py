@@ -69,7 +69,7 @@ def _points(verdict: Verdict, comparison: Comparison) -> Iterator[tuple[str, str
 def _why(verdict: Verdict) -> tuple[str, str] | None:
     if verdict.decision is Decision.INCONCLUSIVE:
         obstacle = verdict.in_the_way.detail if verdict.in_the_way is not None else _first(verdict.reasons)
-        return "In the way", _shorten(obstacle)
+        return "Undecided", _shorten(obstacle)
     return ("Why", _shorten(_first(verdict.reasons))) if verdict.reasons else None
 
 
@@ -94,7 +94,7 @@ def _next_step(verdict: Verdict) -> str:
         case Decision.TRADE_OFF:
             return "say what one solved task is worth to you (--value USD), and the trade-off is settled by it"
         case Decision.REGRESSED:
-            return "look at the runs that got worse (`outweigh view`), mend the candidate and run it again"
+            return "look at the runs that got worse (`outweigh view`), fix the candidate and run it again"
         case Decision.NEUTRAL:
             return "nothing to ship; keep the baseline, or choose by something else than these gates"
         case Decision.INCONCLUSIVE:
@@ -114,10 +114,10 @@ def _tolerances(verdict: Verdict) -> str:
 
 
 def _closing(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
-    """What all candidates share: what the answer speaks of, and where the rest is."""
-    scope = next((reason for reason in verdicts[0].reasons if reason.startswith("it speaks of ")), None)
+    """What all candidates share: what the answer applies to, and where the rest is."""
+    scope = next((reason for reason in verdicts[0].reasons if reason.startswith("applies to ")), None)
     if scope is not None:
-        yield "Speaks of", scope.removeprefix("it speaks of ").removesuffix("; looked at once")
+        yield "Applies to", scope.removeprefix("applies to ").removesuffix("; valid for one look at the data")
     yield "More", "all figures, all warnings, and how firm the decision is: --verbose"
 
 

@@ -33,17 +33,17 @@ class PromotionMinimum(Struct, frozen=True, kw_only=True):
         """What there is too little of."""
         wanted = max(self.tasks, self.suite_tasks)
         if tasks < wanted:
-            by = " (the suite asks for them)" if self.suite_tasks > self.tasks else ""
+            by = " (set in the suite)" if self.suite_tasks > self.tasks else ""
             yield f"promotion needs at least {wanted} tasks{by}; both arms share {tasks}. Run more tasks."
         if repeats < self.repeats and tasks < self.tasks_instead:
             yield (
                 f"promotion needs at least {self.repeats} counted repeats per task and arm, or {self.tasks_instead} "
-                f"tasks; the thinnest task has {repeats}, and {tasks} tasks are shared. Run more repeats or more tasks."
+                f"tasks; one task has {repeats}, and both arms share {tasks} tasks. Run more repeats or more tasks."
             )
         elif repeats < self.suite_repeats:
             yield (
-                f"promotion needs at least {self.suite_repeats} counted repeats per task and arm (the suite asks for "
-                f"them); the thinnest has {repeats}. Run more repeats."
+                f"promotion needs at least {self.suite_repeats} counted repeats per task and arm (set in the "
+                f"suite); one task has {repeats}. Run more repeats."
             )
 
 
@@ -51,47 +51,49 @@ def literal_blockers(comparison: Comparison) -> Iterator[str]:
     """Every reason, with the minimum of repeats and the tests of single tasks that the literal policies have."""
     if comparison.fewest_repeats < MINIMUM_REPEATS:
         yield (
-            f"promotion needs at least {MINIMUM_REPEATS} counted repeats per task and arm (10 for noisy suites); the "
-            f"thinnest has {comparison.fewest_repeats}. Run more repeats."
+            f"promotion needs at least {MINIMUM_REPEATS} counted repeats per task and arm (10 for noisy suites); one "
+            f"task has {comparison.fewest_repeats}. Run more repeats."
         )
     if drops := task_drops(comparison.baseline_table, comparison.candidate_table, ERROR_RATES.task_alarm).supported:
-        yield f"the candidate is worse on task {quote_names([drop.task_id for drop in drops])}, beyond chance."
+        names = quote_names([drop.task_id for drop in drops])
+        yield f"the candidate is worse on task {names}, by more than chance explains."
     yield from evidence_blockers(comparison)
 
 
 def evidence_blockers(comparison: Comparison) -> Iterator[str]:
     """Defects of the evidence that forbid a promotion under every policy, each with its way out."""
     if missing := [task.task_id for task in comparison.tasks if not task.candidate.present]:
-        yield f"task {quote_names(missing)} was never run by the candidate. Run it there too."
+        yield f"the candidate has no run of task {quote_names(missing)}. Run it."
     if vacuous := [task.task_id for task in comparison.tasks if task.baseline.vacuous or task.candidate.vacuous]:
-        yield f"task {quote_names(vacuous)} asserts nothing (no checks), so it supports no promotion. Give it a check."
+        yield f"task {quote_names(vacuous)} has no checks, so it cannot support a promotion. Add a check."
     if misapplied := [
         f"{table.name} ({count}{_why(comparison, table.name)})"
         for table in (comparison.baseline_table, comparison.candidate_table)
         if (count := sum(run.status is Status.ARM_NOT_APPLIED for run in table.excluded))
     ]:
         yield (
-            f"runs of {' and '.join(misapplied)} did not have what their arm declares, or had what another arm does "
-            "(arm_not_applied). Mend the set-up and run them again in a new store."
+            f"runs of {' and '.join(misapplied)} did not have the set-up that their arm declares, or had another arm's "
+            "(arm_not_applied). Fix the set-up and run them again in a new store."
         )
     if unmeasured := [
         f"{arm} ({setup.past_gateway})" for arm, setup in comparison.setups.items() if setup.past_gateway
     ]:
         yield (
-            f"runs of {' and '.join(unmeasured)} used a model past the gateway, so nobody measured what they took, or "
-            'saw what they sent. Close that way (docs/gateway.md), or measure no arm (mode = "direct"), and run again.'
+            f"runs of {' and '.join(unmeasured)} called a model past the gateway, so their usage was not measured and "
+            'their requests were not seen. Close that path (docs/gateway.md), or set mode = "direct" for all arms, and '
+            "run again."
         )
     if unreal := sorted(kind.value for kind in comparison.agent_kinds - {AgentKind.REAL}):
-        yield f"the runs come from {' and '.join(unreal)} agents. Only real agents can earn a promotion."
+        yield f"the runs come from {' and '.join(unreal)} agents. Only runs of real agents can be promoted."
     yield from _unequal_losses(comparison)
     if twins := _same_content(comparison):
-        yield f"task {quote_names(twins)} is another task under a second name (equal checksums). Count it once."
+        yield f"task {quote_names(twins)} duplicates another task (equal checksums). Remove one of them."
     if comparison.same_configuration:
-        yield "both arms have the same fingerprint: they are one configuration, and any difference is noise."
+        yield "both arms have the same fingerprint: they are the same configuration, so any difference is noise."
     if comparison.changed_tasks:
-        yield f"task {quote_names(comparison.changed_tasks)} changed between runs (its checksum did). Run it again."
+        yield f"task {quote_names(comparison.changed_tasks)} changed between runs (its checksum differs). Run it again."
     if comparison.skipped_lines:
-        yield f"{comparison.skipped_lines} lines of the records could not be read. Mend them and decide again."
+        yield f"{comparison.skipped_lines} lines of the records could not be read. Fix them and decide again."
 
 
 def _why(comparison: Comparison, arm: str) -> str:
@@ -106,7 +108,7 @@ def _unequal_losses(comparison: Comparison) -> Iterator[str]:
     baseline, candidate = comparison.baseline_table, comparison.candidate_table
     ours, theirs = count_missing_runs(baseline, candidate), count_missing_runs(candidate, baseline)
     for before, after, what in (
-        (ours.excluded_share, theirs.excluded_share, "to infrastructure, retried ones included"),
+        (ours.excluded_share, theirs.excluded_share, "to infrastructure, including retried ones"),
         (ours.absent_share, theirs.absent_share, "that the other arm has a record of"),
     ):
         if round(abs(before - after), 9) > EXCLUSION_TOLERANCE:

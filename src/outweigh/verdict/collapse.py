@@ -24,7 +24,7 @@ COLLAPSE = 0.8
 COUNT_SHARE = 0.6
 """The part of the alarm's level that the number of collapses takes; the deepest drop takes the rest."""
 
-REPEATS_TO_HEAR = 5
+REPEATS_TO_DETECT = 5
 """With fewer runs of a task, even 0 of 4 after 4 of 4 has p = .014 and is never counted."""
 
 
@@ -125,7 +125,7 @@ def count_p_value(count: int, chances: Sequence[float]) -> float:
 
 def _exact_p_value(before: Runs, after: Runs) -> float:
     """The p-value of a drop; 1 for shares of checks with so few runs that the test of ranks is not exact enough."""
-    few = min(len(before), len(after)) < REPEATS_TO_HEAR
+    few = min(len(before), len(after)) < REPEATS_TO_DETECT
     return 1.0 if few and not _is_pass_or_fail(before, after) else drop_p_value(before, after)
 
 
@@ -138,7 +138,7 @@ def chance_of_a_drop(before: Runs, after: Runs, level: float, *, fall: float = 0
     if _is_pass_or_fail(before, after):
         return chance_of_lost_passes(len(before), len(after), int(sum(before) + sum(after)), level, fall)
     # Ranks of shares of checks: their test holds its level, and no more than that is needed.
-    return level if min(len(before), len(after)) >= REPEATS_TO_HEAR else 0.0
+    return level if min(len(before), len(after)) >= REPEATS_TO_DETECT else 0.0
 
 
 @cache

@@ -80,7 +80,7 @@ def _decide(
         return Decision.NEUTRAL, f"the net gain of {net_gain:+g} does not exceed {needed:g}"
     if supported <= needed:
         return Decision.INCONCLUSIVE, (
-            f"the net gain of {net_gain:+g} rests on tasks without checks; the others gain {supported:+g}"
+            f"the net gain of {net_gain:+g} comes from tasks without checks; the others gain {supported:+g}"
         )
     return Decision.IMPROVED, f"the net gain of {net_gain:+g} exceeds {needed:g} and nothing regressed"
 
@@ -90,7 +90,7 @@ def _regressions(
 ) -> Iterator[Regression]:
     for task in tasks:
         if not task.candidate.present:
-            yield _regression(RegressionKind.MISSING_TASK, task, "the candidate never ran it")
+            yield _regression(RegressionKind.MISSING_TASK, task, "the candidate has no run of it")
             continue
         delta = deltas.get(task.task_id)
         if delta is not None and not isfinite(delta):

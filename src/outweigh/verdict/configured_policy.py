@@ -76,4 +76,4 @@ def refuse_gates(policy: str, arguments: PolicyArguments) -> None:
     for what, given in foreign.items():
         if given:
             verb = "belongs" if what.startswith("a ") else "belong"
-            raise UsageError(f"{what} {verb} to policy evidence; policy {policy} decides as the seed wrote it.")
+            raise UsageError(f"{what} {verb} to policy evidence; policy {policy} has a fixed rule.")

@@ -48,8 +48,8 @@ def order_confounded(baseline: ArmTable, candidate: ArmTable) -> str | None:
         return None
     late, early = (candidate.name, baseline.name) if lag > 0 else (baseline.name, candidate.name)
     return (
-        f"the runs of {late} came after those of {early}, so a warmed cache, another load or whatever else changed "
-        "meanwhile counts as a difference; interleave the arms"
+        f"the runs of {late} came after those of {early}, so anything that changed in between (a warm cache, another "
+        "load) counts as a difference between the arms; interleave the arms"
     )
 
 

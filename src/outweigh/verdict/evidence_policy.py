@@ -9,7 +9,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.deltas import single_family
 from outweigh.errors import quote_names
 from outweigh.verdict.blockers import PromotionMinimum, evidence_blockers, literal_blockers
-from outweigh.verdict.collapse import REPEATS_TO_HEAR, rule_of_three
+from outweigh.verdict.collapse import REPEATS_TO_DETECT, rule_of_three
 from outweigh.verdict.decision import (
     Decision,
     Gate,
@@ -87,7 +87,7 @@ def _verdict(
     reasons = (
         *unusable,
         *(item.detail for item in weighed.hard_drops),
-        *(() if obstacle is None else (f"in the way: {obstacle.detail}",)),
+        *(() if obstacle is None else (f"undecided: {obstacle.detail}",)),
         *_reasons(weighed, shown),
         _scope(comparison, settings, looked),
     )
@@ -160,11 +160,11 @@ def _summary(weighed: WeighedEvidence) -> Iterator[str]:
     finding, decision = weighed.finding, weighed.decision
     if weighed.hard_drops and weighed.collapse is not None:
         chance = weighed.collapse.p_value
-        yield f"single tasks fell deeper, or more of them did, than chance explains (p = {chance:.2g})"
+        yield f"more tasks got much worse, or got worse by more, than chance explains (p = {chance:.2g})"
     if decision is Decision.IMPROVED and finding.alarm is Decision.TRADE_OFF:
-        yield f"{_joined(finding.superior)} improved, {_joined(finding.alarms)} got dearer, and it is worth its money"
+        yield f"{_joined(finding.superior)} improved, {_joined(finding.alarms)} got worse, and the gain is worth it"
     elif decision is Decision.IMPROVED:
-        yield f"{_joined(finding.superior)} improved, no alarm rang, and every resource stays below its tolerance"
+        yield f"{_joined(finding.superior)} improved, nothing got worse, and every resource stays below its tolerance"
         yield from _what_may_slip(finding)
     elif decision is Decision.TRADE_OFF:
         yield f"{_joined(finding.superior)} improved, and {_joined(finding.alarms)} got worse beyond the margin"
@@ -182,12 +182,12 @@ def _what_may_slip(finding: RuleFinding) -> Iterator[str]:
         if test.sample.gated.role is GateRole.RESOURCE and test.sample.tolerance is not None
     }
     if tolerances:
-        limits = ", ".join(f"{name} by up to {100 * limit:g} %" for name, limit in tolerances.items())
-        yield f"not ruled out: more use of {limits}"
+        limits = ", ".join(f"{name} up to {100 * limit:g} % higher" for name, limit in tolerances.items())
+        yield f"not ruled out: {limits}"
     tasks = min(len(test.sample.benefits) for test in finding.tests)
     yield (
-        f"not ruled out: breaks that are rarer than these {tasks} tasks can show, in up to "
-        f"{100 * rule_of_three(tasks):.0f} % of tasks like these"
+        f"not ruled out: failures too rare to show in {tasks} tasks, on up to "
+        f"{100 * rule_of_three(tasks):.0f} % of similar tasks"
     )
 
 
@@ -199,49 +199,49 @@ def _scope(comparison: Comparison, settings: EvidenceSettings, looked: LookedEvi
     """What the decision is about: which tasks, done by whom, and how many looks at the data."""
     tasks = len(align_tasks(comparison.baseline_table, comparison.candidate_table))
     population = (
-        f"this very suite: the same {tasks} tasks, run again by the same agents and models"
+        f"these {tasks} tasks only, run again by the same agents and models"
         if settings.fixed_suite
-        else f"tasks like these: others from where these {tasks} come from, by the same agents and models"
+        else f"tasks like these {tasks}, run by the same agents and models"
     )
-    looks = "however often it is looked at" if settings.planned_tasks is not None else "looked at once"
+    looks = "valid however often you look" if settings.planned_tasks is not None else "valid for one look at the data"
     if looked is not None and settings.looks is not None:
         looks = describe_look(looked, settings.looks)
-    return f"it speaks of {population}; {looks}"
+    return f"applies to {population}; {looks}"
 
 
 def _notices(comparison: Comparison, weighed: WeighedEvidence, settings: EvidenceSettings) -> Iterator[str]:
     yield from _drop_notices(comparison, weighed)
     if settings.version == 1:
-        yield "decided by version 1 of the rule, which the experiment was run under."
+        yield "decided by version 1 of the rule, because the experiment was run under it."
     if settings.gates is None and all(gate.gated.name != "cost" for gate in weighed.gates):
-        yield "cost is not gated: neither arm knows it."
+        yield "cost is not a gate: it is unknown in both arms."
     for gate in weighed.gates:
         if dropped := dropped_tasks(gate, comparison):
             yield f"{gate.gated.name} cannot be compared on task {quote_names(dropped)}: it is missing or 0 there."
         if gate.margin > WIDE_MARGIN * GATED_METRICS[gate.gated.name].margin:
-            yield f"the margin of {gate.gated.name} is wide ({gate.margin:g}); much harm passes as not worse."
+            yield f"the margin of {gate.gated.name} is wide ({gate.margin:g}); much harm still counts as not worse."
     if family := single_family(comparison.baseline_table, comparison.candidate_table):
-        yield f"all tasks come from family {family!r}; the verdict speaks of that family only."
+        yield f"all tasks come from family {family!r}; the verdict applies to that family only."
 
 
 def _drop_notices(comparison: Comparison, weighed: WeighedEvidence) -> Iterator[str]:
     lost, collapse = weighed.soft_drops, weighed.collapse
     if lost:
-        yield f"tasks that lost checks, none of which alone can be told from chance: {len(lost)} ({quote_names(lost)})."
+        yield f"tasks that lost checks, none by more than chance explains: {len(lost)} ({quote_names(lost)})."
     if collapse is None:
         return
     if collapse.dropped and not weighed.hard_drops:
         names = quote_names([task.task_id for task in collapse.dropped])
         yield (
-            f"task {names} fell with p = {max(task.p_value for task in collapse.dropped):.2g} each; among "
-            f"{collapse.testable} tasks that could show it, so many are expected by chance with p = "
+            f"task {names} got worse with p = {max(task.p_value for task in collapse.dropped):.2g} each; among "
+            f"{collapse.testable} tested tasks, as many are expected by chance with p = "
             f"{collapse.p_value:.2g}. Look at the runs."
         )
     tasks = len(align_tasks(comparison.baseline_table, comparison.candidate_table))
-    if comparison.fewest_repeats < REPEATS_TO_HEAR and tasks:
+    if comparison.fewest_repeats < REPEATS_TO_DETECT and tasks:
         yield (
-            f"with fewer than {REPEATS_TO_HEAR} repeats no single task can be shown to have collapsed; even if none "
-            f"of these {tasks} did, up to {100 * rule_of_three(tasks):.0f} % of tasks like these could break unseen."
+            f"with fewer than {REPEATS_TO_DETECT} repeats, the collapse of a single task cannot be shown; even if none "
+            f"of these {tasks} collapsed, up to {100 * rule_of_three(tasks):.0f} % of similar tasks could."
         )
 
 
@@ -249,8 +249,8 @@ def _blind_spots(comparison: Comparison, weighed: WeighedEvidence) -> Iterator[s
     """What the gates leave out, which forbids a promotion."""
     if weighed.watched is not None:
         judged = any(gate.gated.name == JUDGE_SCORE for gate in weighed.gates)
-        alone = " What judges say decides, and never ships, by itself." if judged else ""
-        yield f"pass_rate is not among the gates.{alone} Gate on it too."
+        alone = " Judge scores can decide, but cannot promote by themselves." if judged else ""
+        yield f"pass_rate is not a gate.{alone} Add it to the gates."
     for gate in weighed.gates:
         if dropped := dropped_tasks(gate, comparison):
             yield f"gate {gate.gated.name} leaves out task {quote_names(dropped)}. Measure it there."
@@ -261,7 +261,7 @@ def _missing_tasks(comparison: Comparison) -> tuple[Regression, ...]:
         Regression(
             kind=RegressionKind.MISSING_TASK,
             task_id=task.task_id,
-            detail=f"task {task.task_id!r}: the candidate never ran it",
+            detail=f"task {task.task_id!r}: the candidate has no run of it",
         )
         for task in comparison.tasks
         if not task.candidate.present

@@ -214,7 +214,7 @@ def evidence_settings(  # noqa: PLR0913 - one keyword for every setting
 def _check_names(settings: EvidenceSettings) -> None:
     for name in (*(settings.gates or ()), *settings.margins, *settings.tolerances):
         if name == WORTH:
-            raise UsageError("gate worth is there where a solved task has a value; say which with --value USD.")
+            raise UsageError("gate worth needs the value of a solved task; set it with --value USD.")
         if name not in GATED_METRICS:
             from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
 
@@ -223,7 +223,7 @@ def _check_names(settings: EvidenceSettings) -> None:
             raise UsageError(f"policy evidence has no gate {name!r}; it has {', '.join(GATED_METRICS)}.{hint}")
     for what, stated in (("margin", settings.margins), ("tolerance", settings.tolerances)):
         if foreign := [name for name in stated if settings.gates is not None and name not in settings.gates]:
-            raise UsageError(f"{what} {foreign[0]} belongs to a gate that is left out; name the gate too, or drop it.")
+            raise UsageError(f"{what} {foreign[0]} belongs to a gate that is not used; add the gate, or remove it.")
     if settings.gates is not None and len(set(settings.gates)) < len(settings.gates):
         raise UsageError("a gate is named twice.")
 
@@ -236,7 +236,7 @@ def _check_numbers(settings: EvidenceSettings) -> None:
             raise UsageError(f"margin {name} must {limits}, not {margin}.")
     for name, tolerance in settings.tolerances.items():
         if GATED_METRICS[name].tolerance is None:
-            raise UsageError(f"{name} has no tolerance; quality is held to its margin. Use --margin {name}=X.")
+            raise UsageError(f"{name} has no tolerance, only a margin. Use --margin {name}=X.")
         if not isfinite(tolerance) or tolerance < settings.margin(name):
             margin = settings.margin(name)
             raise UsageError(f"tolerance {name} must not be below its margin of {margin:g}; it is {tolerance}.")

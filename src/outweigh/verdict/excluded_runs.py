@@ -105,6 +105,6 @@ def _values(lost: list[Score], metric: str, asked: Set[str] | None) -> Column:
 def turned_by_failures(decision: Decision, turned: Decision) -> str:
     """Why a decision is not made that would be another if every excluded run had failed."""
     return (
-        f"runs that are not counted could turn the decision: if every run that was lost to infrastructure counts as a "
-        f"failure, it is {turned.value} and not {decision.value}; find out why they were lost, and run them again"
+        f"excluded runs could change the decision: if every run lost to infrastructure counted as a failure, it "
+        f"would be {turned.value}, not {decision.value}; find out why they were lost, and run them again"
     )

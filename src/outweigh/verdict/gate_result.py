@@ -241,5 +241,5 @@ def _what_it_may_be(evidence: GateEvidence, *, by_margin: bool) -> str:
         limit = evidence.margin if by_margin or evidence.tolerance is None else evidence.tolerance
         unit = "% more"
     if worst is None:
-        return f"has no interval; that it is less than {100 * limit:g} {unit} must be shown"
-    return f"may be {100 * abs(worst):.0f} {unit}; that it is less than {100 * limit:g} {unit} must be shown"
+        return f"has no interval; it must be shown to be less than {100 * limit:g} {unit}"
+    return f"may be {100 * abs(worst):.0f} {unit}; it must be shown to be less than {100 * limit:g} {unit}"

@@ -66,7 +66,7 @@ def _gate(rule: _Rule, baseline: ArmSummary, candidate: ArmSummary) -> Gate:
     unknown = [arm.name for arm in (baseline, candidate) if _too_unknown(arm, rule.metric)]
     if unknown or before is None or after is None:
         state = GateState.UNKNOWN
-        detail = f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(unknown)} do not know {rule.metric}"
+        detail = f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(unknown)} have no {rule.metric}"
         if not (baseline.runs and candidate.runs):
             detail = "one of the arms has no counted run"
     else:
@@ -100,7 +100,7 @@ def _repeat_warning(comparison: Comparison) -> tuple[str, ...]:
     if fewest >= MINIMUM_REPEATS:
         return ()
     return (
-        f"the thinnest task-arm has {fewest} counted repeats; use at least {MINIMUM_REPEATS} before a promotion "
+        f"one task has only {fewest} counted repeats in an arm; use at least {MINIMUM_REPEATS} before a promotion "
         "decision, 10 for noisy suites.",
     )
 
@@ -108,7 +108,7 @@ def _repeat_warning(comparison: Comparison) -> tuple[str, ...]:
 def _configure(arguments: PolicyArguments) -> ConfiguredPolicy:
     refuse_gates("gates", arguments)
     if arguments.margins:
-        raise UsageError("policy gates has no margins: it compares as the seed wrote it. Drop --margin.")
+        raise UsageError("policy gates has no margins. Remove --margin.")
     return ConfiguredPolicy(
         name="gates", decide=lambda comparisons: tuple(map(decide_by_gates, comparisons)), opinion=_opinion
     )

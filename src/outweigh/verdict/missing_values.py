@@ -201,7 +201,7 @@ Decide = Callable[[Sequence[GateSample]], Decision]
 def could_be_turned(
     missing: MissingValues, gates: Sequence[GateSample], decision: Decision, decide: Decide
 ) -> str | None:
-    """Which gates' missing values could turn the decision, in words; None where they could not.
+    """Which gates' missing values could change the decision, in words; None where they could not.
 
     A gain must survive all of them going against the candidate, and sameness must survive either way.
     """
@@ -225,7 +225,7 @@ def _words(
 ) -> str:
     lacking = " and ".join(f"{missing.counts[gate.gated.name]} of {gate.gated.name}" for gate in gates)
     return (
-        f"missing values could turn the decision: of {missing.expected} runs that should be there, these are unknown: "
-        f"{lacking}. Had they all gone {'against' if against else 'for'} the candidate, it would be {turned.value} "
-        f"and not {decision.value}; run those trials again, or find the values"
+        f"missing values could change the decision: {missing.expected} runs are expected, and these values are "
+        f"unknown: {lacking}. If they were all {'bad' if against else 'good'} for the candidate, it would be "
+        f"{turned.value}, not {decision.value}; run those trials again, or supply the values"
     )

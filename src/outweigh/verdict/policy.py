@@ -68,7 +68,7 @@ def check_policy(policy: PolicySpec, policies: Policies = POLICIES) -> None:
     """Refuse what a suite says about its policy, if the policy cannot be configured so."""
     configured = configure_policy(policy.name, suite_arguments(policy), policies)
     if policy.version is not None and not policies[configured.name].infers:
-        raise UsageError(f"versions belong to policy evidence; policy {policy.name} decides as the seed wrote it.")
+        raise UsageError(f"versions belong to policy evidence; policy {policy.name} has a fixed rule.")
 
 
 def suite_arguments(policy: PolicySpec) -> PolicyArguments:

@@ -72,16 +72,17 @@ def promotion_refusals(state: PromotionState) -> tuple[str, ...]:
 
 def _evidence(state: PromotionState) -> Iterator[str]:
     if state.shown_sha256 not in (None, state.evidence_sha256):
-        yield "the records are not those of the verdict that was looked at (--evidence). Look again."
+        yield "the records are not those of the verdict that --evidence names. Decide again."
     for arm in state.arms:
         if arm.run_fingerprints != {arm.fingerprint}:
-            yield f"runs of {arm.name} were made by another configuration than the store names. Run it again."
+            yield f"runs of {arm.name} were made with another configuration than the one in the store. Run it again."
         if unreal := sorted(kind.value for kind in arm.agent_kinds - {AgentKind.REAL}):
-            yield f"runs of {arm.name} come from {' and '.join(unreal)} agents. Only real agents can earn a promotion."
+            kinds = " and ".join(unreal)
+            yield f"runs of {arm.name} come from {kinds} agents. Only runs of real agents can be promoted."
         if not arm.agent_kinds:
             yield f"{arm.name} has no runs."
         if arm.lost:
-            yield f"what runs of {arm.name} left behind is gone or damaged ({quote_names(arm.lost, SHOWN)})."
+            yield f"artifacts of runs of {arm.name} are missing or damaged ({quote_names(arm.lost, SHOWN)})."
     if state.never_run:
         yield f"task {quote_names(state.never_run, SHOWN)} has not been run by both arms. Run the suite to its end."
 
@@ -90,10 +91,10 @@ def _files(state: PromotionState) -> Iterator[str]:
     if state.besides_files:
         yield (
             f"the arms differ in more than files: {quote_names(state.besides_files, SHOWN)}. A pull request would "
-            "carry only a part of what was tested."
+            "contain only a part of what was tested."
         )
     if not state.changed_files:
-        yield "the candidate changes no file, so there is nothing that a pull request could carry."
+        yield "the candidate changes no file, so a pull request would be empty."
     if state.moved_candidate:
         yield (
             f"the candidate is no longer what was tested: {quote_names(state.moved_candidate, SHOWN)}. "

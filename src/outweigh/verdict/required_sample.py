@@ -99,12 +99,12 @@ def _words(need: _Need, tasks: int, cost: float | None) -> Iterator[str]:
     if need.tasks_as_seen is None and need.tasks is None:
         return
     if need.tasks is None:
-        yield f", if the effects are what they look like now (if the arms are alike, over {MOST_TASKS:,} tasks)"
+        yield f", if the true effects are as observed (if the arms are equal, over {MOST_TASKS:,} tasks)"
     elif need.tasks_as_seen is not None and need.tasks_as_seen < tasks:
-        yield f", or {need.tasks_as_seen} if the effects are what they look like now"
-    yield f", or {need.repeats} more repeats of every task" if need.repeats else "; more repeats alone would not do"
+        yield f", or {need.tasks_as_seen} if the true effects are as observed"
+    yield f", or {need.repeats} more repeats of every task" if need.repeats else "; more repeats alone are not enough"
     yield f" (for a decision in {100 * POWER:g} % of such experiments"
-    yield f"; {need.in_the_way} is most often in the way)" if need.in_the_way else ")"
+    yield f"; {need.in_the_way} is most often the obstacle)" if need.in_the_way else ")"
 
 
 def _price_of_a_task(comparison: Comparison) -> float | None:

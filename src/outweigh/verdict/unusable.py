@@ -55,7 +55,7 @@ def sample_worth_gate(comparison: Comparison, settings: EvidenceSettings) -> Gat
     families = _families(comparison, settings)
     gate = sample_worth(settings.value_usd, *_tables(comparison), families)
     arms = [arm.name for arm in _tables(comparison) if _too_unknown(arm, "passed") or _too_unknown(arm, "cost_usd")]
-    lacking = f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(arms)} do not know passed or cost_usd"
+    lacking = f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(arms)} have no passed or cost_usd"
     confounded = _unanchored(comparison, settings) or cost_confounded(*_tables(comparison))
     return replace(gate, unknown=lacking if arms else confounded)
 
@@ -64,7 +64,7 @@ def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settin
     """Everything that forbids a conclusion."""
     shared, all_tasks = len(align_tasks(comparison.baseline_table, comparison.candidate_table)), len(comparison.tasks)
     if shared < MINIMUM_TASKS and not settings.fixed_suite:
-        yield f"{shared} tasks have counted runs in both arms; no conclusion rests on fewer than {MINIMUM_TASKS}"
+        yield f"{shared} tasks have counted runs in both arms; a conclusion needs at least {MINIMUM_TASKS}"
     elif not shared:
         yield "no task has counted runs in both arms; run the same tasks in both"
     if all_tasks - shared > UNPAIRED_TOLERANCE * all_tasks:
@@ -72,8 +72,8 @@ def unusable_reasons(comparison: Comparison, gates: Sequence[GateSample], settin
     families = _families(comparison, settings)
     if families is not None and len(set(families.values())) < MINIMUM_FAMILIES:
         yield (
-            f"the tasks come from {len(set(families.values()))} families, which is too few to speak of other families; "
-            "add families, or ask about this suite only with --infer runs"
+            f"the tasks come from {len(set(families.values()))} families, too few to generalise to other families; "
+            "add families, or limit the question to this suite with --infer runs"
         )
     if families is not None and settings.planned_tasks is not None:
         yield "a sequential verdict counts tasks, and these come in families; decide once, without --sequential"
@@ -165,7 +165,7 @@ def _why_unknown(gate: GateSample, comparison: Comparison, settings: EvidenceSet
     if gate.equal:
         return None
     if gate.gated.scale is EffectScale.RATIO and len(gate.benefits) > 1 and has_no_spread(gate.benefits, 1.0):
-        return "every task shows the very same ratio, so the data do not show how far it could be off"
+        return "every task shows exactly the same ratio, so the data do not show how far it could be off"
     total = gate.total
     if settings.version > 1 and total is not None and (len(total.benefits) < 2 or has_no_spread(total.benefits, 1.0)):
         return "its total shows no variation between tasks, so the data do not show how far it could be off"
@@ -199,8 +199,8 @@ def _why_missing(gate: GateSample, comparison: Comparison) -> str | None:
 def _why_no_cost_of_pass(gate: GateSample, comparison: Comparison) -> str | None:
     arms = [arm.name for arm in _tables(comparison) if _too_unknown(arm, "passed") or _too_unknown(arm, "cost_usd")]
     if arms:
-        return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(arms)} do not know passed or cost_usd"
-    return None if len(gate.benefits) > 1 else "an arm has no pass or no cost at all, so a pass has no price there"
+        return f"more than {UNKNOWN_TOLERANCE:.0%} of the runs of {' and '.join(arms)} have no passed or cost_usd"
+    return None if len(gate.benefits) > 1 else "an arm has no pass or no cost at all, so a pass has no cost there"
 
 
 def _unknown_metric(gate: GateSample, comparison: Comparison) -> str:
@@ -210,14 +210,14 @@ def _unknown_metric(gate: GateSample, comparison: Comparison) -> str:
             "have no score of judges that may decide and have scored every run of the task; ask them with "
             "`outweigh judge`, or see the warnings"
         )
-    lacking = f"do not know {gate.gated.metric}"
+    lacking = f"have no {gate.gated.metric}"
     if gate.gated.name == "cost" and (reason := _why_not_priced(comparison)) is not None:
         return f"{lacking} ({reason})"
     if gate.gated.name != PASS_RATE:
         return lacking
     judged = any(arm.known_per_task("deciding_judge_score").sum() > 0 for arm in _tables(comparison))
-    by_judges = f", or go by what judges say with --gates {JUDGE_SCORE}, which asks something else"
-    return f"{lacking}; give their tasks checks{by_judges if judged else ''}"
+    by_judges = f", or decide by judges with --gates {JUDGE_SCORE}, which is another question"
+    return f"{lacking}; add checks to their tasks{by_judges if judged else ''}"
 
 
 def _with_remedy(gate: GateSample, gates: Sequence[GateSample], comparison: Comparison) -> GateSample:

@@ -122,7 +122,7 @@ def _before_the_first_look(
     rates = look_rates(plan, 0, usual_rates(settings))
     reason = (
         f"the first planned look comes after {plan.sizes[0]} tasks with {plan.repeats} runs of both arms each, which "
-        "are not complete; go on with the run"
+        "are not complete; continue the run"
     )
     weighed = weigh_evidence(chosen, settings, rates, len(comparisons) - len(chosen)) if chosen else ()
     for comparison, each in zip(chosen, weighed, strict=True):
@@ -140,9 +140,9 @@ def describe_look(looked: LookedEvidence, plan: LookPlan) -> str:
     if looked.look is None:
         return f"before the first of {len(plan.sizes)} planned looks"
     size, all_tasks = plan.sizes[looked.look], len(plan.order)
-    words = f"at look {looked.look + 1} of {len(plan.sizes)} that were planned, after {size} of {all_tasks} tasks"
+    words = f"at planned look {looked.look + 1} of {len(plan.sizes)}, after {size} of {all_tasks} tasks"
     if looked.weighed.decision is Decision.INCONCLUSIVE and looked.prospect.futile and size < all_tasks:
-        return f"{words}; to go on is unlikely to change that"
+        return f"{words}; continuing is unlikely to change that"
     return words
 
 

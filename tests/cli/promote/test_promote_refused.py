@@ -28,8 +28,8 @@ REAL, SCRIPTED, REPLAYED = AgentKind.REAL, AgentKind.SCRIPTED, AgentKind.REPLAYE
         ({"repeats": 2}, 1, "at least 3 counted repeats per task and arm, or 30 tasks"),
         ({"tasks": 11}, 1, "at least 12 tasks; both arms share 11"),
         ({"tasks": 2}, 3, "inconclusive, not improved"),
-        ({"arm_fingerprint": "0" * 64}, 1, "one configuration"),
-        ({"artifacts": {"transcript": "0" * 64}}, 1, "gone or damaged"),
+        ({"arm_fingerprint": "0" * 64}, 1, "the same configuration"),
+        ({"artifacts": {"transcript": "0" * 64}}, 1, "missing or damaged"),
     ],
 )
 def test_evidence_that_is_not_enough_promotes_nothing(
@@ -82,7 +82,7 @@ def test_evidence_that_changed_since_it_was_looked_at_promotes_nothing(
     answer = outweigh(*change.execute(forge, "--evidence", "0" * 64))
 
     assert answer.code == 1
-    assert "not those of the verdict that was looked at" in answer.out
+    assert "not those of the verdict that --evidence names" in answer.out
     assert change.untouched()
 
 
