@@ -3,8 +3,10 @@
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from typing import NoReturn
 
+from outweigh.cli.console import silence_notices
 from outweigh.errors import UsageError
 from outweigh.ports.reporters import Reporter
 from outweigh.report.document import Report
@@ -52,29 +54,111 @@ def _parse_whole(text: str, most: int) -> int:
 OUTPUT_FORMATS = ("text", "json", "markdown")
 
 
+COMMON_OPTIONS = "Output"
+LAST_GROUPS = ("Statistics", "Reading", COMMON_OPTIONS)
+"""Groups of options that the help shows last. Every verb has the common ones."""
+
+
 class Parser(argparse.ArgumentParser):
-    """Raises instead of printing its own usage text, so that every error looks the same."""
+    """The options of one verb, in groups, with examples. It raises instead of printing its own usage text."""
+
+    def __init__(self, *, prog: str, description: str, examples: Sequence[str], epilog: str | None = None) -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=28),
+            allow_abbrev=False,
+            add_help=False,
+        )
+        self.examples = tuple(examples)
+        self._positionals.title, self._optionals.title = "Arguments", "Options"
+        common = self.group(COMMON_OPTIONS)
+        common.add_argument("-q", "--quiet", action=_Quiet, help="print only results and errors")
+        common.add_argument("-h", "--help", action="help", help="show this help")
+
+    def group(self, title: str) -> argparse._ArgumentGroup:
+        """The group of options with that title, made when it is first asked for."""
+        groups = {group.title: group for group in self.groups()}
+        return groups[title] if title in groups else self.add_argument_group(title)
+
+    def groups(self) -> list[argparse._ArgumentGroup]:
+        """Every group in the order in which the help shows them."""
+        return sorted(
+            self._action_groups,
+            key=lambda group: LAST_GROUPS.index(group.title) + 1 if group.title in LAST_GROUPS else 0,
+        )
+
+    def format_usage(self) -> str:
+        """One line: what must be given, and that there are options."""
+        if self.usage is not None:  # as it was before `parse_intermixed_args` hid the arguments
+            return f"usage: {self.usage}"
+        needed = [_usage_words(action) for action in self._actions if action.required or not action.option_strings]
+        return f"usage: {' '.join([self.prog, *needed, '[options]'])}\n"
+
+    def format_help(self) -> str:
+        """The usage, one sentence, the examples, and the options by group."""
+        formatter = self._get_formatter()
+        formatter.add_text(self.description)
+        for group in self.groups():
+            formatter.start_section(group.title)
+            formatter.add_arguments(sorted(group._group_actions, key=lambda action: action.dest in ("quiet", "help")))
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        description, options = formatter.format_help().split("\n\n", 1)
+        examples = "".join(f"  {example}\n" for example in self.examples)
+        return f"{self.format_usage()}\n{description}\n\nExamples:\n{examples}\n{options}"
 
     def error(self, message: str) -> NoReturn:
         """Turn the parser's complaint into ours."""
-        dash = (
-            " Write --option=VALUE for a value that starts with a dash." if "expected one argument" in message else ""
-        )
-        raise UsageError(f"{message}.{dash} `{self.prog} --help` shows the options.")
+        hint = self._nearest_option(message)
+        if "expected one argument" in message:
+            hint = " Write --option=VALUE for a value that starts with a dash."
+        raise UsageError(f"{message}.{hint} `{self.prog} --help` shows the options.")
+
+    def _nearest_option(self, message: str) -> str:
+        from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
+
+        unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        if not message.startswith("unrecognized") or not unknown.startswith("-"):
+            return ""
+        near = get_close_matches(unknown, known, n=1)
+        return f" Did you mean {near[0]!r}?" if near else ""
+
+
+class _Quiet(argparse.Action):
+    """Drops everything that the verb would write to standard error; an error that ends it is still shown."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(self, *_: object) -> None:
+        """Take effect as soon as it is read."""
+        silence_notices()
+
+
+def _usage_words(action: argparse.Action) -> str:
+    name = str(action.metavar or action.dest)
+    if action.option_strings:
+        return f"{action.option_strings[0]} {name}"
+    return {"?": f"[{name}]", "*": f"[{name} …]", "+": f"{name} …"}.get(str(action.nargs), name)
 
 
 def add_damage_option(parser: Parser) -> None:
     """What to do about damaged lines, for verbs that write to a store."""
-    parser.add_argument(
+    parser.group("Store").add_argument(
         "--go-on-without",
         action="store_true",
-        help="go on although lines of the store are damaged, and make anew what they recorded",
+        help="continue although lines of the store are damaged, and run again what they recorded",
     )
 
 
 def add_format_option(parser: Parser) -> None:
     """How the answer looks."""
-    parser.add_argument("--format", choices=OUTPUT_FORMATS, default="text", help="default: %(default)s")
+    parser.group(COMMON_OPTIONS).add_argument(
+        "--format", choices=OUTPUT_FORMATS, default="text", help="how to print the result (default: %(default)s)"
+    )
 
 
 def print_report(report: Report, style: str) -> None:

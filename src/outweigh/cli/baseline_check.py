@@ -53,14 +53,18 @@ def main(arguments: Sequence[str]) -> int:
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    parser = run_parser("baseline check", "Run a few tasks again and compare them with a pin.")
+    parser = run_parser(
+        "baseline check",
+        "Run a few tasks of a pinned arm again, and report drift.",
+        "outweigh baseline check outweigh-baselines/my-baseline -c my-suite --tasks 3",
+    )
     parser.add_argument("pin", metavar="PIN", help="the folder of a pin")
-    parser.add_argument(
+    parser.group("Runs").add_argument(
         "--tasks",
         type=parse_repeats,
         default=CHECKED_TASKS,
         metavar="N",
-        help="how many tasks to run again (default: %(default)s)",
+        help="the number of tasks to run again (default: %(default)s)",
     )
     parser.set_defaults(repeats=1)
     return parser

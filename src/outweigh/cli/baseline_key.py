@@ -17,6 +17,10 @@ def main(arguments: Sequence[str]) -> int:
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    parser = Parser(prog="outweigh baseline key", description="A key for caches of baselines.", allow_abbrev=False)
+    parser = Parser(
+        prog="outweigh baseline key",
+        description="Print a key for CI caches, made of the baseline, the tasks and the settings.",
+        examples=("outweigh baseline key -c my-suite",),
+    )
     add_suite_options(parser)
     return parser

@@ -25,7 +25,13 @@ def main(arguments: Sequence[str]) -> int:
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    parser = Parser(prog="outweigh baseline list", description="What is pinned.", allow_abbrev=False)
-    parser.add_argument("folder", nargs="?", default=PINS_FOLDER, metavar="DIR", help="the pins (default: %(default)s)")
+    parser = Parser(
+        prog="outweigh baseline list",
+        description="List the pins with their age, agents and last check.",
+        examples=("outweigh baseline list", "outweigh baseline list outweigh-baselines --format json"),
+    )
+    parser.add_argument(
+        "folder", nargs="?", default=PINS_FOLDER, metavar="DIR", help="the folder of pins (default: %(default)s)"
+    )
     add_format_option(parser)
     return parser

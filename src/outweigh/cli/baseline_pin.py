@@ -34,11 +34,15 @@ def main(arguments: Sequence[str]) -> int:
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    parser = Parser(prog="outweigh baseline pin", description="Keep the runs of an arm.", allow_abbrev=False)
+    parser = Parser(
+        prog="outweigh baseline pin",
+        description="Keep the runs of an arm, so that later experiments can use them again.",
+        examples=("outweigh baseline pin outweigh-runs/demo", "outweigh baseline pin outweigh-runs/demo --arm better"),
+    )
     parser.add_argument("runs", metavar="STORE", help="a store that `outweigh run` wrote")
-    parser.add_argument("--arm", metavar="ARM", help="whose runs (default: the baseline's)")
-    parser.add_argument("--name", metavar="NAME", help="what to call the pin (default: made of suite, arm and runs)")
+    parser.add_argument("--arm", metavar="ARM", help="the arm whose runs to keep (default: the baseline)")
+    parser.add_argument("--name", metavar="NAME", help="the name of the pin (default: made of suite, arm and runs)")
     parser.add_argument(
-        "-o", "--output", default=PINS_FOLDER, metavar="DIR", help="where pins are (default: %(default)s)"
+        "-o", "--output", default=PINS_FOLDER, metavar="DIR", help="the folder of pins (default: %(default)s)"
     )
     return parser

@@ -52,11 +52,20 @@ def _warn(host: CiHost, text: str) -> None:
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    parser = run_parser("ci", "Base against head as one step of a CI job.")
-    parser.add_argument(
-        "--require", choices=tuple(REQUIREMENTS), default="improved", help="what exits 0 (default: %(default)s)"
+    parser = run_parser(
+        "ci",
+        "Compare base and head as one step of a CI job: run, decide, write reports, and set the outputs of the job.",
+        "outweigh ci -c my-suite --base origin/main --head HEAD --budget 20",
+        "outweigh ci -c my-suite --base origin/main --head HEAD --require not-regressed",
     )
-    parser.add_argument(
+    group = parser.group("Decision")
+    group.add_argument(
+        "--require",
+        choices=tuple(REQUIREMENTS),
+        default="improved",
+        help="what must hold for exit code 0 (default: %(default)s)",
+    )
+    group.add_argument(
         "--ledger",
         metavar="FILE",
         help="the verdicts of this repository (default: ledger.log beside the pins of --reuse, or beside the store)",

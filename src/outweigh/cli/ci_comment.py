@@ -32,7 +32,12 @@ def main(arguments: Sequence[str]) -> int:
 def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
-        prog="outweigh ci comment", description="Put what `ci` wrote on a pull request.", allow_abbrev=False
+        prog="outweigh ci comment",
+        description="Post the result of `outweigh ci` on a pull request, or update the comment that is there.",
+        examples=(
+            "outweigh ci comment outweigh-runs/ci/comment.md",
+            "outweigh ci comment outweigh-runs/ci/comment.md --number 7",
+        ),
     )
     parser.add_argument("file", metavar="FILE", help="the comment.md that `outweigh ci` wrote")
     parser.add_argument(

@@ -40,16 +40,21 @@ def main(arguments: Sequence[str]) -> int:
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    parser = reading_parser("compare", "Two arms side by side: summaries, pairs, deltas, intervals.")
+    parser = reading_parser(
+        "compare",
+        "Compare two arms: summaries, pairs, differences and their intervals.",
+        "outweigh compare outweigh-runs/demo --candidate better",
+        "outweigh compare outweigh-runs/demo --candidate better --format markdown",
+    )
     add_arm_options(parser)
     add_changes_option(parser)
     add_inference_options(parser)
-    parser.add_argument(
+    parser.group("Statistics").add_argument(
         "--interval",
         choices=tuple(IntervalMethod),
         type=IntervalMethod,
         default=IntervalMethod.T,
-        help="where intervals over tasks come from (default: t)",
+        help="the method for intervals over tasks (default: t)",
     )
     add_format_option(parser)
     return parser

@@ -34,6 +34,11 @@ def notify(text: str) -> None:
     write_notice(f"outweigh: {escape_controls(text)}\n", sys.stderr)
 
 
+def silence_notices() -> None:
+    """Drop what is written to standard error from here on: progress, notices and warnings. `main` undoes it."""
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - open until `main` puts it back
+
+
 @contextmanager
 def terminable() -> Iterator[None]:
     """A signal to end is taken like Ctrl-C, so that everything is taken down; once that goes on, it changes nothing."""

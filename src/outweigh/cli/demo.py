@@ -48,14 +48,14 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh demo",
-        description="The whole flow, offline: run the suite that ships with outweigh, decide, write a report.",
-        allow_abbrev=False,
+        description="Try the whole flow offline: run the suite that ships with outweigh, decide, and write a report.",
+        examples=("outweigh demo", "outweigh demo -o outweigh-runs/second-try"),
     )
     parser.add_argument(
         "-o",
         "--output",
         default=str(Path("outweigh-runs") / "demo"),
         metavar="DIR",
-        help="the store (default: %(default)s); resumed if it exists",
+        help="the store; resumed if it exists (default: %(default)s)",
     )
     return parser

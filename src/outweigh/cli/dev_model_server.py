@@ -129,12 +129,12 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh dev model-server",
-        description="A scripted model on loopback that speaks the protocols of Anthropic, OpenAI and Google: real "
-        "agents run offline, without a key.",
-        allow_abbrev=False,
+        description="Serve a scripted model on loopback, with the protocols of Anthropic, OpenAI and Google, so that "
+        "real agents run offline and without a key.",
+        examples=("outweigh dev model-server --example", "outweigh dev model-server script.toml --port 8765"),
     )
-    parser.add_argument("script", nargs="?", metavar="SCRIPT", help="what the model says (.toml or .json)")
-    parser.add_argument("--port", type=parse_port, default=0, metavar="N", help="the port (default: any that is free)")
+    parser.add_argument("script", nargs="?", metavar="SCRIPT", help="what the model answers (.toml or .json)")
+    parser.add_argument("--port", type=parse_port, default=0, metavar="N", help="the port (default: any free port)")
     parser.add_argument("--ledger", metavar="FILE", help="append every request and its tokens as a line of JSON")
     parser.add_argument("--example", action="store_true", help="print a script that works as it is")
     return parser

@@ -34,11 +34,11 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh diff",
-        description="Two runs side by side: where they part, steps, checks, patches, cost and time.",
-        allow_abbrev=False,
+        description="Compare two runs step by step: where they diverge, checks, patches, cost and time.",
+        examples=("outweigh diff outweigh-runs/demo fix-slug/plain/1 fix-slug/better/1",),
     )
     parser.add_argument("runs", metavar="RUNS", help="the store that holds both, or a .jsonl file of run records")
     parser.add_argument("run_a", metavar="RUN_A", help="a run_id, or TASK/ARM/REPEAT for its last attempt")
-    parser.add_argument("run_b", metavar="RUN_B", help="the run to put beside it")
+    parser.add_argument("run_b", metavar="RUN_B", help="the run to compare it with, named the same way")
     add_format_option(parser)
     return parser

@@ -44,21 +44,23 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh doctor",
-        description="What works here; with a suite, whether its tasks fail untouched and pass when solved. Nothing is "
-        "paid.",
-        allow_abbrev=False,
+        description="Check what works on this machine; with a suite, also whether its tasks fail untouched and pass "
+        "when solved. Nothing is paid.",
+        examples=("outweigh doctor", "outweigh doctor -c my-suite", "outweigh doctor -c my-suite --attack"),
     )
-    parser.add_argument("-c", "--suite", metavar="SUITE", help="a suite.toml, or the folder it is in")
-    parser.add_argument("-o", "--output", metavar="DIR", help=f"keep what the tasks showed in DIR/{TASK_RESULTS_FILE}")
+    parser.add_argument("-c", "--suite", metavar="SUITE", help="a suite.toml, or the folder it is in (default: none)")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help=f"write the results of the tasks to DIR/{TASK_RESULTS_FILE}"
+    )
     parser.add_argument(
         "--try-agents",
         action="store_true",
-        help="start every agent once, with a suite every arm, in the sandbox and against a scripted model that is free",
+        help="start every agent (with a suite: every arm) once, in the sandbox, against a scripted model that is free",
     )
     parser.add_argument(
         "--attack",
         action="store_true",
-        help="try the known cheats on every task of the suite, unsolved, and fail where one passes",
+        help="try known cheats on every unsolved task of the suite, and fail where one passes",
     )
     add_format_option(parser)
     return parser

@@ -22,6 +22,7 @@ def program_help() -> str:
             "",
             "Options:",
             "  -h, --help     show this help; `outweigh VERB --help` explains a verb and has examples",
+            "  -q, --quiet    print only results and errors",
             "  -V, --version  print the version",
             "",
             EXIT_CODES,
@@ -65,7 +66,7 @@ def unknown_option(words: Sequence[str], unknown: str) -> str:
     """There is no such option before a verb, and which one was probably meant."""
     from difflib import get_close_matches  # noqa: PLC0415 - only needed for a mistake
 
-    known = ("--help",) if words else ("--help", "--version")
+    known = ("--help",) if words else ("--help", "--quiet", "--version")
     near = get_close_matches(unknown, known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else " Options of a verb go after it."
     name = " ".join(("outweigh", *words))

@@ -128,26 +128,31 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh import",
-        description="Read what another harness wrote as run records.",
-        epilog=f"Formats: {', '.join(adapter_names('importer'))}. One that is left out is found by looking at PATH.",
-        allow_abbrev=False,
+        description="Read the results of another harness into a store.",
+        examples=(
+            "outweigh import nightly.csv -o outweigh-runs/nightly --map map.toml",
+            "outweigh import inspect logs/ -o outweigh-runs/inspect",
+        ),
+        epilog=f"Formats: {', '.join(adapter_names('importer'))}. Without FORMAT, outweigh detects it.",
     )
-    parser.add_argument("what", nargs="+", metavar="[FORMAT] PATH", help="files or folders, as their harness left them")
-    parser.add_argument("-o", "--output", metavar="RUNS", required=True, help="the folder to put the records into")
-    parser.add_argument("--arm", metavar="NAME", help="the arm, where the results do not name it")
-    parser.add_argument("--tasks", metavar="FILE", help="the ids of a fixed suite, one a line; a missing one failed")
+    parser.add_argument("what", nargs="+", metavar="[FORMAT] PATH", help="files or folders that the harness wrote")
+    parser.add_argument("-o", "--output", metavar="RUNS", required=True, help="the store to write to")
+    parser.add_argument("--arm", metavar="NAME", help="the arm, where the results do not name one")
+    parser.add_argument(
+        "--tasks", metavar="FILE", help="the task ids of a fixed suite, one per line; a missing one counts as failed"
+    )
     parser.add_argument(
         "--map",
         metavar="FIELD=COLUMN",
         action="append",
         default=[],
         type=_parse_column_map,
-        help="where a table has a field, such as arm=config.name, or a .toml file of them; repeat it",
+        help="the column of a field, such as arm=config.name, or a .toml file of such lines; may be repeated",
     )
     parser.add_argument(
         "--transcripts", action="store_true", help="keep the transcripts too, where that takes long (inspect)"
     )
-    parser.add_argument("--skip-invalid", action="store_true", help="go on without rows that cannot be read")
+    parser.add_argument("--skip-invalid", action="store_true", help="skip rows that cannot be read")
     return parser
 
 

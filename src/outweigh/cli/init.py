@@ -110,20 +110,23 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh init",
-        description="Write a starter suite that runs as it is, or one made of what somebody wrote for another program.",
-        allow_abbrev=False,
+        description="Write a starter suite that runs as it is, or make a suite from evals that you have.",
+        examples=("outweigh init my-suite", "outweigh init skill-suite --from-skill release-notes"),
     )
-    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="where (default: this folder)")
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument("--from", dest="source", metavar="PATH", help="a suite of another program; its format is found")
+    parser.add_argument("folder", nargs="?", default=".", metavar="DIR", help="where to write (default: this folder)")
+    group = parser.group("Evals that you have")
+    source = group.add_mutually_exclusive_group()
     source.add_argument(
-        "--from-skill", dest="skill", metavar="PATH", help="a skill with evals: the same agent without it and with it"
+        "--from", dest="source", metavar="PATH", help="a suite of another program; its format is detected"
     )
-    parser.add_argument(
+    source.add_argument(
+        "--from-skill", dest="skill", metavar="PATH", help="a skill with evals; compares the agent without and with it"
+    )
+    group.add_argument(
         "-a",
         "--agent",
         metavar="AGENT",
-        help=f"who works on a suite from elsewhere (default: whom it names, else {DEFAULT_AGENT})",
+        help=f"the agent that works on the tasks (default: the one that the evals name, else {DEFAULT_AGENT})",
     )
-    parser.add_argument("-m", "--model", metavar="MODEL", help="its model (default: the agent's own)")
+    group.add_argument("-m", "--model", metavar="MODEL", help="its model (default: the agent's own)")
     return parser

@@ -101,32 +101,53 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh judge",
-        description="Judge recorded runs by their tasks' rubrics, without running them again; what is judged already "
-        "is not asked again.",
-        allow_abbrev=False,
+        description="Score recorded runs with the judges of their suite, without running them again; judgments that "
+        "exist are kept.",
+        examples=(
+            "outweigh judge outweigh-runs/my-suite",
+            "outweigh judge outweigh-runs/my-suite --pairwise --budget 5",
+            "outweigh judge outweigh-runs/my-suite --calibrate labels.csv",
+        ),
     )
-    _add_options(parser)
+    parser.add_argument("runs", metavar="RUNS", help="the store that `outweigh run` wrote")
+    parser.add_argument(
+        "--calibrate", metavar="LABELS", help="compare judgments with your own labels (.csv, .jsonl), and ask no judge"
+    )
+    parser.add_argument("--retry-invalid", action="store_true", help="ask again where an answer could not be used")
+    _add_judge_options(parser)
+    _add_pairwise_options(parser)
+    add_damage_option(parser)
+    parser.group("Store").add_argument("--events", metavar="FILE", help="append every event to FILE as a line of JSON")
     add_format_option(parser)
     return parser
 
 
-def _add_options(parser: Parser) -> None:
-    parser.add_argument("runs", metavar="RUNS", help="the store that `outweigh run` wrote")
-    parser.add_argument(
-        "-c", "--suite", metavar="SUITE", help="judges and rubrics of this suite (default: the store's)"
+def _add_judge_options(parser: Parser) -> None:
+    group = parser.group("Judges")
+    group.add_argument(
+        "-c", "--suite", metavar="SUITE", help="the suite whose judges and rubrics to use (default: the store's)"
     )
-    parser.add_argument("--judge", action="append", metavar="NAME", help="only this judge; may be repeated")
-    parser.add_argument(
-        "--calibrate", metavar="LABELS", help="ask nobody; compare what was judged with people's labels (.csv, .jsonl)"
+    group.add_argument(
+        "--judge", action="append", metavar="NAME", help="use only this judge; may be repeated (default: all)"
     )
-    parser.add_argument(
-        "--pairwise", action="store_true", help="show judges two arms side by side, in both orders, instead"
+    group.add_argument(
+        "-j", "--jobs", type=parse_jobs, default=4, metavar="N", help="questions at a time (default: %(default)s)"
     )
-    parser.add_argument("--baseline", metavar="ARM", help="with --pairwise")
-    parser.add_argument("--candidate", metavar="ARM", help="with --pairwise")
-    parser.add_argument("-j", "--jobs", type=parse_jobs, default=4, metavar="N", help="at once (default: %(default)s)")
-    parser.add_argument("--budget", type=parse_dollars, metavar="USD", help="what all judging of this store may cost")
-    parser.add_argument("--retry-invalid", action="store_true", help="ask again where no answer could be used")
-    add_damage_option(parser)
-    parser.add_argument("--prices", metavar="FILE", help="your own prices (TOML); they win over the bundled ones")
-    parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")
+    group.add_argument(
+        "--budget",
+        type=parse_dollars,
+        metavar="USD",
+        help="what all judging of this store may cost (default: no limit)",
+    )
+    group.add_argument(
+        "--prices", metavar="FILE", help="your own prices (TOML), used before the bundled ones (default: bundled)"
+    )
+
+
+def _add_pairwise_options(parser: Parser) -> None:
+    group = parser.group("Pairs")
+    group.add_argument(
+        "--pairwise", action="store_true", help="show judges the runs of two arms side by side, in both orders"
+    )
+    group.add_argument("--baseline", metavar="ARM", help="with --pairwise (default: the suite's)")
+    group.add_argument("--candidate", metavar="ARM", help="with --pairwise (default: the only other arm)")

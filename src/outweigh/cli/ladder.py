@@ -36,7 +36,11 @@ def _parse_order(text: str | None) -> tuple[str, ...] | None:
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    parser = reading_parser("ladder", "Arms as tiers: uplift over the first, variance, range, grades, best value.")
+    parser = reading_parser(
+        "ladder",
+        "Compare arms as tiers: gain over the first, variance, range, grades and best value.",
+        "outweigh ladder outweigh-runs/demo --order trap,plain,better",
+    )
     parser.add_argument(
         "--order", metavar="T0,T1,…", help="the tiers from the first up (default: the suite's tiers, else by name)"
     )

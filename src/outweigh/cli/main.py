@@ -60,6 +60,8 @@ def _is_pipe(stream: io.TextIOWrapper) -> bool:
 TRACEBACK_VARIABLE = "OUTWEIGH_TRACEBACK"
 
 
+_QUIET = frozenset(("-q", "--quiet"))
+
 NEW_OBJECTS = 100_000
 """The garbage collector looks for cycles after so many new objects.
 
@@ -96,7 +98,7 @@ def main(arguments: Sequence[str]) -> int:
     for name in ("stdout", "stderr"):
         _prepare_stream(name)
     try:
-        return _dispatch(arguments)
+        return _dispatch_keeping_stderr(arguments)
     except OutweighError as error:
         return _print_error(str(error), error.exit_code)
     except KeyboardInterrupt:
@@ -106,6 +108,17 @@ def main(arguments: Sequence[str]) -> int:
         return _print_error("what was to be read is nested too deeply. Take it apart, or leave it out.", ExitCode.USAGE)
     except Exception as fault:  # the last line of defence: a user never sees a traceback unasked
         return _report_bug(fault)
+
+
+def _dispatch_keeping_stderr(arguments: Sequence[str]) -> int:
+    """`--quiet` replaces standard error; the error that ends a command goes to the real one."""
+    before = sys.stderr
+    try:
+        return _dispatch(arguments)
+    finally:
+        if sys.stderr is not before:
+            sys.stderr.close()
+            sys.stderr = before
 
 
 def _prepare_stream(name: str) -> None:
@@ -128,8 +141,14 @@ def _dispatch(arguments: Sequence[str]) -> int:
         return ExitCode.SATISFIED
     if first == "help":
         return _dispatch([*arguments[1:], "--help"])
+    if first in _QUIET:
+        from outweigh.cli.console import silence_notices  # noqa: PLC0415 - only needed for this option
+
+        silence_notices()
+        return _dispatch(arguments[1:])
     if first in MOVED:
-        _hint_at_new_name(first)
+        if not _QUIET.intersection(arguments):
+            _hint_at_new_name(first)
         return _dispatch([*MOVED[first], *arguments[1:]])
     return _run_verb(find_verb(arguments))
 

@@ -7,7 +7,7 @@ from outweigh.app.plan import PlanRequest, plan
 from outweigh.app.plan_options import parse_finite
 from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.reading_options import ArmOptions, ReadingOptions
+from outweigh.cli.reading_options import ArmOptions, ReadingOptions, add_reading_options
 from outweigh.report.plan_page import plan_report
 from outweigh.verdict.evidence_settings import COST_OF_PASS, CURRENT_VERSION, GATED_METRICS, MINIMUM_TASKS
 
@@ -92,75 +92,93 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh plan",
-        description="How often the next experiment would be decided, and what it would cost, by simulating the rule.",
-        allow_abbrev=False,
+        description="See what an experiment could detect and what it would cost, by simulating the rule that decides.",
+        examples=(
+            "outweigh plan -c my-suite --tasks 10,20 --repeats 3,5",
+            "outweigh plan outweigh-runs/demo --candidate better --effect 0.1",
+        ),
     )
     parser.add_argument(
-        "runs", nargs="*", metavar="RUNS", help="the pilot's run records, as every reading verb takes them"
+        "runs", nargs="*", metavar="RUNS", help="run records of a pilot, in any form that verdict takes"
     )
     parser.add_argument("-c", "--suite", metavar="SUITE", help="a suite that has not run yet, instead of RUNS")
-    parser.add_argument("--skip-invalid", action="store_true", help="go on without lines that cannot be read")
-    parser.add_argument("--prices", metavar="FILE", help="your own prices (TOML); they win over the bundled ones")
-    parser.add_argument("--baseline", metavar="ARM", help="the pilot's arm to compare with")
-    parser.add_argument("--candidate", metavar="ARM", action="append", help="the pilot's arm that may replace it")
     parser.add_argument(
         "--components",
         metavar="true=X,runs=Y",
-        help="known variances instead of RUNS: of true task deltas, and of single runs in each arm "
-        "(or true=X,candidate=Y,baseline=Z); of logs for time, tokens and cost",
+        help="known variances instead of RUNS: of true differences between tasks, and of single runs in each arm "
+        "(or true=X,candidate=Y,baseline=Z); of logarithms for time, tokens and cost",
     )
-    parser.add_argument(
+    add_reading_options(parser)
+    arms = parser.group("Arms")
+    arms.add_argument("--baseline", metavar="ARM", help="the pilot's arm to compare with (default: the suite's)")
+    arms.add_argument(
+        "--candidate", metavar="ARM", action="append", help="the pilot's other arm (default: the only other arm)"
+    )
+    _add_question_options(parser)
+    _add_size_options(parser)
+    add_format_option(parser)
+    return parser
+
+
+def _add_question_options(parser: Parser) -> None:
+    """What is to be detected, and by which rule."""
+    group = parser.group("What to detect")
+    group.add_argument(
         "--metric",
         choices=tuple(name for name in GATED_METRICS if name != COST_OF_PASS),
-        help="what is to improve (default: pass_rate, or judge_score where the suite goes by its judges)",
+        help="the metric that improves (default: pass_rate, or judge_score where judges decide in the suite)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--effect",
         metavar="X|NAME=X,…",
-        help="what the candidate does in truth: a gain of the metric (points more, or a share less of time, tokens or "
+        help="the true effect of the candidate: a gain of the metric (points more, or a share less of time, tokens or "
         "cost), or changes by name such as pass_rate=0.05,cost=-0.1 (default: a gain of 0.05)",
     )
-    parser.add_argument(
-        "--gates", metavar="NAME,…", help="the gates that will decide (default: the suite's, or all that are known)"
-    )
-    parser.add_argument(
-        "--policy-version",
-        type=int,
-        choices=range(1, CURRENT_VERSION + 1),
-        metavar="N",
-        help="the version of the rule (default: the one that the pilot was run under or the suite asks for)",
-    )
-    parser.add_argument(
+    group.add_argument(
         "--power",
         type=number_between(0.5, 0.999),
         default=0.8,
         metavar="P",
-        help="how often the experiment is to be called improved (default: %(default)s)",
+        help="how often the experiment should find the improvement (default: %(default)s)",
     )
-    parser.add_argument(
+    group.add_argument("--gates", metavar="NAME,…", help="the gates that decide (default: the suite's, or all known)")
+    group.add_argument(
+        "--policy-version",
+        type=int,
+        choices=range(1, CURRENT_VERSION + 1),
+        metavar="N",
+        help="the version of the rule (default: the one of the pilot or the suite)",
+    )
+
+
+def _add_size_options(parser: Parser) -> None:
+    """How large the experiment may be, and what a part of it costs."""
+    group = parser.group("Size and cost")
+    group.add_argument(
         "--tasks",
         type=sizes_between(MINIMUM_TASKS, 20_000),
         default=(10, 20, 50, 100, 200),
         metavar="N,…",
-        help="rows of the table (default: 10,20,50,100,200)",
+        help="numbers of tasks to try (default: 10,20,50,100,200)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--repeats",
         type=sizes_between(1, 1_000),
         default=(1, 3, 5, 10),
         metavar="N,…",
-        help="its columns, and what may be bought (default: 1,3,5,10)",
+        help="numbers of repeats to try (default: 1,3,5,10)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--task-cost",
         type=parse_amount,
         default=0.0,
         metavar="USD",
-        help="making one task, once (default: %(default)s)",
+        help="what it costs to write one task (default: %(default)s)",
     )
-    parser.add_argument(
-        "--run-cost", type=parse_amount, metavar="USD", help="one run (default: the mean of each arm of the pilot)"
+    group.add_argument(
+        "--run-cost",
+        type=parse_amount,
+        metavar="USD",
+        help="what one run costs (default: each arm's mean in the pilot)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the simulation (default: %(default)s)")
-    add_format_option(parser)
-    return parser
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the simulation (default: %(default)s)")

@@ -57,30 +57,41 @@ def main(arguments: Sequence[str]) -> int:
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    parser = reading_parser("promote", "Open the pull request that a verdict allows; a plan unless --execute.")
-    parser.add_argument("--baseline", metavar="ARM", help="the arm to replace (default: the suite's)")
-    parser.add_argument(
-        "--candidate", metavar="ARM", action="append", help="the arm to promote (default: the only other)"
+    parser = reading_parser(
+        "promote",
+        "Open the pull request that a verdict allows; without --execute, only show the plan.",
+        "outweigh promote outweigh-runs/my-suite",
+        "outweigh promote outweigh-runs/my-suite --execute --reviewer octocat",
     )
     parser.add_argument("--execute", action="store_true", help="push the branch and open the pull request")
     parser.add_argument("--evidence", metavar="SHA256", help="refuse unless the records still have this hash")
-    parser.add_argument(
-        "--repo", metavar="DIR", default=".", help="the repository to propose it to (default: this one)"
+    arms = parser.group("Arms")
+    arms.add_argument("--baseline", metavar="ARM", help="the arm to replace (default: the suite's)")
+    arms.add_argument(
+        "--candidate", metavar="ARM", action="append", help="the arm to promote (default: the only other arm)"
     )
-    parser.add_argument("--remote", metavar="NAME", default="origin", help="its remote (default: %(default)s)")
-    parser.add_argument("--into", metavar="BRANCH", help="the branch to change (default: the remote's main one)")
-    parser.add_argument(
-        "--folder", metavar="DIR", help="where files of arms that are not from git belong (default: top)"
-    )
+    _add_repository_options(parser)
     _add_forge_options(parser)
     add_format_option(parser)
     return parser
 
 
+def _add_repository_options(parser: Parser) -> None:
+    group = parser.group("Repository")
+    group.add_argument("--repo", metavar="DIR", default=".", help="the repository to change (default: this one)")
+    group.add_argument("--remote", metavar="NAME", default="origin", help="its remote (default: %(default)s)")
+    group.add_argument("--into", metavar="BRANCH", help="the branch to change (default: the remote's default branch)")
+    group.add_argument(
+        "--folder", metavar="DIR", help="where to put files of arms that are not from git (default: the top folder)"
+    )
+
+
 def _add_forge_options(parser: Parser) -> None:
-    """Who is asked to open the pull request, and how it is dressed."""
-    parser.add_argument("--forge", metavar="NAME", help="github, gitlab or git (default: by the remote's host)")
-    parser.add_argument("--api", metavar="URL", help="the forge's API, where it is not the well-known one")
-    parser.add_argument("--reviewer", metavar="NAME", action="append", default=[], help="ask this person or ORG/TEAM")
-    parser.add_argument("--label", metavar="NAME", action="append", default=[], help="add this label")
-    parser.add_argument("--draft", action="store_true", help="open it as a draft")
+    group = parser.group("Pull request")
+    group.add_argument("--forge", metavar="NAME", help="github, gitlab or git (default: by the remote's host)")
+    group.add_argument("--api", metavar="URL", help="the address of the forge's API (default: by the remote's host)")
+    group.add_argument(
+        "--reviewer", metavar="NAME", action="append", default=[], help="ask this person or ORG/TEAM; may be repeated"
+    )
+    group.add_argument("--label", metavar="NAME", action="append", default=[], help="add this label; may be repeated")
+    group.add_argument("--draft", action="store_true", help="open it as a draft")

@@ -79,36 +79,45 @@ class PolicyOptions(InferenceOptions):
         )
 
 
-def reading_parser(verb: str, description: str) -> Parser:
+def reading_parser(verb: str, description: str, *examples: str) -> Parser:
     """A parser with what every reading verb takes."""
-    parser = Parser(prog=f"outweigh {verb}", description=description, allow_abbrev=False)
+    parser = Parser(prog=f"outweigh {verb}", description=description, examples=examples)
     parser.add_argument(
         "runs",
         nargs="+",
         metavar="RUNS",
-        help="a .jsonl file of run records (outweigh's own or a collected.jsonl), a folder of them, or -",
+        help="a store, a .jsonl file of run records, a folder of them, or - for standard input",
     )
-    parser.add_argument("--skip-invalid", action="store_true", help="go on without lines that cannot be read")
-    parser.add_argument("--prices", metavar="FILE", help="your own prices (TOML); they win over the bundled ones")
+    add_reading_options(parser)
     return parser
+
+
+def add_reading_options(parser: Parser) -> None:
+    """How records are read."""
+    group = parser.group("Reading")
+    group.add_argument("--skip-invalid", action="store_true", help="skip lines that cannot be read")
+    group.add_argument(
+        "--prices", metavar="FILE", help="your own prices (TOML), used before the bundled ones (default: bundled)"
+    )
 
 
 def add_arm_options(parser: Parser, *, several: bool = False) -> None:
     """Which arms, weighed how."""
-    parser.add_argument("--baseline", metavar="ARM", help="the arm to compare with (default: the suite's)")
-    parser.add_argument(
+    group = parser.group("Arms")
+    group.add_argument("--baseline", metavar="ARM", help="the arm to compare with (default: the suite's)")
+    group.add_argument(
         "--candidate",
         metavar="ARM",
         action="append",
         help="the arm that may replace it"
-        + (" (default: every other); repeat it to judge several together" if several else " (default: the only other)"),
+        + ("; repeat it for several (default: every other arm)" if several else " (default: the only other arm)"),
     )
     add_profile_option(parser)
 
 
 def add_profile_option(parser: Parser) -> None:
     """How a composite weighs its parts."""
-    parser.add_argument(
+    parser.group("Statistics").add_argument(
         "--profile",
         choices=("objective_first", "even"),
         help="weights of the composite (default: the suite's, else objective_first)",
@@ -117,68 +126,73 @@ def add_profile_option(parser: Parser) -> None:
 
 def add_changes_option(parser: Parser) -> None:
     """What the user knows about merged changes."""
-    parser.add_argument("--changes", metavar="FILE", help="what became of each arm's changes (JSON Lines)")
+    parser.group("Reading").add_argument(
+        "--changes", metavar="FILE", help="what happened to the merged changes of each arm (JSON Lines)"
+    )
 
 
 def add_inference_options(parser: Parser) -> None:
     """What the numbers speak of."""
-    parser.add_argument(
+    group = parser.group("Statistics")
+    group.add_argument(
         "--infer",
         choices=("tasks", "runs"),
         default="tasks",
-        help="tasks: tasks like these (default); runs: this very suite",
+        help="whether results apply to all tasks like these, or to this suite only (default: %(default)s)",
     )
-    parser.add_argument(
-        "--seed", type=_parse_seed, default=0, metavar="N", help="for everything drawn (default: %(default)s)"
+    group.add_argument(
+        "--seed", type=_parse_seed, default=0, metavar="N", help="seed for random draws (default: %(default)s)"
     )
 
 
 def add_policy_options(parser: Parser, policies: Policies = POLICIES) -> None:
     """Which rule, with which gates and margins, over how many looks."""
-    parser.add_argument(
-        "--policy", choices=policies, help="the rule that decides, instead of the suite's (default: evidence)"
+    group = parser.group("Rule")
+    group.add_argument(
+        "--policy", choices=policies, help="the policy that decides (default: the suite's, else evidence)"
     )
-    parser.add_argument(
+    group.add_argument(
         "--gates",
         metavar="NAME,…",
-        help="what the evidence policy gates on (default: the suite's, else all; cost where it is known)",
+        help="the gates of the evidence policy (default: the suite's, else all; cost only where it is known)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--margin",
         action="append",
         default=[],
         metavar="NAME=X",
-        help="a margin of the policy, e.g. duration=0.1; others stay as the suite has them",
+        help="change one margin of the policy, such as duration=0.1; may be repeated (default: the suite's)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--tolerance",
         action="append",
         default=[],
         metavar="NAME=X",
-        help="what an improvement may add to a resource at most, e.g. cost=0.5 (default: 0.25)",
+        help="how much of a resource an improvement may add at most, such as cost=0.5 (default: 0.25)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--value",
         type=_parse_value,
         metavar="USD",
-        help="what one solved task is worth to you; settles a trade-off between passes and dollars",
+        help="what one solved task is worth to you; decides a trade-off between passes and dollars",
     )
-    parser.add_argument(
+    group.add_argument(
         "--policy-version",
         type=_parse_version,
         metavar="N",
-        help="the version of the rule (default: the one that the experiment was run under, else the current one)",
+        help="the version of the rule (default: the one that the experiment ran under, else the current one)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--sequential",
         action="store_true",
-        help="the data were, or will be, looked at more than once: hold the error rate over all looks",
+        help="you look at the data more than once: keep the error rate over all looks",
     )
-    parser.add_argument(
+    group.add_argument(
         "--planned-tasks",
         type=_parse_planned_tasks,
         metavar="N",
-        help=f"where a sequential verdict is sharpest; fix it before the first look (default: {DEFAULT_PLANNED_TASKS})",
+        help="the number of tasks at which a sequential verdict detects the most; choose it before the first look "
+        f"(default: {DEFAULT_PLANNED_TASKS})",
     )
 
 

@@ -62,14 +62,21 @@ def _check(target: Path, options: _Options) -> ExitCode:
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    parser = reading_parser("report", "Everything about a baseline and its candidates, as one file.")
+    parser = reading_parser(
+        "report",
+        "Write one page about a baseline and its candidates.",
+        "outweigh report outweigh-runs/demo -o report.html",
+        "outweigh report outweigh-runs/demo --check report.html",
+    )
     target = parser.add_mutually_exclusive_group()
     target.add_argument(
         "-o", "--output", metavar="FILE", help=f"ends in {', '.join(REPORTERS)} (default: print the page as text)"
     )
-    target.add_argument("--check", metavar="FILE", help="has this report gone stale? .html, .md or .json; exits 0 or 1")
+    target.add_argument(
+        "--check", metavar="FILE", help="exit 0 if this report (.html, .md, .json) is up to date with RUNS, else 1"
+    )
     add_arm_options(parser, several=True)
-    add_changes_option(parser)
-    add_inference_options(parser)
     add_policy_options(parser)
+    add_inference_options(parser)
+    add_changes_option(parser)
     return parser

@@ -120,73 +120,94 @@ class RunOptions(SuiteOptions):
 
 def add_suite_options(parser: Parser) -> None:
     """The suite, and the revisions of the agent's configuration that it is to try."""
-    parser.add_argument("-c", "--suite", required=True, metavar="SUITE", help="a suite.toml, or the folder it is in")
-    parser.add_argument("--base", metavar="REF", help="the suite's baseline arm, configured as in this commit")
-    parser.add_argument("--head", metavar="REF", help="against the same arm, configured as in this one")
-    parser.add_argument(
-        "--repo", metavar="DIR", help="the repository of refs and from_git (default: the one the suite is in)"
+    group = parser.group("Suite")
+    group.add_argument("-c", "--suite", required=True, metavar="SUITE", help="a suite.toml, or the folder it is in")
+    group.add_argument(
+        "--base", metavar="REF", help="configure the baseline arm as in this commit (default: as the suite says)"
+    )
+    group.add_argument("--head", metavar="REF", help="and compare it with the same arm, configured as in this commit")
+    group.add_argument(
+        "--repo", metavar="DIR", help="the repository of refs and from_git (default: the one that holds the suite)"
     )
 
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    return run_parser("run", "Attempt every trial of a suite.")
+    return run_parser(
+        "run",
+        "Run every trial of a suite and record the results; run it again to resume.",
+        "outweigh run -c my-suite --dry-run",
+        "outweigh run -c my-suite -k 1",
+        "outweigh run -c my-suite --budget 20 -j 4",
+    )
 
 
-def run_parser(verb: str, description: str) -> Parser:
+def run_parser(verb: str, description: str, *examples: str) -> Parser:
     """The options of `outweigh run`, which other verbs that run a suite take as well."""
-    parser = Parser(prog=f"outweigh {verb}", description=description, allow_abbrev=False)
+    parser = Parser(prog=f"outweigh {verb}", description=description, examples=examples)
     add_suite_options(parser)
-    parser.add_argument(
-        "-k", "--repeats", type=parse_repeats, metavar="N", help="repeats (default: the suite's, else 5)"
+    _add_size_options(parser)
+    _add_reuse_options(parser)
+    store = parser.group("Store")
+    store.add_argument(
+        "-o", "--output", metavar="DIR", help="the store; resumed if it exists (default: outweigh-runs/NAME)"
     )
-    parser.add_argument("-j", "--jobs", type=parse_jobs, default=2, metavar="N", help="at once (default: %(default)s)")
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", help="the store (default: outweigh-runs/NAME); resumed if it exists"
+    add_damage_option(parser)
+    store.add_argument("--events", metavar="FILE", help="append every event to FILE as a line of JSON")
+    return parser
+
+
+def _add_size_options(parser: Parser) -> None:
+    group = parser.group("Runs")
+    group.add_argument(
+        "-k", "--repeats", type=parse_repeats, metavar="N", help="repeats of every trial (default: the suite's, else 5)"
     )
-    parser.add_argument("--budget", type=parse_dollars, metavar="USD", help="stop before the run that could exceed it")
-    parser.add_argument(
+    group.add_argument(
+        "-j", "--jobs", type=parse_jobs, default=2, metavar="N", help="runs at a time (default: %(default)s)"
+    )
+    group.add_argument(
+        "--budget", type=parse_dollars, metavar="USD", help="stop before a run could exceed it (default: the suite's)"
+    )
+    group.add_argument(
         "--executor",
         choices=[each.value for each in Executor],
         metavar="NAME",
-        help="who makes the runs: engine or harbor (default: the suite's, else engine)",
+        help="what makes the runs, engine or harbor (default: the suite's, else engine)",
     )
-    _add_reuse_options(parser)
-    parser.add_argument(
+    group.add_argument(
         "--until-decided",
         action="store_true",
-        help="look at planned moments, and stop when the evidence decides or hardly will any more",
+        help="look at planned points, and stop when the evidence decides or is unlikely to",
     )
-    parser.add_argument("--events", metavar="FILE", help="append every event as a line of JSON")
-    parser.add_argument(
-        "-y",
-        "--yes",
-        action="store_true",
-        help="go on although preflight found faults in tasks; let Harbor's tasks have the variables that they ask for",
-    )
-    add_damage_option(parser)
-    parser.add_argument(
+    group.add_argument(
         "--keep-going",
         action="store_true",
         help="attempt all trials, also when three in a row fail with the same infrastructure error",
     )
-    parser.add_argument("--dry-run", action="store_true", help="show the plan and what it may cost")
-    return parser
+    group.add_argument("--dry-run", action="store_true", help="show the plan and what it may cost, and run nothing")
+    group.add_argument(
+        "-y",
+        "--yes",
+        action="store_true",
+        help="run although a check before the start found faults in tasks; give Harbor's tasks the variables that they "
+        "ask for",
+    )
 
 
 def _add_reuse_options(parser: Parser) -> None:
-    parser.add_argument(
+    group = parser.group("Reuse")
+    group.add_argument(
         "--reuse",
         metavar="DIR",
         action="append",
         default=[],
-        help="a store, a pin or a folder of pins: runs of the same baseline, tasks and settings are not made again",
+        help="a store, a pin or a folder of pins; its runs of the same baseline, tasks and settings are used again",
     )
-    parser.add_argument(
+    group.add_argument(
         "--reuse-days",
         type=_parse_days,
         metavar="N",
-        help="the age beyond which fresh runs are made beside them (default: the suite's reuse_max_age, 7)",
+        help="add fresh runs when reused ones are older than this (default: the suite's reuse_max_age, else 7)",
     )
 
 

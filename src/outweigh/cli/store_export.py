@@ -42,12 +42,22 @@ def _warn(warning: str) -> None:
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    parser = reading_parser("store export", "Write the records, every run's scores, the trajectories, or logs.")
+    parser = reading_parser(
+        "store export",
+        "Write the records, the scores of every run, or the trajectories to files.",
+        "outweigh store export outweigh-runs/demo -o runs.csv",
+        "outweigh store export outweigh-runs/demo --trajectories -o trajectories",
+    )
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help=f"ends in one of {', '.join(FILE_WRITERS)}"
     )
-    folders = parser.add_mutually_exclusive_group()
-    folders.add_argument("--trajectories", action="store_true", help="write trajectories (ATIF) into a folder instead")
-    folders.add_argument("--inspect", action="store_true", help="write a log of Inspect for every arm into a folder")
-    parser.add_argument("-c", "--suite", metavar="SUITE", help="with --inspect: where the tasks' instructions are")
+    group = parser.group("Folders")
+    folders = group.add_mutually_exclusive_group()
+    folders.add_argument("--trajectories", action="store_true", help="write trajectories (ATIF) to a folder instead")
+    folders.add_argument(
+        "--inspect", action="store_true", help="write an Inspect log for every arm to a folder instead"
+    )
+    group.add_argument(
+        "-c", "--suite", metavar="SUITE", help="with --inspect: the suite with the instructions of tasks"
+    )
     return parser

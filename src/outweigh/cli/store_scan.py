@@ -25,9 +25,9 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh store scan",
-        description="Signs of cheating in transcripts and diffs. Findings are facts to look at; they decide nothing.",
-        allow_abbrev=False,
+        description="Find signs of cheating in transcripts and diffs. Findings decide nothing; look at them yourself.",
+        examples=("outweigh store scan outweigh-runs/demo",),
     )
-    parser.add_argument("runs", metavar="RUNS", help="the store whose runs are scanned; it gets the file scan.json")
+    parser.add_argument("runs", metavar="RUNS", help="the store to scan; the findings are kept in it")
     add_format_option(parser)
     return parser

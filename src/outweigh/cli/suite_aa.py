@@ -41,16 +41,19 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = reading_parser(
         "suite aa",
-        "The A/A self-check: split each arm's repeats at random into two halves, many times, and count how often each "
-        "policy finds a difference where there is none.",
+        "Count false alarms on your own data: split the repeats of each arm at random into two halves, many times, and "
+        "count how often each policy finds a difference where there is none.",
+        "outweigh suite aa outweigh-runs/demo --arm plain --splits 20",
     )
-    parser.add_argument("--arm", metavar="ARM", action="append", help="split this arm only; may be repeated")
+    parser.add_argument(
+        "--arm", metavar="ARM", action="append", help="split only this arm; may be repeated (default: every arm)"
+    )
     parser.add_argument(
         "--splits",
         type=_parse_splits,
         default=DEFAULT_SPLITS,
         metavar="N",
-        help="shared evenly among the arms (default: %(default)s)",
+        help="the number of splits over all arms (default: %(default)s)",
     )
     add_policy_options(parser)
     add_profile_option(parser)

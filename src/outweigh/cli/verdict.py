@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from outweigh.app.decide import REQUIREMENTS, DecideRequest, decide
-from outweigh.cli.arguments import Parser, add_format_option, print_report
+from outweigh.cli.arguments import COMMON_OPTIONS, Parser, add_format_option, print_report
 from outweigh.cli.exit_codes import REQUIREMENT_CODES
 from outweigh.cli.reading_options import (
     ArmOptions,
@@ -38,15 +38,24 @@ def main(arguments: Sequence[str]) -> int:
 
 def build_parser() -> Parser:
     """The options of this verb."""
-    parser = reading_parser("verdict", "Did the candidate improve, and may it be promoted?")
+    parser = reading_parser(
+        "verdict",
+        "Decide whether the candidate improved and may be promoted.",
+        "outweigh verdict outweigh-runs/demo",
+        "outweigh verdict outweigh-runs/demo --candidate better --require not-regressed",
+        "outweigh verdict outweigh-runs/demo --format json",
+    )
     add_arm_options(parser, several=True)
-    add_inference_options(parser)
     add_policy_options(parser)
-    parser.add_argument(
-        "--require", choices=tuple(REQUIREMENTS), default="improved", help="what exits 0 (default: %(default)s)"
+    add_inference_options(parser)
+    parser.group("Rule").add_argument(
+        "--require",
+        choices=tuple(REQUIREMENTS),
+        default="improved",
+        help="what must hold for exit code 0 (default: %(default)s)",
     )
     add_format_option(parser)
-    parser.add_argument(
-        "--verbose", action="store_true", help="text with everything: tables of gates and arms, judges, warnings"
+    parser.group(COMMON_OPTIONS).add_argument(
+        "--verbose", action="store_true", help="print everything: tables of gates and arms, judges, warnings"
     )
     return parser

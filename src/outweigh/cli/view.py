@@ -32,8 +32,8 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh view",
-        description="Stores in a browser: experiments, runs, trajectories, two runs side by side. Nothing is written.",
-        allow_abbrev=False,
+        description="Browse experiments, runs and transcripts in a browser. Nothing is written.",
+        examples=("outweigh view outweigh-runs", "outweigh view outweigh-runs/demo --port 8000"),
     )
     parser.add_argument(
         "runs",
@@ -41,11 +41,11 @@ def build_parser() -> Parser:
         metavar="RUNS",
         help="a store, a folder with stores below it, or a .jsonl file of runs",
     )
-    parser.add_argument("--port", type=parse_port, default=0, metavar="N", help="the port (default: any that is free)")
+    parser.add_argument("--port", type=parse_port, default=0, metavar="N", help="the port (default: any free port)")
     parser.add_argument(
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="where to listen (default: %(default)s, this machine alone; anywhere else the address has a token)",
+        help="the address to listen on; beyond this machine, the link contains a token (default: %(default)s)",
     )
     return parser
