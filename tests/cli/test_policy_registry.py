@@ -67,7 +67,7 @@ def test_the_arguments_of_a_suite_are_checked_by_the_policy_it_names(tmp_path: P
 
 
 def test_the_command_line_offers_every_policy_of_the_registry() -> None:
-    parser = Parser("verdict")
+    parser = Parser(prog="outweigh verdict", description="Decide.", examples=())
     add_policy_options(parser, FOUR)
 
     assert parser.parse_args(["--policy", "cautious"]).policy == "cautious"

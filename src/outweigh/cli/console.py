@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedWriter, FileIO, TextIOWrapper
 from threading import Event, current_thread, main_thread
 from typing import TextIO
 
@@ -34,9 +35,23 @@ def notify(text: str) -> None:
     write_notice(f"outweigh: {escape_controls(text)}\n", sys.stderr)
 
 
+class _Silenced(TextIOWrapper):
+    """Stands in for standard error while `--quiet` drops what is written there."""
+
+    def __init__(self, behind: TextIO) -> None:
+        super().__init__(BufferedWriter(FileIO(os.devnull, "w")), encoding="utf-8", errors="backslashreplace")
+        self.behind = behind
+
+
 def silence_notices() -> None:
     """Drop what is written to standard error from here on: progress, notices and warnings. `main` undoes it."""
-    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - open until `main` puts it back
+    if not isinstance(sys.stderr, _Silenced):
+        sys.stderr = _Silenced(sys.stderr)
+
+
+def error_stream() -> TextIO:
+    """Where to write why a command failed: standard error, with `--quiet` too."""
+    return sys.stderr.behind if isinstance(sys.stderr, _Silenced) else sys.stderr
 
 
 @contextmanager

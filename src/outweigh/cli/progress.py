@@ -15,7 +15,7 @@ from typing import TextIO
 import msgspec
 
 from outweigh.app.observer import RunSummary, RunWatch, StopSignals
-from outweigh.cli.console import interruptible, notify, write_notice
+from outweigh.cli.console import error_stream, interruptible, notify, write_notice
 from outweigh.engine.batch import EndReason
 from outweigh.engine.events import EngineEvent, EventKind, EventListener
 from outweigh.engine.experiment import ExperimentProgress
@@ -160,21 +160,20 @@ def print_run_summary(summary: RunSummary, command: str | None = None) -> None:
     """Of the whole experiment, earlier engines included; `command` is what the user typed."""
     stop, plan, progress = summary.stop, summary.plan, summary.progress
     done = len(plan) - len(progress.left)
-    write_notice(
-        f"{stop.value}: {done} of {len(plan)} trials have a result, {_describe_spending(progress)}\n", sys.stderr
-    )
+    stream = error_stream() if stop in _NEXT_STEPS else sys.stderr
+    write_notice(f"{stop.value}: {done} of {len(plan)} trials have a result, {_describe_spending(progress)}\n", stream)
     if stop in (EndReason.DECIDED, EndReason.FUTILE):
-        write_notice(f"{_describe_savings(plan, progress)}\n", sys.stderr)
+        write_notice(f"{_describe_savings(plan, progress)}\n", stream)
     if stop in (EndReason.INCOMPLETE, EndReason.STOPPED):
-        write_notice("".join(f"no result: {escape_controls(reason)}\n" for reason in _reasons(progress)), sys.stderr)
+        write_notice("".join(f"no result: {escape_controls(reason)}\n" for reason in _reasons(progress)), stream)
     if stop in _NEXT_STEPS:
         step = _UNKNOWN_COST_HINT if stop is EndReason.BUDGET and summary.cost_is_unknown else _NEXT_STEPS[stop]
-        write_notice(f"to go on: {step}\n", sys.stderr)
+        write_notice(f"to go on: {step}\n", stream)
         if stop is EndReason.STOPPED and command is not None:
-            write_notice(f"the command: {escape_controls(command)}\n", sys.stderr)
+            write_notice(f"the command: {escape_controls(command)}\n", stream)
     if _can_be_compared(plan, progress):
         commands = _next_commands(summary.store)
-        write_notice("".join(f"next: {escape_controls(command)}\n" for command in commands), sys.stderr)
+        write_notice("".join(f"next: {escape_controls(command)}\n" for command in commands), stream)
 
 
 def _reasons(progress: ExperimentProgress) -> Iterator[str]:

@@ -46,7 +46,7 @@ def build_parser() -> Parser:
         "store export",
         "Write the records, the scores of every run, or the trajectories to files.",
         "outweigh store export outweigh-runs/demo -o runs.csv",
-        "outweigh store export outweigh-runs/demo --trajectories -o trajectories",
+        "outweigh store export outweigh-runs/demo --inspect -o inspect-logs",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", required=True, help=f"ends in one of {', '.join(FILE_WRITERS)}"
