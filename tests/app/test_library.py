@@ -1,6 +1,7 @@
 """The library answers as the command line does: about every store, whole or damaged, or both refuse alike."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -204,7 +205,14 @@ def test_about_a_store_that_lacks_a_file_both_say_the_same(
 
         printed, said = answers(outweigh, damaged, arms)
 
-        assert said == printed, file
+        assert without_spelling(said) == without_spelling(printed), file
+
+
+def without_spelling(answer: Any) -> object:
+    """Where nothing names the baseline any more, each shows how to name it in its own language."""
+    if answer[0] != "refused" or "nothing says which arm is the baseline" not in answer[2]:
+        return answer
+    return (*answer[:2], re.split("Run one of:|Name it as", answer[2])[0])
 
 
 @pytest.mark.parametrize(

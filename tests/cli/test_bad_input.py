@@ -97,7 +97,7 @@ def test_a_folder_without_records_is_sent_to_the_import(outweigh: Any, tmp_path:
     [
         (("--baseline", "a", "--candidate", "bb"), "Did you mean 'b'?"),
         (("--baseline", "a", "--candidate", "a"), "both 'a'"),
-        (("--baseline", "a"), "name both arms with --baseline and --candidate; the records hold 'a', 'b'"),
+        (("--baseline", "c"), "there is no arm 'c'"),
         ((*ARMS, "--margin", "min_composite_gain=-0.1"), "at least 0, not -0.1"),
         ((*ARMS, "--margin", "min_composite_gain=nan"), "at least 0, not nan"),
         ((*ARMS, "--margin", "min_composite_gain=lots"), "'lots' is not a number"),

@@ -265,7 +265,6 @@ def test_every_format_is_offered(outweigh: Any) -> None:
     ("arguments", "expected"),
     [
         ((), "name the pilot's RUNS, or state its variances with --components"),
-        ((RECORDED,), "name both arms with --baseline and --candidate"),
         ((RECORDED, *ARMS, "--candidate", "T2-skill-and-tools"), "takes one --candidate"),
         ((RECORDED, "--baseline", "T0-plain", "--candidate", "T9"), "no arm 'T9'"),
         ((RECORDED, *ARMS, "--metric", "happiness"), "--help"),

@@ -6,10 +6,10 @@ import pytest
 
 from outweigh.errors import EvidenceError, UsageError
 from outweigh.model.codec import encode, refuse_invalid
+from outweigh.store.find_stores import find_stores
 from outweigh.store.records import RecordReader
 from outweigh.store.run_store import PreferenceLog, read_preferences
 from outweigh.store.store import Store
-from outweigh.store.store_files import find_stores
 from outweigh.testing.builders import a_preference, a_run
 
 

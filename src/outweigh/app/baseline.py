@@ -13,7 +13,8 @@ import msgspec
 
 from outweigh.app.observer import RunObserver
 from outweigh.app.run import RunRequest, run_suite
-from outweigh.app.suite_selection import RUNS_FOLDER, SuiteRequest, choose_suite
+from outweigh.app.suite_selection import SuiteRequest, choose_suite
+from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.compare.arm_drift import (
     COMBINED,
     FEWEST_TASKS,

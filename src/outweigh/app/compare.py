@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from outweigh.app.evidence import SUITE_ARMS, ArmChoice, ComparedArms, EvidenceRequest, compare_candidates
+from outweigh.app.choose_arms import SUITE_ARMS, ArmChoice
+from outweigh.app.evidence import ComparedArms, EvidenceRequest, compare_candidates
 from outweigh.app.pages import Page
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence

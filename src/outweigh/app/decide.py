@@ -10,8 +10,9 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
+from outweigh.app.choose_arms import SUITE_ARMS, ArmChoice
 from outweigh.app.choose_policy import SUITE_RULE, ChosenPolicy, PolicyRequest, choose_policy, follow_named_version
-from outweigh.app.evidence import SUITE_ARMS, ArmChoice, ComparedArms, EvidenceRequest, compare_candidates
+from outweigh.app.evidence import ComparedArms, EvidenceRequest, compare_candidates
 from outweigh.app.pages import Page
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence

@@ -16,7 +16,8 @@ from outweigh.app.preflight_suite import attack_tasks, preflight_tasks, store_pr
 from outweigh.app.probe_agents import arms_to_smoke_test, probe_agents, probe_harbor, probe_judges
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
-from outweigh.app.suite_selection import RUNS_FOLDER, read_suite
+from outweigh.app.suite_selection import read_suite
+from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.engine.attack import TriedCheat
 from outweigh.engine.cheats import CHEATS
 from outweigh.engine.load_suite import LoadedSuite

@@ -11,16 +11,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from outweigh.app.choose_arms import ArmChoice, choose_arms
 from outweigh.compare.comparison import Comparison, compare_arms
 from outweigh.compare.evidence import Evidence, gather
 from outweigh.compare.stale_runs import set_stale_aside
-from outweigh.errors import UsageError, quote_names
+from outweigh.errors import UsageError
 from outweigh.prices import price_tables
 from outweigh.score.composite import PROFILES, Profile
 from outweigh.score.objective import Change
 from outweigh.store.store import StoreSet
-
-SHOWN_ARMS = 20
 
 
 class EvidenceRequest(Struct, frozen=True, kw_only=True):
@@ -30,18 +29,6 @@ class EvidenceRequest(Struct, frozen=True, kw_only=True):
     skip_invalid: bool = False
     prices: str | None = None
     changes: str | None = None
-
-
-class ArmChoice(Struct, frozen=True, kw_only=True):
-    """Which arms to compare, and how a composite weighs its parts. What is not named comes from the suite."""
-
-    baseline: str | None = None
-    candidates: tuple[str, ...] = ()
-    profile: str | None = None
-
-
-SUITE_ARMS = ArmChoice()
-"""The arms and the profile of the suite that was run."""
 
 
 def read_evidence(request: EvidenceRequest) -> Evidence:
@@ -56,30 +43,6 @@ def read_evidence(request: EvidenceRequest) -> Evidence:
     )
     stream.check_rules()
     return replace(evidence, warnings=(*evidence.warnings, *request.stores.warnings()), scans=request.stores.scans())
-
-
-def choose_arms(
-    stores: StoreSet, choice: ArmChoice, evidence: Evidence, *, several: bool
-) -> tuple[str, tuple[str, ...]]:
-    """Baseline and candidates. Which is which is never guessed: who is not named comes from the suite that was run.
-
-    With `several`, all other arms are candidates where none is named. An arm that the suite has and the records do not
-    is among them: leaving it out would have to be asked for.
-    """
-    experiment = stores.experiment
-    suite_baseline = None if experiment is None else experiment.baseline
-    baseline = suite_baseline if choice.baseline is None else choice.baseline
-    if baseline is not None and choice.candidates:
-        if len(set(choice.candidates)) < len(choice.candidates):
-            raise UsageError("--candidate names an arm twice.")
-        return baseline, choice.candidates
-    if baseline is None or experiment is None:
-        held = quote_names(list(evidence.arms), SHOWN_ARMS)
-        raise UsageError(f"name both arms with --baseline and --candidate; the records hold {held}.")
-    others = tuple(name for name in dict.fromkeys((*experiment.arms, *evidence.arms)) if name != baseline)
-    if len(others) == 1 or several:
-        return baseline, others
-    raise UsageError(f"name the arm to compare {baseline!r} with by --candidate: {quote_names(others, SHOWN_ARMS)}.")
 
 
 def read_changes(path: str) -> Sequence[Change]:
@@ -105,7 +68,10 @@ def _decode_change(decoder: "msgspec.json.Decoder[Change]", line: bytes, place: 
 
 
 class ComparedArms(Struct, frozen=True, kw_only=True):
-    """The evidence, and every candidate beside the baseline."""
+    """The evidence, and every candidate beside the baseline.
+
+    `note` says how the baseline was found where neither the user nor the suite named it.
+    """
 
     stores: StoreSet
     evidence: Evidence
@@ -113,6 +79,7 @@ class ComparedArms(Struct, frozen=True, kw_only=True):
     candidates: tuple[str, ...]
     profile: Profile
     comparisons: tuple[Comparison, ...]
+    note: str | None = None
 
 
 def compare_candidates(request: EvidenceRequest, arms: ArmChoice, *, refuse_several: str | None = None) -> ComparedArms:
@@ -121,7 +88,7 @@ def compare_candidates(request: EvidenceRequest, arms: ArmChoice, *, refuse_seve
     `refuse_several` is what to say where more than one is named; then the only other arm is the default, not all.
     """
     evidence = read_evidence(request)
-    baseline, candidates = choose_arms(request.stores, arms, evidence, several=refuse_several is None)
+    baseline, candidates, note = choose_arms(request.stores, arms, evidence, several=refuse_several is None)
     if refuse_several is not None and len(candidates) > 1:
         raise UsageError(refuse_several)
     evidence = set_stale_aside(evidence, baseline, request.stores.reuse_max_age_days())
@@ -133,4 +100,5 @@ def compare_candidates(request: EvidenceRequest, arms: ArmChoice, *, refuse_seve
         candidates=candidates,
         profile=profile,
         comparisons=tuple(compare_arms(evidence, baseline, candidate, profile) for candidate in candidates),
+        note=note,
     )

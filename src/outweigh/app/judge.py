@@ -75,10 +75,18 @@ class JudgedPairs:
         return bool(judges) and not (self.left_open or self.set_aside or any(judge.incomplete for judge in judges))
 
 
-def _choose_arm_pair(baseline: str | None, candidate: str | None, arms: Sequence[str]) -> ArmPair:
-    """Both must be named, and be there: which is which is never guessed."""
+def _choose_arm_pair(
+    baseline: str | None, candidate: str | None, arms: Sequence[str], suite_baseline: str | None
+) -> ArmPair:
+    """The arms that are named, else the suite's baseline and the only other arm."""
+    baseline = baseline or suite_baseline
+    others = [arm for arm in arms if arm != baseline]
+    if candidate is None and len(others) == 1:
+        candidate = others[0]
     if baseline is None or candidate is None:
-        raise UsageError("--pairwise compares two arms; name them by --baseline and --candidate.")
+        raise UsageError(
+            f"--pairwise compares two arms; name them by --baseline and --candidate. There is {quote_names(arms, 10)}."
+        )
     if baseline == candidate:
         raise UsageError(f"baseline and candidate are both {baseline!r}; name two different arms.")
     for name in (baseline, candidate):
@@ -93,7 +101,9 @@ def judge_store_pairs(
     """Request every missing answer, store it, and sum up what there is now."""
     with open_round(request, observer) as judging_round:
         arms = list(dict.fromkeys(arm for _, arm, _ in judging_round.store.finished()))
-        return _judge_pair(judging_round, _choose_arm_pair(baseline, candidate, arms))
+        experiment = read_experiment(judging_round.store.folder)
+        suite_baseline = None if experiment is None else experiment.baseline
+        return _judge_pair(judging_round, _choose_arm_pair(baseline, candidate, arms, suite_baseline))
 
 
 def _judge_pair(judging_round: JudgingRound, sides: ArmPair) -> JudgedPairs:

@@ -9,10 +9,11 @@ from typing import Literal, TypeVar
 
 from msgspec.structs import replace
 
+from outweigh.app.choose_arms import ArmChoice
 from outweigh.app.choose_policy import PolicyRequest
 from outweigh.app.compare import CompareRequest, ComparisonResult, compare
 from outweigh.app.decide import DecideRequest, DecisionResult, decide
-from outweigh.app.evidence import ArmChoice, EvidenceRequest
+from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.frames import FRAME_NAME, ArrowFrame, FrameRecords
 from outweigh.app.report import ReportRequest, ReportResult
 from outweigh.app.report import report as make_report

@@ -9,7 +9,8 @@ from math import log1p
 import msgspec
 import numpy as np
 
-from outweigh.app.evidence import ArmChoice, EvidenceRequest, compare_candidates
+from outweigh.app.choose_arms import ArmChoice
+from outweigh.app.evidence import EvidenceRequest, compare_candidates
 from outweigh.app.plan_options import parse_components, parse_effects, state_components
 from outweigh.app.suite_selection import read_suite
 from outweigh.compare.comparison import Comparison

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from outweigh.app.choose_arms import ArmChoice, choose_arms
 from outweigh.app.choose_policy import SUITE_RULE, ChosenPolicy, choose_policy
 from outweigh.app.decide import hold_to_ledger
-from outweigh.app.evidence import ArmChoice, EvidenceRequest, choose_arms, read_evidence
+from outweigh.app.evidence import EvidenceRequest, read_evidence
 from outweigh.app.tested_files import (
     FilesByPath,
     changed_in_base,
@@ -103,7 +104,7 @@ def decide_promotion(request: PromoteRequest) -> PromotionCandidate:
         )
     # The rule is the suite's: a promotion takes no option of `verdict` that could bend it.
     policy, evidence = choose_policy(stores, SUITE_RULE), read_evidence(request.evidence)
-    baseline, (candidate, *_) = choose_arms(stores, request.arms, evidence, several=False)
+    baseline, (candidate, *_), _ = choose_arms(stores, request.arms, evidence, several=False)
     evidence = set_stale_aside(evidence, baseline, stores.reuse_max_age_days())
     profile = PROFILES[stores.profile_name(None)]
     rivals = dict.fromkeys((candidate, *(name for name in experiment.arms if name != baseline)))

@@ -22,7 +22,8 @@ from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import begin_store, note_drift
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts
-from outweigh.app.suite_selection import RUNS_FOLDER, SuiteRequest, choose_suite, nothing_to_compare
+from outweigh.app.suite_selection import SuiteRequest, choose_suite, nothing_to_compare
+from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.app.until_decided import Looks, looks_of_store
 from outweigh.engine.attempt import EngineDeps
 from outweigh.engine.batch import EndReason

@@ -20,9 +20,6 @@ from outweigh.model.suite import Executor
 from outweigh.verdict.policy import check_policy
 from outweigh.workspace.revisions import GitRevisions
 
-RUNS_FOLDER = Path("outweigh-runs")
-"""Where stores are when nobody names a folder; each is named after its suite."""
-
 BASE, HEAD = "base", "head"
 SHOWN_PATHS = 5
 

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from outweigh.cli.console import silence_notices
 from outweigh.errors import UsageError
@@ -59,6 +59,15 @@ LAST_GROUPS = ("Statistics", "Reading", COMMON_OPTIONS)
 """Groups of options that the help shows last. Every verb has the common ones."""
 
 
+class CommandOptions:
+    """Options that know the command line they come from, so that an error can show one that works."""
+
+    command: tuple[str, ...]
+
+
+_OptionsT = TypeVar("_OptionsT", bound=CommandOptions)
+
+
 class Parser(argparse.ArgumentParser):
     """The options of one verb, in groups, with examples. It raises instead of printing its own usage text."""
 
@@ -108,6 +117,11 @@ class Parser(argparse.ArgumentParser):
         description, options = formatter.format_help().split("\n\n", 1)
         examples = "".join(f"  {example}\n" for example in self.examples)
         return f"{self.format_usage()}\n{description}\n\nExamples:\n{examples}\n{options}"
+
+    def parse_command(self, arguments: Sequence[str], options: _OptionsT) -> _OptionsT:
+        """Fill in the options, which keep the command line; names and options may come in any order."""
+        options.command = (*self.prog.split(), *arguments)
+        return self.parse_intermixed_args(arguments, options)
 
     def error(self, message: str) -> NoReturn:
         """Turn the parser's complaint into ours."""

@@ -35,7 +35,7 @@ class _Options(RunOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Exit 0 where no drift is shown, 1 where it is. At most 5 % of pins that never drift are ever called drifted."""
-    options = build_parser().parse_args(arguments, namespace=_Options())
+    options = build_parser().parse_command(arguments, _Options())
     options.refuse_other_runs()
     request = CheckRequest(pin=Path(options.pin), tasks=options.tasks, run=options.run_request())
     checked = check_pin(request, ConsoleObserver(options.events))

@@ -10,7 +10,7 @@ from outweigh.cli.run import SuiteOptions, add_suite_options
 
 def main(arguments: Sequence[str]) -> int:
     """Print the key."""
-    options = build_parser().parse_args(arguments, namespace=SuiteOptions())
+    options = build_parser().parse_command(arguments, SuiteOptions())
     print(baseline_key(options.suite_request()))
     return ExitCode.SATISFIED
 

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from outweigh.app.baseline import PINS_FOLDER, PinRequest, pin_runs
-from outweigh.cli.arguments import Parser
+from outweigh.cli.arguments import CommandOptions, Parser
+from outweigh.cli.defaults import choose_store
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.report.formatting import escape_controls
 
 
-class _Options:
+class _Options(CommandOptions):
     """The options, as the parser fills them in."""
 
-    runs: str
+    runs: str | None
     arm: str | None
     name: str | None
     output: str
@@ -20,10 +21,9 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Pin the runs, or say that they are pinned already."""
-    options = build_parser().parse_args(arguments, namespace=_Options())
-    pinned = pin_runs(
-        PinRequest(store=Path(options.runs), arm=options.arm, name=options.name, folder=Path(options.output))
-    )
+    options = build_parser().parse_command(arguments, _Options())
+    store = Path(choose_store(options.runs, options.command))
+    pinned = pin_runs(PinRequest(store=store, arm=options.arm, name=options.name, folder=Path(options.output)))
     pin, place = pinned.pin, escape_controls(str(pinned.folder))
     if pinned.is_new:
         print(f"pinned {pin.runs} runs of {escape_controls(pin.arm)} on {len(pin.tasks)} tasks: {place}")
@@ -37,9 +37,14 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="outweigh baseline pin",
         description="Keep the runs of an arm, so that later experiments can use them again.",
-        examples=("outweigh baseline pin outweigh-runs/demo", "outweigh baseline pin outweigh-runs/demo --arm better"),
+        examples=("outweigh baseline pin", "outweigh baseline pin outweigh-runs/demo --arm better"),
     )
-    parser.add_argument("runs", metavar="STORE", help="a store that `outweigh run` wrote")
+    parser.add_argument(
+        "runs",
+        nargs="?",
+        metavar="STORE",
+        help="a store that `outweigh run` wrote (default: the last one of this folder)",
+    )
     parser.add_argument("--arm", metavar="ARM", help="the arm whose runs to keep (default: the baseline)")
     parser.add_argument("--name", metavar="NAME", help="the name of the pin (default: made of suite, arm and runs)")
     parser.add_argument(

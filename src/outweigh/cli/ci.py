@@ -26,7 +26,7 @@ class _Options(RunOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Exit with the worse of `run` and `verdict`; 0 where there is nothing to judge, or nothing to judge it with."""
-    options, host = build_parser().parse_args(arguments, namespace=_Options()), current_host()
+    options, host = build_parser().parse_command(arguments, _Options()), current_host()
     file = None if options.ledger is None else Path(options.ledger)
     request = CiRequest(run=options.run_request(), require=options.require, ledger=file)
     result = run_ci(request, host, ConsoleObserver(options.events), lambda text: _warn(host, text))

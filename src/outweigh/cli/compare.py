@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from outweigh.app.compare import CompareRequest, compare
 from outweigh.cli.arguments import Parser, add_format_option, print_report
+from outweigh.cli.console import notify
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import (
     ArmOptions,
@@ -24,7 +25,7 @@ class _Options(ReadingOptions, ArmOptions, InferenceOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Print the comparison; reading it is up to the reader."""
-    options = build_parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_command(arguments, _Options())
     result = compare(
         CompareRequest(
             evidence=options.evidence_request(),
@@ -34,6 +35,8 @@ def main(arguments: Sequence[str]) -> int:
             seed=options.seed,
         )
     )
+    if result.compared.note is not None:
+        notify(result.compared.note)
     print_report(result.document(), options.format)
     return ExitCode.SATISFIED
 

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from outweigh.app.doctor import TASK_RESULTS_FILE, DoctorRequest, examine
-from outweigh.cli.arguments import Parser, add_format_option, print_report
+from outweigh.app.this_folder import has_suite
+from outweigh.cli.arguments import CommandOptions, Parser, add_format_option, print_report
+from outweigh.cli.defaults import choose_suite_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.report.doctor_page import doctor_report
 
 
-class _Options:
+class _Options(CommandOptions):
     """The options, as the parser fills them in."""
 
     suite: str | None
@@ -22,7 +24,9 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Look at everything, try every task, and say what is in the way."""
-    options = build_parser().parse_args(arguments, namespace=_Options())
+    options = build_parser().parse_command(arguments, _Options())
+    if options.suite is None and has_suite():
+        options.suite = choose_suite_file(None, options.command)
     request = DoctorRequest(
         suite=options.suite,
         output=None if options.output is None else Path(options.output),
@@ -48,7 +52,12 @@ def build_parser() -> Parser:
         "when solved. Nothing is paid.",
         examples=("outweigh doctor", "outweigh doctor -c my-suite", "outweigh doctor -c my-suite --attack"),
     )
-    parser.add_argument("-c", "--suite", metavar="SUITE", help="a suite.toml, or the folder it is in (default: none)")
+    parser.add_argument(
+        "-c",
+        "--suite",
+        metavar="SUITE",
+        help="a suite.toml, or the folder it is in (default: this folder's, where there is one)",
+    )
     parser.add_argument(
         "-o", "--output", metavar="DIR", help=f"write the results of the tasks to DIR/{TASK_RESULTS_FILE}"
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from shlex import quote
 
 from outweigh.app.import_results import ImportedSource, ImportResultsRequest, count_of, import_results
+from outweigh.app.this_folder import remember_store
 from outweigh.cli.arguments import Parser
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         transcripts=options.transcripts,
     )
     imported = import_results(request, _print_source)
+    remember_store(target)
     for hint in imported.hints:
         print_escaped(f"outweigh: {hint}", to=sys.stderr)
     _print_next_command(imported.sources[-1].arms, target)

@@ -9,8 +9,9 @@ from outweigh.app.starter_suite import write_starter
 from outweigh.cli.arguments import Parser
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.engine.load_suite import SUITE_FILE, LoadedSuite
+from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
+from outweigh.model.suite import SUITE_FILE
 from outweigh.ports.suites import DEFAULT_AGENT
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from pathlib import Path
 from outweigh.app.calibrate import CalibrateRequest, calibrate_store
 from outweigh.app.judge import JudgeRequest, judge_store, judge_store_pairs
 from outweigh.cli.arguments import (
+    CommandOptions,
     Parser,
     add_damage_option,
     add_format_option,
@@ -13,6 +14,7 @@ from outweigh.cli.arguments import (
     parse_jobs,
     print_report,
 )
+from outweigh.cli.defaults import choose_store
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import ConsoleObserver
 from outweigh.engine.batch import EndReason
@@ -24,10 +26,10 @@ from outweigh.report.judge_page import judge_report
 JUDGE_EXIT_CODES = {EndReason.BUDGET: ExitCode.BUDGET_EXHAUSTED, EndReason.INTERRUPTED: ExitCode.INTERRUPTED}
 
 
-class _Options:
+class _Options(CommandOptions):
     """The options, as the parser fills them in."""
 
-    runs: str
+    runs: str | None
     suite: str | None
     judge: list[str] | None
     calibrate: str | None
@@ -42,10 +44,15 @@ class _Options:
     events: str | None
     format: str
 
+    def store(self) -> Path:
+        """The store that is named, else the last one of this folder."""
+        self.runs = choose_store(self.runs, self.command)
+        return Path(self.runs)
+
     def request(self) -> JudgeRequest:
         """What the options ask judges for."""
         return JudgeRequest(
-            store=Path(self.runs),
+            store=self.store(),
             suite=self.suite,
             judges=tuple(self.judge or ()),
             jobs=self.jobs,
@@ -58,7 +65,7 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Judge what is missing, and show what there is."""
-    options = build_parser().parse_args(arguments, namespace=_Options())
+    options = build_parser().parse_command(arguments, _Options())
     if not options.pairwise and (options.baseline or options.candidate):
         raise UsageError("--baseline and --candidate belong to --pairwise; else all arms are judged alike.")
     if options.calibrate is not None and options.pairwise:
@@ -91,7 +98,7 @@ def _exit_code(stop: EndReason, *, is_complete: bool) -> ExitCode:
 
 def _calibrate(options: _Options, labels: str) -> ExitCode:
     """The exit code says whether every judge agrees as far as the suite demands."""
-    request = CalibrateRequest(runs=options.runs, labels=labels, judges=tuple(options.judge or ()))
+    request = CalibrateRequest(runs=str(options.store()), labels=labels, judges=tuple(options.judge or ()))
     calibrated = calibrate_store(request)
     print_report(calibration_report(calibrated.calibrations, calibrated.required_alphas), options.format)
     return ExitCode.SATISFIED if calibrated.is_met else ExitCode.NOT_SATISFIED
@@ -104,12 +111,17 @@ def build_parser() -> Parser:
         description="Score recorded runs with the judges of their suite, without running them again; judgments that "
         "exist are kept.",
         examples=(
-            "outweigh judge outweigh-runs/my-suite",
+            "outweigh judge",
             "outweigh judge outweigh-runs/my-suite --pairwise --budget 5",
             "outweigh judge outweigh-runs/my-suite --calibrate labels.csv",
         ),
     )
-    parser.add_argument("runs", metavar="RUNS", help="the store that `outweigh run` wrote")
+    parser.add_argument(
+        "runs",
+        nargs="?",
+        metavar="RUNS",
+        help="the store that `outweigh run` wrote (default: the last one of this folder)",
+    )
     parser.add_argument(
         "--calibrate", metavar="LABELS", help="compare judgments with your own labels (.csv, .jsonl), and ask no judge"
     )

@@ -19,7 +19,7 @@ class _Options(ReadingOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Print the ladder."""
-    options = build_parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_command(arguments, _Options())
     request = LadderRequest(
         order=_parse_order(options.order), evidence=options.evidence_request(), grades=options.grades
     )

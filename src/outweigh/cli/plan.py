@@ -3,9 +3,12 @@
 import argparse
 from collections.abc import Callable, Sequence
 
+from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.plan import PlanRequest, plan
 from outweigh.app.plan_options import parse_finite
+from outweigh.app.this_folder import has_suite, stores_of_folder
 from outweigh.cli.arguments import Parser, add_format_option, print_report
+from outweigh.cli.defaults import choose_suite_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import ArmOptions, ReadingOptions, add_reading_options
 from outweigh.report.plan_page import plan_report
@@ -64,12 +67,23 @@ class _Options(ReadingOptions, ArmOptions):
     seed: int
     format: str
 
+    def pilot_request(self) -> EvidenceRequest:
+        """The pilot's runs: those that are named, else the last store, unless this folder has a suite to plan for."""
+        if self.runs:
+            return self.evidence_request()
+        if self.suite is None and self.components is None:
+            if has_suite():
+                self.suite = choose_suite_file(None, self.command)
+            elif stores_of_folder():
+                return self.evidence_request()
+        return self.named_request()
+
 
 def main(arguments: Sequence[str]) -> int:
     """Print the plan."""
-    options = build_parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_command(arguments, _Options())
     request = PlanRequest(
-        pilot=options.evidence_request(),
+        pilot=options.pilot_request(),
         arms=options.arm_choice(),
         suite=options.suite,
         components=options.components,
@@ -94,14 +108,19 @@ def build_parser() -> Parser:
         prog="outweigh plan",
         description="See what an experiment could detect and what it would cost, by simulating the rule that decides.",
         examples=(
-            "outweigh plan -c my-suite --tasks 10,20 --repeats 3,5",
+            "outweigh plan --tasks 10,20 --repeats 3,5",
             "outweigh plan outweigh-runs/demo --candidate better --effect 0.1",
         ),
     )
     parser.add_argument(
-        "runs", nargs="*", metavar="RUNS", help="run records of a pilot, in any form that verdict takes"
+        "runs",
+        nargs="*",
+        metavar="RUNS",
+        help="run records of a pilot (default: the last store of this folder, if it has no suite)",
     )
-    parser.add_argument("-c", "--suite", metavar="SUITE", help="a suite that has not run yet, instead of RUNS")
+    parser.add_argument(
+        "-c", "--suite", metavar="SUITE", help="a suite that has not run yet, instead of RUNS (default: this folder's)"
+    )
     parser.add_argument(
         "--components",
         metavar="true=X,runs=Y",

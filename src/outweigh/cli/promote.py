@@ -9,6 +9,7 @@ from outweigh.cli.arguments import Parser, add_format_option, print_report
 from outweigh.cli.console import notify
 from outweigh.cli.exit_codes import REQUIREMENT_CODES
 from outweigh.cli.reading_options import ArmOptions, ReadingOptions, reading_parser
+from outweigh.errors import UsageError
 from outweigh.report.promotion_page import promotion_report
 
 
@@ -49,7 +50,9 @@ class _Options(ReadingOptions, ArmOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Plan, or carry out; the exit code says whether the promotion is allowed."""
-    options = build_parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_command(arguments, _Options())
+    if options.execute and not options.runs:
+        raise UsageError("--execute opens a pull request, so name the store that it rests on: RUNS is missing.")
     result = promote(options.request(), notify)
     print_report(promotion_report(result.promotion), options.format)
     return REQUIREMENT_CODES[result.is_allowed]

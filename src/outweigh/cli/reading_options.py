@@ -1,20 +1,23 @@
 """The options that reading verbs share, and the typed values that parsing them leaves.
 
-`parse_intermixed_args(arguments, Options())` fills an object of a verb's own class, made of the classes here, so
+`parse_command(arguments, Options())` fills an object of a verb's own class, made of the classes here, so
 that what a verb asks of its options is checked like any other code.
 """
 
 import argparse
 from math import isfinite, nan
+from shlex import join
 
+from outweigh.app.choose_arms import ArmChoice
 from outweigh.app.choose_policy import DEFAULT_PLANNED_TASKS, PolicyRequest
-from outweigh.app.evidence import ArmChoice, EvidenceRequest
-from outweigh.cli.arguments import Parser
+from outweigh.app.evidence import EvidenceRequest
+from outweigh.cli.arguments import CommandOptions, Parser
+from outweigh.cli.defaults import choose_stores
 from outweigh.store.store import StoreSet
 from outweigh.verdict.policy import POLICIES, Policies
 
 
-class ReadingOptions:
+class ReadingOptions(CommandOptions):
     """What every reading verb takes."""
 
     runs: list[str]
@@ -23,7 +26,12 @@ class ReadingOptions:
     changes: str | None = None
 
     def evidence_request(self) -> EvidenceRequest:
-        """What to read."""
+        """What to read: what the user named, else the last store of this folder."""
+        self._name_stores(choose_stores(self.runs, self.command))
+        return self.named_request()
+
+    def named_request(self) -> EvidenceRequest:
+        """What to read of what the user named, and nothing else."""
         return EvidenceRequest(
             stores=StoreSet.open(self.runs),
             skip_invalid=self.skip_invalid,
@@ -31,8 +39,15 @@ class ReadingOptions:
             changes=self.changes,
         )
 
+    def _name_stores(self, stores: list[str]) -> None:
+        """Take these stores, and put them into the command, so that it means the same when it is typed again."""
+        renamed = dict(zip(self.runs, stores, strict=False))
+        added = () if self.runs else stores
+        self.command = (*(renamed.get(word, word) for word in self.command), *added)
+        self.runs = stores
 
-class ArmOptions:
+
+class ArmOptions(CommandOptions):
     """Which arms, weighed how."""
 
     baseline: str | None
@@ -40,8 +55,13 @@ class ArmOptions:
     profile: str | None = None
 
     def arm_choice(self) -> ArmChoice:
-        """The arms that were named."""
-        return ArmChoice(baseline=self.baseline, candidates=tuple(self.candidate or ()), profile=self.profile)
+        """The arms that were named, and the command as far as the stores in it are known by now."""
+        return ArmChoice(
+            baseline=self.baseline,
+            candidates=tuple(self.candidate or ()),
+            profile=self.profile,
+            command=join(self.command),
+        )
 
 
 class InferenceOptions:
@@ -84,9 +104,9 @@ def reading_parser(verb: str, description: str, *examples: str) -> Parser:
     parser = Parser(prog=f"outweigh {verb}", description=description, examples=examples)
     parser.add_argument(
         "runs",
-        nargs="+",
+        nargs="*",
         metavar="RUNS",
-        help="a store, a .jsonl file of run records, a folder of them, or - for standard input",
+        help="a store, a .jsonl file of run records, or - for standard input (default: the last store of this folder)",
     )
     add_reading_options(parser)
     return parser

@@ -7,6 +7,7 @@ from pathlib import Path
 from outweigh.app.decide import DecideRequest
 from outweigh.app.report import REPORTERS, ReportRequest, find_stale, report
 from outweigh.cli.arguments import Parser, print_report
+from outweigh.cli.console import notify
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.reading_options import (
     ArmOptions,
@@ -31,15 +32,18 @@ def main(arguments: Sequence[str]) -> int:
 
     With `--check` nothing is written, and the exit code says whether a report still rests on the records.
     """
-    options = build_parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_command(arguments, _Options())
     if options.check is not None:
         return _check(Path(options.check), options)
     decide = DecideRequest(
         evidence=options.evidence_request(), arms=options.arm_choice(), policy=options.policy_request()
     )
     target = None if options.output is None else Path(options.output)
-    request = ReportRequest(decide=decide, command=shlex.join(["outweigh", "report", *arguments]), output=target)
-    page = report(request).document()
+    request = ReportRequest(decide=decide, command=shlex.join(options.command), output=target)
+    written = report(request)
+    if (note := written.decided.compared.note) is not None:
+        notify(note)
+    page = written.document()
     if target is None:
         print_report(page, "text")
     else:
@@ -65,7 +69,7 @@ def build_parser() -> Parser:
     parser = reading_parser(
         "report",
         "Write one page about a baseline and its candidates.",
-        "outweigh report outweigh-runs/demo -o report.html",
+        "outweigh report -o report.html",
         "outweigh report outweigh-runs/demo --check report.html",
     )
     target = parser.add_mutually_exclusive_group()

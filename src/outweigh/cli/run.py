@@ -7,7 +7,16 @@ from pathlib import Path
 
 from outweigh.app.run import NothingToCompare, RunPreview, RunRequest, run
 from outweigh.app.suite_selection import SuiteRequest
-from outweigh.cli.arguments import Parser, add_damage_option, parse_dollars, parse_jobs, parse_repeats
+from outweigh.app.this_folder import remember_store
+from outweigh.cli.arguments import (
+    CommandOptions,
+    Parser,
+    add_damage_option,
+    parse_dollars,
+    parse_jobs,
+    parse_repeats,
+)
+from outweigh.cli.defaults import choose_suite_file
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.cli.progress import ConsoleObserver
 from outweigh.engine.batch import EndReason
@@ -29,9 +38,11 @@ RUN_EXIT_CODES = {
 
 def main(arguments: Sequence[str]) -> int:
     """Run, or go on with, an experiment."""
-    options = build_parser().parse_args(arguments, namespace=RunOptions())
-    command = shlex.join(("outweigh", "run", *arguments))
-    ended = run(options.run_request(), ConsoleObserver(options.events, command))
+    options = build_parser().parse_command(arguments, RunOptions())
+    request = options.run_request()
+    if request.output is not None and not request.dry_run:
+        remember_store(request.output)
+    ended = run(request, ConsoleObserver(options.events, shlex.join(options.command)))
     if isinstance(ended, EndReason):
         return RUN_EXIT_CODES[ended]
     if isinstance(ended, NothingToCompare):
@@ -70,17 +81,18 @@ def _print_most_cost(preview: RunPreview) -> None:
         print(f"cost: at most ${preview.most_usd:,.2f}, without {judges}failed attempts")
 
 
-class SuiteOptions:
+class SuiteOptions(CommandOptions):
     """What `add_suite_options` adds, as the parser fills it in."""
 
-    suite: str
+    suite: str | None
     base: str | None
     head: str | None
     repo: str | None
 
     def suite_request(self, executor: Executor | None = None) -> SuiteRequest:
-        """The suite that the options name."""
-        return SuiteRequest(path=self.suite, base=self.base, head=self.head, repository=self.repo, executor=executor)
+        """The suite that the options name, else the one of this folder."""
+        suite = choose_suite_file(self.suite, self.command)
+        return SuiteRequest(path=suite, base=self.base, head=self.head, repository=self.repo, executor=executor)
 
 
 class RunOptions(SuiteOptions):
@@ -121,7 +133,9 @@ class RunOptions(SuiteOptions):
 def add_suite_options(parser: Parser) -> None:
     """The suite, and the revisions of the agent's configuration that it is to try."""
     group = parser.group("Suite")
-    group.add_argument("-c", "--suite", required=True, metavar="SUITE", help="a suite.toml, or the folder it is in")
+    group.add_argument(
+        "-c", "--suite", metavar="SUITE", help="a suite.toml, or the folder it is in (default: this folder's)"
+    )
     group.add_argument(
         "--base", metavar="REF", help="configure the baseline arm as in this commit (default: as the suite says)"
     )

@@ -21,7 +21,7 @@ class _Options(ReadingOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Write one file, whole or not at all, or a folder of trajectories or logs."""
-    options = build_parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_command(arguments, _Options())
     request = ExportRequest(evidence=options.evidence_request(), target=Path(options.output))
     if options.suite is not None and not options.inspect:
         raise UsageError("-c goes with --inspect, whose samples have the instructions of their tasks.")

@@ -25,7 +25,7 @@ class _Options(ReadingOptions, PolicyOptions):
 
 def main(arguments: Sequence[str]) -> int:
     """Print what the policies say where there is nothing to find."""
-    options = build_parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_command(arguments, _Options())
     request = SelfCheckRequest(
         evidence=options.evidence_request(),
         policy=options.policy_request(),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from outweigh.app.decide import REQUIREMENTS, DecideRequest, decide
 from outweigh.cli.arguments import COMMON_OPTIONS, Parser, add_format_option, print_report
+from outweigh.cli.console import notify
 from outweigh.cli.exit_codes import REQUIREMENT_CODES
 from outweigh.cli.reading_options import (
     ArmOptions,
@@ -27,10 +28,12 @@ def main(arguments: Sequence[str]) -> int:
 
     Met by any candidate: 0. Met by none but decided: 1. Nothing decided: 3, whatever is required.
     """
-    options = build_parser().parse_intermixed_args(arguments, _Options())
+    options = build_parser().parse_command(arguments, _Options())
     result = decide(
         DecideRequest(evidence=options.evidence_request(), arms=options.arm_choice(), policy=options.policy_request())
     )
+    if result.compared.note is not None:
+        notify(result.compared.note)
     brief = options.format == "text" and not options.verbose
     print_report(result.summary() if brief else result.document(), options.format)
     return REQUIREMENT_CODES[result.meets(options.require)]
@@ -41,7 +44,7 @@ def build_parser() -> Parser:
     parser = reading_parser(
         "verdict",
         "Decide whether the candidate improved and may be promoted.",
-        "outweigh verdict outweigh-runs/demo",
+        "outweigh verdict",
         "outweigh verdict outweigh-runs/demo --candidate better --require not-regressed",
         "outweigh verdict outweigh-runs/demo --format json",
     )

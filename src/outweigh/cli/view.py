@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from outweigh.cli.arguments import Parser, parse_port
+from outweigh.app.this_folder import find_folder_stores
+from outweigh.cli.arguments import CommandOptions, Parser, parse_port
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.errors import requires_extra
 
 
-class _Options:
+class _Options(CommandOptions):
     """The options, as the parser fills them in."""
 
     runs: list[str]
@@ -18,11 +19,12 @@ class _Options:
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until somebody ends it."""
-    options = build_parser().parse_args(arguments, namespace=_Options())
+    options = build_parser().parse_command(arguments, _Options())
     with requires_extra("the viewer", "web"):
         from outweigh.web.application import ViewRequest, serve_viewer  # noqa: PLC0415 - needs the extra
 
-    request = ViewRequest(paths=tuple(map(Path, options.runs)), host=options.host, port=options.port)
+    paths = tuple(map(Path, options.runs)) or tuple(find_folder_stores())
+    request = ViewRequest(paths=paths, host=options.host, port=options.port)
     # Flushed, because a program that waits for the address may read it through a pipe.
     serve_viewer(request, lambda url: print(f"{url}\nCtrl-C ends it.", flush=True))
     return ExitCode.SATISFIED
@@ -33,13 +35,13 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="outweigh view",
         description="Browse experiments, runs and transcripts in a browser. Nothing is written.",
-        examples=("outweigh view outweigh-runs", "outweigh view outweigh-runs/demo --port 8000"),
+        examples=("outweigh view", "outweigh view outweigh-runs/demo --port 8000"),
     )
     parser.add_argument(
         "runs",
-        nargs="+",
+        nargs="*",
         metavar="RUNS",
-        help="a store, a folder with stores below it, or a .jsonl file of runs",
+        help="a store, a folder with stores below it, or a .jsonl file of runs (default: all stores of this folder)",
     )
     parser.add_argument("--port", type=parse_port, default=0, metavar="N", help="the port (default: any free port)")
     parser.add_argument(

@@ -16,7 +16,7 @@ from outweigh.engine.tree_digest import paths_below
 from outweigh.errors import UsageError
 from outweigh.model.arm import Arm, ArmOrigin, ArmSpec
 from outweigh.model.parse import inherit, parse_suite
-from outweigh.model.suite import DEFAULT_REPEATS, LADDER_REPEATS, PolicySpec, SuiteSpec
+from outweigh.model.suite import DEFAULT_REPEATS, LADDER_REPEATS, SUITE_FILE, PolicySpec, SuiteSpec
 from outweigh.model.task import Task
 from outweigh.ports.workspaces import Revisions
 
@@ -58,9 +58,6 @@ def _control_root(name: str, specs: Mapping[str, ArmSpec]) -> str:
             return min(seen[seen.index(following) :])
         seen.append(following)
     return seen[-1]
-
-
-SUITE_FILE = "suite.toml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,6 +89,7 @@ class HarborSpec(Spec, frozen=True, kw_only=True):
             raise ValueError(f"`{taken[0]}` follows from the suite and the command line, so `job` cannot set it")
 
 
+SUITE_FILE = "suite.toml"
 DEFAULT_REPEATS = 5
 LADDER_REPEATS = 10
 

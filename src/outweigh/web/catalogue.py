@@ -19,8 +19,8 @@ from outweigh.report.axis import dollar_tick, second_tick
 from outweigh.report.formatting import format_dollars, format_seconds
 from outweigh.report.run_diff import ComparedRun
 from outweigh.report.svg.bars import Distribution, draw_distributions
+from outweigh.store.find_stores import find_stores
 from outweigh.store.store import Store
-from outweigh.store.store_files import find_stores
 from outweigh.web.markup import Html
 from outweigh.web.run_listing import RunListing
 from outweigh.web.run_row import RunRow

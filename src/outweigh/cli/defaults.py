@@ -1,0 +1,47 @@
+"""What the user left out: the suite and the store of the current folder. Standard error says which was taken."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from shlex import join
+
+from outweigh.app.this_folder import find_last_store, find_named_store, find_suite
+from outweigh.cli.console import notify
+
+STANDARD_INPUT = "-"
+
+
+def choose_suite_file(named: str | None, command: Sequence[str]) -> str:
+    """The suite that is named, else the one of this folder."""
+    if named is not None:
+        return named
+    suite = str(find_suite(lambda folder: join([*command, "-c", str(folder)])))
+    notify(f"suite: {suite} of this folder")
+    return suite
+
+
+def choose_stores(named: Sequence[str], command: Sequence[str]) -> list[str]:
+    """The stores that are named, else the last one of this folder."""
+    if named:
+        return [_choose_named(name, command) for name in named]
+    return [choose_store(None, command)]
+
+
+def choose_store(named: str | None, command: Sequence[str]) -> str:
+    """The same for commands about one store."""
+    if named is not None:
+        return _choose_named(named, command)
+    store = str(find_last_store(lambda path: join([*command, str(path)])))
+    notify(f"reading {store}, the last store of this folder")
+    return store
+
+
+def _choose_named(name: str, command: Sequence[str]) -> str:
+    """A folder that holds one store stands for it."""
+    if name == STANDARD_INPUT:
+        return name
+    path = Path(name)
+    store = find_named_store(path, lambda each: join([str(each) if word == name else word for word in command]))
+    if store == path:
+        return name
+    notify(f"reading {store}, the only store in {name}")
+    return str(store)
