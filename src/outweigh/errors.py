@@ -50,3 +50,29 @@ def quote_names(names: Collection[str], shown: int = 3) -> str:
     """The first few of possibly many names, as messages quote them."""
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
     return ", ".join(repr(name) for name in islice(names, shown)) + more
+
+
+_SHOWN_CHARACTERS = 60
+
+
+def quote_value(value: object) -> str:
+    """A value as a TOML file shows it, cut where it is long; lists and tables by their kind alone."""
+    import json  # noqa: PLC0415 - only needed for a complaint
+
+    match value:
+        case str():
+            cut = value if len(value) <= _SHOWN_CHARACTERS else f"{value[:_SHOWN_CHARACTERS]}…"
+            shown = json.dumps(cut, ensure_ascii=False)
+        case bool():
+            shown = "true" if value else "false"
+        case None:
+            shown = "nothing"
+        case int() | float():
+            shown = str(value)[:_SHOWN_CHARACTERS]
+        case list():
+            shown = "a list" if value else "an empty list"
+        case dict():
+            shown = "a table"
+        case _:
+            shown = f"{value}"[:_SHOWN_CHARACTERS]
+    return shown

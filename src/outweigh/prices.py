@@ -6,8 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 
-import msgspec
-
 from outweigh.errors import UsageError, install_command
 from outweigh.model.pricing import (
     PER_MILLION,
@@ -17,6 +15,7 @@ from outweigh.model.pricing import (
     PriceTables,
     UserPriceTable,
 )
+from outweigh.model.source_document import SourceDocument
 
 
 def price_tables(path: str | None) -> PriceTables:
@@ -27,14 +26,15 @@ def price_tables(path: str | None) -> PriceTables:
 def read_prices(path: str) -> UserPriceTable:
     """Read a price file; it overrides the bundled prices for the models that it lists."""
     try:
-        content = msgspec.toml.decode(Path(path).read_bytes(), type=PriceFile)
+        document = SourceDocument(Path(path).read_bytes(), path)
+        content = document.convert(PriceFile)
     except OSError as fault:
         raise UsageError(f"--prices {path} cannot be read: {fault.strerror}.") from fault
-    except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as fault:
+    except UsageError as error:
         raise UsageError(
-            f'--prices {path}: {fault}. It needs a name and, for each model, a table [models."MODEL"] with '
+            f'{error}\nA price file needs a name and, for each model, a table [models."MODEL"] with '
             "input_usd_per_million and output_usd_per_million (and the same for cache_read, cache_write)."
-        ) from fault
+        ) from None
     return UserPriceTable(content.name, content.models, content.hosted_usd)
 
 

@@ -290,8 +290,12 @@ class Choosy(Parrot):
     [
         (Parrot(), an_agent_arm("parrot"), "there is no program 'parrot' on your PATH"),
         (Parrot(), an_agent_arm("parrot"), "Install parrot (buy a cage)"),
-        (Parrot(), an_agent_arm("parrot", {"max_turns": 0}), "$.max_turns"),
-        (Parrot(), an_agent_arm("parrot", {"colour": "red"}), "It understands in_image, program, max_turns."),
+        (
+            Parrot(),
+            an_agent_arm("parrot", {"max_turns": 0}),
+            "arms.plain.options.max_turns must be a whole number of at least 1, not 0.",
+        ),
+        (Parrot(), an_agent_arm("parrot", {"colour": "red"}), "the keys are in_image, max_turns, program."),
         (Choosy(), an_agent_arm("parrot"), "has no model of its own"),
         (
             Choosy(),
@@ -315,7 +319,7 @@ def test_nothing_is_missing_where_the_program_is_there_or_in_the_image(tmp_path:
 
 
 def test_options_that_make_no_sense_are_refused_wherever_they_are_looked_at() -> None:
-    with pytest.raises(UsageError, match=r"arms\.plain\.options of parrot"):
+    with pytest.raises(UsageError, match=r"unknown key \"colour\" in \[arms\.plain\.options\]"):
         Parrot().read_only(an_agent_arm("parrot", {"colour": "red"}))
 
 

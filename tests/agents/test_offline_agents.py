@@ -257,7 +257,7 @@ def test_an_arm_overrides_its_script_and_a_task_overrides_the_default(room: Sand
     [
         ({"script": "/nowhere/script.toml"}, "cannot be read"),
         ({"default": {"solve_probabilty": 1}}, "solve_probabilty"),
-        ({"default": {"solve_probability": 2}}, "<= 1"),
+        ({"default": {"solve_probability": 2}}, "must be a number from 0 to 1, not 2"),
         ({"default": {"on_success": [{"do": "dance"}]}}, "dance"),
     ],
 )
@@ -439,9 +439,17 @@ def test_a_missing_program_is_said_before_the_first_run(command: str | list[str]
     assert there or "Install it" in str(complaint)
 
 
-@pytest.mark.parametrize("options", [{}, {"command": []}, {"command": ""}, {"comand": "x"}])
-def test_an_arm_without_a_command_is_told_how_to_write_one(room: Sandbox, options: dict[str, Any]) -> None:
-    assert "Give it a command" in str(ShellAgent().missing(an_arm("shell", options)))
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, 'command", which must be text that is not empty or a list of texts, at least one.'),
+        ({"command": []}, "command must be a list of texts, at least one, not an empty list."),
+        ({"command": ""}, "command must be text that is not empty, not"),
+        ({"comand": "x"}, 'did you mean "command"?'),
+    ],
+)
+def test_an_arm_without_a_command_is_told_how_to_write_one(room: Sandbox, options: dict[str, Any], told: str) -> None:
+    assert told in str(ShellAgent().missing(an_arm("shell", options)))
     assert ShellAgent().attempt(a_request(an_arm("shell", options)), room).status is Status.INFRA_ERROR
 
 

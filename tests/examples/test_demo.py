@@ -20,9 +20,11 @@ from outweigh.agents.scripted import SeededRandom, simulate, solve_probability
 from outweigh.app.starter_suite import starter_files
 from outweigh.compare.comparison import compare_arms
 from outweigh.engine.trial_plan import plan_runs
-from outweigh.model.parse import inherit, parse_suite, parse_task_settings
+from outweigh.model.parse import inherit, parse_suite
 from outweigh.model.run_record import RunRecord
+from outweigh.model.source_document import convert_options
 from outweigh.model.suite import SuiteSpec
+from outweigh.model.task import TaskSettings
 from outweigh.model.usage import reported_cost
 from outweigh.testing.builders import a_run, evidence_of
 from outweigh.verdict.decision import Decision
@@ -104,7 +106,7 @@ def test_what_is_in_the_demo_is_what_its_maker_writes() -> None:
 
 
 def read_settings(content: bytes, source: str) -> Any:
-    return parse_task_settings(msgspec.toml.decode(content)["metadata"]["outweigh"], source)
+    return convert_options(msgspec.toml.decode(content)["metadata"]["outweigh"], TaskSettings, ())
 
 
 @pytest.mark.parametrize("name", TASKS)

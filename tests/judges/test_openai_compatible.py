@@ -86,4 +86,7 @@ def test_only_http_addresses_are_accepted() -> None:
 def test_a_key_in_the_options_is_refused() -> None:
     judge = a_judge("openai-compatible", base_url="http://127.0.0.1:1/v1", key="sk-not-a-name")
 
-    assert "matching regex" in (OpenAiCompatibleJudge().missing(judge) or "")
+    told = OpenAiCompatibleJudge().missing(judge) or ""
+
+    assert "options.key must be the name of the environment variable that holds the key" in told
+    assert "sk-not-a-name" not in told

@@ -33,7 +33,7 @@ def test_harbors_own_tables_are_taken_as_they_are() -> None:
 
 @pytest.mark.parametrize("key", ["agents", "tasks", "n_attempts", "retry", "environment"])
 def test_a_job_cannot_contradict_the_suite(key: str) -> None:
-    with pytest.raises(UsageError, match=f"`{key}` follows from the suite and the command line"):
+    with pytest.raises(UsageError, match=f"{key} follows from the suite and the command line"):
         parsed(f"[harbor.job]\n{key} = 1\n")
 
 

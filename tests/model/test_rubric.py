@@ -4,8 +4,10 @@ import msgspec
 import pytest
 
 from outweigh.errors import UsageError
-from outweigh.model.parse import parse_rubric, parse_suite, parse_task_settings
+from outweigh.model.parse import parse_rubric, parse_suite
 from outweigh.model.rubric import BinaryCriterion, ChecklistCriterion, Rubric, ScaledCriterion
+from outweigh.model.source_document import convert_options
+from outweigh.model.task import TaskSettings
 
 TOML = b"""
 pass_threshold = 0.7
@@ -134,11 +136,17 @@ def test_requirements_and_categories_are_read_as_criteria() -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"criteria = []", "length >= 1"),
-        (b'[[criteria]]\ntype = "binary"\nname = "a/b"\ndescription = "d"', "matching regex"),
-        (b'[[criteria]]\ntype = "binary"\nname = "a"\ndescription = "d"\nwieght = 2', "Did you mean `weight`?"),
+        (b"criteria = []", "criteria must be a list of tables, 1 to 200 of them, not an empty list"),
+        (
+            b'[[criteria]]\ntype = "binary"\nname = "a/b"\ndescription = "d"',
+            "criteria[0].name must be a name of 1 to 200 characters",
+        ),
+        (b'[[criteria]]\ntype = "binary"\nname = "a"\ndescription = "d"\nwieght = 2', 'did you mean "weight"?'),
         (b'[[criteria]]\ntype = "binary"\nname = "a"\ndescription = "d"\nweight = 0', "nothing could be scored"),
-        (b'[[criteria]]\ntype = "scaled"\nname = "a"\ndescription = "d"\nmin = 5\nmax = 5', "less than `max`"),
+        (
+            b'[[criteria]]\ntype = "scaled"\nname = "a"\ndescription = "d"\nmin = 5\nmax = 5',
+            "min must be less than max",
+        ),
         (b'[[criteria]]\ntype = "scaled"\nname = "a"\ndescription = "d"\nanchors = { "7" = "x" }', "anchor '7'"),
         (b'[[criteria]]\ntype = "scaled"\nname = "a"\ndescription = "d"\nanchors = { "good" = "x" }', "anchor 'good'"),
         (b'[[criteria]]\ntype = "vague"\nname = "a"\ndescription = "d"', "vague"),
@@ -163,11 +171,11 @@ def test_what_is_no_rubric_is_refused_with_its_place(content: bytes, words: str)
             "have the same name",
         ),
         (b"categories: {a: {weigth: 1}}", "weigth"),
-        (b"categories: {}", "length >= 1"),
+        (b"categories: {}", "a rubric needs at least one requirement or category"),
         (b"a: [", "not valid YAML"),
         (b"categories: {a: &a {weight: 1}, b: *a}", "refers to itself"),
         (b"categories: {a: {weight: 1, weight: 2}}", "'weight' has two values in one place"),
-        (b"- 1", "Expected `object`"),
+        (b"- 1", "the file must be a table, not a list"),
     ],
 )
 def test_what_is_no_yaml_rubric_is_refused_too(content: bytes, words: str) -> None:
@@ -178,11 +186,11 @@ def test_what_is_no_yaml_rubric_is_refused_too(content: bytes, words: str) -> No
 def test_a_task_has_one_rubric_and_reveals_its_solution_to_judges_only() -> None:
     rubric = msgspec.to_builtins(parse_rubric(TOML, "rubric.toml"))
 
-    assert isinstance(parse_task_settings({"rubric": rubric}, "task.toml").rubric, Rubric)
-    with pytest.raises(UsageError, match="either a `rubric` or a `rubric_file`"):
-        parse_task_settings({"rubric": rubric, "rubric_file": "rubric.toml"}, "task.toml")
-    with pytest.raises(UsageError, match="without a `rubric`"):
-        parse_task_settings({"reveal_solution": True}, "task.toml")
+    assert isinstance(convert_options({"rubric": rubric}, TaskSettings, ()).rubric, Rubric)
+    with pytest.raises(UsageError, match="either a rubric or a rubric_file"):
+        convert_options({"rubric": rubric, "rubric_file": "rubric.toml"}, TaskSettings, ())
+    with pytest.raises(UsageError, match="without a rubric"):
+        convert_options({"reveal_solution": True}, TaskSettings, ())
 
 
 SUITE = b"""
@@ -200,9 +208,9 @@ model = "m"
 @pytest.mark.parametrize(
     ("judges", "words"),
     [
-        (2 * b'[[judges]]\nname = "j"\nbackend = "command"\n', "two \\[\\[judges\\]\\] are called 'j'"),
-        (b'[[judges]]\nname = "j"\nbackend = "command"\npases = 3', "Did you mean `passes`"),
-        (b'[[judges]]\nname = "j"\nbackend = "command"\npasses = 3\nmost_passes = 2', "less than `passes`"),
+        (2 * b'[[judges]]\nname = "j"\nbackend = "command"\n', 'two \\[\\[judges\\]\\] are called "j"'),
+        (b'[[judges]]\nname = "j"\nbackend = "command"\npases = 3', 'did you mean "passes"'),
+        (b'[[judges]]\nname = "j"\nbackend = "command"\npasses = 3\nmost_passes = 2', "less than passes"),
         (b'[[judges]]\nname = "j"\nbackend = "command"\nconsensus = "vote"', "vote"),
         (b'[[judges]]\nname = "j"', "backend"),
     ],

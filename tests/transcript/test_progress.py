@@ -9,8 +9,8 @@ import pytest
 from outweigh.agents.claude_code.stream import read_claude_code
 from outweigh.errors import UsageError
 from outweigh.model.actions import Action, ActionPattern
-from outweigh.model.parse import parse_task_settings
 from outweigh.model.run_record import AlignedAction, Milestone
+from outweigh.model.source_document import convert_options
 from outweigh.model.task import ExpectedStep, TaskSettings
 from outweigh.score.objective import edit_fail_rate, r_prog, strategic_drift
 from outweigh.transcript.atif import AtifObservation, AtifResult, AtifStep, AtifToolCall
@@ -34,7 +34,7 @@ def called(tool: str, failed: bool | None = None, **arguments: Any) -> AtifStep:
 
 
 def settings(**table: Any) -> TaskSettings:
-    return parse_task_settings(table, "task.toml")
+    return convert_options(table, TaskSettings, ())
 
 
 def expected(*steps: dict[str, Any]) -> list[ExpectedStep]:
@@ -232,14 +232,14 @@ class TestATaskFile:
     @pytest.mark.parametrize(
         ("table", "words"),
         [
-            ({"goal_actions": [{}]}, "needs at least one of `action`, `tool`, `command`, `path`"),
-            ({"goal_actions": [{"action": "jump"}]}, "Invalid enum value 'jump'"),
-            ({"goal_actions": [{"comand": "x"}]}, "Did you mean `command`?"),
-            ({"goal_actions": [{"path": []}]}, "length >= 1"),
+            ({"goal_actions": [{}]}, "needs at least one of action, tool, command, path"),
+            ({"goal_actions": [{"action": "jump"}]}, 'goal_actions[0].action is "jump", which is not one of'),
+            ({"goal_actions": [{"comand": "x"}]}, 'did you mean "command"?'),
+            ({"goal_actions": [{"path": []}]}, "must be a list of texts, at least one, not an empty list"),
             ({"expected_steps": [{"name": "a"}, {"name": "a"}]}, "have the same name"),
             (
                 {"expected_steps": [{"name": "a"}, {"name": "b", "reached_by": [{"tool": "x"}]}]},
-                "either all `expected_steps` say what they are `reached_by`, or none does",
+                "either all expected_steps say what they are reached_by, or none does",
             ),
         ],
     )

@@ -7,11 +7,10 @@ then `default` and `tasks` of the arm's own options. Finally the arm's `factors`
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta
 
-from outweigh.errors import UsageError
 from outweigh.model.base import Seconds, Spec
+from outweigh.model.source_document import SourceDocument, convert_options
 from outweigh.model.task import Command, WorkspacePath
 
 Probability = Annotated[float, Meta(ge=0, le=1)]
@@ -113,18 +112,12 @@ class ScriptedOptions(AgentScript, frozen=True, kw_only=True):
 
 def parse_scripted_options(options: Mapping[str, Any], arm: str) -> ScriptedOptions:
     """Read an arm's options."""
-    try:
-        return msgspec.convert(options, ScriptedOptions)
-    except msgspec.ValidationError as fault:
-        raise UsageError(f"arms.{arm}.options of the scripted agent: {fault}.") from None
+    return convert_options(options, ScriptedOptions, ("arms", arm, "options"))
 
 
 def parse_agent_script(content: bytes, source: str) -> AgentScript:
     """Read a script file."""
-    try:
-        return msgspec.toml.decode(content, type=AgentScript)
-    except (msgspec.MsgspecError, ValueError) as fault:
-        raise UsageError(f"script {source}: {fault}.") from None
+    return SourceDocument(content, source).convert(AgentScript)
 
 
 def behaviour_for(task: str, script: AgentScript, options: ScriptedOptions) -> ScriptedBehaviour:

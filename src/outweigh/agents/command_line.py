@@ -13,7 +13,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-import msgspec
 from msgspec import Meta
 
 from outweigh.agents.installed_program import InstalledProgram, find_program
@@ -24,6 +23,7 @@ from outweigh.model.base import Spec
 from outweigh.model.failure import FailureKind, Status
 from outweigh.model.model_name import bare_model_name
 from outweigh.model.run_record import AgentIdentity, AgentKind
+from outweigh.model.source_document import convert_options
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CommandEnding, Sandbox, SandboxError
 from outweigh.transcript.agent_report import AgentReport, TranscriptReader
@@ -246,11 +246,7 @@ class CommandLineAgent(ABC):
 
     def options_of(self, arm: Arm) -> Any:
         """The arm's options, checked."""
-        try:
-            return msgspec.convert(arm.options, self.options)
-        except msgspec.ValidationError as fault:
-            known = ", ".join(self.options.__struct_fields__)
-            raise UsageError(f"arms.{arm.name}.options of {self.name}: {fault}. It understands {known}.") from None
+        return convert_options(arm.options, self.options, ("arms", arm.name, "options"))
 
     def program_of(self, arm: Arm) -> str:
         """The name or path of its program."""

@@ -18,6 +18,7 @@ from outweigh.model.base import Spec
 from outweigh.model.codec import decode_lines, refuse_invalid
 from outweigh.model.failure import Status
 from outweigh.model.run_record import DIFF_ARTIFACT, AgentIdentity, AgentKind, RunRecord
+from outweigh.model.source_document import convert_options
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CommandEnding, Sandbox
 
@@ -73,12 +74,7 @@ class ReplayAgent(OfflineAgent):
 
 
 def _options(arm: Arm) -> ReplayOptions:
-    try:
-        return msgspec.convert(arm.options, ReplayOptions)
-    except msgspec.ValidationError as fault:
-        raise UsageError(
-            f"arms.{arm.name}.options of the replay agent: {fault}. Name the recorded runs with options.runs."
-        ) from None
+    return convert_options(arm.options, ReplayOptions, ("arms", arm.name, "options"))
 
 
 def _records(path: str) -> RecordedRuns:

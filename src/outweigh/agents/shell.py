@@ -29,6 +29,7 @@ from outweigh.model.base import Amount, Count, Name, Seconds, Spec
 from outweigh.model.failure import Status
 from outweigh.model.redact import redact_secrets
 from outweigh.model.run_record import AgentIdentity, AgentKind
+from outweigh.model.source_document import convert_options
 from outweigh.model.usage import Cost, Usage, reported_cost
 from outweigh.ports.agents import AttemptOutcome, AttemptRequest, build_outcome
 from outweigh.ports.sandboxes import CompletedCommand, Sandbox, SandboxError
@@ -164,13 +165,7 @@ def _read_usage(sandbox: Sandbox) -> tuple[UsageReport, str | None]:
 
 
 def _command(arm: Arm) -> Sequence[str]:
-    try:
-        command = msgspec.convert(arm.options, ShellOptions).command
-    except msgspec.ValidationError as fault:
-        raise UsageError(
-            f"arms.{arm.name}.options of the shell agent: {fault}. "
-            'Give it a command: ["program", "argument"], or one line for sh.'
-        ) from None
+    command = convert_options(arm.options, ShellOptions, ("arms", arm.name, "options")).command
     return ["sh", "-c", command, "sh", *arm.flags] if isinstance(command, str) else [*command, *arm.flags]
 
 

@@ -5,7 +5,6 @@ Which folders a suite's patterns mean, and what is read of each.
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from glob import glob, has_magic
@@ -17,10 +16,11 @@ import msgspec
 
 from outweigh.engine.checks.invalid_checks import refuse_impossible_checks
 from outweigh.engine.tree_digest import file_sha256, tree_digest
-from outweigh.errors import UsageError
+from outweigh.errors import UsageError, quote_value
 from outweigh.model.base import SafeName, Seconds
-from outweigh.model.parse import parse_rubric, parse_task_settings
+from outweigh.model.parse import parse_rubric
 from outweigh.model.rubric import Rubric
+from outweigh.model.source_document import SourceDocument
 from outweigh.model.task import (
     CHECK_TIMEOUT,
     TASK_FILE,
@@ -100,18 +100,17 @@ _RUN_SCRIPT = 'exec "$OUTWEIGH_TESTS/test.sh"'
 def load_task(folder: Path) -> Task:
     """Read a task. Unknown keys of `task.toml` are Harbor's and ignored; `[metadata.outweigh]` is ours and strict."""
     source = folder / TASK_FILE
-    document = _document(source)
-    settings = parse_task_settings(
-        _table(document, source, "metadata").get("outweigh", {}), f"{source}: metadata.outweigh"
-    )
+    file = SourceDocument(_read(source), str(source))
+    document = file.value
+    settings = file.convert(TaskSettings, at=("metadata", "outweigh"))
     instruction = _instruction(folder)
     workspace = _workspace(folder, settings, source)
     checks = tuple(_with_cases(check, folder, source) for check in settings.checks)
-    checks = checks or _implicit_checks(folder, document, source)
+    checks = checks or _implicit_checks(folder, file)
     refuse_impossible_checks(checks, str(source))
-    timeout = settings.timeout_seconds or _seconds(document, source, "agent", "timeout_sec")
+    timeout = settings.timeout_seconds or file.convert(_HarborTimeout, at=("agent",)).timeout_sec
     return Task(
-        id=_task_name(folder, document, source),
+        id=_task_name(folder, file),
         instruction=instruction,
         checks=checks,
         family=settings.family,
@@ -222,48 +221,43 @@ def _environment(folder: Path) -> WorkspaceSource | None:
     return FolderSource(path=str(folder.resolve()), without=sorted(BUILD_FILES))
 
 
-def _implicit_checks(folder: Path, document: Mapping[str, Any], source: Path) -> tuple[Check, ...]:
+class _HarborTimeout(msgspec.Struct):
+    """The tables [agent] and [verifier] of Harbor, as far as they matter here."""
+
+    timeout_sec: Seconds | None = None
+
+
+class _HarborName(msgspec.Struct):
+    """The table [task] of Harbor, as far as it matters here."""
+
+    name: str | None = None
+
+
+def _implicit_checks(folder: Path, file: SourceDocument) -> tuple[Check, ...]:
     if not (folder / "tests" / "test.sh").is_file():
         return ()
-    timeout = _seconds(document, source, "verifier", "timeout_sec") or CHECK_TIMEOUT
+    timeout = file.convert(_HarborTimeout, at=("verifier",)).timeout_sec or CHECK_TIMEOUT
     return (RewardCheck(name=IMPLICIT_CHECK, run=_RUN_SCRIPT, timeout_seconds=timeout),)
 
 
-def _task_name(folder: Path, document: Mapping[str, Any], source: Path) -> str:
+def _task_name(folder: Path, file: SourceDocument) -> str:
     """The name under [task] without its organisation (`org/name`), or the folder's."""
-    stated = _table(document, source, "task").get("name", folder.resolve().name)
-    short = stated.rpartition("/")[2] if isinstance(stated, str) else stated
-    name: str = _converted(short, SafeName, f"{source}: task.name")
-    return name
-
-
-def _seconds(document: Mapping[str, Any], source: Path, table: str, key: str) -> float | None:
-    stated = _table(document, source, table).get(key)
-    seconds: float | None = None if stated is None else _converted(stated, Seconds, f"{source}: {table}.{key}")
-    return seconds
-
-
-def _converted(value: object, kind: Any, where: str) -> Any:
+    stated = file.convert(_HarborName, at=("task",)).name
+    short = folder.resolve().name if stated is None else stated.rpartition("/")[2]
     try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as fault:
-        raise UsageError(f"{where} is {value!r}: {fault}.") from None
+        return msgspec.convert(short, SafeName)
+    except msgspec.ValidationError:
+        raise file.error(
+            ("task", "name"),
+            f"{quote_value(short)} cannot name a task; a name has 1 to 200 characters, and no backslash or control.",
+        ) from None
 
 
-def _table(document: Mapping[str, Any], source: Path, name: str) -> Mapping[str, Any]:
-    table = document.get(name, {})
-    if not isinstance(table, dict):
-        raise UsageError(f"{source}: {name} is {table!r}, where a table [{name}] belongs.")
-    return table
-
-
-def _document(source: Path) -> Mapping[str, Any]:
+def _read(source: Path) -> bytes:
     try:
-        return tomllib.loads(source.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise UsageError(f"{source} cannot be read: it is nested too deeply.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
-        raise UsageError(f"{source} is not valid TOML: {fault}.") from None
+        return source.read_bytes()
+    except OSError as fault:
+        raise UsageError(f"{source} cannot be read: {fault.strerror}.") from None
 
 
 def _instruction(folder: Path) -> str:

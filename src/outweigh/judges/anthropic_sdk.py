@@ -8,7 +8,6 @@ import msgspec
 
 from outweigh.errors import UsageError, install_command, requires_extra
 from outweigh.judges.backend import (
-    KeyVariable,
     answered,
     failed_answer,
     judge_options,
@@ -17,7 +16,7 @@ from outweigh.judges.backend import (
     truncated_answer,
 )
 from outweigh.model.failure import Failure, FailureKind, failure_from_http, make_failure
-from outweigh.model.suite import JudgeSpec
+from outweigh.model.suite import JudgeSpec, KeyVariable
 from outweigh.model.untrusted_json import as_count
 from outweigh.model.usage import NO_USAGE, Usage
 from outweigh.ports.judges import JudgeAnswer, JudgeQuestion

@@ -2,13 +2,10 @@
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
-import msgspec
-from msgspec import Meta
-
-from outweigh.errors import UsageError
 from outweigh.model.failure import Failure, FailureKind, make_failure
+from outweigh.model.source_document import convert_options
 from outweigh.model.suite import JudgeSpec
 from outweigh.model.usage import NO_USAGE, UNKNOWN_COST, Cost, Usage
 from outweigh.ports.judges import JudgeAnswer
@@ -25,19 +22,10 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 
 OptionsT = TypeVar("OptionsT")
 
-KeyVariable = Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
-"""The name of the variable that holds a key, never the key itself, because options are stored. Empty for no key."""
-
 
 def judge_options(judge: JudgeSpec, kind: type[OptionsT]) -> OptionsT:
     """The judge's options, validated; UsageError names what is wrong."""
-    try:
-        return msgspec.convert(judge.options, kind)
-    except msgspec.ValidationError as fault:
-        known = ", ".join(getattr(kind, "__struct_fields__", ()))
-        raise UsageError(
-            f"judge {judge.name!r}: options of {judge.backend}: {fault}. It understands {known}."
-        ) from None
+    return convert_options(judge.options, kind, ("options",), f"judge {judge.name!r}: ")
 
 
 def key_missing(judge: JudgeSpec, variable: str) -> str | None:

@@ -12,7 +12,9 @@ from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.base import SafeName, Spec
 from outweigh.model.task import WorkspacePath
 
-VariableName = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+VariableName = Annotated[
+    str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="the name of an environment variable")
+]
 
 
 class McpServer(Spec, frozen=True, kw_only=True):

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-SafeName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f/\\]+$")]
+_NAME = "a name of 1 to 200 characters, without slashes or control characters"
+SafeName = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f/\\]+$", description=_NAME)]
 Seconds = Annotated[float, Meta(gt=0, le=1e6)]
 Dollars = Annotated[float, Meta(gt=0, le=1e6)]
 Weight = Annotated[float, Meta(ge=0, le=1e6)]

@@ -1,25 +1,29 @@
-"""Suite, task and rubric files from bytes to values, with errors that name the key and the nearest right one.
+"""Suite and rubric files from bytes to values, with errors that name the place, the key and what is allowed.
 
 Arms that extend other arms inherit what they leave out.
 """
 
-import re
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar
 
 import msgspec
 
-from outweigh.errors import UsageError, quote_names
+from outweigh.errors import UsageError, quote_value
 from outweigh.model.arm import ArmSpec
-from outweigh.model.base import Spec
-from outweigh.model.plain_yaml import decode_yaml
-from outweigh.model.rubric import Rubric, rubric_from_categories
+from outweigh.model.rubric import CategoryRubric, Rubric, rubric_from_categories
+from outweigh.model.source_document import SourceDocument
 from outweigh.model.suite import SuiteSpec
-from outweigh.model.task import TaskSettings
 
 _ADDED_LISTS = ("skills", "secrets", "flags", "git_paths")
 _ADDED_TABLES = ("mcp_servers", "environment", "options")
+
+
+class ArmExtensionError(UsageError):
+    """An arm extends something that it cannot."""
+
+    def __init__(self, arm: str, message: str) -> None:
+        super().__init__(f"arms.{arm}.extends: {message}")
+        self.arm = arm
 
 
 def inherit(name: str, arms: Mapping[str, ArmSpec]) -> ArmSpec:
@@ -30,12 +34,12 @@ def inherit(name: str, arms: Mapping[str, ArmSpec]) -> ArmSpec:
 def _fold(name: str, arms: Mapping[str, ArmSpec], path: tuple[str, ...]) -> ArmSpec:
     if name in path:
         circle = " → ".join((*path[path.index(name) :], name))
-        raise UsageError(f"arms.{path[-1]}.extends: {circle} is a circle; an arm cannot extend itself.")
+        raise ArmExtensionError(path[-1], f"{circle} is a circle; an arm cannot extend itself.")
     arm = arms.get(name)
     if arm is None:
         near = get_close_matches(name, arms, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"arms.{path[-1]}.extends: there is no arm {name!r}.{hint}")
+        hint = f" Did you mean {quote_value(near[0])}?" if near else ""
+        raise ArmExtensionError(path[-1], f"there is no arm {quote_value(name)}.{hint}")
     if arm.extends is None:
         return arm
     return _merge(_fold(arm.extends, arms, (*path, name)), arm)
@@ -54,108 +58,65 @@ def _merge(parent: ArmSpec, child: ArmSpec) -> ArmSpec:
     return msgspec.structs.replace(child, extends=None, **changes)
 
 
-S = TypeVar("S", bound=Spec)
 _CATEGORY_STYLE = ("requirements", "categories")
-_UNKNOWN_FIELD = re.compile(r"unknown field `(?P<field>[^`]*)`(?: - at `\$(?P<at>[^`]*)`)?")
 
 
 def parse_suite(content: bytes, source: str, *, fewest_arms: int = 2) -> SuiteSpec:
     """Read a `suite.toml` and check its arms against each other; files are not read yet."""
-    suite = _convert(_toml(content, source), SuiteSpec, source)
+    document = SourceDocument(content, source)
+    suite = document.convert(SuiteSpec)
     if suite.baseline not in suite.arms:
-        raise UsageError(
-            f"{source}: baseline names {suite.baseline!r}, which is not an arm.{_suggest_arm(suite.baseline, suite)}"
-        )
+        raise document.error(("baseline",), f"baseline is {_not_an_arm(suite.baseline, suite)}")
     if len(suite.arms) < fewest_arms:
-        raise UsageError(
-            f"{source}: a comparison needs at least two arms; there is only {suite.baseline!r}. Add one, or compare "
-            "two revisions of it with --base and --head."
+        raise document.error(
+            ("arms",),
+            f"a comparison needs at least two arms; there is only {quote_value(suite.baseline)}. Add one, or compare "
+            "two revisions of it with --base and --head.",
         )
     for name in suite.arms:
-        _check_arm(name, suite, source)
-    _check_judges(suite, source)
+        _check_arm(name, suite, document)
+    _check_judges(suite, document)
     return suite
-
-
-def parse_task_settings(table: object, source: str) -> TaskSettings:
-    """Read outweigh's own table of a task file."""
-    return _convert(table, TaskSettings, source)
 
 
 def parse_rubric(content: bytes, source: str) -> Rubric:
     """Read a rubric file, TOML or YAML by its name, in our own style or that of requirements and categories."""
-    table = _yaml(content, source) if source.endswith((".yaml", ".yml")) else _toml(content, source)
+    document = SourceDocument(content, source)
+    table = document.value
     if isinstance(table, dict) and any(key in table for key in _CATEGORY_STYLE):
+        foreign = document.convert(CategoryRubric, str_keys=True)
+        if not foreign.requirements and not foreign.categories:
+            raise document.error((), "a rubric needs at least one requirement or category.")
         try:
             return rubric_from_categories(table)
         except ValueError as fault:
             raise UsageError(f"{source}: {fault}.") from None
-    return _convert(table, Rubric, source)
+    return document.convert(Rubric)
 
 
-def _check_judges(suite: SuiteSpec, source: str) -> None:
+def _check_judges(suite: SuiteSpec, document: SourceDocument) -> None:
     names = [judge.name for judge in suite.judges]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"{source}: two [[judges]] are called {name!r}; judgments are told apart by the name.")
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise document.error(
+                ("judges", index, "name"),
+                f"two [[judges]] are called {quote_value(name)}; judgments are told apart by the name.",
+            )
 
 
-def _check_arm(name: str, suite: SuiteSpec, source: str) -> None:
+def _check_arm(name: str, suite: SuiteSpec, document: SourceDocument) -> None:
     try:
         arm = inherit(name, suite.arms)
-    except UsageError as error:
-        raise UsageError(f"{source}: {error}") from None
+    except ArmExtensionError as error:
+        raise document.error(("arms", error.arm, "extends"), str(error)) from None
     if arm.agent is None:
-        raise UsageError(f"{source}: arms.{name} has no agent; name one, or extend an arm that has.")
+        raise document.error(("arms", name), f"arms.{name} has no agent; name one, or extend an arm that has one.")
     if arm.same_as is not None and arm.same_as not in suite.arms:
-        raise UsageError(
-            f"{source}: arms.{name}.same_as: there is no arm {arm.same_as!r}.{_suggest_arm(arm.same_as, suite)}"
-        )
+        raise document.error(("arms", name, "same_as"), f"arms.{name}.same_as is {_not_an_arm(arm.same_as, suite)}")
 
 
-def _suggest_arm(name: str, suite: SuiteSpec) -> str:
+def _not_an_arm(name: str, suite: SuiteSpec) -> str:
     near = get_close_matches(name, suite.arms, n=1)
-    return f" Did you mean {near[0]!r}?" if near else f" There is {', '.join(map(repr, suite.arms))}."
-
-
-def _toml(content: bytes, source: str) -> Any:
-    try:
-        return msgspec.toml.decode(content)
-    except RecursionError:
-        raise UsageError(f"{source} cannot be read: it is nested too deeply.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as fault:
-        raise UsageError(f"{source} is not valid TOML: {fault}.") from None
-
-
-def _yaml(content: bytes, source: str) -> Any:
-    try:
-        found = decode_yaml(content)
-    except ValueError as fault:
-        raise UsageError(f"{source} is not valid YAML: {fault}.") from None
-    if found.doubtful:
-        raise UsageError(
-            f"{source}: {quote_names(found.doubtful)} has two values in one place; leave the one that is meant."
-        )
-    return found.value
-
-
-def _convert(raw: object, kind: type[S], source: str) -> S:
-    try:
-        return msgspec.convert(raw, kind)
-    except msgspec.ValidationError as fault:
-        raise UsageError(f"{source}: {fault}.{_nearest_key(str(fault), kind)}") from None
-
-
-def _nearest_key(message: str, kind: type[Spec]) -> str:
-    found = _UNKNOWN_FIELD.search(message)
-    if found is None:
-        return ""
-    # The unknown key itself may be valid in another table; it is no suggestion.
-    known = {field for spec in _all_specs(kind) for field in spec.__struct_fields__} - {found["field"]}
-    near = get_close_matches(found["field"], known, n=1)
-    return f" Did you mean `{near[0]}`?" if near else ""
-
-
-def _all_specs(kind: type[Spec]) -> list[type[Spec]]:
-    """All structures that may occur in such a file."""
-    return [*Spec.__subclasses__(), kind]
+    arms = ", ".join(map(quote_value, suite.arms))
+    hint = f"did you mean {quote_value(near[0])}?" if near else f"the arms are {arms}."
+    return f"{quote_value(name)}, which is not an arm; {hint}"

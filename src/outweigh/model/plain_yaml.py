@@ -1,5 +1,7 @@
 """YAML that other people wrote, limited to plain values: no aliases, limited depth, no key with two values.
 
+Also where its keys and values stand, for error messages.
+
 A separate file because PyYAML is slow to load and rarely needed.
 """
 
@@ -53,3 +55,40 @@ def _strict_loader(loader: Any, doubtful: list[str]) -> Any:
             return super().construct_mapping(node, deep) | dict.fromkeys(both)
 
     return Strict
+
+
+class YamlPositions:
+    """The position of every key and value of a YAML text that `decode_yaml` has accepted, by its path."""
+
+    def __init__(self, text: str) -> None:
+        yaml = import_module("yaml")
+        self._marks: dict[tuple[str, ...], tuple[Any, Any]] = {}
+        root = yaml.compose(text, yaml.SafeLoader)
+        if root is not None:
+            self._add((), root, root)
+
+    def of_key(self, path: tuple[str | int, ...]) -> tuple[int, int]:
+        """Where the key stands; an item of a list has none, so it is the item itself."""
+        return self._position(path, 0)
+
+    def of_value(self, path: tuple[str | int, ...]) -> tuple[int, int]:
+        """Where the value starts."""
+        return self._position(path, 1)
+
+    def _add(self, path: tuple[str, ...], key: Any, value: Any) -> None:
+        self._marks[path] = (key.start_mark, value.start_mark)
+        if value.id == "mapping":
+            for inner_key, inner in value.value:
+                self._add((*path, str(inner_key.value)), inner_key, inner)
+        elif value.id == "sequence":
+            for index, item in enumerate(value.value):
+                self._add((*path, str(index)), item, item)
+
+    def _position(self, path: tuple[str | int, ...], which: int) -> tuple[int, int]:
+        names = tuple(map(str, path))
+        while names and names not in self._marks:
+            names = names[:-1]
+        if names not in self._marks:
+            return 1, 1
+        mark = self._marks[names][which]
+        return mark.line + 1, mark.column + 1

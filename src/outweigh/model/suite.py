@@ -95,7 +95,10 @@ LADDER_REPEATS = 10
 
 
 DEFAULT_REUSE_MAX_AGE = "7d"
-Age = Annotated[str, Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,6})?[dh]$", description="a number of days or hours: 7d, 12h")]
+Age = Annotated[
+    str,
+    Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,6})?[dh]$", description='a number of days or hours, such as "7d" or "12h"'),
+]
 
 
 def age_in_days(age: Age) -> float:
@@ -148,11 +151,20 @@ class LimitsSpec(Spec, frozen=True, kw_only=True):
     retries: Annotated[int, Meta(ge=0, le=20)] = 2
 
 
+KeyVariable = Annotated[
+    str,
+    Meta(
+        pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$",
+        description="the name of the environment variable that holds the key, or empty text for no key",
+    ),
+]
+
+
 class ProviderSpec(Spec, frozen=True, kw_only=True):
     """Where requests of one kind go, and which variable of the caller holds the key for it; `""` for no key."""
 
-    url: Annotated[str, Meta(pattern=r"^https?://[^\s]+$")]
-    key: Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")]
+    url: Annotated[str, Meta(pattern=r"^https?://[^\s]+$", description="an address that starts with http(s)://")]
+    key: KeyVariable
 
 
 class GatewaySpec(Spec, frozen=True, kw_only=True):

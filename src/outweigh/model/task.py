@@ -9,6 +9,9 @@ from outweigh.model.base import SafeName, Seconds, Spec, Weight
 from outweigh.model.rubric import Rubric
 
 WorkspacePath = Annotated[str, Meta(min_length=1, max_length=1000)]
+FunctionName = Annotated[
+    str, Meta(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$", description='a Python function, such as "module:name"')
+]
 Command = str | list[str]
 
 CHECK_TIMEOUT = 600.0
@@ -73,7 +76,7 @@ class CallCheck(CheckSpec, frozen=True, kw_only=True, tag="call"):
     """
 
     run: Command | None = None
-    function: Annotated[str, Meta(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")] | None = None
+    function: FunctionName | None = None
     cases: list[CallCase] = []  # noqa: RUF012 - msgspec copies defaults
     cases_file: WorkspacePath | None = None
     python_path: list[WorkspacePath] = []  # noqa: RUF012
