@@ -32,7 +32,7 @@ def read_prices(path: str) -> UserPriceTable:
         raise UsageError(f"--prices {path} cannot be read: {fault.strerror}.") from fault
     except UsageError as error:
         raise UsageError(
-            f'{error}\nA price file needs a name and, for each model, a table [models."MODEL"] with '
+            f'{error} A price file needs a name and, for each model, a table [models."MODEL"] with '
             "input_usd_per_million and output_usd_per_million (and the same for cache_read, cache_write)."
         ) from None
     return UserPriceTable(content.name, content.models, content.hosted_usd)

@@ -339,13 +339,13 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("edit", "words"),
         [
-            (lambda text: f"repeat = 3\n{text}", ("suite.toml", "repeat", "Did you mean")),
+            (lambda text: f"repeat = 3\n{text}", ("suite.toml:1:1", "repeat", "did you mean")),
             (lambda text: text.replace("task-*", "tsk-*"), ("suite.toml", "tsk-*")),
             (lambda text: text.replace('"b" = {', '"b" = {"extends" = "b", '), ("suite.toml", "b", "extends")),
             (lambda text: text.replace('"repeats" = 1', '"repeats" = 0'), ("suite.toml", "repeats")),
             (lambda text: f'budget_usd = "ten"\n{text}', ("suite.toml", "budget_usd")),
             (lambda text: text.replace('"agent" = "scripted"', '"agent" = "script"'), ("'scripted'", "Did you mean")),
-            (lambda text: text.replace('"baseline" = "a"', '"baseline" = "c"'), ("baseline", "'c'")),
+            (lambda text: text.replace('"baseline" = "a"', '"baseline" = "c"'), ("suite.toml:", 'baseline is "c"')),
             (lambda text: f"{text}\n[", ("suite.toml", "not valid TOML")),
         ],
         ids=["key", "task", "extends", "repeats", "budget", "agent", "baseline", "syntax"],
