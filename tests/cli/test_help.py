@@ -57,7 +57,7 @@ def runs_here(example: str) -> bool:
 def test_an_example_of_the_help_works(
     example: str, folder: Path, outweigh: Outweigh, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    words = shlex.split(example)[1:]
+    words = shlex.split(example.partition(" > ")[0])[1:]
     if words[:2] == ["init", "my-suite"]:  # the folder has it already
         words[1] = str(tmp_path / "my-suite")
     monkeypatch.chdir(folder)

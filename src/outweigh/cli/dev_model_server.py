@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,11 +14,11 @@ from outweigh.cli.arguments import Parser, parse_port
 from outweigh.cli.console import interruptible
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.errors import UsageError
-from outweigh.testing.model_server import LedgerEntry, ModelServer, Totals
-from outweigh.testing.model_server.agent_commands import agent_commands
-from outweigh.testing.model_server.model_script import EXAMPLE_SCRIPT
 
-LedgerListener = Callable[[LedgerEntry], None]
+if TYPE_CHECKING:
+    from outweigh.testing.model_server import LedgerEntry, Totals
+
+LedgerListener = Callable[["LedgerEntry"], None]
 _SHOWN_KEY_LENGTH = 4
 _SECRET_LENGTH = 16
 
@@ -35,7 +35,7 @@ def log_ledger(path: str | None, listen: LedgerListener, stop: Event) -> Iterato
     faults: list[OSError] = []
     with _open_ledger(path) as stream:
 
-        def tell(entry: LedgerEntry) -> None:
+        def tell(entry: "LedgerEntry") -> None:
             try:
                 stream.write(msgspec.json.encode(_ledger_line(entry)) + b"\n")
             except OSError as fault:
@@ -59,7 +59,7 @@ def _cannot_write(path: str, fault: OSError) -> UsageError:
     return UsageError(f"--ledger {path} cannot be written: {fault.strerror}. Name another file.")
 
 
-def _ledger_line(entry: LedgerEntry) -> dict[str, Any]:
+def _ledger_line(entry: "LedgerEntry") -> dict[str, Any]:
     """The entry without its body, and with the end only of what may be a real key that somebody forgot to replace."""
     fields: dict[str, Any] = msgspec.to_builtins(entry)
     fields.pop("body")
@@ -81,6 +81,10 @@ class _Options:
 def main(arguments: Sequence[str]) -> int:
     """Serve until somebody ends it, and say what was handed out."""
     options = build_parser().parse_args(arguments, namespace=_Options())
+    # Imported here, because the options are shown without the extra that the server needs.
+    from outweigh.testing.model_server import ModelServer  # noqa: PLC0415
+    from outweigh.testing.model_server.model_script import EXAMPLE_SCRIPT  # noqa: PLC0415
+
     if options.example:
         print(EXAMPLE_SCRIPT, end="")
         return ExitCode.SATISFIED
@@ -99,6 +103,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _print_address(url: str) -> None:
+    from outweigh.testing.model_server.agent_commands import agent_commands  # noqa: PLC0415
+
     # Flushed, because a program that waits for the address may read it through a pipe.
     print(f"A scripted model listens at {url} until Ctrl-C. Lead an agent there with one of:\n")
     for command in agent_commands(url):
@@ -109,14 +115,14 @@ def _print_address(url: str) -> None:
     sys.stdout.flush()
 
 
-def _print_request(entry: LedgerEntry) -> None:
+def _print_request(entry: "LedgerEntry") -> None:
     """One line per request, for whoever watches."""
     what = entry.rule or f"{entry.method} {entry.path}"
     said = "" if entry.problem is None else f" ({entry.problem})"
     print(f"{entry.number} {entry.model or '-'} {what}: {entry.ending}, {entry.status}{said}", file=sys.stderr)
 
 
-def _print_totals(totals: Totals) -> None:
+def _print_totals(totals: "Totals") -> None:
     tokens = totals.tokens
     print(
         f"{totals.requests} requests, {totals.billed} with tokens: {tokens.input_tokens:,} input, "

@@ -15,5 +15,16 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+EXIT_CODE_MEANINGS = {
+    ExitCode.SATISFIED: "satisfied",
+    ExitCode.NOT_SATISFIED: "not satisfied",
+    ExitCode.USAGE: "usage",
+    ExitCode.UNUSABLE_EVIDENCE: "inconclusive or unusable evidence",
+    ExitCode.BUDGET_EXHAUSTED: "budget exhausted",
+    ExitCode.OUR_BUG: "a bug in outweigh",
+    ExitCode.INTERRUPTED: "interrupted",
+}
+"""As the help and the manual page say them."""
+
 REQUIREMENT_CODES = {True: ExitCode.SATISFIED, False: ExitCode.NOT_SATISFIED, None: ExitCode.UNUSABLE_EVIDENCE}
 """By whether a requirement is met; None where nothing was decided."""

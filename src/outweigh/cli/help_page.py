@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from outweigh.cli.exit_codes import EXIT_CODE_MEANINGS
 from outweigh.cli.verbs import COMMON, GROUPS, ROOT, Verb, walk_verbs
-
-EXIT_CODES = """Exit codes: 0 satisfied, 1 not satisfied, 2 usage, 3 inconclusive or unusable evidence,
-4 budget exhausted, 70 a bug in outweigh, 130 interrupted."""
 
 
 def program_help() -> str:
@@ -25,9 +23,15 @@ def program_help() -> str:
             "  -q, --quiet    print only results and errors",
             "  -V, --version  print the version",
             "",
-            EXIT_CODES,
+            _exit_codes(),
         ]
     )
+
+
+def _exit_codes() -> str:
+    """On two lines, each short enough for a terminal."""
+    codes = [f"{int(code)} {meaning}" for code, meaning in EXIT_CODE_MEANINGS.items()]
+    return f"Exit codes: {', '.join(codes[:4])},\n{', '.join(codes[4:])}."
 
 
 def group_help(words: Sequence[str], verb: Verb) -> str:

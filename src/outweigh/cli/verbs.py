@@ -80,9 +80,11 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
             },
         ),
         "dev": Verb(
-            "tools for development",
+            "set up shell completion, the manual page and a scripted model",
             below={
                 "model-server": _verb("dev_model_server", "serve a scripted model to real agents, offline"),
+                "completion": _verb("dev_completion", "print a completion script for your shell"),
+                "man": _verb("dev_man", "print the manual page"),
             },
         ),
     },
