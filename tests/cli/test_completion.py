@@ -31,7 +31,7 @@ CASES = [
 """A command line up to the cursor, and everything that completes it in a folder with three names."""
 
 ASK_BASH = """
-source script
+source ./completion
 COMP_WORDS=("$@")
 COMP_CWORD=$(($# - 1))
 "$(complete -p outweigh | sed 's/.*-F \\([^ ]*\\).*/\\1/')"
@@ -54,7 +54,7 @@ def write_script(outweigh: Outweigh, folder: Path, shell: str) -> str:
         pytest.skip(f"{shell} is not installed")
     answer = outweigh("dev", "completion", shell)
     assert (answer.code, answer.err) == (0, "")
-    (folder / "script").write_text(answer.out)
+    (folder / "completion").write_text(answer.out)
     return program
 
 
@@ -78,7 +78,7 @@ def test_bash_completes(outweigh: Outweigh, folder: Path, line: str, expected: s
 def test_fish_completes(outweigh: Outweigh, folder: Path, line: str, expected: set[str]) -> None:
     fish = write_script(outweigh, folder, "fish")
 
-    offered = printed(folder, fish, "--no-config", "-c", f"source script; complete -C '{line}'")
+    offered = printed(folder, fish, "--no-config", "-c", f"source ./completion; complete -C '{line}'")
 
     assert {name.partition("\t")[0].removesuffix("/") for name in offered} == expected
 
@@ -87,7 +87,7 @@ def test_fish_completes(outweigh: Outweigh, folder: Path, line: str, expected: s
 def test_the_script_has_the_syntax_of_its_shell(outweigh: Outweigh, folder: Path, shell: str) -> None:
     program = write_script(outweigh, folder, shell)
 
-    assert printed(folder, program, "-n", "script") == []
+    assert printed(folder, program, "-n", "completion") == []
 
 
 @pytest.mark.parametrize("shell", SHELLS)

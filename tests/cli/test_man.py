@@ -64,7 +64,13 @@ def test_no_line_of_text_is_taken_for_a_request(page: str) -> None:
     [
         ("groff", "-man", "-ww", "-Tutf8", "-K", "utf8"),
         ("man", "--warnings", "--local-file", "-"),
-        ("mandoc", "-T", "lint", "-W", "error"),  # it warns that the page has no date, which would change with every build
+        (
+            "mandoc",
+            "-T",
+            "lint",
+            "-W",
+            "error",
+        ),  # it warns that the page has no date, which would change with every build
     ],
     ids=lambda command: command[0],
 )

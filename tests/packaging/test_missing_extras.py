@@ -24,6 +24,7 @@ RUBRIC = {"criteria": [{"type": "binary", "name": "works", "description": "It wo
         (("import", ROOT / "examples" / "inspect", "-o", "imported"), "inspect"),
         (("import", "leaderboard.yml", "-o", "imported"), "yaml"),
         (("dev", "model-server", "script.toml"), "run"),
+        (("dev", "completion", "bash"), "completion"),
     ],
     ids=lambda value: " ".join(map(str, value[:2])).replace(str(ROOT), "") if isinstance(value, tuple) else value,
 )
@@ -41,6 +42,13 @@ def test_a_command_names_the_extra_that_it_needs(
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert f"pip install 'outweigh[{extra}]'" in done.stderr
+
+
+def test_the_options_of_every_verb_are_shown_without_extras(core: CleanEnvironment) -> None:
+    done = core.run("dev", "man")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ".SS dev model\\-server" in done.stdout
 
 
 def test_a_run_that_asks_a_model_names_the_extra_before_anything_is_run(core: CleanEnvironment, tmp_path: Path) -> None:
