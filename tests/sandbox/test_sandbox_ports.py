@@ -16,7 +16,7 @@ from tests.sandbox.unprivileged import as_nobody
 from outweigh.ports.sandboxes import ForwardedPort, SandboxError
 from outweigh.sandbox.bubblewrap import BubblewrapSandboxProvider
 from outweigh.sandbox.container_engine import ContainerEngine
-from outweigh.sandbox.container_process import find_first_process, serve_container_ports
+from outweigh.sandbox.container_process import find_first_process
 from outweigh.sandbox.local import LocalSandboxProvider
 from outweigh.sandbox.sandbox_ports import listen_in_namespace
 from outweigh.testing.sandbox_fixtures import EchoServer, a_sandbox_request, dial_script, run_shell
@@ -80,11 +80,7 @@ def test_a_number_that_an_engine_elsewhere_gives_is_not_taken_for_a_process_here
         name="docker", command=("sh", "-c", f"echo {number}"), run_options=(), tmpfs_option="exec"
     )
 
-    process = find_first_process(elsewhere, "outweigh-1234", begin_seconds=0.1)
-
-    assert process is None
-    with pytest.raises(SandboxError, match="runs it elsewhere"):
-        serve_container_ports(elsewhere, process, (EchoServer("one").port,))
+    assert find_first_process(elsewhere, "outweigh-1234", begin_seconds=0.1) is None
 
 
 @pytest.mark.needs_bubblewrap

@@ -246,6 +246,10 @@ class _BubblewrapProbe:
 @cache
 def _probe() -> _BubblewrapProbe:
     program, architecture = shutil.which("bwrap"), machine_architecture()
+    if platform.system() != "Linux":
+        return _BubblewrapProbe(
+            missing='bubblewrap works on Linux only. Use containers: [sandbox] kind = "container" and an image.'
+        )
     if program is None:
         return _BubblewrapProbe(
             missing="bubblewrap is not installed; `apt-get install bubblewrap`, or your system's way."

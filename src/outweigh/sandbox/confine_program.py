@@ -7,6 +7,7 @@ its machine code is put together here. Where Landlock refuses, it says so and ex
 """
 
 import ctypes
+import platform
 import struct
 from collections.abc import Sequence
 from functools import cache
@@ -30,6 +31,8 @@ _BASE, _HEADER_BYTES = 0x400000, 64 + 56
 
 def landlock_missing() -> str | None:
     """Why programs cannot be confined on this machine; None when they can."""
+    if platform.system() != "Linux":
+        return "programs are confined by Landlock, which only Linux has"
     architecture = machine_architecture()
     if architecture is None:
         return "no program that confines others is known for this processor"

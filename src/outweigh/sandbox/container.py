@@ -1,10 +1,12 @@
 """The container sandbox provider: one container per trial, without network or privileges, over folders of the host."""
 
 import os
+import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock
 
@@ -20,8 +22,8 @@ from outweigh.sandbox.container_engine import (
     bind_mount_option,
     find_engine,
 )
-from outweigh.sandbox.container_process import ProcProtection
-from outweigh.sandbox.container_sandbox import CONFINE_FILE, SCRIPT_FOLDER, ContainerSandbox
+from outweigh.sandbox.container_process import FirstProcesses, ProcProtection
+from outweigh.sandbox.container_sandbox import CONFINE_FILE, SCRIPT_FOLDER, ContainerParts, ContainerSandbox, relay_name
 from outweigh.sandbox.seccomp import machine_architecture
 
 TRIAL_LABEL = "outweigh.trial"
@@ -54,6 +56,25 @@ def container_arguments(
     )
 
 
+def relay_arguments(
+    engine: ContainerEngine, request: SandboxRequest, scripts: Path, image: tuple[str, ...], container: str
+) -> tuple[str, ...]:
+    """The arguments after `run` of a second container, which carries the ports of one that cannot be entered."""
+    from outweigh.sandbox.port_relay import copy_relay_programs, relay_command  # noqa: PLC0415 - seldom needed
+
+    copy_relay_programs(scripts)
+    return (
+        *("--rm", "--interactive", f"--name={relay_name(container)}"),
+        *(f"--label={TRIAL_LABEL}={request.label}", f"--label={SCRIPTS_LABEL}={scripts}"),
+        *engine.hardening_options(scripts, request.disk_mb, network=f"container:{container}"),
+        bind_mount_option(scripts, SCRIPT_FOLDER, read_only=True),
+        *_read_only_options(request),
+        "--entrypoint=",
+        *image,
+        *relay_command(SCRIPT_FOLDER, request.ports),
+    )
+
+
 def _check_paths(request: SandboxRequest) -> None:
     mounted = (mount.source for mount in request.mounts)
     for path in (request.workspace, request.home, *mounted, *map(Path, request.read_only)):
@@ -79,6 +100,10 @@ def _mount_options(request: SandboxRequest, scripts: Path) -> Iterator[str]:
     yield bind_mount_option(scripts / "hosts", "/etc/hosts", read_only=True)
     for mount in request.mounts:
         yield bind_mount_option(mount.source, mount.target, read_only=not mount.writable)
+    yield from _read_only_options(request)
+
+
+def _read_only_options(request: SandboxRequest) -> Iterator[str]:
     for path in request.read_only:
         yield bind_mount_option(os.path.normpath(path), os.path.normpath(path), read_only=True)
 
@@ -89,11 +114,12 @@ _SCRIPTS_PREFIX = "outweigh-notes-"
 class ContainerSandboxProvider:
     """Opens containers with podman or docker, whichever works; the choice is made once."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: ContainerEngine | None = None) -> None:
         self._images = ContainerImages()
+        self._processes = FirstProcesses()
         self._protection = ProcProtection()
         self._finding = Lock()
-        self._found: ContainerEngine | NoEngineError | None = None
+        self._found: ContainerEngine | NoEngineError | None = engine
 
     @property
     def name(self) -> str:
@@ -117,11 +143,15 @@ class ContainerSandboxProvider:
         """Start a container; leaving the context removes it with everything in it."""
         engine = self._engine()
         image = self._images.arguments(engine, request.image)
-        scripts = Path(tempfile.mkdtemp(prefix=_SCRIPTS_PREFIX))
+        scripts = Path(tempfile.mkdtemp(prefix=_SCRIPTS_PREFIX, dir=_scripts_parent(request)))
         try:
             _write_confine_program(scripts / CONFINE_FILE)
-            arguments = container_arguments(engine, request, scripts, image)
-            sandbox = ContainerSandbox(engine, request, scripts, arguments, self._protection)
+            parts = ContainerParts(
+                scripts=scripts,
+                start=container_arguments(engine, request, scripts, image),
+                relay=partial(relay_arguments, engine, request, scripts, image),
+            )
+            sandbox = ContainerSandbox(engine, request, parts, self._processes, self._protection)
             try:
                 sandbox.start()
                 yield sandbox
@@ -157,6 +187,13 @@ class ContainerSandboxProvider:
             return self._found
 
 
+def _scripts_parent(request: SandboxRequest) -> Path | None:
+    """Where the folder with the scripts lies. A virtual machine shows containers the folders of its user, and often
+    not the host's temporary folder, so there the scripts lie beside the run's home.
+    """
+    return None if platform.system() == "Linux" else request.home.parent
+
+
 def _write_confine_program(path: Path) -> None:
     architecture = machine_architecture()
     if architecture is None or landlock_missing() is not None:
@@ -167,21 +204,20 @@ def _write_confine_program(path: Path) -> None:
 
 
 def _find_stale_containers(engine: ContainerEngine) -> list[tuple[str, str, str]]:
-    """Id, label and script folder of every container of ours."""
+    """Id, label and script folder of every container of ours, relays first: others cannot be removed before them."""
     listed = engine.run("ps", "--all", "--quiet", f"--filter=label={TRIAL_LABEL}")
     if listed.code != 0:
         raise SandboxError(f"{engine.name} cannot list its containers: {listed.error}")
-    fields = (
-        f'{{{{.Id}}}}\t{{{{index .Config.Labels "{TRIAL_LABEL}"}}}}\t{{{{index .Config.Labels "{SCRIPTS_LABEL}"}}}}'
-    )
+    labels = (f'{{{{index .Config.Labels "{label}"}}}}' for label in (TRIAL_LABEL, SCRIPTS_LABEL))
+    fields = "\t".join(("{{.Name}}", "{{.Id}}", *labels))
     found = []
     for container in listed.out.split():
         # Inspected one by one, so that a container that ends meanwhile does not fail the others.
         answer = engine.run("inspect", "--format", fields, container)
         if answer.code == 0:
-            identity, label, scripts = answer.out.split("\t")
-            found.append((identity, label, scripts))
-    return found
+            name, identity, label, scripts = answer.out.split("\t")
+            found.append((not name.endswith(relay_name("")), (identity, label, scripts)))
+    return [container for _, container in sorted(found)]
 
 
 def _remove_stale_container(engine: ContainerEngine, identity: str, label: str, scripts: str) -> str:

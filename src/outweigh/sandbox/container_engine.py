@@ -4,6 +4,7 @@ made from: a stored image, a root folder, or a Dockerfile built on first use.
 
 import io
 import os
+import platform
 import resource
 import shutil
 import tarfile
@@ -35,9 +36,14 @@ _KEPT_VARIABLES = (
     "DBUS_SESSION_BUS_ADDRESS",
     "CONTAINERS_CONF",
     "CONTAINERS_STORAGE_CONF",
+    "CONTAINER_HOST",
+    "CONTAINER_CONNECTION",
+    "CONTAINER_SSHKEY",
     "DOCKER_HOST",
     "DOCKER_CONTEXT",
     "DOCKER_CONFIG",
+    "DOCKER_CERT_PATH",
+    "DOCKER_TLS_VERIFY",
 )
 
 # Enough of the host to start its shell in an otherwise empty container, so that the test needs no image.
@@ -45,7 +51,6 @@ _HOST_PROGRAMS = ("/bin", "/lib", "/lib32", "/lib64", "/nix", "/usr")
 
 _HARDENING_OPTIONS = (
     "--pull=never",
-    "--network=none",
     "--read-only",
     "--cap-drop=ALL",
     "--security-opt=no-new-privileges",
@@ -76,11 +81,12 @@ class ContainerEngine:
     run_options: tuple[str, ...]
     tmpfs_option: str
 
-    def hardening_options(self, folder: Path, disk_mb: int | None) -> tuple[str, ...]:
+    def hardening_options(self, folder: Path, disk_mb: int | None, network: str = "none") -> tuple[str, ...]:
         """The options that isolate a container; the profile of system calls is written to a folder of the host."""
         size = temporary_bytes(disk_mb)
         return (
             *_HARDENING_OPTIONS,
+            f"--network={network}",
             *_filter_options(folder / "seccomp.json"),
             *self.run_options,
             f"--shm-size={size}",
@@ -213,6 +219,8 @@ def _check_engine(engine: ContainerEngine) -> str | None:
 
 
 def _check_container_run(engine: ContainerEngine, image: str) -> str | None:
+    if platform.system() != "Linux":
+        return None  # the host's shell cannot run in a container, and there is no other one yet
     programs = [bind_mount_option(folder, folder, read_only=True) for folder in _HOST_PROGRAMS if Path(folder).exists()]
     with tempfile.TemporaryDirectory(prefix="outweigh-trial-", ignore_cleanup_errors=True) as folder:
         hardening = engine.hardening_options(Path(folder), None)

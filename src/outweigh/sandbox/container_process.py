@@ -1,18 +1,18 @@
-"""The first process of a container, and what the engine does in its namespaces: serve ports, and make /proc read-only,
-so that no program inside can write to the memory of another.
+"""The first process of a container, and what the engine does in its namespaces: it makes /proc read-only, so that no
+program inside can write to the memory of another.
 """
 
+import platform
 import sys
-from contextlib import AbstractContextManager
 from pathlib import Path
 from subprocess import TimeoutExpired
 from threading import Lock
 from time import monotonic, sleep
 
-from outweigh.ports.sandboxes import ForwardedPort, SandboxError
+from outweigh.ports.sandboxes import SandboxError
 from outweigh.process import run_process
 from outweigh.sandbox.container_engine import ContainerEngine
-from outweigh.sandbox.sandbox_ports import NAMESPACE_PROGRAM, assign_ports, listen_in_namespace, serve_ports
+from outweigh.sandbox.sandbox_ports import NAMESPACE_PROGRAM
 
 _PROCESS_TIMEOUT_SECONDS = 10.0
 _PAUSE_SECONDS = 0.005
@@ -44,16 +44,21 @@ def _has_argument(process: str, argument: str) -> bool:
         return False
 
 
-def serve_container_ports(
-    engine: ContainerEngine, process: int | None, ports: tuple[ForwardedPort, ...]
-) -> AbstractContextManager[None]:
-    """Serve ports of a container."""
-    if process is None:
-        raise SandboxError(
-            f"no port could be opened into the container, because {engine.name} runs it elsewhere: its processes "
-            "cannot be seen from here. Use an engine on this machine, or the bubblewrap sandbox."
-        )
-    return serve_ports(ports, listen_in_namespace(process, assign_ports(ports).values()))
+class FirstProcesses:
+    """The first processes of containers. An engine that runs one container elsewhere runs all of them there, so the
+    others are not waited for.
+    """
+
+    def __init__(self) -> None:
+        self._are_visible = platform.system() == "Linux"
+
+    def find(self, engine: ContainerEngine, container: str) -> int | None:
+        """The first process of a container; None where it cannot be seen from here."""
+        if not self._are_visible:
+            return None
+        process = find_first_process(engine, container)
+        self._are_visible = process is not None
+        return process
 
 
 class ProcProtection:

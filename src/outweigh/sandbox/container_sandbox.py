@@ -4,9 +4,9 @@ line is visible to every user; ports are served from outside; a container is rep
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 from threading import Lock, Thread
@@ -20,9 +20,9 @@ from outweigh.sandbox.container_engine import (
     explain_missing_image,
     last_line,
 )
-from outweigh.sandbox.container_process import ProcProtection, find_first_process, serve_container_ports
+from outweigh.sandbox.container_process import FirstProcesses, ProcProtection
 from outweigh.sandbox.process_tree import ProcessGroupTree, SandboxCommand, run_process_tree
-from outweigh.sandbox.sandbox_ports import assign_ports
+from outweigh.sandbox.sandbox_ports import assign_ports, listen_in_namespace, serve_ports
 
 SCRIPT_FOLDER = "/run/outweigh"
 CONFINE_FILE = "confine"
@@ -61,6 +61,22 @@ START_TIMEOUT_SECONDS = 120.0
 ENTER_TIMEOUT_SECONDS = 10.0
 
 
+def relay_name(container: str) -> str:
+    """The name of the second container, which carries the ports of one that cannot be entered."""
+    return f"{container}-ports"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerParts:
+    """What a container is started with. `relay` makes the arguments of the second container that carries the ports of
+    the one with this name, where its network cannot be entered.
+    """
+
+    scripts: Path
+    start: tuple[str, ...]
+    relay: Callable[[str], tuple[str, ...]]
+
+
 class ContainerSandbox(BaseSandbox):
     """A container over a workspace. Processes that a command leaves running die when the command ends."""
 
@@ -68,14 +84,15 @@ class ContainerSandbox(BaseSandbox):
         self,
         engine: ContainerEngine,
         request: SandboxRequest,
-        scripts: Path,
-        start_arguments: Sequence[str],
+        parts: ContainerParts,
+        processes: FirstProcesses,
         protection: ProcProtection,
     ) -> None:
         super().__init__(request, workspace=WORKSPACE, home=HOME, ports=assign_ports(request.ports))
         self._engine = engine
-        self._scripts = scripts
-        self._start_arguments = start_arguments
+        self._scripts = parts.scripts
+        self._parts = parts
+        self._processes = processes
         self._protection = protection
         self._name: str | None = None
         self._served_ports = ExitStack()
@@ -102,7 +119,7 @@ class ContainerSandbox(BaseSandbox):
     def start(self) -> None:
         """Start the container. Its name is chosen first, so that a start that times out can be undone."""
         self._name = f"outweigh-{token_hex(8)}"
-        arguments = ("run", "--detach", f"--name={self._name}", *self._start_arguments, self._name)
+        arguments = ("run", "--detach", f"--name={self._name}", *self._parts.start, self._name)
         # When memory runs out, podman's monitor leaves a file in its working folder, so it gets one that is removed.
         started = self._engine.run(*arguments, seconds=START_TIMEOUT_SECONDS, folder=self._scripts)
         if started.code == 0:
@@ -115,23 +132,33 @@ class ContainerSandbox(BaseSandbox):
 
     def _protect_and_serve_ports(self, name: str) -> None:
         try:
-            process = find_first_process(self._engine, name)
+            process = self._processes.find(self._engine, name)
             self._protection.apply(self._engine, name, process)
             if self._request.ports:
-                served = serve_container_ports(self._engine, process, self._request.ports)
-                self._served_ports.enter_context(served)
+                self._serve_ports(name, process)
         except BaseException:  # never go on without the ports that were requested
             self.remove()
             raise
 
+    def _serve_ports(self, name: str, process: int | None) -> None:
+        ports = self._request.ports
+        if process is not None:
+            sockets = listen_in_namespace(process, assign_ports(ports).values())
+            self._served_ports.enter_context(serve_ports(ports, sockets))
+            return
+        from outweigh.sandbox.port_relay import relay_ports  # noqa: PLC0415 - not needed where containers are local
+
+        command = (*self._engine.command, "run", *self._parts.relay(name))
+        self._served_ports.callback(self._engine.remove, relay_name(name))
+        self._served_ports.enter_context(relay_ports(command, client_environment(), ports))
+
     def remove(self) -> None:
         """Remove the container with everything in it, and stop serving its ports."""
-        try:
-            if self._name is not None:
-                self._engine.remove(self._name)
-                self._name = None
-        finally:
-            self._served_ports.close()
+        # A relay is removed first: podman keeps a container while another one is in its network.
+        self._served_ports.close()
+        if self._name is not None:
+            self._engine.remove(self._name)
+            self._name = None
 
     def signal_all(self, number: int) -> bool:
         """Signal every process inside but the first; returns whether that worked."""

@@ -46,7 +46,7 @@ def _with_ancestors(process: int, parents: dict[int, int]) -> set[int]:
 
 
 def _parents() -> Iterator[tuple[int, int]]:
-    for folder in Path("/proc").iterdir():
+    for folder in Path("/proc").glob("[0-9]*"):  # nothing where the system has no such folder (macOS)
         if folder.name.isdigit():
             with suppress(OSError):
                 # The name in brackets may contain anything; the other fields follow the last bracket.

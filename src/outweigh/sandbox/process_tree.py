@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from time import monotonic
+from time import monotonic, sleep
 from types import TracebackType
 from typing import IO, Protocol, Self
 
@@ -23,6 +23,11 @@ MAX_CAPTURED_BYTES = 8 * 2**20
 _CHUNK_BYTES = 2**18
 # A bigger pipe means fewer wake-ups for a program that prints a gigabyte; where the kernel refuses, it is only slower.
 _PIPE_BYTES = 2**20
+
+
+EXIT_HANDLE: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
+"""Opens a descriptor that says when a process exits, where the system has such a thing."""
+EXIT_CHECK_SECONDS = 0.02
 
 
 class CapturedOutput:
@@ -48,25 +53,33 @@ class CapturedOutput:
 
 
 class ProcessStreams:
-    """The three pipes of a process and its exit, watched from one thread."""
+    """The three pipes of a process and its exit, watched from one thread.
+
+    Where the system offers no handle that says when a process exits (macOS), the exit is asked for again and again.
+    """
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", stdin: bytes, on_output: Callable[[bytes], None] | None = None
+        self,
+        process: "subprocess.Popen[bytes]",
+        stdin: bytes,
+        on_output: Callable[[bytes], None] | None = None,
+        exit_handle: Callable[[int], int] | None = EXIT_HANDLE,
     ) -> None:
         self.stdout, self.stderr = CapturedOutput(), CapturedOutput()
         self._on_output = on_output
         self._process = process
         self._unsent = memoryview(stdin)
         self._selector = selectors.DefaultSelector()
-        self._exit = os.pidfd_open(process.pid)
+        self._exit = exit_handle(process.pid) if exit_handle is not None else None
         self._outputs: dict[int, tuple[IO[bytes], CapturedOutput]] = {}
 
     def __enter__(self) -> Self:
-        self._selector.register(self._exit, selectors.EVENT_READ)
+        if self._exit is not None:
+            self._selector.register(self._exit, selectors.EVENT_READ)
         for pipe, kept in ((self._process.stdout, self.stdout), (self._process.stderr, self.stderr)):
             assert pipe is not None
             os.set_blocking(pipe.fileno(), False)
-            with suppress(OSError):
+            with suppress(OSError, AttributeError):
                 fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
             self._outputs[pipe.fileno()] = (pipe, kept)
             self._selector.register(pipe, selectors.EVENT_READ)
@@ -79,7 +92,8 @@ class ProcessStreams:
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._selector.close()
-        os.close(self._exit)
+        if self._exit is not None:
+            os.close(self._exit)
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 with suppress(OSError):
@@ -101,11 +115,14 @@ class ProcessStreams:
             self._serve(left)
 
     def _serve(self, seconds: float) -> bool:
-        exited = False
+        if self._exit is None:
+            seconds = min(seconds, EXIT_CHECK_SECONDS)
+        # Asked before the pipes are served, so that they hold all output of a process that has exited.
+        exited = self._exit is None and self._process.poll() is not None
         for key, _ in self._selector.select(seconds):
             if key.fd == self._exit:
                 exited = True
-                self._selector.unregister(self._exit)
+                self._selector.unregister(key.fd)
             elif key.fd in self._outputs:
                 self._receive(key.fd)
             else:
@@ -221,8 +238,10 @@ def signal_group(group: int, number: int) -> None:
 
 def wait_until_dead(process: int, seconds: float) -> bool:
     """Wait for a process that need not be our child; False when the time is up."""
+    if EXIT_HANDLE is None:
+        return _poll_until_dead(process, seconds)
     try:
-        handle = os.pidfd_open(process)
+        handle = EXIT_HANDLE(process)
     except ProcessLookupError:
         return True
     try:
@@ -231,6 +250,17 @@ def wait_until_dead(process: int, seconds: float) -> bool:
             return bool(selector.select(seconds))
     finally:
         os.close(handle)
+
+
+def _poll_until_dead(process: int, seconds: float) -> bool:
+    deadline = monotonic() + seconds
+    while monotonic() < deadline:
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        sleep(EXIT_CHECK_SECONDS)
+    return False
 
 
 class ProcessGroupTree:

@@ -39,7 +39,8 @@ ARCHITECTURES = {
 
 def machine_architecture() -> FilterArchitecture | None:
     """The architecture of this machine; None where no filter is known for it."""
-    return ARCHITECTURES.get(platform.machine())
+    machine = platform.machine()
+    return ARCHITECTURES.get("aarch64" if machine == "arm64" else machine)  # as macOS says
 
 
 # Offsets in the kernel's `struct seccomp_data`; both architectures are little-endian, and the low half of an argument

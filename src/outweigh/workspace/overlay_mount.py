@@ -62,6 +62,8 @@ def overlay_mounts_below(folder: Path) -> list[Path]:
 
 def _mount(lower: Path, layers: Path, target: Path, options: str) -> bool:
     """Mount by descriptors: whoever sees the mount can read its options, which must not tell paths of the host."""
+    if os.uname().sysname != "Linux":
+        return False
     with ExitStack() as opened:
         try:
             lowest, upper, work = (_open(path, opened) for path in (lower, layers / "upper", layers / "work"))

@@ -13,7 +13,8 @@ from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # An entry as such: it can be given permissions although it cannot be opened, and nothing can be put in its place.
-_ENTRY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+# Only Linux has it. Elsewhere an entry is named again, which is safe as long as no process of the agent is alive.
+_ENTRY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC if hasattr(os, "O_PATH") else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +46,9 @@ def survey_workspace(root: Path, bounds: TreeBounds = WORKSPACE_BOUNDS) -> str |
 
 
 def _open_root(root: Path) -> int:
-    entry = os.open(root, os.O_PATH | os.O_CLOEXEC)
-    try:
-        _give_access(entry, os.fstat(entry).st_mode)
-    finally:
-        os.close(entry)
+    mode = root.stat().st_mode
+    if _lacks_access(mode):
+        root.chmod(stat.S_IMODE(mode) | _needed(mode))
     return os.open(root, _FOLDER & ~os.O_NOFOLLOW)
 
 
@@ -99,11 +98,7 @@ class _Survey:
             raise _BoundExceededError(f"it has a path of more than {self._bounds.path_bytes:,} bytes")
         mode = entry.stat(follow_symlinks=False).st_mode
         if _lacks_access(mode):
-            opened = os.open(entry.name, _ENTRY, dir_fd=folder.descriptor)
-            try:
-                _give_access(opened, os.fstat(opened).st_mode)
-            finally:
-                os.close(opened)
+            _give_access(entry.name, folder.descriptor, mode)
         if stat.S_ISDIR(mode):
             folder.waiting.append(entry.name)
 
@@ -123,6 +118,14 @@ def _lacks_access(mode: int) -> bool:
     return mode & _needed(mode) != _needed(mode)
 
 
-def _give_access(entry: int, mode: int) -> None:
-    if _lacks_access(mode):
-        Path(f"/proc/self/fd/{entry}").chmod(stat.S_IMODE(mode) | _needed(mode))
+def _give_access(name: str, folder: int, mode: int) -> None:
+    if _ENTRY is None:
+        os.chmod(name, stat.S_IMODE(mode) | _needed(mode), dir_fd=folder)
+        return
+    entry = os.open(name, _ENTRY, dir_fd=folder)
+    try:
+        mode = os.fstat(entry).st_mode
+        if _lacks_access(mode):
+            Path(f"/proc/self/fd/{entry}").chmod(stat.S_IMODE(mode) | _needed(mode))
+    finally:
+        os.close(entry)
