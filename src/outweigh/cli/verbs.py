@@ -73,8 +73,9 @@ GROUPS: Mapping[str, Mapping[str, Verb]] = {
     },
     "Tools": {
         "store": Verb(
-            "look into a store, scan it or export it",
+            "show, scan or export a store",
             below={
+                "show": _verb("store_show", "show one store at a glance: progress, cost and damage"),
                 "scan": _verb("store_scan", "find signs of cheating in transcripts and diffs"),
                 "export": _verb("store_export", "write records, scores or trajectories to files"),
             },

@@ -211,6 +211,9 @@ class _HashedRecord(LocatedRecord):
         return sha256(self.canonical).digest()
 
 
+UNFINISHED_RECORD = "the file ends in the middle of a record"
+
+
 class InvalidLine(NamedTuple):
     """A line without a readable record, and why; line 0 means the whole source."""
 
@@ -317,7 +320,7 @@ def _is_syntax(fault: Exception) -> bool:
 def _explain_syntax(fault: Exception, line: bytes) -> str:
     if b"NaN" in line or b"Infinity" in line:
         return "JSON has no NaN or Infinity; write null where a number is unknown"
-    return f"not valid JSON ({fault})" if line.endswith(b"\n") else "the file ends in the middle of a record"
+    return f"not valid JSON ({fault})" if line.endswith(b"\n") else UNFINISHED_RECORD
 
 
 def _is_utf8(line: bytes) -> bool:

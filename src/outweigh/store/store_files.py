@@ -20,6 +20,12 @@ def attempt_logs(path: Path) -> list[Path]:
     return sorted(path.glob(ATTEMPT_LOGS)) if path.is_dir() else []
 
 
+def size_on_disk(path: Path) -> int:
+    """Bytes of all files of a store, or of the single file that a path names."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())
+
+
 def was_locked(folder: Path) -> bool:
     """Whether an engine has ever locked a folder; without that, nobody appends to its files."""
     return (folder / LOCK_FILE).exists()

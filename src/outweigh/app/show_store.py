@@ -1,0 +1,175 @@
+"""Count what one store holds, arm by arm, in one reading. Lines that cannot be read are counted too."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from outweigh.errors import EvidenceError
+from outweigh.model.codec import UNFINISHED_RECORD, InvalidLine, LocatedRecord
+from outweigh.model.failure import EXCLUDED_STATUSES
+from outweigh.model.judgment import Judgment, Preference
+from outweigh.model.run_record import AgentKind, RunRecord, TrialKey, amount_paid
+from outweigh.report.store_page import ArmOverview, StoreOverview
+from outweigh.store.experiment_file import ExperimentFile
+from outweigh.store.records import read_imports
+from outweigh.store.store import Store
+from outweigh.store.store_files import record_files, size_on_disk
+from outweigh.store.store_lock import is_engine_running
+
+
+@dataclass(slots=True)
+class _ArmCount:
+    """What has been counted of one arm so far."""
+
+    has_result: dict[TrialKey, bool] = field(default_factory=dict)
+    run_ids: dict[str, bool] = field(default_factory=dict)
+    kinds: set[AgentKind] = field(default_factory=set)
+    attempts: int = 0
+    usd: dict[str, float] = field(default_factory=dict)
+    unpriced: int = 0
+
+    def add(self, run: RunRecord) -> None:
+        """Count one attempt."""
+        counts = run.status not in EXCLUDED_STATUSES
+        self.has_result[run.trial.key] = self.has_result.get(run.trial.key, False) or counts
+        self.run_ids[run.run_id] = self.run_ids.get(run.run_id, False) or counts
+        self.kinds.add(run.agent.kind)
+        self.attempts += 1
+        paid = amount_paid(run)
+        if paid is None:
+            self.unpriced += 1
+        elif paid:
+            source = run.cost.provenance.value
+            self.usd[source] = self.usd.get(source, 0.0) + paid
+
+    def most_repeats(self) -> int:
+        """How often the task that was tried most often was tried."""
+        return max(Counter(task for task, _, _ in self.has_result).values(), default=0)
+
+
+@dataclass(slots=True)
+class _JudgingCount:
+    """Judgments: whether any can be used, how many cannot, and what all of them cost."""
+
+    is_judged: bool = False
+    invalid: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+
+    def add(self, judgment: Judgment | Preference) -> None:
+        """Count one judgment."""
+        self.is_judged = self.is_judged or judgment.invalid_reason is None
+        self.invalid += judgment.invalid_reason is not None
+        self.usd += judgment.cost.usd or 0.0
+        self.unpriced += judgment.cost.usd is None
+
+
+class _StoreCount:
+    """Everything that is counted in one reading."""
+
+    def __init__(self) -> None:
+        self.arms: dict[str, _ArmCount] = defaultdict(_ArmCount)
+        self.judging: dict[str, _JudgingCount] = defaultdict(_JudgingCount)
+        self.pairs = _JudgingCount()
+        self.pair_count = 0
+        self.judges: dict[str, None] = {}
+        self.tasks: set[str] = set()
+        self.moments: list[datetime] = []
+
+    def add(self, located: LocatedRecord) -> None:
+        record = located.record
+        if isinstance(record, RunRecord):
+            self.arms[record.trial.arm].add(record)
+            self.tasks.add(record.trial.task_id)
+            if record.started_at is not None:
+                self.moments = [min((record.started_at, *self.moments)), max((record.started_at, *self.moments))]
+        elif isinstance(record, Judgment):
+            self.judges[record.judge.name] = None
+            self.judging[record.run_id].add(record)
+        elif isinstance(record, Preference):
+            self.judges[record.judge.name] = None
+            self.pairs.add(record)
+            self.pair_count += 1
+
+    def overview_of(self, name: str, planned: int | None) -> ArmOverview:
+        """One arm, of which so many trials are planned."""
+        arm = self.arms[name]
+        done = sum(arm.has_result.values())
+        judging = [self.judging[run] for run in arm.run_ids if run in self.judging]
+        return ArmOverview(
+            name=name,
+            done=done,
+            missing=None if planned is None else max(0, planned - len(arm.has_result)),
+            failed=len(arm.has_result) - done,
+            attempts=arm.attempts,
+            judged=sum(1 for run, counts in arm.run_ids.items() if counts and self.judging[run].is_judged),
+            invalid_judgments=sum(each.invalid for each in judging),
+            usd=dict(arm.usd),
+            unpriced=arm.unpriced,
+            judging_usd=sum(each.usd for each in judging),
+            unpriced_judgments=sum(each.unpriced for each in judging),
+            simulated=arm.kinds == {AgentKind.SCRIPTED},
+        )
+
+
+def show_store(store: Store) -> StoreOverview:
+    """What the store is for, how far it is, and what it cost."""
+    store.require()
+    experiment = store.experiment
+    running = store.folder is not None and is_engine_running(store.folder)
+    damaged: list[InvalidLine] = []
+    count = _StoreCount()
+    for located in _records(store, damaged):
+        count.add(located)
+    if running:  # the last line may still be written
+        damaged = [line for line in damaged if line.reason != UNFINISHED_RECORD]
+    repeats = _planned_repeats(experiment)
+    tasks = len(count.tasks) if experiment is None else len(experiment.tasks)
+    names = dict.fromkeys((*(() if experiment is None else experiment.arms), *count.arms))
+    planned = None if repeats is None else tasks * repeats
+    judging = () if store.judging is None else (judge.name for judge in store.judging.judges)
+    return StoreOverview(
+        name=store.name,
+        suite=None if experiment is None else experiment.suite,
+        baseline=None if experiment is None else experiment.baseline,
+        tasks=tasks,
+        repeats=repeats,
+        most_repeats=max((arm.most_repeats() for arm in count.arms.values()), default=0),
+        judges=tuple(dict.fromkeys((*judging, *count.judges))),
+        arms=tuple(count.overview_of(name, planned) for name in names),
+        pair_judgments=count.pair_count,
+        pair_judging_usd=count.pairs.usd,
+        sources=tuple(_sources(store.folder)),
+        first=count.moments[0] if count.moments else None,
+        last=count.moments[-1] if count.moments else None,
+        size_bytes=None if store.path is None else size_on_disk(store.path),
+        running=running,
+        damaged=tuple(map(str, (*damaged, *store.unread_rows()))),
+    )
+
+
+def _records(store: Store, damaged: list[InvalidLine]) -> Iterator[LocatedRecord]:
+    """Every record. A store that was begun may have files without any; elsewhere that is refused."""
+    if store.folder is None or store.experiment is None:
+        yield from store.records(damaged.append)
+        return
+    for file in record_files(store.folder):
+        with suppress(EvidenceError):  # no record in it: what cannot be read is counted
+            yield from Store.open(file).records(damaged.append)
+
+
+def _planned_repeats(experiment: ExperimentFile | None) -> int | None:
+    """Repeats of every trial, where the plan has as many for each task and arm."""
+    if experiment is None or experiment.planned_runs is None:
+        return None
+    trials = len(experiment.tasks) * len(experiment.arms)
+    repeats, rest = divmod(experiment.planned_runs, trials) if trials else (0, 1)
+    return None if rest else repeats
+
+
+def _sources(folder: Path | None) -> Iterator[str]:
+    for imported in () if folder is None else read_imports(folder):
+        yield f"{imported.source} ({imported.format})"

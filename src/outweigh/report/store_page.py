@@ -1,0 +1,191 @@
+"""The page and the JSON of `outweigh store show`: one store at a glance, arm by arm."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from msgspec import Struct
+
+from outweigh.report.document import BulletList, KeyPoints, Report, Table, Tone
+from outweigh.report.formatting import SIMULATED, UNKNOWN, format_dollars
+from outweigh.report.json_output import Payload
+
+SHOWN_LINES = 5
+
+
+class ArmOverview(Struct, frozen=True, kw_only=True):
+    """One arm of a store. A trial has a result when one of its attempts was fair, whether it passed or not.
+
+    `missing` trials were not attempted, None where the store does not say how many are planned. `failed` trials were
+    attempted, and every attempt failed for reasons that say nothing about the arm. `usd` is what all attempts cost, by
+    where the amount comes from; `unpriced` attempts have an unknown cost. `simulated` arms have only scripted agents.
+    """
+
+    name: str
+    done: int
+    missing: int | None
+    failed: int
+    attempts: int
+    judged: int
+    invalid_judgments: int
+    usd: Mapping[str, float]
+    unpriced: int
+    judging_usd: float
+    unpriced_judgments: int
+    simulated: bool
+
+
+class StoreOverview(Struct, frozen=True, kw_only=True):
+    """A store. `suite`, `baseline` and `repeats` are None where nothing says so, `size_bytes` where it is no file.
+
+    `repeats` are planned for every trial, `most_repeats` are recorded for one. `pair_judgments` are about two runs side
+    by side, so that they belong to no arm. `damaged` are the lines that cannot be read, each with its place and reason.
+    """
+
+    name: str
+    suite: str | None
+    baseline: str | None
+    tasks: int
+    repeats: int | None
+    most_repeats: int
+    judges: tuple[str, ...]
+    arms: tuple[ArmOverview, ...]
+    pair_judgments: int
+    pair_judging_usd: float
+    sources: tuple[str, ...]
+    first: datetime | None
+    last: datetime | None
+    size_bytes: int | None
+    running: bool
+    damaged: tuple[str, ...]
+
+
+def store_report(store: StoreOverview) -> Report:
+    """The page of `outweigh store show`."""
+    table = Table(
+        title="Arms",
+        columns=("", "done", "missing", "failed to run", "judged", "cost"),
+        rows=tuple(_arm_row(store, arm) for arm in store.arms),
+    )
+    damage = BulletList(title="Damaged lines", items=tuple(_damaged(store)), tone=Tone.BAD)
+    return Report(
+        headline=f"{store.name}: {_progress(store)}",
+        tone=Tone.PLAIN,
+        blocks=(KeyPoints(rows=tuple(_facts(store))), table, *((damage,) if store.damaged else ())),
+        payload=_payload(store),
+    )
+
+
+def _progress(store: StoreOverview) -> str:
+    done = sum(arm.done for arm in store.arms)
+    missing = [arm.missing for arm in store.arms]
+    if not store.arms or any(each is None for each in missing):
+        return "1 trial has a result" if done == 1 else f"{done:,} trials have a result"
+    planned = done + sum(each or 0 for each in missing) + sum(arm.failed for arm in store.arms)
+    return f"{done:,} of {planned:,} trials have a result"
+
+
+def _facts(store: StoreOverview) -> Iterator[tuple[str, str]]:
+    repeats = _count(store.most_repeats if store.repeats is None else store.repeats, "repeat")
+    shape = f"{_count(store.tasks, 'task')} × {_count(len(store.arms), 'arm')} × {repeats}"
+    yield "suite", UNKNOWN if store.suite is None else f"{store.suite} (baseline: {store.baseline})"
+    if store.sources:
+        yield "imported", "; ".join(store.sources)
+    yield "size", f"{shape}; {_bytes(store.size_bytes)}"
+    yield "dates", _dates(store)
+    yield "judges", ", ".join(store.judges) or "none"
+    if store.pair_judgments:
+        pairs = _count(store.pair_judgments, "judgment")
+        yield "pairs", f"{pairs} of two runs side by side, {format_dollars(store.pair_judging_usd)}"
+    yield "state", "running now" if store.running else "not running"
+    yield "damage", _count(len(store.damaged), "damaged line") if store.damaged else "none"
+
+
+def _dates(store: StoreOverview) -> str:
+    if store.first is None or store.last is None:
+        return UNKNOWN
+    first, last = (f"{moment:%Y-%m-%d %H:%M}" for moment in (store.first, store.last))
+    return f"{first} UTC" if first == last else f"{first} to {last} UTC"
+
+
+def _arm_row(store: StoreOverview, arm: ArmOverview) -> tuple[str, ...]:
+    name = f"{arm.name} (baseline)" if arm.name == store.baseline else arm.name
+    missing = UNKNOWN if arm.missing is None else f"{arm.missing:,}"
+    return name, f"{arm.done:,}", missing, f"{arm.failed:,}", _judged(store, arm), _cost(arm)
+
+
+def _judged(store: StoreOverview, arm: ArmOverview) -> str:
+    if not (store.judges or arm.judged or arm.invalid_judgments):
+        return "–"
+    invalid = f", {arm.invalid_judgments:,} invalid" if arm.invalid_judgments else ""
+    return f"{arm.judged:,} of {arm.done:,}{invalid}"
+
+
+def _cost(arm: ArmOverview) -> str:
+    """What the attempts cost, and where each amount comes from; an unknown cost is not $0."""
+    if arm.simulated:
+        return SIMULATED
+    parts = [f"{format_dollars(usd)} {source}" for source, usd in arm.usd.items()]
+    if arm.unpriced:
+        parts.append(f"{arm.unpriced:,} of {arm.attempts:,} attempts {UNKNOWN}")
+    if arm.judging_usd:
+        parts.append(f"{format_dollars(arm.judging_usd)} for judges")
+    if arm.unpriced_judgments:
+        parts.append(f"{_count(arm.unpriced_judgments, 'judgment')} {UNKNOWN}")
+    return ", ".join(parts) or "–"
+
+
+def _damaged(store: StoreOverview) -> Iterator[str]:
+    yield from store.damaged[:SHOWN_LINES]
+    if (more := len(store.damaged) - SHOWN_LINES) > 0:
+        yield f"and {more:,} more"
+
+
+def _bytes(size: int | None) -> str:
+    if size is None:
+        return f"size on disk {UNKNOWN}"
+    for unit, scale in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return _count(size, "byte")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _payload(store: StoreOverview) -> Payload:
+    return {
+        "schema": "outweigh.store/1",
+        "store": store.name,
+        "suite": store.suite,
+        "baseline": store.baseline,
+        "tasks": store.tasks,
+        "repeats": store.repeats,
+        "most_repeats": store.most_repeats,
+        "judges": list(store.judges),
+        "pair_judgments": store.pair_judgments,
+        "pair_judging_usd": store.pair_judging_usd,
+        "sources": list(store.sources),
+        "first_started_at": None if store.first is None else store.first.isoformat(),
+        "last_started_at": None if store.last is None else store.last.isoformat(),
+        "size_bytes": store.size_bytes,
+        "running": store.running,
+        "damaged_lines": list(store.damaged),
+        "arms": {arm.name: _arm_payload(arm) for arm in store.arms},
+    }
+
+
+def _arm_payload(arm: ArmOverview) -> Payload:
+    return {
+        "done": arm.done,
+        "missing": arm.missing,
+        "failed": arm.failed,
+        "attempts": arm.attempts,
+        "judged": arm.judged,
+        "invalid_judgments": arm.invalid_judgments,
+        "cost_usd": dict(arm.usd),
+        "attempts_with_unknown_cost": arm.unpriced,
+        "judging_usd": arm.judging_usd,
+        "judgments_with_unknown_cost": arm.unpriced_judgments,
+        "simulated": arm.simulated,
+    }
