@@ -3,6 +3,7 @@
 The command line and the Python API both come through here.
 """
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -18,9 +19,10 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.evidence import Evidence
 from outweigh.errors import UsageError, quote_names
 from outweigh.report.document import Report
+from outweigh.report.next_step import VerdictCommand
 from outweigh.report.setup_changes import add_setup_changes
 from outweigh.report.verdict_page import verdicts_report
-from outweigh.report.verdict_summary import verdicts_summary
+from outweigh.report.verdict_summary import SCREEN_WIDTH, Screen, verdicts_summary
 from outweigh.store.ledger import LedgerLine, read_store_ledger
 from outweigh.verdict.decision import Decision, Gate, Verdict
 from outweigh.verdict.policy import POLICIES
@@ -102,10 +104,26 @@ class DecisionResult(Struct, Page, frozen=True, kw_only=True):
         answer = verdicts_report(verdicts, compared.comparisons, self.policy.source)
         return add_setup_changes(answer, compared.stores.setup(compared.baseline, compared.candidates))
 
-    def summary(self) -> Report:
-        """The answer on one screen."""
+    def summary(self, *, command: str | None = None, width: int = SCREEN_WIDTH) -> Report:
+        """The answer on one screen; `command` is what the user typed, which the next commands build on."""
         verdicts = [each.verdict for each in self.candidates]
-        return verdicts_summary(verdicts, self.compared.comparisons, self.policy.source)
+        screen = Screen(command=self._command(command), width=width)
+        return verdicts_summary(verdicts, self.compared.comparisons, screen)
+
+    def _command(self, typed: str | None) -> VerdictCommand:
+        """What commands about the same records are made of; the arms are named where the suite does not name them."""
+        stores = self.compared.stores
+        names, experiment = tuple(store.name for store in stores.stores), stores.experiment
+        from_suite = experiment is not None and experiment.baseline == self.baseline
+        chosen = [word for each in self.candidates for word in ("--candidate", each.name)]
+        arms = () if from_suite else ("--baseline", self.baseline, *chosen)
+        in_folder = from_suite and len(names) == 1 and stores.stores[0].folder is not None
+        return VerdictCommand(
+            words=typed or shlex.join(["outweigh", "verdict", *names, *arms]),
+            runs=names,
+            arm_options=arms,
+            store=names[0] if in_folder else None,
+        )
 
     def to_text(self, *, verbose: bool = False) -> str:
         """What the command line prints, without colours; everything where it is to be `verbose`."""

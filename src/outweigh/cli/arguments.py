@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import NoReturn, TypeVar
@@ -14,6 +15,7 @@ from outweigh.report.document import Report
 MAX_REPEATS_OPTION = 10_000
 MAX_JOBS = 1_000
 PORT_COUNT = 65_536
+NARROWEST_SCREEN, WIDEST_TEXT = 40, 100
 
 
 def parse_repeats(text: str) -> int:
@@ -175,6 +177,11 @@ def add_format_option(parser: Parser) -> None:
     )
 
 
+def screen_width() -> int:
+    """How many columns text may have: those of the terminal, at most 100, and 100 where there is none."""
+    return max(NARROWEST_SCREEN, min(WIDEST_TEXT, shutil.get_terminal_size((WIDEST_TEXT, 0)).columns))
+
+
 def print_report(report: Report, style: str) -> None:
     """Print the answer."""
     text = _choose_reporter(style).render(report)
@@ -197,4 +204,4 @@ def _choose_reporter(style: str) -> Reporter:
         return MarkdownReporter()
     from outweigh.report.render_text import TextReporter  # noqa: PLC0415
 
-    return TextReporter(colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    return TextReporter(colour=sys.stdout.isatty() and not os.environ.get("NO_COLOR"), width=screen_width())

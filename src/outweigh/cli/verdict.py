@@ -1,9 +1,10 @@
 """`outweigh verdict`: did the candidate improve, and may it be promoted?"""
 
+import shlex
 from collections.abc import Sequence
 
 from outweigh.app.decide import REQUIREMENTS, DecideRequest, decide
-from outweigh.cli.arguments import COMMON_OPTIONS, Parser, add_format_option, print_report
+from outweigh.cli.arguments import COMMON_OPTIONS, Parser, add_format_option, print_report, screen_width
 from outweigh.cli.console import notify
 from outweigh.cli.exit_codes import REQUIREMENT_CODES
 from outweigh.cli.reading_options import (
@@ -35,7 +36,8 @@ def main(arguments: Sequence[str]) -> int:
     if result.compared.note is not None:
         notify(result.compared.note)
     brief = options.format == "text" and not options.verbose
-    print_report(result.summary() if brief else result.document(), options.format)
+    command, width = shlex.join(options.command), screen_width()
+    print_report(result.summary(command=command, width=width) if brief else result.document(), options.format)
     return REQUIREMENT_CODES[result.meets(options.require)]
 
 

@@ -176,7 +176,7 @@ def comparison_report(comparison: Comparison, inference: Inference) -> Report:
     headline = f"{after.name} against {before.name}: {size}"
     panel = summarise_judges(comparison.judging)
     blocks: list[Block] = [
-        arms_table(comparison.baseline, comparison.candidate),
+        arms_table(comparison),
         *difference_blocks(comparison, inference),
         *judge_blocks(panel),
         *optional_bullets("Notes", READING_NOTES),

@@ -9,6 +9,7 @@ from outweigh.compare.arm_summary import ArmSummary
 from outweigh.compare.comparison import Comparison
 from outweigh.report.document import Block, Table
 from outweigh.report.formatting import (
+    SIMULATED,
     UNIT_FORMATS,
     UNKNOWN,
     NumberFormat,
@@ -22,7 +23,9 @@ from outweigh.report.formatting import (
 )
 from outweigh.score.metrics import METRICS_BY_NAME
 from outweigh.verdict.decision import ArmMeans, Gate, GateEvidence
-from outweigh.verdict.evidence_settings import COST_OF_PASS, PASS_RATE, WORTH
+from outweigh.verdict.evidence_settings import COST_OF_PASS, JUDGE_SCORE, PASS_RATE, WORTH, gate_title
+
+PASSES_PER_DOLLAR = "passes per dollar"
 
 
 class ArmRow(NamedTuple):
@@ -58,19 +61,23 @@ _ARM_ROWS = (
     _metric_row("cost_usd", "mean"),
     ArmRow("cost, total", lambda arm: arm.total_cost_usd.value, format_dollars, 0),
     ArmRow("cost of a pass", lambda arm: arm.cost_of_pass_usd.value, format_dollars, -1),
-    ArmRow("passes per dollar", lambda arm: arm.solved_per_dollar.value, format_score, +1),
+    ArmRow(PASSES_PER_DOLLAR, lambda arm: arm.solved_per_dollar.value, format_score, +1),
     ArmRow("changes that failed", lambda arm: arm.change_fail_percentage.value, format_percent, -1),
     ArmRow("changes reverted", lambda arm: arm.pr_revert_rate.value, format_percent, -1),
 )
 
 
-def arms_table(before: ArmSummary, after: ArmSummary) -> Table:
-    """The headline figures of both arms."""
+def arms_table(comparison: Comparison) -> Table:
+    """The headline figures of both arms. Dollars that nobody spent are one row, which says so."""
+    before, after = comparison.baseline, comparison.candidate
     rows = [
         (title, show(value(before)), show(value(after)), _describe_change(value(before), value(after), better, show))
         for title, value, show, better in _ARM_ROWS
-        if value(before) is not None or value(after) is not None
+        if (value(before) is not None or value(after) is not None)
+        and not (comparison.simulated and (show is format_dollars or title == PASSES_PER_DOLLAR))
     ]
+    if comparison.simulated:
+        rows.append(("cost", SIMULATED, SIMULATED, ""))
     return Table(
         title="Arms",
         columns=("", before.name, after.name, "at face value"),
@@ -151,36 +158,53 @@ def format_chance(chance: float | None) -> str:
 def _gate_table(gates: tuple[Gate, ...], comparison: Comparison) -> Table:
     arms = comparison.baseline.name, comparison.candidate.name
     if all(gate.evidence is None for gate in gates):
-        rows = [
-            (gate.name, _format_plain(gate.baseline), _format_plain(gate.candidate), gate.state.words) for gate in gates
-        ]
-        return Table(title="Gates", columns=("", *arms, "state"), rows=tuple(rows))
+        rows = [_literal_row(gate, simulated=comparison.simulated) for gate in gates]
+        return Table(title="Gates", columns=("", "name", *arms, "state"), rows=tuple(rows))
     chances = "chance better", "chance worse beyond margin", "chance of a gain if repeated"
     return Table(
         title="Gates (typical run: geometric means; total: means of all runs, task by task)",
-        columns=("", *arms, "change", "90 % interval", "margin", *chances, "state"),
-        rows=tuple(row for gate in gates if gate.evidence is not None for row in _gate_rows(gate, gate.evidence)),
+        columns=("", "name", *arms, "change", "90 % interval", "margin", *chances, "state"),
+        rows=tuple(
+            row
+            for gate in gates
+            if gate.evidence is not None
+            for row in _gate_rows(gate, gate.evidence, simulated=comparison.simulated)
+        ),
     )
 
 
-def _gate_rows(gate: Gate, evidence: GateEvidence) -> Iterator[tuple[str, ...]]:
-    total = total_evidence(evidence)
+def _literal_row(gate: Gate, *, simulated: bool) -> tuple[str, ...]:
+    """A gate that compares two figures; `name` is what options and JSON call it."""
+    figures = (format_gate_value(gate.name, value, simulated=simulated) for value in (gate.baseline, gate.candidate))
+    return (gate_title(gate.name), gate.name, *figures, gate.state.words)
+
+
+def _gate_rows(gate: Gate, evidence: GateEvidence, *, simulated: bool) -> Iterator[tuple[str, ...]]:
+    total, title = total_evidence(evidence), gate_title(gate.name)
     if total is None or evidence.total is None:
         means = ArmMeans(baseline=gate.baseline, candidate=gate.candidate)
-        yield _gate_row(gate.name, gate, evidence, means, gate.state.words)
+        yield _gate_row(title, gate, evidence, means, gate.state.words, simulated=simulated)
         return
     typical = evidence.geometric_means or ArmMeans(baseline=None, candidate=None)
-    yield _gate_row(f"{gate.name}, typical run", gate, evidence, typical, gate.state.words)
-    yield _gate_row(f"{gate.name}, total", gate, total, evidence.total.means, "")
+    yield _gate_row(f"{title}, typical run", gate, evidence, typical, gate.state.words, simulated=simulated)
+    yield _gate_row(f"{title}, total", gate, total, evidence.total.means, "", simulated=simulated)
 
 
-def _gate_row(title: str, gate: Gate, evidence: GateEvidence, means: ArmMeans, state: str) -> tuple[str, ...]:
-    show = _GATE_FORMATS.get(gate.name, format_score)
+def format_gate_value(name: str, value: float | None, *, simulated: bool) -> str:
+    """An arm's figure for a gate, in its unit; dollars that nobody spent are called simulated."""
+    show = _GATE_FORMATS.get(name, format_score)
+    return SIMULATED if simulated and show is format_dollars else show(value)
+
+
+def _gate_row(
+    title: str, gate: Gate, evidence: GateEvidence, means: ArmMeans, state: str, *, simulated: bool
+) -> tuple[str, ...]:
     chances = evidence.chances
     return (
         title,
-        show(means.baseline),
-        show(means.candidate),
+        gate.name,
+        format_gate_value(gate.name, means.baseline, simulated=simulated),
+        format_gate_value(gate.name, means.candidate, simulated=simulated),
         *format_gate(evidence),
         format_chance(chances.better),
         format_chance(chances.worse_beyond_margin),
@@ -191,13 +215,10 @@ def _gate_row(title: str, gate: Gate, evidence: GateEvidence, means: ArmMeans, s
 
 _GATE_FORMATS: dict[str, NumberFormat] = {
     PASS_RATE: format_percent,
+    JUDGE_SCORE: format_score,
     "duration": format_seconds,
     "non_cache_tokens": format_count,
     "cost": format_dollars,
     COST_OF_PASS: format_dollars,
     WORTH: format_dollars,
 }
-
-
-def _format_plain(value: float | None) -> str:
-    return format_count(value) if value is None or abs(value) >= 100 else f"{value:.4g}"

@@ -26,6 +26,10 @@ WORD_TONES = {
     "not shown": Tone.UNSURE,
     "fails": Tone.BAD,
     "unknown": Tone.UNSURE,
+    "improved": Tone.GOOD,
+    "regressed": Tone.BAD,
+    "trade-off": Tone.UNSURE,
+    "inconclusive": Tone.UNSURE,
 }
 """Cells of a table that carry a tone of their own."""
 
@@ -55,9 +59,14 @@ class BulletList(Struct, frozen=True, kw_only=True):
 
 
 class KeyPoints(Struct, frozen=True, kw_only=True):
-    """Short labels, each with a sentence or two. It has no title; text wraps it to the width of a screen."""
+    """Short labels, each with a sentence or two. It has no title; text wraps it to the width of a screen.
+
+    `commands` are to be pasted, and `most_lines` is how much of a sentence text shows; both are by label.
+    """
 
     rows: tuple[tuple[str, str], ...]
+    commands: Mapping[str, str] = {}
+    most_lines: Mapping[str, int] = {}
 
 
 class Figure(Struct, frozen=True, kw_only=True):

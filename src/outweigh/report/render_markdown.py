@@ -1,8 +1,19 @@
 """A report as Markdown, for pull requests and notebooks; everything from the records is escaped."""
 
 import re
+import textwrap
 
-from outweigh.report.document import Block, BulletList, CodeBlock, Details, Figure, Heading, KeyPoints, Report, Table
+from outweigh.report.document import (
+    Block,
+    BulletList,
+    CodeBlock,
+    Details,
+    Figure,
+    Heading,
+    KeyPoints,
+    Report,
+    Table,
+)
 from outweigh.report.formatting import escape_controls
 from outweigh.report.stamp import markdown_stamp
 
@@ -30,13 +41,18 @@ def _block(block: Block) -> str:  # noqa: PLR0911 - one for every kind of block
         case BulletList():
             return _list(block.title, block.items)
         case KeyPoints():
-            return "\n".join(f"- **{_escape(label)}:** {_escape(text)}" for label, text in block.rows)
+            return "\n".join(_key_point(label, text, block.commands.get(label)) for label, text in block.rows)
         case Figure():
             return _figure(block)
         case CodeBlock():
             return _listing(block)
         case Details():
             return f"### {_escape(block.title)}\n\n{_escape(block.fallback)}"
+
+
+def _key_point(label: str, text: str, command: str | None) -> str:
+    said = f"- **{_escape(label)}:** {_escape(text)}"
+    return said if command is None else f"{said}\n\n{textwrap.indent(_fenced((command,)), '  ')}\n"
 
 
 def _table(table: Table) -> str:

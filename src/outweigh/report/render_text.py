@@ -1,5 +1,7 @@
 """A report as text for the terminal; colours only when asked for."""
 
+import re
+import shlex
 import textwrap
 import unicodedata
 from collections.abc import Sequence
@@ -19,36 +21,39 @@ from outweigh.report.document import (
 )
 from outweigh.report.formatting import escape_controls
 
+_UNIT = re.compile(r"(\d) (%|s|min|h|points?)(?!\w)")
+"""A number and its unit stay on one line."""
 _COLOURS = {Tone.GOOD: "32", Tone.BAD: "31", Tone.UNSURE: "33", Tone.PLAIN: "0"}
 
 
 SCREEN_WIDTH = 100
-"""Sentences under a headline and key points are wrapped to it; tables, charts and lists are not."""
+"""Sentences under a headline and key points are wrapped to it where the screen is not narrower; tables are not."""
 
 
 class TextReporter:
     """Aligned columns; colours only when asked for."""
 
-    def __init__(self, *, colour: bool) -> None:
+    def __init__(self, *, colour: bool, width: int = SCREEN_WIDTH) -> None:
         self._colour = colour
+        self._width = width
 
     def render(self, report: Report) -> str:
         """Headline, then block after block."""
         headline = self._paint(escape_controls(report.headline), report.tone, bold=True)
-        parts = [headline, _wrap(report.lead), *map(self._block, report.blocks)]
+        parts = [headline, self._wrap(report.lead), *map(self._block, report.blocks)]
         return "\n\n".join(filter(None, parts)) + "\n"
 
     def _block(self, block: Block) -> str:  # noqa: PLR0911 - one for every kind of block
         match block:
             case Heading():
                 title = self._paint(escape_controls(block.title), block.tone, bold=True)
-                return f"{title}\n\n{_wrap(block.lead)}" if block.lead else title
+                return f"{title}\n\n{self._wrap(block.lead)}" if block.lead else title
             case Table():
                 return self._table(block)
             case BulletList():
                 return self._list(block.title, [f"- {item}" for item in block.items], block.tone)
             case KeyPoints():
-                return _key_points(block)
+                return self._key_points(block)
             case Figure():
                 told = [*block.text_chart, *(f"- {line}" for line in block.text_lines)]
                 return self._list(block.title, told, Tone.PLAIN) if told else ""
@@ -83,22 +88,53 @@ class TextReporter:
             return text
         return f"\x1b[{'1;' if bold else ''}{_COLOURS[tone]}m{text}\x1b[0m"
 
+    def _wrap(self, text: str, label: str = "", indent: int = 0, lines: int | None = None) -> str:
+        """Lines of at most the screen's width; names are never broken."""
+        wrapped = textwrap.TextWrapper(
+            self._width,
+            initial_indent=f"{label:<{indent}}",
+            subsequent_indent=" " * indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+            max_lines=lines,
+            placeholder=" …",
+        )
+        return wrapped.fill(_UNIT.sub("\\1\u00a0\\2", escape_controls(text))).replace("\u00a0", " ")
 
-def _wrap(text: str, label: str = "", indent: int = 0) -> str:
-    """Lines of at most the screen's width; names and commands are never broken."""
-    return textwrap.fill(
-        escape_controls(text),
-        SCREEN_WIDTH,
-        initial_indent=f"{label:<{indent}}",
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    def _key_points(self, block: KeyPoints) -> str:
+        indent = max((len(label) for label, _ in block.rows), default=0) + 2
+        parts = []
+        for label, text in block.rows:
+            parts.append(self._wrap(text, escape_controls(label), indent, block.most_lines.get(label)))
+            parts.extend(" " * indent + line for line in self._command_lines(block.commands.get(label), indent))
+        return "\n".join(parts)
+
+    def _command_lines(self, command: str | None, indent: int) -> list[str]:
+        """A command that can be pasted: a long one goes on in the next line, where a shell reads on too."""
+        if command is None:
+            return []
+        lines: list[str] = []
+        for part in _command_parts(command):
+            if not lines:
+                lines = [part]
+            elif len(lines[-1]) + 1 + len(part) <= self._width - indent - len(" \\"):
+                lines[-1] += f" {part}"
+            else:
+                lines[-1] += " \\"
+                lines.append(f"  {part}")
+        return lines
 
 
-def _key_points(block: KeyPoints) -> str:
-    widest = max((len(label) for label, _ in block.rows), default=0)
-    return "\n".join(_wrap(text, escape_controls(label), widest + 2) for label, text in block.rows)
+def _command_parts(command: str) -> list[str]:
+    """The words of a command, each option together with its value."""
+    parts: list[str] = []
+    for word in shlex.split(escape_controls(command)):
+        quoted = shlex.quote(word)
+        if parts and parts[-1].startswith("-") and not word.startswith("-") and " " not in parts[-1]:
+            parts[-1] += f" {quoted}"
+        else:
+            parts.append(quoted)
+    return parts
 
 
 def _width(text: str) -> int:

@@ -197,7 +197,7 @@ def _candidate_blocks(one: ReportedCandidate, candidates: int) -> list[Block]:
         *distribution_figures(comparison),
         *component_figures((comparison.baseline, comparison.candidate)),
         *judge_agreement_figures(one.panel),
-        arms_table(comparison.baseline, comparison.candidate),
+        arms_table(comparison),
         *cost_blocks(comparison),
         *_excluded_runs_table(comparison),
         *setup_check_blocks(comparison),

@@ -101,7 +101,7 @@ def verdict_report(verdict: Verdict, comparison: Comparison, source: PolicySourc
         *reason_blocks(verdict),
         *gate_figures_without_words(verdict.gates),
         *gate_blocks(verdict.gates, comparison),
-        arms_table(comparison.baseline, comparison.candidate),
+        arms_table(comparison),
         *judge_blocks(summarise_judges(comparison.judging)),
         *scan_blocks(comparison.scans),
         *sensitivity_blocks(verdict, allowed=allowed),

@@ -25,10 +25,11 @@ _RESOURCE_WORDS = {
 """The verb that stands alone, the preposition after a quality, the two directions, and no change."""
 
 
-def effect_sentence(verdict: Verdict, comparison: Comparison) -> str:
+def effect_sentence(verdict: Verdict, comparison: Comparison, *, mark_simulated: bool = True) -> str:
     """`new passes 58 points more often (41 to 72) for 16 % more per run; a pass costs 63 % less.`
 
-    Intervals are of 90 %. Other resources are told of where no cost is known. Empty where nothing was tested.
+    Intervals are of 90 %. Other resources are told of where no cost is known. Empty where nothing was tested. A page
+    that says elsewhere that costs are simulated does not have it marked here.
     """
     known = {
         gate.name: gate.evidence
@@ -44,7 +45,9 @@ def effect_sentence(verdict: Verdict, comparison: Comparison) -> str:
     comma = "," if any(" between " in clause for clause in quality) else ""
     parts = [f"{join_words(quality)}{comma}"] if quality and spent else quality
     said = " ".join([comparison.candidate.name, *parts, *([join_words(spent)] if spent else [])])
-    return "; ".join([said, *_price_of_a_pass(comparison, known)]) + _simulated(comparison, known) + "."
+    marked = mark_simulated and comparison.simulated and (COST in known or COST_OF_PASS in known)
+    note = " (costs are simulated)" if marked else ""
+    return "; ".join([said, *_price_of_a_pass(comparison, known)]) + f"{note}."
 
 
 def break_even_sentence(verdict: Verdict, comparison: Comparison) -> str | None:
@@ -108,10 +111,6 @@ def _price_of_a_pass(comparison: Comparison, known: dict[str, GateEvidence]) -> 
     price = pass_cost_change(comparison.baseline_table, comparison.candidate_table)
     if price is not None and not price.low <= 0 <= price.high and _size(price.change) != "0":
         yield f"a pass costs {_size(price.change)} % {'less' if price.change < 0 else 'more'}"
-
-
-def _simulated(comparison: Comparison, known: dict[str, GateEvidence]) -> str:
-    return " (costs are simulated)" if comparison.simulated and (COST in known or COST_OF_PASS in known) else ""
 
 
 def _points(share: float) -> str:

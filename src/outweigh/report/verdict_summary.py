@@ -1,80 +1,165 @@
-"""What `outweigh verdict` prints by default: the answer on one screen. `--verbose` prints the whole page instead."""
+"""What `outweigh verdict` prints by default: the answer on one screen. `--verbose` prints the whole page instead.
 
-from collections.abc import Iterator, Sequence
+One candidate has its decision, a sentence, its gates as bars, why it is not more, and the next command. Several have a
+table first, and a few lines each.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from outweigh.compare.comparison import Comparison
 from outweigh.compare.scan_summary import describe_findings
-from outweigh.report.comparison_tables import format_gate, gate_blocks
-from outweigh.report.document import Block, BulletList, Heading, KeyPoints, Report
-from outweigh.report.figures.gates import brief_gate_figures
-from outweigh.report.verdict_page import DECISION_TONES, verdict_headline, verdicts_headline
-from outweigh.report.verdict_sentence import effect_sentence
-from outweigh.verdict.decision import Decision, PolicySource, Verdict
-from outweigh.verdict.evidence_settings import WORTH
+from outweigh.report.comparison_tables import format_gate, gate_blocks, total_evidence
+from outweigh.report.document import Block, BulletList, KeyPoints, Report, Table
+from outweigh.report.formatting import UNKNOWN
+from outweigh.report.gate_bars import gate_bars
+from outweigh.report.next_step import NextStep, VerdictCommand, next_step, unjudged_runs
+from outweigh.report.verdict_page import DECISION_TONES, verdicts_headline
+from outweigh.report.verdict_sentence import break_even_sentence, effect_sentence, join_words
+from outweigh.verdict.decision import Decision, Gate, Verdict
+from outweigh.verdict.evidence_settings import GATED_METRICS, PASS_RATE, WORTH, gate_title
 from outweigh.verdict.promotion import may_promote
 
+SCREEN_WIDTH, SCREEN_HEIGHT = 100, 24
 MOST_BRIEF_REASONS = 6
-MOST_POINT_CHARACTERS = 160
-"""About two lines of a screen."""
+MOST_TOLD_CANDIDATES = 4
+"""More candidates get one line each."""
+NARROW_WIDTH = 96
+
+_NAMES = "|".join(sorted(GATED_METRICS, key=len, reverse=True))
+_GATE_NAME = re.compile(rf"(?<![\w,=-])(?<!--gates )({_NAMES})(?![\w,=])")
+"""The name of a gate in a sentence, and not as the value of an option."""
 
 
-def verdicts_summary(verdicts: Sequence[Verdict], comparisons: Sequence[Comparison], source: PolicySource) -> Report:
-    """One screen for one candidate; a part of a screen for each of several."""
-    parts = [_parts(*pair, source) for pair in zip(verdicts, comparisons, strict=True)]
-    closing = KeyPoints(rows=tuple(_closing(verdicts)))
-    if len(parts) == 1:
-        heading, blocks = parts[0]
-        first, last = blocks[:-1], blocks[-1]
-        points = KeyPoints(rows=(*last.rows, *closing.rows)) if isinstance(last, KeyPoints) else closing
-        return Report(headline=heading.title, tone=heading.tone, lead=heading.lead, blocks=(*first, points), payload={})
-    line, tone = verdicts_headline(verdicts, comparisons[0].baseline.name)
-    every = [block for heading, blocks in parts for block in (heading, *blocks)]
-    return Report(headline=line, tone=tone, blocks=(*every, closing), payload={})
+class KeyPoint(Struct, frozen=True, kw_only=True):
+    """One labelled sentence; a command below it, and how many lines of the sentence there is room for."""
+
+    label: str
+    text: str
+    command: str | None = None
+    lines: int | None = None
 
 
-def _parts(verdict: Verdict, comparison: Comparison, source: PolicySource) -> tuple[Heading, list[Block]]:
-    heading = Heading(
-        title=verdict_headline(verdict, comparison, source),
+def _key_points(points: Iterable[KeyPoint]) -> KeyPoints:
+    points = list(points)
+    return KeyPoints(
+        rows=tuple((point.label, point.text) for point in points),
+        commands={point.label: point.command for point in points if point.command is not None},
+        most_lines={point.label: point.lines for point in points if point.lines is not None},
+    )
+
+
+class Screen(Struct, frozen=True, kw_only=True):
+    """How wide the screen is, and which command asked for the verdict."""
+
+    command: VerdictCommand
+    width: int = SCREEN_WIDTH
+
+
+def verdicts_summary(verdicts: Sequence[Verdict], comparisons: Sequence[Comparison], screen: Screen) -> Report:
+    """One screen, for one candidate or for several of one baseline."""
+    if len(verdicts) == 1:
+        return _one_candidate(verdicts[0], comparisons[0], screen)
+    return _several_candidates(verdicts, comparisons, screen)
+
+
+def with_gate_titles(text: str) -> str:
+    """A sentence with gates called as people call them; options keep the names that they take."""
+    return _GATE_NAME.sub(lambda found: gate_title(found[1]), text)
+
+
+def _one_candidate(verdict: Verdict, comparison: Comparison, screen: Screen) -> Report:
+    bars = gate_bars(verdict.gates, comparison, screen.width)
+    points = _key_points(_points(verdict, comparison, screen))
+    blocks: list[Block] = [*bars, points]
+    if not bars:
+        # A literal rule has no intervals to draw: its reasons and its two figures per gate are the answer.
+        reasons = tuple(map(with_gate_titles, verdict.reasons[:MOST_BRIEF_REASONS]))
+        why = BulletList(title="Why", items=reasons, tone=DECISION_TONES[verdict.decision])
+        blocks = [why, *gate_blocks(verdict.gates, comparison), points]
+    return Report(
+        headline=_headline(verdict, comparison),
         tone=DECISION_TONES[verdict.decision],
         lead=effect_sentence(verdict, comparison),
+        blocks=tuple(blocks),
+        payload={},
     )
-    figures = brief_gate_figures(verdict.gates)
-    points = KeyPoints(rows=tuple(_points(verdict, comparison)))
-    if figures:
-        return heading, [*figures, points]
-    # A literal rule has no intervals to draw: its reasons and its two figures per gate are the answer.
-    reasons = verdict.reasons[:MOST_BRIEF_REASONS]
-    why = BulletList(title="Why", items=reasons, tone=DECISION_TONES[verdict.decision])
-    return heading, [why, *gate_blocks(verdict.gates, comparison), points]
 
 
-def _points(verdict: Verdict, comparison: Comparison) -> Iterator[tuple[str, str]]:
+def _headline(verdict: Verdict, comparison: Comparison) -> str:
+    names = f"{comparison.candidate.name} against {comparison.baseline.name}"
+    rule = "" if verdict.policy == "evidence" else f", policy {verdict.policy}"
+    wording = "" if verdict.seed_wording == verdict.decision.value else f": {verdict.seed_wording}"
+    return f"{verdict.decision.words.upper()}  {names} ({_size(comparison)}{_pretended(comparison)}){rule}{wording}"
+
+
+def _size(comparison: Comparison) -> str:
+    """`12 tasks × 5 repeats`, or tasks and runs where not all tasks have as many."""
+    tasks = len(comparison.tasks)
+    counts = {side.runs for task in comparison.tasks for side in (task.baseline, task.candidate)}
+    shape = f"{tasks:,} {'task' if tasks == 1 else 'tasks'}"
+    if len(counts) == 1:
+        repeats = counts.pop()
+        return f"{shape} × {repeats:,} {'repeat' if repeats == 1 else 'repeats'}"
+    return f"{shape}, {comparison.baseline.runs:,} and {comparison.candidate.runs:,} runs"
+
+
+def _pretended(comparison: Comparison) -> str:
+    return ", simulated agent" if comparison.simulated else ""
+
+
+def _points(verdict: Verdict, comparison: Comparison, screen: Screen) -> Iterator[KeyPoint]:
     tested = any(gate.evidence is not None for gate in verdict.gates)
-    if tested and (why := _why(verdict)):
-        yield why
-    for gate in verdict.gates:
+    if tested or not verdict.reasons:
+        yield KeyPoint(label="Why", text=_why(verdict, comparison), lines=2)
+    if (price := break_even_sentence(verdict, comparison)) is not None and verdict.decision is Decision.TRADE_OFF:
+        yield KeyPoint(label="Price", text=price)
+    yield from _worth(verdict.gates)
+    if limits := _tolerances(verdict):
+        yield KeyPoint(label="Not ruled out", text=limits, lines=1)
+    yield KeyPoint(label="Promotion", text=_promotion(verdict, comparison), lines=2)
+    if (findings := describe_findings(comparison.scans)) is not None:
+        yield KeyPoint(label="Findings", text=findings, lines=1)
+    if verdict.warnings:
+        yield KeyPoint(label="Warning", text=_first_of(verdict.warnings), lines=2)
+    yield from _closing(next_step(verdict, comparison, screen.command), screen)
+
+
+def _closing(step: NextStep, screen: Screen) -> Iterator[KeyPoint]:
+    whole = screen.command.again("--verbose")
+    yield KeyPoint(label="Next", text=step.words, command=step.command)
+    if step.command != whole:
+        yield KeyPoint(label="More", text="every figure and warning: add --verbose")
+
+
+def _why(verdict: Verdict, comparison: Comparison) -> str:
+    """What the decision rests on, or what keeps it from being made."""
+    if unjudged_runs(verdict, comparison):
+        return "the judges decide here, and not all runs have a judgment yet"
+    if verdict.decision is Decision.INCONCLUSIVE and verdict.in_the_way is not None:
+        return with_gate_titles(verdict.in_the_way.detail)
+    return with_gate_titles(verdict.reasons[0]) if verdict.reasons else "nothing was tested"
+
+
+def _worth(gates: Sequence[Gate]) -> Iterator[KeyPoint]:
+    for gate in gates:
         if gate.name == WORTH and gate.evidence is not None:
             change, span, _ = format_gate(gate.evidence)
-            yield "Worth", f"{change} per task ({span}): {gate.state.words}"
-    yield "Promotion", _shorten(_promotion(verdict, comparison))
-    if (findings := describe_findings(comparison.scans)) is not None:
-        yield "Findings", f"{findings}; see --verbose"
-    if verdict.warnings:
-        first, *others = verdict.warnings
-        yield "Warning", _shorten(first) + (f" And {len(others)} more." if others else "")
-    if step := _next_step(verdict):
-        yield "Next", step
+            yield KeyPoint(label="Worth", text=f"{change} per task ({span}): {gate.state.words}")
 
 
-def _why(verdict: Verdict) -> tuple[str, str] | None:
-    if verdict.decision is Decision.INCONCLUSIVE:
-        obstacle = verdict.in_the_way.detail if verdict.in_the_way is not None else _first(verdict.reasons)
-        return "Undecided", _shorten(obstacle)
-    return ("Why", _shorten(_first(verdict.reasons))) if verdict.reasons else None
-
-
-def _first(reasons: Sequence[str]) -> str:
-    return reasons[0] if reasons else "nothing was tested"
+def _tolerances(verdict: Verdict) -> str:
+    """Which resources may have grown, and by how much, although the candidate is called improved."""
+    if verdict.policy_version == 1 or verdict.decision is not Decision.IMPROVED:
+        return ""
+    limits: dict[float, list[str]] = {}
+    for gate in verdict.gates:
+        if gate.evidence is not None and gate.evidence.tolerance is not None:
+            limits.setdefault(gate.evidence.tolerance, []).append(gate_title(gate.name))
+    return "; ".join(f"{join_words(names)} up to {100 * limit:g} % higher" for limit, names in limits.items())
 
 
 def _promotion(verdict: Verdict, comparison: Comparison) -> str:
@@ -82,47 +167,86 @@ def _promotion(verdict: Verdict, comparison: Comparison) -> str:
         return "allowed"
     verdict_itself = () if verdict.decision is Decision.IMPROVED else (f"the candidate is {verdict.decision.words}.",)
     reasons = (*verdict_itself, *(item.detail for item in verdict.regressions), *verdict.blockers)
-    first, *others = dict.fromkeys(reasons) or ("the records have changed since the verdict.",)
-    return f"refused: {first}" + (f" And {len(others)} more." if others else "")
+    return (
+        f"not allowed: {_first_of(tuple(dict.fromkeys(reasons)) or ('the records have changed since the verdict.',))}"
+    )
 
 
-def _next_step(verdict: Verdict) -> str:
-    match verdict.decision:
-        case Decision.IMPROVED:
-            limits = _tolerances(verdict)
-            return f"mind what is not ruled out: {limits}" if limits else ""
-        case Decision.TRADE_OFF:
-            return "say what one solved task is worth to you (--value USD), and the trade-off is settled by it"
-        case Decision.REGRESSED:
-            return "look at the runs that got worse (`outweigh view`), fix the candidate and run it again"
-        case Decision.NEUTRAL:
-            return "nothing to ship; keep the baseline, or choose by something else than these gates"
-        case Decision.INCONCLUSIVE:
-            # How the number was found stands in parentheses at its end, which is left to the whole page.
-            return "" if verdict.needs is None else f"to decide, you would need {verdict.needs.detail.split(' (')[0]}"
+def _first_of(sentences: Sequence[str]) -> str:
+    first, *others = sentences
+    return with_gate_titles(first.removesuffix(".")) + (f" (and {len(others)} more)" if others else "")
 
 
-def _tolerances(verdict: Verdict) -> str:
-    """Which resources may have grown, and by how much, although the candidate is called improved."""
-    if verdict.policy_version == 1:
-        return ""
-    limits: dict[float, list[str]] = {}
-    for gate in verdict.gates:
-        if gate.evidence is not None and gate.evidence.tolerance is not None:
-            limits.setdefault(gate.evidence.tolerance, []).append(gate.name)
-    return "; ".join(f"{', '.join(names)} up to {100 * limit:g} % more" for limit, names in limits.items())
+def _several_candidates(verdicts: Sequence[Verdict], comparisons: Sequence[Comparison], screen: Screen) -> Report:
+    """A table, a few lines about each, and what all of them share."""
+    pairs = sorted(zip(verdicts, comparisons, strict=True), key=lambda pair: _FIRST.index(pair[0].decision))
+    headline, tone = verdicts_headline(verdicts, comparisons[0].baseline.name)
+    size = f" ({_size(comparisons[0])}{_pretended(comparisons[0])})"
+    told = _key_points(_told(*pair, brief=len(pairs) > MOST_TOLD_CANDIDATES) for pair in pairs)
+    return Report(
+        headline=f"{headline}{size}",
+        tone=tone,
+        blocks=(_candidates_table(pairs, screen.width), told, _key_points(_shared(pairs, screen))),
+        payload={},
+    )
 
 
-def _closing(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, str]]:
-    """What all candidates share: what the answer applies to, and where the rest is."""
-    scope = next((reason for reason in verdicts[0].reasons if reason.startswith("applies to ")), None)
-    if scope is not None:
-        yield "Applies to", scope.removeprefix("applies to ").removesuffix("; valid for one look at the data")
-    yield "More", "all figures, all warnings, and how firm the decision is: --verbose"
+def _told(verdict: Verdict, comparison: Comparison, *, brief: bool) -> KeyPoint:
+    """One candidate in a sentence, and why it is not more."""
+    name = comparison.candidate.name
+    said = effect_sentence(verdict, comparison, mark_simulated=False).removeprefix(f"{name} ")
+    sentences = (said, f"{_why(verdict, comparison)}.".replace("..", "."))
+    text = " ".join(f"{sentence[0].upper()}{sentence[1:]}" for sentence in sentences if sentence)
+    return KeyPoint(label=name, text=text, lines=1 if brief else 3)
 
 
-def _shorten(text: str) -> str:
-    """So much of a sentence as two lines hold."""
-    if len(text) <= MOST_POINT_CHARACTERS:
-        return text
-    return f"{text[: MOST_POINT_CHARACTERS - 2].rsplit(' ', 1)[0]} …"
+def _candidates_table(pairs: Sequence[tuple[Verdict, Comparison]], width: int) -> Table:
+    gates = tuple(dict.fromkeys(gate.name for verdict, _ in pairs for gate in verdict.gates if gate.name != WORTH))
+    if width < NARROW_WIDTH:
+        gates = (gates[0], "cost") if "cost" in gates[1:] else gates[:2]
+    return Table(
+        title="Change against the baseline",
+        columns=("", "decision", *map(gate_title, gates), "promotion"),
+        rows=tuple(
+            (
+                comparison.candidate.name,
+                verdict.decision.words,
+                *(_table_change(verdict, name) for name in gates),
+                "allowed" if may_promote(verdict, comparison.evidence_sha256) else "not allowed",
+            )
+            for verdict, comparison in pairs
+        ),
+    )
+
+
+def _table_change(verdict: Verdict, name: str) -> str:
+    """The change of a gate, with its interval where it is the pass rate; the bare state where a rule measured none."""
+    gate = next((gate for gate in verdict.gates if gate.name == name), None)
+    if gate is None or gate.evidence is None:
+        return "not gated" if gate is None else gate.state.words
+    change, span, _ = format_gate(total_evidence(gate.evidence) or gate.evidence)
+    return change if name != PASS_RATE or span == UNKNOWN else f"{change} ({span})"
+
+
+def _shared(pairs: Sequence[tuple[Verdict, Comparison]], screen: Screen) -> Iterator[KeyPoint]:
+    refused = [_promotion(*pair) for pair in pairs if not may_promote(pair[0], pair[1].evidence_sha256)]
+    if len(refused) == len(pairs):
+        reasons = [
+            reason for verdict, _ in pairs if verdict.decision is Decision.IMPROVED for reason in verdict.blockers
+        ]
+        yield KeyPoint(
+            label="Promotion", text=f"none is allowed: {_first_of(reasons)}" if reasons else "none is allowed", lines=2
+        )
+    warned = [(comparison.candidate.name, verdict.warnings) for verdict, comparison in pairs if verdict.warnings]
+    if warned:
+        number = sum(len(warnings) for _, warnings in warned)
+        name, (first, *_) = warned[0]
+        more = f" (and {number - 1} more)" if number > 1 else ""
+        yield KeyPoint(label="Warning", text=f"{name}: {with_gate_titles(first.removesuffix('.'))}{more}", lines=2)
+    best, comparison = pairs[0]
+    step = next_step(best, comparison, screen.command)
+    yield from _closing(replace(step, words=f"{comparison.candidate.name}: {step.words}"), screen)
+
+
+_FIRST = (Decision.IMPROVED, Decision.TRADE_OFF, Decision.INCONCLUSIVE, Decision.NEUTRAL, Decision.REGRESSED)
+"""The most promising candidate stands first, and the next command is about it."""

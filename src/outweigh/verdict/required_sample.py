@@ -86,7 +86,8 @@ def _describe(need: _Need, comparison: Comparison) -> RequiredSample | None:
         more_repeats=need.repeats,
         cost_usd=cost,
         in_the_way=need.in_the_way,
-        detail="".join(_words(need, tasks or 0, cost)),
+        # Dollars that an agent only pretended to spend are for the JSON, and not for people.
+        detail="".join(_words(need, tasks or 0, None if comparison.simulated else cost)),
     )
 
 

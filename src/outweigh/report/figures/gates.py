@@ -12,15 +12,13 @@ from outweigh.report.document import Block, Figure
 from outweigh.report.figures.text_charts import text_intervals
 from outweigh.report.interval_rows import ChangeMarker, IntervalRow
 from outweigh.verdict.decision import Decision, Gate, GateEvidence, GateState, Verdict
-from outweigh.verdict.evidence_settings import EffectScale
+from outweigh.verdict.evidence_settings import EffectScale, gate_title
 
 GATES_CAPTION = (
     "Each bar is a 90 % interval, each shaded band a margin, each upright line no change. A gate holds (filled circle) "
     "when its bars do not reach beyond the band on the left. It is worse (diamond) when that is shown, and not shown "
     "(empty circle) otherwise. Of a resource, less is better; it has a bar for the typical run and one for the total."
 )
-BRIEF_WIDTH = 29
-"""So wide that a bar with its name, its numbers and its state fits a line of the screen."""
 
 Span = tuple[float, float]
 
@@ -62,13 +60,6 @@ def gate_figures_without_words(gates: tuple[Gate, ...]) -> list[Block]:
     return [replace(figure, text_lines=()) for figure in gate_figures(gates)]
 
 
-def brief_gate_figures(gates: tuple[Gate, ...]) -> list[Block]:
-    """The same chart, narrower and with the state of every gate, for a page that must fit a screen."""
-    *lines, _ = text_intervals(_gate_rows(gates), BRIEF_WIDTH, states=True) or ("",)
-    title = "Change and margin of every gate: worse to the left, better to the right"
-    return [replace(figure, title=title, text_lines=(), text_chart=tuple(lines)) for figure in gate_figures(gates)]
-
-
 def _gate_rows(gates: Sequence[Gate]) -> tuple[IntervalRow, ...]:
     """A row for every gate; two for a resource, whose state stands beside the first.
 
@@ -79,10 +70,10 @@ def _gate_rows(gates: Sequence[Gate]) -> tuple[IntervalRow, ...]:
         if gate.evidence is None or gate.evidence.scale == EffectScale.DOLLARS:
             continue
         total = total_evidence(gate.evidence)
-        name = gate.name if total is None else f"{gate.name}, typical"
-        rows.append(_gate_row(gate, gate.evidence, name))
+        title = gate_title(gate.name)
+        rows.append(_gate_row(gate, gate.evidence, title if total is None else f"{title}, typical"))
         if total is not None:
-            rows.append(replace(_gate_row(gate, total, f"{gate.name}, total"), state=""))
+            rows.append(replace(_gate_row(gate, total, f"{title}, total"), state=""))
     return tuple(rows)
 
 

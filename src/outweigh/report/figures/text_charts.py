@@ -12,21 +12,21 @@ SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
 _POINTS = {ChangeMarker.BETTER: "●", ChangeMarker.WORSE: "◆", ChangeMarker.OPEN: "○"}
 
 
-def text_intervals(rows: Sequence[IntervalRow], width: int = TEXT_WIDTH, *, states: bool = False) -> tuple[str, ...]:
-    """One line per interval: `├─●─┤` for the interval, `░` for the margin, `│` for no change; its state on request."""
+def text_intervals(rows: Sequence[IntervalRow], width: int = TEXT_WIDTH) -> tuple[str, ...]:
+    """One line per interval: `├─●─┤` for the interval, `░` for the margin, `│` for no change."""
     if not rows:
         return ()
     scale, names = change_axis(rows), [shorten_name(row.name) for row in rows]
     widest, longest = max(map(len, names)), max(len(row.label) for row in rows)
     lines = [
-        f"{name:<{widest}}  {_interval_line(row, scale, width)}  "
-        f"{row.label:<{longest}}{f'  {row.state}' if states else ''}".rstrip()
+        f"{name:<{widest}}  {interval_line(row, scale, width)}  {row.label:<{longest}}".rstrip()
         for name, row in zip(names, rows, strict=True)
     ]
     return (*lines, f"{'':<{widest}}  {'worse':<{width - 6}}better")
 
 
-def _interval_line(row: IntervalRow, scale: AxisScale, width: int) -> str:
+def interval_line(row: IntervalRow, scale: AxisScale, width: int) -> str:
+    """One interval in so many characters; what lies beyond the axis ends in an arrow."""
     cells = ["·"] * width
 
     def at(value: float) -> int:

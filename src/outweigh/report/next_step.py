@@ -1,0 +1,115 @@
+"""What to do after a verdict: a few words, and a command that works when it is pasted."""
+
+import shlex
+from pathlib import PurePath
+
+from msgspec import Struct
+
+from outweigh.compare.comparison import Comparison
+from outweigh.compare.deltas import TaskComparison
+from outweigh.report.formatting import format_dollars
+from outweigh.verdict.decision import Decision, GateState, RequiredSample, Verdict
+from outweigh.verdict.evidence_settings import JUDGE_SCORE
+from outweigh.verdict.promotion import may_promote
+
+EXAMPLE_VALUE_USD = "10"
+
+
+class VerdictCommand(Struct, frozen=True, kw_only=True):
+    """The command that asked for a verdict, and what other commands about the same records are made of.
+
+    `runs` are the records as they were named. `arm_options` choose the arms, and are empty where the suite names them.
+    `store` is the folder of an experiment; None where there is none, so that commands that need one are not offered.
+    """
+
+    words: str
+    runs: tuple[str, ...]
+    arm_options: tuple[str, ...] = ()
+    store: str | None = None
+
+    def again(self, *options: str) -> str:
+        """The same command with more options."""
+        return f"{self.words} {shlex.join(options)}"
+
+    def about(self, verb: str, candidate: str, *options: str) -> str:
+        """Another command about one candidate of the same records."""
+        return shlex.join(["outweigh", verb, *self.runs, *self.arm_options[:2], "--candidate", candidate, *options])
+
+    def report(self) -> str:
+        """The command that writes the report; into the store where there is one."""
+        page = "report.html" if self.store is None else str(PurePath(self.store) / "report.html")
+        return shlex.join(["outweigh", "report", *self.runs, *self.arm_options, "-o", page])
+
+
+class NextStep(Struct, frozen=True, kw_only=True):
+    """What to do, and the command that does it; None where no command of outweigh does."""
+
+    words: str
+    command: str | None
+
+
+def next_step(verdict: Verdict, comparison: Comparison, command: VerdictCommand) -> NextStep:
+    """The one thing to do next about a candidate."""
+    candidate = comparison.candidate.name
+    if (missing := unjudged_runs(verdict, comparison)) and command.store is not None:
+        words = f"{missing} runs have no judgment; judge them, then decide again"
+        return NextStep(words=words, command=shlex.join(["outweigh", "judge", command.store]))
+    match verdict.decision:
+        case Decision.IMPROVED if may_promote(verdict, comparison.evidence_sha256) and command.store is not None:
+            return NextStep(
+                words="see the pull request that would ship it", command=command.about("promote", candidate)
+            )
+        case Decision.TRADE_OFF:
+            words = f"say what a solved task is worth to you, for example ${EXAMPLE_VALUE_USD}"
+            return NextStep(words=words, command=command.again("--value", EXAMPLE_VALUE_USD))
+        case Decision.REGRESSED if (lost := _lost_task(comparison)) is not None and len(command.runs) == 1:
+            pair = (f"{lost.task_id}/{arm}/{_first_repeat(comparison, lost, arm)}" for arm in _names(comparison))
+            words = f"compare a run of {lost.task_id}, where the candidate lost most, side by side"
+            return NextStep(words=words, command=shlex.join(["outweigh", "diff", *command.runs, *pair]))
+        case Decision.INCONCLUSIVE if verdict.needs is not None and not _unusable(verdict):
+            words = describe_needs(verdict.needs, simulated=comparison.simulated)
+            return NextStep(words=words, command=command.about("plan", candidate))
+    return NextStep(words="read the report", command=command.report())
+
+
+def unjudged_runs(verdict: Verdict, comparison: Comparison) -> int:
+    """How many counted runs have no judgment, where the verdict is to go by one; 0 where it is not."""
+    waits = any(gate.name == JUDGE_SCORE and gate.state is GateState.UNKNOWN for gate in verdict.gates)
+    if not waits:
+        return 0
+    tables = (comparison.baseline_table, comparison.candidate_table)
+    return sum(run.judge_score is None for table in tables for run in table.runs)
+
+
+def describe_needs(needs: RequiredSample, *, simulated: bool) -> str:
+    """What it would probably take to decide, in one sentence."""
+    if not needs.more_tasks:
+        return f"about {needs.more_repeats:,} more repeats of every task would probably decide"
+    price = "" if needs.cost_usd is None or simulated else f" (about {format_dollars(needs.cost_usd)})"
+    fewer = needs.more_tasks_as_seen
+    seen = f", or {fewer:,} if the effects are as large as they look" if fewer and fewer < needs.more_tasks else ""
+    return f"about {needs.more_tasks:,} more tasks{price} would probably decide{seen}"
+
+
+def _unusable(verdict: Verdict) -> bool:
+    return any(gate.state is GateState.UNKNOWN for gate in verdict.gates)
+
+
+def _names(comparison: Comparison) -> tuple[str, str]:
+    return comparison.baseline.name, comparison.candidate.name
+
+
+def _lost_task(comparison: Comparison) -> TaskComparison | None:
+    """The task on which the candidate lost most of its checks."""
+    shared = [task for task in comparison.tasks if task.baseline.runs and task.candidate.runs]
+    lost = {task: (task.candidate.objective.value or 0.0) - (task.baseline.objective.value or 0.0) for task in shared}
+    worst = min(lost, key=lambda task: (lost[task], task.task_id), default=None)
+    return worst if worst is not None and lost[worst] < 0 else None
+
+
+def _first_repeat(comparison: Comparison, task: TaskComparison, arm: str) -> int:
+    """A run that shows the loss: the baseline's that passed, the candidate's that did not; else the first."""
+    table = comparison.baseline_table if arm == comparison.baseline.name else comparison.candidate_table
+    runs = [run for run in table.runs if run.task_id == task.task_id]
+    wanted = 1.0 if arm == comparison.baseline.name else 0.0
+    return next((run.repeat for run in runs if run.passed == wanted), runs[0].repeat)
