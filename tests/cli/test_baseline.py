@@ -78,7 +78,7 @@ class TestReuse:
         assert len(reused(project.store)) == 4
         assert len(records(project.store)) == 8
         assert "4 of 4 runs of base are reused" in said
-        assert "$2.0000 spent" in said
+        assert "$2.00 spent" in said
 
     def test_a_reused_run_says_whose_copy_it_is_and_brings_its_artifacts(self, project: Project, pinned: Path) -> None:
         main(["run", *project.sides("better", "--reuse", str(pinned))])

@@ -1,5 +1,6 @@
 """The demo is the whole flow, for real, and it decides as it says it does."""
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,8 +60,24 @@ def test_a_second_demo_repeats_nothing_and_shows_every_command(outweigh: Any, de
 
     assert answer.code == 0
     assert "240 of 240 trials have a result already" in answer.err
-    assert f"$ outweigh run -c {DEMO_SUITE} -o {demo.store}\n(exit code 0)" in answer.out
+    assert f"$ outweigh run -c {DEMO_SUITE} -o {demo.store}\n" in answer.out
     assert f"$ outweigh verdict {demo.store}\n1 of 3 candidates improved on plain" in answer.out
+
+
+def test_all_of_it_is_one_screen_without_dollars_that_nobody_spent(outweigh: Any, demo: Shown) -> None:
+    answer = outweigh("demo", "-o", str(demo.store))
+
+    screen = [*answer.out.splitlines(), *answer.err.splitlines()]
+    assert len(screen) <= 24
+    assert not [line for line in screen if re.search(r"\$\d", line)]
+    assert "simulated agent" in answer.out
+
+
+def test_the_next_command_of_its_verdict_works_when_pasted(outweigh: Any, demo: Shown) -> None:
+    shown = outweigh("verdict", str(demo.store)).out.replace("\\\n", "")
+    (command,) = [line.split() for line in shown.splitlines() if line.strip().startswith("outweigh ")]
+
+    assert outweigh(*command[1:]).code == 0
 
 
 def test_a_store_of_another_experiment_ends_the_demo_before_it_shows_anything(outweigh: Any, tmp_path: Path) -> None:
@@ -70,7 +87,7 @@ def test_a_store_of_another_experiment_ends_the_demo_before_it_shows_anything(ou
 
     assert answer.code == 2
     assert "holds another experiment" in answer.err
-    assert "verdict" not in answer.out
+    assert "$ outweigh verdict" not in answer.out
 
 
 def test_the_suite_ships_inside_the_package() -> None:

@@ -400,8 +400,8 @@ class TestRun:
         answer = outweigh("run", "-c", str(suite), "-o", str(tmp_path / "store"), "-j", "1")
 
         assert answer.code == 0, answer.err
-        assert "4 of 4 trials have a result, $0.4000 spent" in answer.err
-        assert "judges: budget: 2 judgments added, 2 still open, $0.6000 spent on judging" in answer.err
+        assert "4 of 4 trials have a result, $0.40 spent" in answer.err
+        assert "judges: budget: 2 judgments added, 2 still open, $0.60 spent on judging" in answer.err
 
     def test_a_suite_with_judges_and_no_rubric_is_refused_before_anything_runs(
         self, tmp_path: Path, outweigh: Outweigh

@@ -165,7 +165,7 @@ class TestStopping:
         second = desk.run("--budget", "2")
 
         assert first.code == 4
-        assert "budget: 4 of 8 trials have a result, $0.4000 spent" in first.err
+        assert "budget: 4 of 8 trials have a result, costs are simulated" in first.err
         assert "to go on: raise the budget with --budget" in first.err
         assert second.code == 0
         assert "4 of 8 trials have a result already" in second.err

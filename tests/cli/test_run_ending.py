@@ -42,16 +42,16 @@ def test_an_experiment_that_goes_on_counts_what_was_there(outweigh: Any, suite: 
     idle = outweigh("run", "-c", suite, "-o", store)
 
     assert "4 of 8 trials have a result already" in resumed.err
-    assert "done: 8 of 8 trials have a result, $0.0800 spent" in resumed.err
+    assert "done: 8 of 8 trials have a result, $0.08 spent" in resumed.err
     assert "8 of 8 trials have a result already" in idle.err
-    assert "done: 8 of 8 trials have a result, $0.0800 spent" in idle.err
+    assert "done: 8 of 8 trials have a result, $0.08 spent" in idle.err
 
 
 def test_fewer_repeats_than_the_store_has_are_counted_as_asked(outweigh: Any, suite: str, store: str) -> None:
     outweigh("run", "-c", suite, "-o", store)
     fewer = outweigh("run", "-c", suite, "-o", store, "-k", "1")
 
-    assert "done: 4 of 4 trials have a result, $0.0800 spent" in fewer.err
+    assert "done: 4 of 4 trials have a result, $0.08 spent" in fewer.err
 
 
 def test_nothing_to_compare_is_not_offered(outweigh: Any, suite: str, store: str) -> None:
@@ -69,7 +69,7 @@ def test_a_cost_that_nobody_told_is_unknown_and_not_zero_dollars(outweigh: Any, 
     half = outweigh("run", "-c", str(write_suite(tmp_path / "s2", one, tasks=2, repeats=1)), "-o", f"{store} 2")
 
     assert "done: 4 of 4 trials have a result, 4 attempts have an unknown cost\n" in nobody.err
-    assert "done: 4 of 4 trials have a result, $0.0200 spent, and 2 attempts have an unknown cost\n" in half.err
+    assert "done: 4 of 4 trials have a result, $0.02 spent, and 2 attempts have an unknown cost\n" in half.err
 
 
 def test_trials_without_a_result_are_told_with_the_arm_and_the_reason(

@@ -1,47 +1,62 @@
-"""`outweigh demo`: the whole flow, offline: run the bundled suite, decide, and write a report."""
+"""`outweigh demo`: the whole flow, offline, on one screen: run the bundled suite, decide, and write a report."""
 
 import shlex
-from collections.abc import Iterator, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
 
-from outweigh.cli.arguments import Parser
+from outweigh.app.decide import DecideRequest, DecisionResult
+from outweigh.app.evidence import EvidenceRequest
+from outweigh.app.observer import RunSummary
+from outweigh.app.report import ReportRequest, report
+from outweigh.app.run import RunRequest, run
+from outweigh.app.suite_selection import SuiteRequest
+from outweigh.cli.arguments import Parser, print_report, screen_width
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.verbs import find_verb
+from outweigh.cli.progress import ConsoleObserver, print_run_summary
+from outweigh.cli.run import RUN_EXIT_CODES
+from outweigh.engine.batch import EndReason
+from outweigh.report.formatting import escape_controls
+from outweigh.store.store import StoreSet
 
+START_COMMAND = "outweigh init my-suite"
 DEMO_SUITE = Path(__file__).resolve().parents[1] / "demo_suite"
 
-# What a verdict says, met, not met or not known, is an answer. Anything else means that the demo is broken.
-EXPECTED_CODES = {
-    "run": {ExitCode.SATISFIED},
-    "verdict": {ExitCode.SATISFIED, ExitCode.NOT_SATISFIED, ExitCode.UNUSABLE_EVIDENCE},
-    "report": {ExitCode.SATISFIED},
-}
+
+class _DemoObserver(ConsoleObserver):
+    """Shows progress, and sums up only a run that did not get to its end: the verdict follows at once."""
+
+    def runs_ended(self, summary: RunSummary) -> None:
+        if summary.stop is not EndReason.DONE:
+            print_run_summary(summary)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Show every command and what it says. Verdicts are for the reader; the exit code says that it worked."""
+    """Show every command and the verdict on one screen. The exit code says that it worked, whatever the verdict is."""
     store = Path(build_parser().parse_args(arguments).output)
-    for command in _commands(store):
-        code = _run_command(*command)
-        if code not in EXPECTED_CODES[command[0]]:
-            return code
-    print("\nThe agent only pretends; the tasks and their checks are real. `outweigh init` writes a suite of your own.")
+    _show("run", "-c", str(DEMO_SUITE), "-o", str(store))
+    ended = run(RunRequest(suite=SuiteRequest(path=str(DEMO_SUITE)), output=store), _DemoObserver(None))
+    if ended is not EndReason.DONE:
+        return RUN_EXIT_CODES[ended] if isinstance(ended, EndReason) else ExitCode.NOT_SATISFIED
+    decided = _write_report(store)
+    command = _show("verdict", str(store))
+    print_report(decided.summary(command=command, width=screen_width()), "text")
+    print(f"The agent is simulated; the tasks and their checks are real. Your own suite: {START_COMMAND}")
     return ExitCode.SATISFIED
 
 
-def _commands(store: Path) -> Iterator[tuple[str, ...]]:
-    yield "run", "-c", str(DEMO_SUITE), "-o", str(store)
-    yield "verdict", str(store)
-    yield "report", str(store), "-o", str(store / "report.html")
+def _write_report(store: Path) -> DecisionResult:
+    """The page that the next command of the verdict would write."""
+    page = store / "report.html"
+    command = shlex.join(["outweigh", "report", str(store), "-o", str(page)])
+    request = DecideRequest(evidence=EvidenceRequest(stores=StoreSet.open([str(store)])))
+    return report(ReportRequest(decide=request, command=command, output=page)).decided
 
 
-def _run_command(verb: str, *arguments: str) -> int:
-    # Flushed, because what follows may speak on the other stream.
-    print(f"\n$ outweigh {shlex.join([verb, *arguments])}", flush=True)
-    code: int = import_module(find_verb([verb]).verb.module).main(arguments)
-    print(f"(exit code {int(code)})", flush=True)
-    return code
+def _show(*words: str) -> str:
+    """Print the command that a user would type; flushed, because what follows may write to the other stream."""
+    command = shlex.join(["outweigh", *words])
+    print(f"$ {escape_controls(command)}", flush=True)
+    return command
 
 
 def build_parser() -> Parser:

@@ -22,7 +22,7 @@ from outweigh.engine.experiment import ExperimentProgress
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.errors import UsageError
 from outweigh.model.failure import EXCLUDED_STATUSES, detail_line
-from outweigh.report.formatting import escape_controls
+from outweigh.report.formatting import escape_controls, format_dollars
 from outweigh.report.judge_page import JudgingTotals, summarize_judging
 
 QUIET_EVERY = 100
@@ -37,6 +37,7 @@ class RunProgress:
         self._done: Counter[str] = Counter()
         self._passed: Counter[str] = Counter()
         self._spent = 0.0
+        self._paid = False
         self._running = 0
         self._earlier = 0
         self._began = monotonic()
@@ -56,6 +57,7 @@ class RunProgress:
         self._done.update(progress.done)
         self._passed.update(progress.passed)
         self._spent = progress.spent_usd
+        self._paid = bool(progress.paid) and not progress.simulated
         self._earlier = self._done.total()
         if self._done.total():
             self._say(f"{self._done.total()} of {self._total.total()} trials have a result already")
@@ -71,6 +73,7 @@ class RunProgress:
                 self._done[event.arm] += counts
                 self._passed[event.arm] += counts and event.passed is True
                 self._spent += event.cost_usd or 0.0
+                self._paid |= not event.simulated
                 self._show()
             elif event.kind is EventKind.RETRYING:
                 self._say(f"{event.task_id}, {event.arm}, repeat {event.repeat}: {detail_line(event.detail)}")
@@ -88,7 +91,8 @@ class RunProgress:
             f"{escape_controls(arm)} {self._done[arm]}/{total} ({self._passed[arm]} passed)"
             for arm, total in self._total.items()
         )
-        return f"{arms}  ${self._spent:,.2f}  {self._running} running{self._time_left()}"
+        money = f"${self._spent:,.2f}" if self._paid else "simulated costs"
+        return f"{arms}  {money}  {self._running} running{self._time_left()}"
 
     def _time_left(self) -> str:
         """From this engine's own pace; nothing before it has any."""
@@ -132,7 +136,7 @@ class JudgingProgress:
                 self._say(event.detail)
 
     def _show(self) -> None:
-        line = f"{self._judged} judgments, ${self._spent:,.4f}"
+        line = f"{self._judged} judgments, {format_dollars(self._spent)}"
         if self._live:
             write_notice(f"\r\x1b[K{line}", self._stream)
             self._shown = True
@@ -187,17 +191,19 @@ def _reasons(progress: ExperimentProgress) -> Iterator[str]:
 
 def _describe_spending(progress: ExperimentProgress) -> str:
     """Dollars that somebody told, and how many attempts nobody told of: an unknown cost is not $0."""
-    unknown = progress.paid.count(None)
+    if progress.simulated:
+        return "costs are simulated"
+    unknown, spent = progress.paid.count(None), f"{format_dollars(progress.spent_usd)} spent"
     if not unknown:
-        return f"${progress.spent_usd:,.4f} spent"
+        return spent
     attempts = "1 attempt has" if unknown == 1 else f"{unknown} attempts have"
-    known = "" if unknown == len(progress.paid) else f"${progress.spent_usd:,.4f} spent, and "
+    known = "" if unknown == len(progress.paid) else f"{spent}, and "
     return f"{known}{attempts} an unknown cost"
 
 
 def _describe_savings(plan: Sequence[PlannedRun], progress: ExperimentProgress) -> str:
     """What an early end saved: runs, and dollars where somebody told what a run costs."""
-    dollars = progress.saved_usd
+    dollars = None if progress.simulated else progress.saved_usd
     worth = "" if dollars is None else f", about ${dollars:,.2f} at the mean cost of an attempt"
     return f"saved: {len(progress.left)} of {len(plan)} planned runs{worth}"
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from outweigh.model.failure import Status
 from outweigh.model.judgment import Judgment
-from outweigh.model.run_record import RunRecord, Trial
+from outweigh.model.run_record import AgentKind, RunRecord, Trial
 from outweigh.score.judge_scores import judgment_score
 from outweigh.score.objective import passed
 
@@ -25,7 +25,10 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEvent:
-    """One event. `detail` is text for people; the other fields are for programs."""
+    """One event. `detail` is text for people; the other fields are for programs.
+
+    `simulated` says that the agent of a finished attempt only pretends, so that its cost was never paid.
+    """
 
     kind: EventKind
     run_id: str | None
@@ -36,6 +39,7 @@ class EngineEvent:
     passed: bool | None
     cost_usd: float | None
     detail: str
+    simulated: bool = False
 
 
 EventListener = Callable[[EngineEvent], None]
@@ -70,6 +74,7 @@ def finished_event(record: RunRecord) -> EngineEvent:
         status=record.status,
         passed=None if outcome is None else outcome == 1,
         cost_usd=record.cost.usd,
+        simulated=record.agent.kind is AgentKind.SCRIPTED,
     )
 
 

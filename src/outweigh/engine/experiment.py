@@ -17,7 +17,7 @@ from outweigh.engine.failure_streak import SAME_FAILURES
 from outweigh.engine.trial_plan import PlannedRun
 from outweigh.model.codec import Attempt
 from outweigh.model.failure import EXCLUDED_STATUSES
-from outweigh.model.run_record import RunRecord, amount_paid
+from outweigh.model.run_record import AgentKind, RunRecord, amount_paid
 from outweigh.ports.stores import RunStore
 from outweigh.score.objective import passed
 
@@ -30,7 +30,8 @@ class ExperimentProgress:
     """How far an experiment is: planned trials that have a result, and those that are left.
 
     `left` has the number of each trial's next attempt; `paid` is the cost of every attempt, None where unknown.
-    `lost` counts trials that were attempted and have no result, by arm and reason.
+    `lost` counts trials that were attempted and have no result, by arm and reason. `simulated` says that every agent so
+    far only pretended, so that no dollar was paid.
     """
 
     done: Mapping[str, int]
@@ -38,6 +39,7 @@ class ExperimentProgress:
     left: tuple[tuple[PlannedRun, int], ...]
     paid: tuple[float | None, ...]
     lost: Mapping[tuple[str, str], int]
+    simulated: bool = False
 
     @property
     def spent_usd(self) -> float:
@@ -78,8 +80,15 @@ def experiment_progress(plan: Sequence[PlannedRun], store: RunStore) -> Experime
         else:
             done[run.trial.arm] += 1
             passes[run.trial.arm] += passed(counted).value == 1
-    paid = tuple(amount_paid(record) for attempts in finished.values() for record in attempts)
-    return ExperimentProgress(done=done, passed=passes, left=tuple(left), paid=paid, lost=lost)
+    records = [record for attempts in finished.values() for record in attempts]
+    return ExperimentProgress(
+        done=done,
+        passed=passes,
+        left=tuple(left),
+        paid=tuple(map(amount_paid, records)),
+        lost=lost,
+        simulated=bool(records) and all(record.agent.kind is AgentKind.SCRIPTED for record in records),
+    )
 
 
 def _status_text(record: RunRecord) -> str:

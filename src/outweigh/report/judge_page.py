@@ -9,7 +9,7 @@ from msgspec import Struct
 from outweigh.model.judgment import Judgment
 from outweigh.model.suite import JudgeSpec
 from outweigh.report.document import Block, Report, Table, Tone, optional_bullets
-from outweigh.report.formatting import UNKNOWN
+from outweigh.report.formatting import UNKNOWN, format_dollars, format_score
 from outweigh.score.judge_scores import judged_outcome
 
 MOST_REMARKS = 5
@@ -88,7 +88,7 @@ def _row(figures: dict[str, Any]) -> tuple[str, ...]:
         figures["model"] or UNKNOWN,
         str(figures["valid"]),
         str(figures["invalid"]),
-        UNKNOWN if figures["mean_score"] is None else f"{figures['mean_score']:.3f}",
+        format_score(figures["mean_score"]),
         UNKNOWN if figures["passed"] is None else str(figures["passed"]),
         str(figures["attempts"]),
         _format_spent(figures["known_cost_usd"], figures["unknown_costs"]),
@@ -99,7 +99,7 @@ def _format_spent(known_usd: float | None, unknown: int) -> str:
     """What was paid; where no answer has a known cost, no sum pretends that there is one."""
     if known_usd is None:
         return UNKNOWN
-    return f"${known_usd:,.4f}" + (f" and {unknown} unknown" if unknown else "")
+    return format_dollars(known_usd) + (f" and {unknown} unknown" if unknown else "")
 
 
 def _warnings(accounts: JudgingTotals) -> tuple[str, ...]:

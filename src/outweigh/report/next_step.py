@@ -1,7 +1,6 @@
 """What to do after a verdict: a few words, and a command that works when it is pasted."""
 
 import shlex
-from pathlib import PurePath
 
 from msgspec import Struct
 
@@ -37,7 +36,7 @@ class VerdictCommand(Struct, frozen=True, kw_only=True):
 
     def report(self) -> str:
         """The command that writes the report; into the store where there is one."""
-        page = "report.html" if self.store is None else str(PurePath(self.store) / "report.html")
+        page = "report.html" if self.store is None else f"{self.store.rstrip('/')}/report.html"
         return shlex.join(["outweigh", "report", *self.runs, *self.arm_options, "-o", page])
 
 

@@ -58,7 +58,8 @@ def _key_point(label: str, text: str, command: str | None) -> str:
 def _table(table: Table) -> str:
     ruler = "|".join([" :-- ", *[" --: "] * (len(table.columns) - 1)])
     lines = [_row(table.columns), f"|{ruler}|", *map(_row, table.rows)]
-    return "\n".join([f"### {_escape(table.title)}", "", *lines])
+    title = [f"### {_escape(table.title)}", ""] if table.title else []
+    return "\n".join([*title, *lines])
 
 
 def _row(cells: tuple[str, ...]) -> str:

@@ -76,7 +76,7 @@ class TextReporter:
             ).rstrip()
             for row in cells
         ]
-        return "\n".join([escape_controls(table.title), *lines])
+        return "\n".join([*([escape_controls(table.title)] if table.title else []), *lines])
 
     def _cell(self, cell: str, width: int, *, first: bool) -> str:
         space = " " * (width - _width(cell))

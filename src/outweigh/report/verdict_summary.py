@@ -195,8 +195,10 @@ def _told(verdict: Verdict, comparison: Comparison, *, brief: bool) -> KeyPoint:
     """One candidate in a sentence, and why it is not more."""
     name = comparison.candidate.name
     said = effect_sentence(verdict, comparison, mark_simulated=False).removeprefix(f"{name} ")
-    sentences = (said, f"{_why(verdict, comparison)}.".replace("..", "."))
-    text = " ".join(f"{sentence[0].upper()}{sentence[1:]}" for sentence in sentences if sentence)
+    # The change that an improvement or a loss rests on is in the sentence already.
+    told = bool(said) and verdict.decision in (Decision.IMPROVED, Decision.REGRESSED) and not verdict.regressions
+    why = "" if told else f"{_why(verdict, comparison).removesuffix('.')}."
+    text = " ".join(f"{sentence[0].upper()}{sentence[1:]}" for sentence in (said, why) if sentence)
     return KeyPoint(label=name, text=text, lines=1 if brief else 3)
 
 
@@ -205,7 +207,7 @@ def _candidates_table(pairs: Sequence[tuple[Verdict, Comparison]], width: int) -
     if width < NARROW_WIDTH:
         gates = (gates[0], "cost") if "cost" in gates[1:] else gates[:2]
     return Table(
-        title="Change against the baseline",
+        title="",
         columns=("", "decision", *map(gate_title, gates), "promotion"),
         rows=tuple(
             (
@@ -229,14 +231,10 @@ def _table_change(verdict: Verdict, name: str) -> str:
 
 
 def _shared(pairs: Sequence[tuple[Verdict, Comparison]], screen: Screen) -> Iterator[KeyPoint]:
-    refused = [_promotion(*pair) for pair in pairs if not may_promote(pair[0], pair[1].evidence_sha256)]
-    if len(refused) == len(pairs):
-        reasons = [
-            reason for verdict, _ in pairs if verdict.decision is Decision.IMPROVED for reason in verdict.blockers
-        ]
-        yield KeyPoint(
-            label="Promotion", text=f"none is allowed: {_first_of(reasons)}" if reasons else "none is allowed", lines=2
-        )
+    if not any(may_promote(verdict, comparison.evidence_sha256) for verdict, comparison in pairs):
+        blockers = [why for verdict, _ in pairs if verdict.decision is Decision.IMPROVED for why in verdict.blockers]
+        why = f": {blockers[0].split('. ')[0].removesuffix('.')}" if blockers else ""
+        yield KeyPoint(label="Promotion", text=f"none is allowed{with_gate_titles(why)}", lines=1)
     warned = [(comparison.candidate.name, verdict.warnings) for verdict, comparison in pairs if verdict.warnings]
     if warned:
         number = sum(len(warnings) for _, warnings in warned)
