@@ -193,6 +193,15 @@ def test_an_inconclusive_answer_says_why_and_what_would_decide() -> None:
     assert re.search(r"about [\d,]+ more tasks \(about \$[\d.,]+\) would probably decide", text)
 
 
+def test_what_is_generalised_to_is_said_once_and_in_full() -> None:
+    verdict, comparison = decided(experiment(0.0, tasks=12))
+
+    assert brief(verdict, comparison).count("tasks like these") == 1
+    assert "Applies to tasks like these 12, run by the same agents and models" in " ".join(
+        brief(verdict, comparison).split()
+    )
+
+
 def test_an_effect_of_unknown_sign_is_told_as_a_range() -> None:
     text = " ".join(brief(*decided(experiment(0.0))).split())
 
@@ -211,6 +220,23 @@ def test_several_candidates_have_a_table_first_a_few_lines_each_and_one_next_com
     assert lines[0].startswith("2 of 3 candidates improved on old (40 tasks × 5 repeats)")
     assert [line.split()[1] for line in lines[3:6]] == ["improved", "improved", "regressed"]
     assert sum(line.startswith("Next") for line in lines) == 1
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_long_names_of_arms_leave_room_for_the_figures(width: int) -> None:
+    verdict, comparison = decided(experiment(0.25, speed=0.9))
+    before, after = "claude-code claude-opus-4-5 @a88211b", "claude-code claude-opus-4-5 +house-style @33c3f8b"
+    named = replace(
+        pretended(comparison),
+        baseline=replace(comparison.baseline, name=before),
+        candidate=replace(comparison.candidate, name=after),
+    )
+    lines = brief(verdict, named, width).partition("\nNext")[0].splitlines()
+
+    assert max(map(len, lines)) <= width
+    assert lines[0].endswith("(40 tasks × 5 repeats, simulated agent)")
+    assert lines[2].startswith("the candidate passes ")
+    assert (["baseline", "candidate"] in map(str.split, lines)) == (width == 100)
 
 
 def test_many_candidates_get_a_line_each() -> None:

@@ -14,6 +14,7 @@ from outweigh.verdict.decision import ArmMeans, Gate, GateEvidence, GateState
 from outweigh.verdict.evidence_settings import EffectScale, gate_title
 
 NARROWEST_BAR, WIDEST_BAR = 11, 31
+LONGEST_HEAD = 10
 WIDTH_WITH_FIGURES = 96
 """A narrower screen has no room for the arms' figures beside the bars."""
 
@@ -93,17 +94,18 @@ def _bar(gate: Gate, title: str, evidence: GateEvidence, means: ArmMeans, compar
 def _lines(bars: Sequence[_Bar], comparison: Comparison, width: int) -> Iterator[str]:
     axis = change_axis([bar.row for bar in bars])
     names = [bar.row.name for bar in bars]
-    columns = [[comparison.baseline.name, *(bar.figures[0] for bar in bars)]]
-    columns.append([comparison.candidate.name, *(bar.figures[1] for bar in bars)])
-    shown = width >= WIDTH_WITH_FIGURES and all(len(column[0]) <= 10 for column in columns)
+    heads = comparison.baseline.name, comparison.candidate.name
+    if max(map(len, heads)) > LONGEST_HEAD:
+        heads = "baseline", "candidate"
+    columns = [[head, *(bar.figures[place] for bar in bars)] for place, head in enumerate(heads)]
+    shown = width >= WIDTH_WITH_FIGURES
     widths = [max(map(len, column)) for column in columns] if shown else []
     name_width, label_width = max(map(len, names)), max(len(bar.row.label) for bar in bars)
     state_width = max(len(bar.row.state) for bar in bars)
     left = width - 2 - name_width - sum(2 + each for each in widths) - 2 - 2 - label_width - 2 - state_width
     bar_width = min(WIDEST_BAR, left)
     if shown:
-        heads = "".join(f"  {column[0]:>{each}}" for column, each in zip(columns, widths, strict=True))
-        yield f"{'':<{name_width}}{heads}"
+        yield " " * name_width + "".join(f"  {head:>{each}}" for head, each in zip(heads, widths, strict=True))
     for bar in bars:
         figures = "".join(f"  {text:>{each}}" for text, each in zip(bar.figures, widths, strict=False))
         drawn = f"  {interval_line(bar.row, axis, bar_width)}" if bar_width >= NARROWEST_BAR else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from outweigh.compare.comparison import Comparison
 from outweigh.report.comparison_tables import total_evidence
-from outweigh.report.formatting import format_change, format_dollars
+from outweigh.report.formatting import MOST_NAME_CHARACTERS, format_change, format_dollars
 from outweigh.report.json_output import never_passes
 from outweigh.verdict.decision import Decision, GateEvidence, Verdict
 from outweigh.verdict.evidence_settings import COST_OF_PASS, JUDGE_SCORE, PASS_RATE
@@ -44,7 +44,9 @@ def effect_sentence(verdict: Verdict, comparison: Comparison, *, mark_simulated:
         return ""
     comma = "," if any(" between " in clause for clause in quality) else ""
     parts = [f"{join_words(quality)}{comma}"] if quality and spent else quality
-    said = " ".join([comparison.candidate.name, *parts, *([join_words(spent)] if spent else [])])
+    name = comparison.candidate.name
+    who = name if len(name) <= MOST_NAME_CHARACTERS else "the candidate"
+    said = " ".join([who, *parts, *([join_words(spent)] if spent else [])])
     marked = mark_simulated and comparison.simulated and (COST in known or COST_OF_PASS in known)
     note = " (costs are simulated)" if marked else ""
     return "; ".join([said, *_price_of_a_pass(comparison, known)]) + f"{note}."

@@ -14,7 +14,7 @@ from outweigh.compare.comparison import Comparison
 from outweigh.compare.scan_summary import describe_findings
 from outweigh.report.comparison_tables import format_gate, gate_blocks, total_evidence
 from outweigh.report.document import Block, BulletList, KeyPoints, Report, Table
-from outweigh.report.formatting import UNKNOWN
+from outweigh.report.formatting import UNKNOWN, shorten_name
 from outweigh.report.gate_bars import gate_bars
 from outweigh.report.next_step import NextStep, VerdictCommand, next_step, unjudged_runs
 from outweigh.report.verdict_page import DECISION_TONES, verdicts_headline
@@ -25,9 +25,12 @@ from outweigh.verdict.promotion import may_promote
 
 SCREEN_WIDTH, SCREEN_HEIGHT = 100, 24
 MOST_BRIEF_REASONS = 6
-MOST_TOLD_CANDIDATES = 4
+MOST_DESCRIBED_CANDIDATES = 4
 """More candidates get one line each."""
 NARROW_WIDTH = 96
+SHORTEST_NAME = 8
+APPLIES_TO = "applies to "
+"""How the reason begins that says which tasks a verdict is about."""
 
 _NAMES = "|".join(sorted(GATED_METRICS, key=len, reverse=True))
 _GATE_NAME = re.compile(rf"(?<![\w,=-])(?<!--gates )({_NAMES})(?![\w,=])")
@@ -77,11 +80,12 @@ def _one_candidate(verdict: Verdict, comparison: Comparison, screen: Screen) -> 
     blocks: list[Block] = [*bars, points]
     if not bars:
         # A literal rule has no intervals to draw: its reasons and its two figures per gate are the answer.
-        reasons = tuple(map(with_gate_titles, verdict.reasons[:MOST_BRIEF_REASONS]))
+        wording = () if verdict.seed_wording == verdict.decision.value else (verdict.seed_wording,)
+        reasons = (*wording, *map(with_gate_titles, verdict.reasons[:MOST_BRIEF_REASONS]))
         why = BulletList(title="Why", items=reasons, tone=DECISION_TONES[verdict.decision])
         blocks = [why, *gate_blocks(verdict.gates, comparison), points]
     return Report(
-        headline=_headline(verdict, comparison),
+        headline=_headline(verdict, comparison, screen.width),
         tone=DECISION_TONES[verdict.decision],
         lead=effect_sentence(verdict, comparison),
         blocks=tuple(blocks),
@@ -89,11 +93,18 @@ def _one_candidate(verdict: Verdict, comparison: Comparison, screen: Screen) -> 
     )
 
 
-def _headline(verdict: Verdict, comparison: Comparison) -> str:
-    names = f"{comparison.candidate.name} against {comparison.baseline.name}"
+def _headline(verdict: Verdict, comparison: Comparison, width: int) -> str:
+    """The decision about whom, and how large the experiment is; long names are shortened to fit the screen."""
     rule = "" if verdict.policy == "evidence" else f", policy {verdict.policy}"
-    wording = "" if verdict.seed_wording == verdict.decision.value else f": {verdict.seed_wording}"
-    return f"{verdict.decision.words.upper()}  {names} ({_size(comparison)}{_pretended(comparison)}){rule}{wording}"
+    start, end = f"{verdict.decision.words.upper()}  ", f" ({_size(comparison)}{_pretended(comparison)}){rule}"
+    names = comparison.candidate.name, comparison.baseline.name
+    room = width - len(start) - len(" against ") - len(end)
+    if sum(map(len, names)) > room:
+        names = (
+            shorten_name(names[0], max(SHORTEST_NAME, room // 2)),
+            shorten_name(names[1], max(SHORTEST_NAME, room // 2)),
+        )
+    return f"{start}{' against '.join(names)}{end}"
 
 
 def _size(comparison: Comparison) -> str:
@@ -125,6 +136,9 @@ def _points(verdict: Verdict, comparison: Comparison, screen: Screen) -> Iterato
         yield KeyPoint(label="Findings", text=findings, lines=1)
     if verdict.warnings:
         yield KeyPoint(label="Warning", text=_first_of(verdict.warnings), lines=2)
+    scope = next((reason for reason in verdict.reasons if reason.startswith(APPLIES_TO)), None)
+    if scope is not None:
+        yield KeyPoint(label="Applies to", text=scope.removeprefix(APPLIES_TO).split(";")[0], lines=1)
     yield from _closing(next_step(verdict, comparison, screen.command), screen)
 
 
@@ -182,24 +196,25 @@ def _several_candidates(verdicts: Sequence[Verdict], comparisons: Sequence[Compa
     pairs = sorted(zip(verdicts, comparisons, strict=True), key=lambda pair: _FIRST.index(pair[0].decision))
     headline, tone = verdicts_headline(verdicts, comparisons[0].baseline.name)
     size = f" ({_size(comparisons[0])}{_pretended(comparisons[0])})"
-    told = _key_points(_told(*pair, brief=len(pairs) > MOST_TOLD_CANDIDATES) for pair in pairs)
+    described = _key_points(_describe_candidate(*pair, brief=len(pairs) > MOST_DESCRIBED_CANDIDATES) for pair in pairs)
     return Report(
         headline=f"{headline}{size}",
         tone=tone,
-        blocks=(_candidates_table(pairs, screen.width), told, _key_points(_shared(pairs, screen))),
+        blocks=(_candidates_table(pairs, screen.width), described, _key_points(_shared(pairs, screen))),
         payload={},
     )
 
 
-def _told(verdict: Verdict, comparison: Comparison, *, brief: bool) -> KeyPoint:
+def _describe_candidate(verdict: Verdict, comparison: Comparison, *, brief: bool) -> KeyPoint:
     """One candidate in a sentence, and why it is not more."""
     name = comparison.candidate.name
-    said = effect_sentence(verdict, comparison, mark_simulated=False).removeprefix(f"{name} ")
+    said = effect_sentence(verdict, comparison, mark_simulated=False)
+    said = said.removeprefix(f"{name} ").removeprefix("the candidate ")
     # The change that an improvement or a loss rests on is in the sentence already.
-    told = bool(said) and verdict.decision in (Decision.IMPROVED, Decision.REGRESSED) and not verdict.regressions
-    why = "" if told else f"{_why(verdict, comparison).removesuffix('.')}."
+    complete = bool(said) and verdict.decision in (Decision.IMPROVED, Decision.REGRESSED) and not verdict.regressions
+    why = "" if complete else f"{_why(verdict, comparison).removesuffix('.')}."
     text = " ".join(f"{sentence[0].upper()}{sentence[1:]}" for sentence in (said, why) if sentence)
-    return KeyPoint(label=name, text=text, lines=1 if brief else 3)
+    return KeyPoint(label=shorten_name(name), text=text, lines=1 if brief else 3)
 
 
 def _candidates_table(pairs: Sequence[tuple[Verdict, Comparison]], width: int) -> Table:
@@ -211,7 +226,7 @@ def _candidates_table(pairs: Sequence[tuple[Verdict, Comparison]], width: int) -
         columns=("", "decision", *map(gate_title, gates), "promotion"),
         rows=tuple(
             (
-                comparison.candidate.name,
+                shorten_name(comparison.candidate.name),
                 verdict.decision.words,
                 *(_table_change(verdict, name) for name in gates),
                 "allowed" if may_promote(verdict, comparison.evidence_sha256) else "not allowed",

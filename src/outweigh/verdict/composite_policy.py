@@ -73,16 +73,16 @@ def _decide(
 ) -> tuple[Decision, str]:
     needed = thresholds.min_composite_gain
     if regressions:
-        return Decision.REGRESSED, f"{len(regressions)} hard regression(s); the net gain is {net_gain:+g}"
+        return Decision.REGRESSED, f"{len(regressions)} hard regression(s); the net gain is {net_gain:+.2g}"
     if unknown:
         return Decision.INCONCLUSIVE, f"{len(unknown)} task score(s) are unknown, so the net gain is too"
     if net_gain <= needed:
-        return Decision.NEUTRAL, f"the net gain of {net_gain:+g} does not exceed {needed:g}"
+        return Decision.NEUTRAL, f"the net gain of {net_gain:+.2g} does not exceed {needed:g}"
     if supported <= needed:
         return Decision.INCONCLUSIVE, (
-            f"the net gain of {net_gain:+g} comes from tasks without checks; the others gain {supported:+g}"
+            f"the net gain of {net_gain:+.2g} comes from tasks without checks; the others gain {supported:+.2g}"
         )
-    return Decision.IMPROVED, f"the net gain of {net_gain:+g} exceeds {needed:g} and nothing regressed"
+    return Decision.IMPROVED, f"the net gain of {net_gain:+.2g} exceeds {needed:g} and nothing regressed"
 
 
 def _regressions(

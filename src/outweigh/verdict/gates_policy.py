@@ -11,24 +11,26 @@ from outweigh.errors import UsageError, quote_names
 from outweigh.verdict.blockers import MINIMUM_REPEATS, literal_blockers
 from outweigh.verdict.configured_policy import ConfiguredPolicy, Policy, PolicyArguments, PolicyOpinion, refuse_gates
 from outweigh.verdict.decision import Decision, Gate, GateState, Verdict
+from outweigh.verdict.evidence_settings import gate_title
 
 UNKNOWN_TOLERANCE = 0.05
 MIXED = "mixed results - inspect paired deltas"
 
 
 class _Rule(Struct, frozen=True, kw_only=True):
-    """Which statistic of which metric a gate compares, and the order in which the candidate is no worse."""
+    """Which statistic of which metric a gate compares, how people read it, and when the candidate is no worse."""
 
     name: str
     metric: str
     statistic: str
+    shown: str
     no_worse: Callable[[float, float], bool]
 
 
 _RULES = (
-    _Rule(name="pass_rate", metric="passed", statistic="mean", no_worse=ge),
-    _Rule(name="duration", metric="duration_seconds", statistic="median", no_worse=le),
-    _Rule(name="non_cache_tokens", metric="non_cache_tokens", statistic="median", no_worse=le),
+    _Rule(name="pass_rate", metric="passed", statistic="mean", shown="{:.1%}", no_worse=ge),
+    _Rule(name="duration", metric="duration_seconds", statistic="median", shown="{:,.1f} s", no_worse=le),
+    _Rule(name="non_cache_tokens", metric="non_cache_tokens", statistic="median", shown="{:,.0f}", no_worse=le),
 )
 
 
@@ -43,7 +45,7 @@ def decide_by_gates(comparison: Comparison) -> Verdict:
         policy="gates",
         decision=decision,
         seed_wording=_wording(decision, comparison),
-        reasons=tuple(f"{gate.name} {gate.state.value}: {gate.detail}" for gate in gates),
+        reasons=tuple(f"{gate_title(gate.name)} {gate.state.words}: {gate.detail}" for gate in gates),
         warnings=(*comparison.warnings, *(tied if tie else ()), *extra, *_repeat_warning(comparison)),
         gates=gates,
         regressions=(),
@@ -73,7 +75,8 @@ def _gate(rule: _Rule, baseline: ArmSummary, candidate: ArmSummary) -> Gate:
         holds = rule.no_worse(after, before)
         state = GateState.HOLDS if holds else GateState.FAILS
         relation = "equal" if after == before else ("no worse" if holds else "worse")
-        detail = f"{rule.statistic} {rule.metric} is {after:g} against {before:g}: {relation}"
+        ours, theirs = (rule.shown.format(value).replace("%", " %") for value in (after, before))
+        detail = f"{rule.statistic} {gate_title(rule.name)} is {ours} against {theirs}: {relation}"
     return Gate(name=rule.name, state=state, baseline=before, candidate=after, detail=detail, evidence=None)
 
 
