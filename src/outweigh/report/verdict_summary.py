@@ -98,11 +98,11 @@ def _headline(verdict: Verdict, comparison: Comparison, width: int) -> str:
     rule = "" if verdict.policy == "evidence" else f", policy {verdict.policy}"
     start, end = f"{verdict.decision.words.upper()}  ", f" ({_size(comparison)}{_pretended(comparison)}){rule}"
     names = comparison.candidate.name, comparison.baseline.name
-    room = width - len(start) - len(" against ") - len(end)
-    if sum(map(len, names)) > room:
+    space = width - len(start) - len(" against ") - len(end)
+    if sum(map(len, names)) > space:
         names = (
-            shorten_name(names[0], max(SHORTEST_NAME, room // 2)),
-            shorten_name(names[1], max(SHORTEST_NAME, room // 2)),
+            shorten_name(names[0], max(SHORTEST_NAME, space // 2)),
+            shorten_name(names[1], max(SHORTEST_NAME, space // 2)),
         )
     return f"{start}{' against '.join(names)}{end}"
 
