@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from outweigh.cli.console import silence_notices
@@ -51,6 +52,27 @@ def _parse_whole(text: str, most: int) -> int:
     if not 1 <= number <= most:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number between 1 and {most:,}")
     return number
+
+
+def parse_column_map(text: str) -> dict[str, str]:
+    """One FIELD=COLUMN, or all that a TOML file has as `field = "column"`; an empty COLUMN leaves the field out."""
+    field, mark, column = text.partition("=")
+    if field and mark:
+        return {field: column}
+    if mark or not text.endswith(".toml"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither FIELD=COLUMN nor a .toml file with such lines")
+    import tomllib  # noqa: PLC0415 - rarely used
+
+    try:
+        found = tomllib.loads(Path(text).read_text(encoding="utf-8"))
+    except OSError as fault:
+        raise argparse.ArgumentTypeError(f"{text} cannot be read: {fault.strerror}") from None
+    except ValueError as fault:
+        raise argparse.ArgumentTypeError(f"{text} is not TOML: {fault}") from None
+    for name, value in found.items():
+        if not (isinstance(value, str) and value):
+            raise argparse.ArgumentTypeError(f'{text}: {name} must name a column, such as {name} = "config.name"')
+    return found
 
 
 OUTPUT_FORMATS = ("text", "json", "markdown")

@@ -31,8 +31,9 @@ def write_notice(text: str, stream: TextIO) -> None:
 
 
 def notify(text: str) -> None:
-    """Show the user one sentence on standard error."""
-    write_notice(f"outweigh: {escape_controls(text)}\n", sys.stderr)
+    """Show the user one sentence on standard error; an indented line goes on with the one before."""
+    prefix = "" if text.startswith("  ") else "outweigh: "
+    write_notice(f"{prefix}{escape_controls(text)}\n", sys.stderr)
 
 
 class _Silenced(TextIOWrapper):

@@ -1,15 +1,13 @@
 """`outweigh import`: results of other harnesses as run records."""
 
-import argparse
 import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 
 from outweigh.app.import_results import ImportedSource, ImportResultsRequest, count_of, import_results
 from outweigh.app.this_folder import remember_store
-from outweigh.cli.arguments import Parser
+from outweigh.cli.arguments import Parser, parse_column_map
 from outweigh.cli.console import print_escaped
 from outweigh.cli.exit_codes import ExitCode
 from outweigh.plugins import adapter_names
@@ -148,7 +146,7 @@ def build_parser() -> Parser:
         metavar="FIELD=COLUMN",
         action="append",
         default=[],
-        type=_parse_column_map,
+        type=parse_column_map,
         help="the column of a field, such as arm=config.name, or a .toml file of such lines; may be repeated",
     )
     parser.add_argument(
@@ -156,22 +154,3 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--skip-invalid", action="store_true", help="skip rows that cannot be read")
     return parser
-
-
-def _parse_column_map(text: str) -> dict[str, str]:
-    """One FIELD=COLUMN, or all that a TOML file has as `field = "column"`."""
-    field, mark, column = text.partition("=")
-    if field and mark and column:
-        return {field: column}
-    if mark or not text.endswith(".toml"):
-        raise argparse.ArgumentTypeError(f"{text!r} is neither FIELD=COLUMN nor a .toml file with such lines")
-    try:
-        found = tomllib.loads(Path(text).read_text(encoding="utf-8"))
-    except OSError as fault:
-        raise argparse.ArgumentTypeError(f"{text} cannot be read: {fault.strerror}") from None
-    except ValueError as fault:
-        raise argparse.ArgumentTypeError(f"{text} is not TOML: {fault}") from None
-    for name, value in found.items():
-        if not (isinstance(value, str) and value):
-            raise argparse.ArgumentTypeError(f'{text}: {name} must name a column, such as {name} = "config.name"')
-    return found

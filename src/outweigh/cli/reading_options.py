@@ -11,9 +11,10 @@ from shlex import join
 from outweigh.app.choose_arms import ArmChoice
 from outweigh.app.choose_policy import DEFAULT_PLANNED_TASKS, PolicyRequest
 from outweigh.app.evidence import EvidenceRequest
-from outweigh.cli.arguments import CommandOptions, Parser
+from outweigh.app.open_runs import open_runs
+from outweigh.cli.arguments import CommandOptions, Parser, parse_column_map
+from outweigh.cli.console import notify
 from outweigh.cli.defaults import choose_stores
-from outweigh.store.store import StoreSet
 from outweigh.verdict.policy import POLICIES, Policies
 
 
@@ -23,6 +24,7 @@ class ReadingOptions(CommandOptions):
     runs: list[str]
     skip_invalid: bool
     prices: str | None
+    map: list[dict[str, str]]
     changes: str | None = None
 
     def evidence_request(self) -> EvidenceRequest:
@@ -33,11 +35,15 @@ class ReadingOptions(CommandOptions):
     def named_request(self) -> EvidenceRequest:
         """What to read of what the user named, and nothing else."""
         return EvidenceRequest(
-            stores=StoreSet.open(self.runs),
+            stores=open_runs(self.runs, self.columns(), join(self.command), notify),
             skip_invalid=self.skip_invalid,
             prices=self.prices,
             changes=self.changes,
         )
+
+    def columns(self) -> dict[str, str]:
+        """Which column of a table is which field, as far as the user says so."""
+        return {field: column for each in self.map for field, column in each.items()}
 
     def _name_stores(self, stores: list[str]) -> None:
         """Take these stores, and put them into the command, so that it means the same when it is typed again."""
@@ -106,7 +112,8 @@ def reading_parser(verb: str, description: str, *examples: str) -> Parser:
         "runs",
         nargs="*",
         metavar="RUNS",
-        help="a store, a .jsonl file of run records, or - for standard input (default: the last store of this folder)",
+        help="a store, a .jsonl file of run records, a table such as .csv, or - for standard input (default: the last "
+        "store of this folder)",
     )
     add_reading_options(parser)
     return parser
@@ -118,6 +125,14 @@ def add_reading_options(parser: Parser) -> None:
     group.add_argument("--skip-invalid", action="store_true", help="skip lines that cannot be read")
     group.add_argument(
         "--prices", metavar="FILE", help="your own prices (TOML), used before the bundled ones (default: bundled)"
+    )
+    group.add_argument(
+        "--map",
+        metavar="FIELD=COLUMN",
+        action="append",
+        default=[],
+        type=parse_column_map,
+        help="the column of a table that has a field, such as arm=config.name; repeat it (default: by its name)",
     )
 
 

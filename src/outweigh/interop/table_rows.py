@@ -20,6 +20,9 @@ SAMPLED_ROWS = 200
 MOST_COLUMNS = 10_000
 TABLE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 
+MOST_EXAMPLES = 60
+"""Columns that are shown with a value; a flattened table can have hundreds."""
+
 _DELIMITERS = ",;\t|"
 """The most frequent of these in the first line is the delimiter, unless that line names it, as Excel accepts."""
 
@@ -69,6 +72,16 @@ def sampled_columns(path: Path, notes: ImportNotes | None = None) -> dict[str, A
             if found.get(name) in (None, ""):
                 found[name] = value
     return found
+
+
+def column_examples(sample: Mapping[str, Any]) -> Iterator[str]:
+    """A line for every column, with an example of its values."""
+    width = max(map(len, islice(sample, MOST_EXAMPLES)), default=0)
+    for name, value in islice(sample.items(), MOST_EXAMPLES):
+        shown = str(value).replace("\n", " ")
+        yield f"  {name:<{width}}  {shown[:50]}{'…' if len(shown) > 50 else ''}".rstrip()
+    if len(sample) > MOST_EXAMPLES:
+        yield f"  and {len(sample) - MOST_EXAMPLES} more"
 
 
 def _flatten(cells: Mapping[str, Any], before: str = "", depth: int = 4) -> Iterator[tuple[str, Any]]:

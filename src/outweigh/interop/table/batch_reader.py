@@ -18,7 +18,7 @@ import msgspec
 from outweigh.interop.field_values import parse_times
 from outweigh.interop.imported_run import UNKNOWN_COLUMNS, outcome_check, real_agent, stable_id, structs_from_columns
 from outweigh.interop.result_files import LINE_LIMIT
-from outweigh.interop.table.columns import LABEL_FIELDS, MappedColumn
+from outweigh.interop.table.columns import FIELD_READERS, LABEL_FIELDS, MappedColumn
 from outweigh.model.base import Amount, Count, Json
 from outweigh.model.run_record import AgentIdentity, RunRecord, Trial
 from outweigh.model.untrusted_json import NAME_LENGTH_LIMIT
@@ -238,9 +238,11 @@ class BatchReader:
 def make_batch_reader(columns: Sequence[MappedColumn], names: Collection[str], arm: str | None) -> BatchReader | None:
     """A reader for such rows. `names` are all columns that may occur, `arm` is for rows that name none.
 
-    None if a field consists of several columns or must be computed.
+    None if a field consists of several columns or must be computed, such as a pass from a score.
     """
     mapped = {column.field: column.paths for column in columns}
+    if any(column.reading is not FIELD_READERS[column.field] for column in columns):
+        return None
     if not mapped.keys() <= _TYPES.keys() or any(len(paths) > 1 or len(paths[0]) > 1 for paths in mapped.values()):
         return None
     others = sorted(set(names) - {paths[0][0] for paths in mapped.values()})

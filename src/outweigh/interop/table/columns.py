@@ -1,5 +1,7 @@
 """Which columns of a table are which fields of a run, as the user says; and one row as a run."""
 
+import operator
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,7 +52,7 @@ class MappedColumn(NamedTuple):
 
     def read(self, cells: Mapping[str, Any]) -> Any:
         """The cell's value; a ValueError names the column and says what is wrong."""
-        values = [_cell_at(cells, path) for path in self.paths]
+        values = [cell_at(cells, path) for path in self.paths]
         try:
             if self.field not in LABEL_FIELDS:
                 return self.reading(values[0])
@@ -60,14 +62,37 @@ class MappedColumn(NamedTuple):
         return None if None in parts else stable_id(*parts)
 
 
+_THRESHOLD = re.compile(r"(?P<column>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<limit>\d+(\.\d+)?|\.\d+)")
+"""A score that is a pass from some value on, such as `success=score>=0.8`."""
+
+_SIGNS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+def columns_of(spec: str, sample: Mapping[str, Any]) -> list[str]:
+    """The columns that a field is made of, as the user wrote them."""
+    threshold = None if spec in sample else _THRESHOLD.fullmatch(spec)
+    if threshold is not None:
+        return [threshold["column"]]
+    return [spec] if spec in sample or not spec else spec.split(COLUMN_JOINER)
+
+
+def threshold_of(spec: str, sample: Mapping[str, Any]) -> float | None:
+    """From which score on a run passed, where the user says so."""
+    threshold = None if spec in sample else _THRESHOLD.fullmatch(spec)
+    return None if threshold is None else float(threshold["limit"])
+
+
 def map_columns(asked: Mapping[str, str], sample: Mapping[str, Any]) -> list[MappedColumn]:
-    """The user's mapping, and columns that have the name of a field and are not used for another."""
+    """The user's mapping, and columns that have the name of a field and are not used for another.
+
+    A field with an empty name is left out, also where a column is named like it.
+    """
     for field in asked:
         if field not in FIELD_READERS:
             raise EvidenceError(f"--map {field}=…: there is no such field; there is {', '.join(FIELD_READERS)}.")
-    used = {part for spec in asked.values() for part in (spec, *spec.split(COLUMN_JOINER))}
+    used = {part for spec in asked.values() for part in (spec, *columns_of(spec, sample))}
     own = {field: field for field in FIELD_READERS if field in sample and field not in asked and field not in used}
-    return [_map_column(field, spec, sample) for field, spec in {**own, **asked}.items()]
+    return [_map_column(field, spec, sample) for field, spec in {**own, **asked}.items() if spec]
 
 
 def looks_like_milliseconds(columns: Mapping[str, str], sample: Mapping[str, Any]) -> bool:
@@ -84,6 +109,11 @@ def looks_like_milliseconds(columns: Mapping[str, str], sample: Mapping[str, Any
 
 
 def _map_column(field: str, spec: str, sample: Mapping[str, Any]) -> MappedColumn:
+    threshold = _THRESHOLD.fullmatch(spec) if field == "success" and spec not in sample else None
+    if threshold is not None:
+        score = _map_column("duration_seconds", threshold["column"], sample)
+        reading = cell.unless_unknown(_threshold_reader(threshold["sign"], float(threshold["limit"])))
+        return score._replace(field=field, reading=reading)
     names = [spec] if spec in sample or field not in LABEL_FIELDS else spec.split(COLUMN_JOINER)
     for name in names:
         if not any(each == name or each.startswith(f"{name}.") for each in sample):
@@ -93,7 +123,20 @@ def _map_column(field: str, spec: str, sample: Mapping[str, Any]) -> MappedColum
     return MappedColumn(field, spec, tuple(tuple(name.split(".")) for name in names), FIELD_READERS[field])
 
 
-def _cell_at(cells: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+def _threshold_reader(sign: str, limit: float) -> cell.CellReader:
+    def read(value: Any) -> bool:
+        score = cell.read_amount(value)
+        if limit < 1 < score:
+            raise ValueError(
+                f"which is above 1, while {limit:g} is a share; write where a pass begins in the same unit"
+            )
+        return bool(_SIGNS[sign](score, limit))
+
+    return read
+
+
+def cell_at(cells: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """The cell of a column, whose name may lead into objects."""
     whole = ".".join(path)
     if whole in cells:
         return cells[whole]

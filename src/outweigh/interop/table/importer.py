@@ -6,7 +6,6 @@ If the columns are not mapped, the error shows them and a command with a propose
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple
@@ -24,12 +23,9 @@ from outweigh.interop.table.columns import (
     make_row_run,
     map_columns,
 )
-from outweigh.interop.table_rows import TableRow, sampled_columns, table_rows
+from outweigh.interop.table_rows import TableRow, column_examples, sampled_columns, table_rows
 from outweigh.model.run_record import RunRecord, Trial
 from outweigh.ports.importers import FieldOrigin, ImportNotes, ImportRequest
-
-MOST_EXAMPLES = 60
-"""Columns that are shown with a value; a flattened table can have hundreds."""
 
 _LIKELY_NAMES = {
     "task_id": "task taskname tasknumber instanceid problemid problem caseid case testid test testcase "
@@ -73,7 +69,7 @@ def mapping_help(path: str, sample: Mapping[str, Any], arm: str | None, asked: M
     one_arm = "NAME" if "arm" not in likely and arm is None else arm
     options = [f"--map {quote(f'{field}={column}')}" for field, column in likely.items() if field != column]
     options += [f"--map {field}=COLUMN" for field in open_] + ([f"--arm {quote(one_arm)}"] if one_arm else [])
-    lines = [f"{path}: which columns are the task and the arm? It has", *_examples(sample)]
+    lines = [f"{path}: which columns are the task and the arm? It has", *column_examples(sample)]
     lines += [
         "Going by their names, this might be meant; check it, units too, and run it:" if likely else "Say it by:",
         f"  outweigh import table {quote(path)} -o RUNS {' '.join(options)}",
@@ -105,15 +101,6 @@ def propose_mapping(sample: Mapping[str, Any]) -> dict[str, str]:
     elif looks_like_milliseconds(found, sample):
         found["duration_ms"] = found.pop("duration_seconds")
     return found
-
-
-def _examples(sample: Mapping[str, Any]) -> Iterator[str]:
-    width = max(map(len, islice(sample, MOST_EXAMPLES)), default=0)
-    for name, value in islice(sample.items(), MOST_EXAMPLES):
-        shown = str(value).replace("\n", " ")
-        yield f"  {name:<{width}}  {shown[:50]}{'…' if len(shown) > 50 else ''}".rstrip()
-    if len(sample) > MOST_EXAMPLES:
-        yield f"  and {len(sample) - MOST_EXAMPLES} more"
 
 
 def _normalized(name: str) -> str:

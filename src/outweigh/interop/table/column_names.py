@@ -1,0 +1,142 @@
+"""Which field of a run the name of a column means, with the unit that the name states.
+
+Only names that people and programs commonly use are known. A name in another unit than that of the field means nothing.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+NO_UNIT = "duration"
+"""Stands for a duration whose column does not say its unit; it is no field."""
+
+_FIRM: dict[str, str] = {
+    "task_id": "task taskname instanceid instance problemid problem caseid case casename testid test testcase testname "
+    "scenarioid scenario exampleid example questionid question itemid item exercise puzzle issue ticket",
+    "arm": "armname config configname configid configuration condition conditionid variant variantname treatment "
+    "group system setup setupname mode strategy approach method",
+    "repeat": "repeatid repeatnumber repeatindex repetition replicate rep run runnumber runindex runno trial "
+    "trialindex trialnumber try iteration iter epoch round",
+    "success": "succeeded passed pass ispassed resolved isresolved solved issolved correct iscorrect ok issuccess",
+    "started_at": "started starttime start startedat createdat timestamp",
+    "finished_at": "finished ended endtime endedat finishedat completedat end",
+    "cost_usd": "usd dollars cost totalcost totalcostusd costtotal costindollars totalusd agentcost runcost price",
+    "input_tokens_with_cache": "prompttokens totalinputtokens promptcount",
+    "input_tokens": "tokensin tokensinput uncachedinputtokens inputtokencount",
+    "output_tokens": "completiontokens tokensout tokensoutput totaloutputtokens outputtokencount",
+    "cache_read_tokens": "cachereads cachedtokens cachedinputtokens cachereadinputtokens tokenscached",
+    "cache_write_tokens": "cachewrites cachecreationtokens cachecreationinputtokens",
+    "step_count": "steps turns numsteps numturns stepcount",
+    "tool_call_count": "toolcalls numtoolcalls",
+    "run_id": "uuid trialid runname",
+    "model": "modelname modelid modelnameorpath",
+    "agent": "agentname agentkind harness",
+    "family": "category domain",
+    "status": "",
+    "agent_version": "",
+}
+_WEAK: dict[str, str] = {
+    "success": "result outcome status score reward grade",
+    "arm": "model modelname modelid agent agentname provider prompt promptname promptversion version branch skill",
+    "run_id": "id",
+}
+"""Names that mean the field only where no other column does, and its values fit."""
+
+_CONTAINERS = frozenset(
+    {
+        "metrics",
+        "metric",
+        "usage",
+        "result",
+        "results",
+        "stats",
+        "metadata",
+        "meta",
+        "info",
+        "timing",
+        "timings",
+        "run",
+        "trial",
+        "eval",
+        "data",
+        "output",
+    }
+)
+"""Objects around a value that say nothing about whose value it is, as in `metrics.cost_usd`."""
+
+_SECONDS = frozenset({"s", "sec", "secs", "second", "seconds"})
+_MILLISECONDS = frozenset({"ms", "msec", "msecs", "milli", "millis", "millisecond", "milliseconds"})
+_OTHER_UNITS = frozenset(
+    {
+        "us",
+        "ns",
+        "usec",
+        "microseconds",
+        "nanoseconds",
+        "m",
+        "min",
+        "mins",
+        "minute",
+        "minutes",
+        "h",
+        "hour",
+        "hours",
+    }
+)
+_DURATIONS = frozenset({"duration", "latency", "elapsed", "runtime", "walltime", "took", "time"})
+_AROUND_DURATION = frozenset({"wall", "clock", "total", "run", "agent", "execution", "in", "taken"})
+_DOLLARS = frozenset({"usd", "dollar", "dollars", "us"})
+_FOREIGN_SIGNS = frozenset("%€£¥¢₹")
+
+
+class NameMatch(NamedTuple):
+    """A field that a column may be, and how firmly its name says so: 0 is the field's own name, 2 the least."""
+
+    field: str
+    rank: int
+
+
+def match_name(column: str) -> list[NameMatch]:
+    """Every field that a column may be by its name."""
+    if _FOREIGN_SIGNS & set(column):
+        return []
+    words = name_words(column)
+    keys = {"".join(words), "".join(_without_containers(column))}
+    found = [NameMatch(field, 0) for field in _FIRM if field.replace("_", "") in keys]
+    for rank, names in enumerate((_FIRM, _WEAK), start=1):
+        found += [NameMatch(field, rank) for field, known in names.items() if keys & set(known.split())]
+    found += [match for match in (_match_duration(_without_containers(column)), _match_cost(words)) if match]
+    best = {match.field: match for match in sorted(found, key=lambda match: -match.rank)}
+    return list(best.values())
+
+
+def name_words(column: str) -> tuple[str, ...]:
+    """The words of a name in lower case: `durationMs` and `Duration (ms)` are both `duration`, `ms`."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", column)
+    return tuple(re.findall(r"[^\W_]+", spaced.lower()))
+
+
+def _without_containers(column: str) -> tuple[str, ...]:
+    """The words of a dotted name without the objects around it, where those say nothing."""
+    *around, last = column.split(".")
+    if all(word in _CONTAINERS for part in around for word in name_words(part)):
+        return name_words(last)
+    return name_words(column)
+
+
+def _match_duration(words: Iterable[str]) -> NameMatch | None:
+    rest = [word for word in words if word not in _AROUND_DURATION]
+    units = [word for word in rest if word in _SECONDS | _MILLISECONDS | _OTHER_UNITS]
+    cores = [word for word in rest if word not in units]
+    if len(units) > 1 or not set(cores) <= _DURATIONS or not rest:
+        return None
+    if not units:
+        return NameMatch(NO_UNIT, 1)
+    if units[0] in _OTHER_UNITS or (not cores and len(units[0]) == 1):
+        return None
+    return NameMatch("duration_ms" if units[0] in _MILLISECONDS else "duration_seconds", 1)
+
+
+def _match_cost(words: tuple[str, ...]) -> NameMatch | None:
+    core = [word for word in words if word not in _DOLLARS | {"total", "run", "agent", "in"}]
+    return NameMatch("cost_usd", 1) if core in (["cost"], ["price"]) else None

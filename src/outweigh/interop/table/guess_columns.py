@@ -1,0 +1,238 @@
+"""Guess which columns of a table are which fields of a run, by their names, and check the guess against the values.
+
+A column is taken only where no other fits. Several that fit, none for what a comparison needs, or values that the field
+cannot have are an error with the option that decides, because a wrong column would be worse.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import NamedTuple
+
+from outweigh.errors import UsageError, quote_names
+from outweigh.interop.field_values import read_amount
+from outweigh.interop.table.column_names import NO_UNIT, match_name
+from outweigh.interop.table.column_values import ColumnValues, is_readable, read_or_keep
+from outweigh.interop.table.columns import FIELD_READERS, columns_of, map_columns, threshold_of
+from outweigh.interop.table_rows import column_examples, sampled_columns
+from outweigh.ports.importers import ImportNotes
+
+_NEEDED = {"task_id": "the task", "success": "whether a run passed", "arm": "the arm"}
+_DURATIONS = ("duration_seconds", "duration_ms")
+_TOKENS = ("input_tokens", "input_tokens_with_cache", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+_MEASURED = frozenset({*_DURATIONS, "cost_usd", *_TOKENS})
+_OUTCOME_WORDS = frozenset({"pass", "passed", "fail", "failed"})
+
+
+class GuessedColumns(NamedTuple):
+    """The column of every field that was found, the columns that are not used, and the arms."""
+
+    fields: Mapping[str, str]
+    unused: tuple[str, ...]
+    arms: tuple[str, ...]
+
+    @property
+    def mapping(self) -> dict[str, str]:
+        """For the reader of rows: every field with its column, and an empty name for a field that has none."""
+        return dict.fromkeys(FIELD_READERS, "") | dict(self.fields)
+
+
+def may_hold_runs(columns: Iterable[str]) -> bool:
+    """Whether a file may be a table of runs: a column could name the task."""
+    return any(match.field == "task_id" for name in columns for match in match_name(name))
+
+
+def guess_columns(path: Path, asked: Mapping[str, str], command: str) -> GuessedColumns:
+    """The columns of a table.
+
+    `asked` is what the user says about them, with an empty name for a field that is to be left out. `command` is the
+    command line, for errors that show what to add to it.
+    """
+    return _Guess(path, asked, command).choose()
+
+
+class _Guess:
+    def __init__(self, path: Path, asked: Mapping[str, str], command: str) -> None:
+        self._path, self._command, self._asked = path, command, asked
+        notes = ImportNotes()
+        self._columns = sampled_columns(path, notes)
+        if not self._columns:
+            reason = f": {notes.unreadable[0].reason}" if notes.unreadable else ""
+            raise UsageError(f"{path} has no row that can be read{reason}.")
+        map_columns(asked, self._columns)  # refuses a field or column that does not exist
+        used = {column for spec in asked.values() for column in columns_of(spec, self._columns)}
+        self._matches: dict[str, dict[str, int]] = defaultdict(dict)
+        for name in self._columns:
+            for field, rank in match_name(name) if name not in used else ():
+                self._matches[field][name] = rank
+        looked_at = {name for ranks in self._matches.values() for name in ranks}
+        self._values = ColumnValues(path, looked_at | set(columns_of(asked.get("success", ""), self._columns)) - {""})
+        self._found = {field: column for field, column in asked.items() if column}
+
+    def choose(self) -> GuessedColumns:
+        """Choose a column for every field, the needed ones first, and check them together."""
+        for field in _NEEDED:
+            if field not in self._found:
+                self._found[field] = self._choose_needed(field)
+        for field in FIELD_READERS:
+            if field not in self._asked and field not in _NEEDED:
+                self._choose_other(field)
+        self._check_threshold()
+        self._settle_tokens()
+        self._settle_duration()
+        self._refuse_mixed_decimals()
+        arms = self._check_trials()
+        used = {column for spec in self._found.values() for column in columns_of(spec, self._columns)}
+        return GuessedColumns(
+            fields={field: self._found[field] for field in FIELD_READERS if field in self._found},
+            unused=tuple(name for name in self._columns if name not in used),
+            arms=arms,
+        )
+
+    def _named(self, field: str, ranks: Sequence[int] = (0, 1, 2)) -> list[str]:
+        taken = self._found.values()
+        return [name for name, rank in self._matches[field].items() if rank in ranks and name not in taken]
+
+    def _choose_needed(self, field: str) -> str:
+        columns = self._named(field, (0, 1)) or [name for name in self._named(field, (2,)) if self._is_fit(field, name)]
+        if field != "success":
+            # A column with one value tells neither tasks nor arms apart.
+            columns = [name for name in columns if len(self._values.of(name)) > 1] or columns
+            columns = [name for name in columns if self._matches[field][name] == 0] or columns
+        if len(columns) != 1 and not (columns and self._values.are_equal(columns, FIELD_READERS[field])):
+            raise UsageError(self._ask(field, columns))
+        self._require_readable(field, columns[0])
+        return columns[0]
+
+    def _is_fit(self, field: str, column: str) -> bool:
+        """Whether the values of a column whose name says little are what they are taken for."""
+        values = self._values.of(column)
+        if field == "arm":
+            return len(values) > 1
+        if column.lower().endswith("status"):
+            return bool(values) and {str(value).strip().lower() for value in values} <= _OUTCOME_WORDS
+        return bool(values) and all(is_readable(FIELD_READERS[field], value) for value in values)
+
+    def _choose_other(self, field: str) -> None:
+        columns = [name for name in self._named(field) if self._values.of(name)]
+        if field in _MEASURED:
+            if len(columns) > 1 and not self._values.are_equal(columns, FIELD_READERS[field]):
+                raise UsageError(self._ask(field, columns))
+            for name in columns[:1]:
+                self._require_readable(field, name)
+                self._found[field] = name
+            return
+        fitting = [name for name in columns if self._describes(field, name)]
+        if len(fitting) == 1:
+            self._found[field] = fitting[0]
+
+    def _describes(self, field: str, column: str) -> bool:
+        if field in ("started_at", "finished_at") and not self._values.hold_moments(column):
+            return False
+        if field == "run_id" and not self._values.is_unique(column):
+            return False
+        if field == "repeat" and not self._numbers_repeats(column):
+            return False
+        return all(is_readable(FIELD_READERS[field], value) for value in self._values.of(column))
+
+    def _numbers_repeats(self, column: str) -> bool:
+        """Whether a column gives every run of a task and arm another number."""
+        rows = list(self._values.rows((self._found["task_id"], self._found["arm"], column), self._columns))
+        return len(set(rows)) == len(rows) and all(row[2] is not None for row in rows)
+
+    def _check_threshold(self) -> None:
+        """A pass from 80 on and scores up to 1 are in different units, and every run would fail."""
+        spec = self._asked.get("success", "")
+        limit = threshold_of(spec, self._columns)
+        if limit is not None and limit > 1:
+            scores = [read_or_keep(read_amount, value) for value in self._values.of(columns_of(spec, self._columns)[0])]
+            if all(isinstance(score, float | int) and score <= 1 for score in scores):
+                raise UsageError(
+                    f"{self._path}: --map {spec}: no score is above 1, so {limit:g} seems to be a percentage. "
+                    "Write where a pass begins in the unit of the scores."
+                )
+
+    def _settle_tokens(self) -> None:
+        """Input with the cache in it says what is new only beside the tokens that came from the cache."""
+        if "input_tokens" in self._found:
+            self._found.pop("input_tokens_with_cache", None)
+        elif "input_tokens_with_cache" in self._found and "cache_read_tokens" not in self._found:
+            self._found["input_tokens"] = self._found.pop("input_tokens_with_cache")
+
+    def _settle_duration(self) -> None:
+        """One duration, in a unit that its column or the user states; between start and end none is needed."""
+        known = [field for field in _DURATIONS if field in self._found]
+        if len(known) == 2:
+            lines = [self._line(f"{field}={self._found[field]}") for field in known]
+            raise UsageError(
+                "\n".join([f"{self._path}: more than one column could be the duration. Choose one:", *lines])
+            )
+        is_told = bool(known) or any(field in self._asked for field in _DURATIONS)
+        if is_told or {"started_at", "finished_at"} <= self._found.keys():
+            return
+        for column in self._named(NO_UNIT):
+            values = self._values.of(column)
+            is_number = all(is_readable(FIELD_READERS["duration_seconds"], value) for value in values)
+            if values and is_number and not self._values.hold_moments(column):
+                lines = [self._line(f"{field}={column}") for field in _DURATIONS]
+                said = f"{self._path}: column {column!r} does not say its unit. Say it, or leave the duration out:"
+                raise UsageError("\n".join([said, *lines, self._line("duration_seconds=")]))
+
+    def _refuse_mixed_decimals(self) -> None:
+        """`9,5` beside `12.345` may be a thousand times what it looks like; a file has one decimal mark."""
+        columns = [column for field, column in self._found.items() if field in _MEASURED and field not in self._asked]
+        texts = [value for name in columns for value in self._values.of(name) if isinstance(value, str)]
+        comma, point = (next((text for text in texts if mark in text), None) for mark in ",.")
+        if comma is not None and point is not None:
+            raise UsageError(
+                f"{self._path} has both {comma!r} and {point!r}, so it is not clear which mark is the decimal one. "
+                "Write all numbers with a decimal point and without marks for thousands."
+            )
+
+    def _check_trials(self) -> tuple[str, ...]:
+        """The arms, which must share tasks; else a column cannot be what it is taken for."""
+        task, arm = self._found["task_id"], self._found["arm"]
+        tasks: dict[str, set[str | None]] = defaultdict(set)
+        for task_label, arm_label in self._values.rows((task, arm), self._columns):
+            if arm_label is not None:
+                tasks[arm_label].add(task_label)
+        if len(tasks) < 2:
+            raise UsageError(
+                f"{self._path}: column {arm!r} names one arm, {quote_names(list(tasks))}, so there is nothing to "
+                f"compare. Name the column that tells arms apart:\n{self._line('arm=COLUMN')}"
+            )
+        if len({task for own in tasks.values() for task in own}) == sum(map(len, tasks.values())):
+            raise UsageError(
+                f"{self._path}: no task of column {task!r} was run by two arms of column {arm!r}, so nothing can be "
+                f"compared. Name the right columns:\n{self._line('task_id=COLUMN')} --map arm=COLUMN"
+            )
+        return tuple(tasks)
+
+    def _require_readable(self, field: str, column: str) -> None:
+        for value in self._values.of(column):
+            try:
+                FIELD_READERS[field](value)
+            except ValueError as fault:
+                named = f"{self._path}: column {column!r} looks like {_NEEDED.get(field, field)}, but has"
+                raise UsageError(f"{named} {str(value)[:60]!r}, {fault}. {self._way_out(field)}") from None
+
+    def _way_out(self, field: str) -> str:
+        if field in _NEEDED:
+            return f"Name the right column:\n{self._line(f'{field}=COLUMN')}{self._threshold_line(field)}"
+        return f"Correct it, or leave the field out:\n{self._line(f'{field}=')}"
+
+    def _ask(self, field: str, columns: Sequence[str]) -> str:
+        what = _NEEDED.get(field, field)
+        if columns:
+            lines = [self._line(f"{field}={name}") for name in columns]
+            return "\n".join([f"{self._path}: more than one column could be {what}. Choose one:", *lines])
+        examples = column_examples(self._columns)
+        lines = [f"{self._path}: no column could be {what}. It has", *examples, "Name one, as in:"]
+        return "\n".join([*lines, self._line(f"{field}=COLUMN") + self._threshold_line(field)])
+
+    def _threshold_line(self, field: str) -> str:
+        return f"\n{self._line('success=SCORE>=0.8')}" if field == "success" else ""
+
+    def _line(self, option: str) -> str:
+        return f"  {self._command} --map {quote(option)}"
