@@ -4,7 +4,7 @@ import argparse
 import shlex
 from importlib import import_module
 from pathlib import Path
-from shutil import copy, copytree
+from shutil import copy, copytree, rmtree
 
 import pytest
 from tests.conftest import Outweigh
@@ -35,18 +35,27 @@ EXIT_CODES = {"verdict": {0, 1, 3}, "doctor": {0, 1}}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the examples name: the demo's store, a suite of one's own, a table, a skill and a report."""
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the examples name: suites, the demo's store, a table, a skill and a report."""
     place = tmp_path_factory.mktemp("examples")
     copytree(EXAMPLES / "skill" / "release-notes", place / "release-notes")
     for name in ("nightly.csv", "map.toml"):
         copy(EXAMPLES / "table" / name, place)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
+        for suite in (".", "my-suite"):
+            assert main(["init", suite]) == 0
         assert main(["demo"]) == 0
-        assert main(["init", "my-suite"]) == 0
         assert main(["report", "outweigh-runs/demo", "-o", "report.html"]) == 0
     return place
+
+
+@pytest.fixture
+def folder(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it as the current folder, so that no example finds what another one wrote."""
+    copy_of_it = copytree(original, tmp_path / "folder")
+    monkeypatch.chdir(copy_of_it)
+    return copy_of_it
 
 
 def runs_here(example: str) -> bool:
@@ -54,13 +63,10 @@ def runs_here(example: str) -> bool:
 
 
 @pytest.mark.parametrize("example", [example for example in SHOWN if runs_here(example)])
-def test_an_example_of_the_help_works(
-    example: str, folder: Path, outweigh: Outweigh, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_example_of_the_help_works(example: str, folder: Path, outweigh: Outweigh) -> None:
     words = shlex.split(example.partition(" > ")[0])[1:]
-    if words[:2] == ["init", "my-suite"]:  # the folder has it already
-        words[1] = str(tmp_path / "my-suite")
-    monkeypatch.chdir(folder)
+    if words[:2] == ["init", "my-suite"]:
+        rmtree(folder / "my-suite")
 
     answer = outweigh(*words)
 
@@ -118,7 +124,7 @@ def test_a_group_is_small_enough_to_read(verb: str) -> None:
 
 
 def test_the_usage_says_what_must_be_given(outweigh: Outweigh) -> None:
-    assert outweigh("diff", "--help").out.startswith("usage: outweigh diff RUNS RUN_A RUN_B [options]\n")
+    assert outweigh("verdict", "--help").out.startswith("usage: outweigh verdict [RUNS …] [options]\n")
     assert outweigh("import", "--help").out.startswith("usage: outweigh import [FORMAT] PATH … -o RUNS [options]\n")
 
 

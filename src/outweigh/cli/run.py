@@ -150,9 +150,9 @@ def build_parser() -> Parser:
     return run_parser(
         "run",
         "Run every trial of a suite and record the results; run it again to resume.",
-        "outweigh run -c my-suite --dry-run",
+        "outweigh run --dry-run",
         "outweigh run -c my-suite -k 1",
-        "outweigh run -c my-suite --budget 20 -j 4",
+        "outweigh run --budget 20 -j 4",
     )
 
 
