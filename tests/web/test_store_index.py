@@ -6,9 +6,9 @@ from tests.trajectories import store_of
 
 from outweigh.model.codec import encode
 from outweigh.testing.builders import a_judgment, a_run
-from outweigh.web.catalogue import StoreSummaryCache
 from outweigh.web.run_listing import RunFilter, RunListing
 from outweigh.web.store_index import StoreIndex
+from outweigh.web.store_summary import StoreSummaryCache
 
 
 def test_a_line_that_is_being_written_is_taken_when_it_is_whole(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_list_and_a_summary_follow_the_store(tmp_path: Path) -> None:
 
     assert before == (1, 1)
     assert len(listing.view(RunFilter(arm="baseline"))) == 2
-    assert (summary.current().total.runs, summary.current().total.pass_rate) == (2, 0.5)
+    assert (summary.current().total.runs, summary.current().arms["baseline"].pass_rate) == (2, 0.5)
 
 
 def test_a_summary_of_a_replaced_store_counts_nothing_twice(tmp_path: Path) -> None:

@@ -3,8 +3,11 @@
 Readers that follow a store, such as the viewer, ask here, so that only this package knows the names of its files.
 """
 
+import os
+from fnmatch import fnmatch
 from pathlib import Path
 
+from outweigh.store.label_file import LABEL_FILE
 from outweigh.store.records import RECORDS_SUFFIX
 from outweigh.store.run_store import ATTEMPT_LOGS
 from outweigh.store.store_lock import LOCK_FILE
@@ -29,3 +32,28 @@ def size_on_disk(path: Path) -> int:
 def was_locked(folder: Path) -> bool:
     """Whether an engine has ever locked a folder; without that, nobody appends to its files."""
     return (folder / LOCK_FILE).exists()
+
+
+FileState = tuple[str, int, int]
+"""The name of a file, when it was changed last, and its size."""
+
+
+def rule_file_states(path: Path) -> tuple[FileState, ...]:
+    """The states of the files beside the records, such as rules, calibrations and the ledger; empty for a single file.
+
+    While they and the records stay as they are, so does the verdict.
+    """
+    if not path.is_dir():
+        return ()
+    try:
+        with os.scandir(path) as entries:
+            found = [entry for entry in entries if _holds_rules(entry.name) and entry.is_file()]
+            states = [(entry.name, entry.stat().st_mtime_ns, entry.stat().st_size) for entry in found]
+    except OSError:
+        return ()
+    return tuple(sorted(states))
+
+
+def _holds_rules(name: str) -> bool:
+    is_record = name.endswith(RECORDS_SUFFIX) or fnmatch(name, ATTEMPT_LOGS)
+    return not is_record and not name.startswith(".") and name not in (LOCK_FILE, LABEL_FILE)

@@ -1,130 +1,38 @@
-"""The viewer as an application: which page answers which address, who may read it, and how it is served.
-
-Without a token only requests for a loopback host name are answered, which stops DNS rebinding; with one, the token
-comes once in the address and then in a cookie. Served anywhere but on this machine alone, it has a token.
-"""
+"""The viewer as an application: which page answers which address, and how a label is taken."""
 
 import secrets
-import socket
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
-from hmac import compare_digest
-from http.cookies import CookieError, SimpleCookie
 from importlib.resources import files
-from ipaddress import ip_address
-from pathlib import Path
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
 import msgspec
-import uvicorn
 from starlette.applications import Starlette
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from outweigh.errors import OutweighError, UsageError
+from outweigh.errors import OutweighError
 from outweigh.report.svg.elements import CHART_STYLE
+from outweigh.web.access import AccessMiddleware, tokens_match
 from outweigh.web.catalogue import StoreCatalogue, ViewedStore
+from outweigh.web.label_change import MAX_FORM_BYTES, change_label
 from outweigh.web.markup import Html
 from outweigh.web.pages.diff_page import diff_page
-from outweigh.web.pages.experiment_pages import experiment_page, experiments_page, progress_state, progress_texts
-from outweigh.web.pages.layout import error_page
+from outweigh.web.pages.experiment_page import TaskFilter, experiment_page
+from outweigh.web.pages.home_page import ExperimentFilter, home_page
+from outweigh.web.pages.layout import error_page, run_url
 from outweigh.web.pages.run_page import run_page, text_page
 from outweigh.web.pages.runs_page import runs_page
+from outweigh.web.pages.search_page import search_page
 from outweigh.web.pages.step_view import find_text
+from outweigh.web.pages.task_page import task_page
+from outweigh.web.progress import progress_state
+from outweigh.web.report_frame import frame_report, report_policy
 from outweigh.web.run_listing import RunFilter
 from outweigh.web.run_row import RunRow
-
-VIEWER_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-)
-SECURITY_HEADERS = {
-    "Content-Security-Policy": VIEWER_SECURITY_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-TOKEN_COOKIE = "outweigh_token"
-LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
-
-
-class AccessMiddleware:
-    """Answers only readers that may see the pages.
-
-    Without a token, only requests for a loopback host name are answered, because another name that resolves here
-    belongs to a page that tries to read what is not its own. With a token, it comes once in the address and from then
-    on in a cookie.
-    """
-
-    def __init__(self, app: ASGIApp, token: str | None) -> None:
-        self._app = app
-        self._token = token
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, redirect or pass on a request, and add the security headers to every response."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in SECURITY_HEADERS.items():
-                    headers[name] = value
-                headers.setdefault("Cache-Control", "no-store")
-            await send(message)
-
-        answer = self._refusal(scope)
-        await (answer or self._app)(scope, receive, send_guarded)
-
-    def _refusal(self, scope: Scope) -> Response | None:
-        if scope["method"] not in ("GET", "HEAD"):
-            return PlainTextResponse("The viewer only shows.\n", status_code=405, headers={"Allow": "GET, HEAD"})
-        headers = Headers(scope=scope)
-        if self._token is None:
-            known = _host_name(headers.get("host", "")) in LOOPBACK_HOSTS
-            return None if known else PlainTextResponse("This viewer answers to localhost only.\n", status_code=421)
-        return self._without_token(scope, headers, self._token)
-
-    def _without_token(self, scope: Scope, headers: Headers, token: str) -> Response | None:
-        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        if any(_tokens_match(value, token) for name, value in query if name == "token"):
-            rest = urlencode([pair for pair in query if pair[0] != "token"])
-            target = "/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else "")
-            answer = RedirectResponse(target, status_code=303)
-            answer.set_cookie(TOKEN_COOKIE, token, httponly=True, samesite="lax", path="/")
-            return answer
-        if _tokens_match(_token_cookie(headers.get("cookie", "")), token):
-            return None
-        return PlainTextResponse("Open the address that `outweigh view` printed; it has a token.\n", status_code=401)
-
-
-def _tokens_match(given: str, token: str) -> bool:
-    return compare_digest(given.encode(), token.encode())
-
-
-def _token_cookie(header: str) -> str:
-    try:
-        found = SimpleCookie(header).get(TOKEN_COOKIE)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
-
-
-def _host_name(header: str) -> str:
-    """The host without its port; an IPv6 address is in brackets."""
-    if header.startswith("["):
-        return header[1:].partition("]")[0]
-    return header.partition(":")[0].lower()
-
 
 _STATIC_FILES = {"viewer.css": "text/css", "charts.css": "text/css", "viewer.js": "text/javascript"}
 _MAX_DIGITS = 9
@@ -134,38 +42,109 @@ StorePage = Callable[[Request, ViewedStore], Html]
 
 
 def make_viewer(catalogue: StoreCatalogue, token: str | None = None) -> Starlette:
-    """The application. It only reads stores, and answers requests in threads, so that a large page delays no other."""
-
-    def store_route(path: str, make: StorePage) -> Route:
-        def answer(request: Request) -> Response:
-            return HTMLResponse(make(request, _find_store(catalogue, request)))
-
-        return Route(f"/e/{{key}}{path}", answer, methods=["GET"])
-
-    def experiments(_: Request) -> Response:
-        return HTMLResponse(experiments_page(catalogue.stores()))
-
-    def live(request: Request) -> Response:
-        store = _find_store(catalogue, request)
-        store.index.refresh()
-        return Response(msgspec.json.encode(progress_texts(progress_state(store))), media_type="application/json")
-
+    """The application. Requests are answered in threads, so that a large page delays no other."""
+    viewer = _Viewer(catalogue)
     return Starlette(
         routes=[
-            Route("/", experiments, methods=["GET"]),
-            store_route("", lambda request, store: experiment_page(store, _page_number(request))),
-            store_route("/runs", _runs),
-            store_route(
-                "/run", lambda request, store: run_page(store, _find_row(request, store), _page_number(request))
-            ),
-            store_route("/text", _text),
-            store_route("/diff", _diff),
-            Route("/e/{key}/live", live, methods=["GET"]),
+            Route("/", viewer.home, methods=["GET"]),
+            Route("/task", viewer.task, methods=["GET"]),
+            Route("/search", viewer.search, methods=["GET"]),
+            viewer.store_route("", viewer.experiment),
+            viewer.store_route("/runs", _runs),
+            viewer.store_route("/text", _text),
+            viewer.store_route("/diff", _diff),
+            Route("/e/{key}/run", viewer.run, methods=["GET"]),
+            Route("/e/{key}/report", viewer.report, methods=["GET"]),
+            Route("/e/{key}/label", viewer.label, methods=["POST"]),
+            Route("/e/{key}/live", viewer.live, methods=["GET"]),
             Route("/static/{name}", _static, methods=["GET"]),
         ],
         middleware=[Middleware(AccessMiddleware, token=token)],
         exception_handlers={HTTPException: _http_error, OutweighError: _outweigh_error},
     )
+
+
+class _Viewer:
+    """What answers need beside the request: the stores, and the token of the label forms, made anew at every start."""
+
+    def __init__(self, catalogue: StoreCatalogue) -> None:
+        self._catalogue = catalogue
+        self._form_token = secrets.token_urlsafe()
+
+    def store_route(self, path: str, make: StorePage) -> Route:
+        """A page of a store."""
+
+        def answer(request: Request) -> Response:
+            return HTMLResponse(make(request, self._store(request)))
+
+        return Route(f"/e/{{key}}{path}", answer, methods=["GET"])
+
+    def home(self, request: Request) -> Response:
+        asked = request.query_params
+        wanted = ExperimentFilter(search_text=asked.get("q", ""), shown=asked.get("show", ""))
+        return HTMLResponse(home_page(self._catalogue.stores(), wanted, _page_number(request)))
+
+    def experiment(self, request: Request, store: ViewedStore) -> Html:
+        asked = request.query_params
+        wanted = TaskFilter(search_text=asked.get("q", ""), change=asked.get("change", ""))
+        return experiment_page(store, self._catalogue.stores(), wanted, _page_number(request))
+
+    def task(self, request: Request) -> Response:
+        page = task_page(request.query_params.get("task", ""), self._catalogue.stores(), _page_number(request))
+        if page is None:
+            raise HTTPException(404, "No experiment here has runs of this task.")
+        return HTMLResponse(page)
+
+    def search(self, request: Request) -> Response:
+        asked = request.query_params
+        within = self._catalogue.find(asked["in"]) if asked.get("in") else None
+        place = _parse_number(asked.get("from", "")) or 0
+        return HTMLResponse(search_page(self._catalogue.stores(), within, asked.get("q", ""), place))
+
+    def run(self, request: Request) -> Response:
+        store = self._store(request)
+        page = run_page(store, _find_row(request, store), _page_number(request), self._form_token)
+        # Without a referrer, browsers would not say that a form comes from this page.
+        return HTMLResponse(page, headers={"Referrer-Policy": "same-origin"})
+
+    def report(self, request: Request) -> Response:
+        store = self._store(request)
+        store.index.refresh()
+        if store.index.is_running():
+            return HTMLResponse(error_page("No report yet", "The report comes when the run ends."))
+        page = frame_report(store.report(), store)
+        return HTMLResponse(page, headers={"Content-Security-Policy": report_policy(page)})
+
+    def live(self, request: Request) -> Response:
+        store = self._store(request)
+        store.index.refresh()
+        return Response(msgspec.json.encode(progress_state(store)), media_type="application/json")
+
+    async def label(self, request: Request) -> Response:
+        """Change a label, and show the run again. That the request comes from here was checked before."""
+        fields = await _read_form(request)
+        if not tokens_match(fields.get("token", ""), self._form_token):
+            raise HTTPException(403, "This page is from before the viewer was started. Load it again, then save.")
+        store = self._store(request)
+        row = _require_row(store, fields.get("run", ""), _parse_number(fields.get("attempt", "")))
+        await run_in_threadpool(change_label, store, row, fields)
+        return RedirectResponse(f"{run_url(store, row)}#label", status_code=303)
+
+    def _store(self, request: Request) -> ViewedStore:
+        store = self._catalogue.find(request.path_params["key"])
+        if store is None:
+            raise HTTPException(404, "There is no such experiment here.")
+        return store
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    """The fields of a form; more than a form of this viewer can hold is refused before it is read."""
+    content = b""
+    async for part in request.stream():
+        content += part
+        if len(content) > MAX_FORM_BYTES:
+            raise HTTPException(413, "This is more than a label can hold.")
+    return dict(parse_qsl(content.decode("utf-8", errors="replace"), keep_blank_values=True, max_num_fields=20))
 
 
 def _runs(request: Request, store: ViewedStore) -> Html:
@@ -195,19 +174,16 @@ def _diff(request: Request, store: ViewedStore) -> Html:
     return diff_page(store, a, b, _page_number(request) if "page" in request.query_params else None)
 
 
-def _find_store(catalogue: StoreCatalogue, request: Request) -> ViewedStore:
-    store = catalogue.find(request.path_params["key"])
-    if store is None:
-        raise HTTPException(404, "There is no such experiment here.")
-    return store
-
-
 def _find_row(request: Request, store: ViewedStore, name: str = "run", attempt: str = "attempt") -> RunRow:
-    run_id, number = request.query_params.get(name, ""), _parse_number(request.query_params.get(attempt, ""))
-    row = store.index.row(run_id, number)
+    asked = request.query_params
+    return _require_row(store, asked.get(name, ""), _parse_number(asked.get(attempt, "")))
+
+
+def _require_row(store: ViewedStore, run_id: str, attempt: int | None) -> RunRow:
+    row = store.index.row(run_id, attempt)
     if row is None:
         store.index.refresh()
-        row = store.index.row(run_id, number)
+        row = store.index.row(run_id, attempt)
     if row is None:
         raise HTTPException(404, "There is no such run in this store.")
     return row
@@ -238,66 +214,3 @@ def _http_error(_: Request, fault: Exception) -> Response:
 
 def _outweigh_error(_: Request, fault: Exception) -> Response:
     return HTMLResponse(error_page("This cannot be shown", str(fault)), status_code=500)
-
-
-TOKEN_BYTES = 24
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewRequest:
-    """Which stores to show, and where to listen; port 0 takes any that is free."""
-
-    paths: tuple[Path, ...]
-    host: str = "127.0.0.1"
-    port: int = 0
-
-
-def serve_viewer(request: ViewRequest, on_ready: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C; `on_ready` takes the address as soon as requests are answered."""
-    catalogue = StoreCatalogue(list(request.paths))
-    token = None if _is_loopback(request.host) else secrets.token_urlsafe(TOKEN_BYTES)
-    with _bind_socket(request.host, request.port) as listener:
-        catalogue.read()
-        url = _url(request.host, listener.getsockname()[1], token)
-        with suppress(KeyboardInterrupt):
-            _run_server(make_viewer(catalogue, token), listener, lambda: on_ready(url))
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _url(host: str, port: int, token: str | None) -> str:
-    shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{port}/" + ("" if token is None else f"?token={token}")
-
-
-def _bind_socket(host: str, port: int) -> socket.socket:
-    """Bind a listening socket, before its address is shown to anybody."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with ExitStack() as held:
-            listener = held.enter_context(socket.socket(family, kind, protocol))
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            held.pop_all()
-    except OSError as fault:
-        raise UsageError(
-            f"{host}:{port} cannot be listened on: {fault.strerror}. Name another --port or --host."
-        ) from fault
-    return listener
-
-
-def _run_server(app: Starlette, listener: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve until Ctrl-C; `ready` is called as soon as requests are answered."""
-    settings = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=1, lifespan="off"
-    )
-    listener.listen(settings.backlog)
-    ready()
-    uvicorn.Server(settings).run(sockets=[listener])

@@ -14,7 +14,9 @@ RUNS_PER_PAGE = 50
 
 _CACHED_VIEWS = 32
 
-RUN_SORT_KEYS: dict[str, Callable[[RunRow], object]] = {
+SortKey = Callable[[RunRow], object]
+
+RUN_SORT_KEYS: dict[str, SortKey] = {
     "run": lambda row: row.run_id,
     "task": lambda row: row.task_id,
     "arm": lambda row: row.arm,
@@ -74,7 +76,7 @@ class RunListing:
             with self._index.lock:
                 rows, version = self._index.rows, self._index.version
                 length = len(rows)
-            made = array("L", _select_rows(rows, length, wanted))
+            made = array("L", _select_rows(rows, length, wanted, self._sort_key(wanted.sort)))
             with self._index.lock:
                 if version == self._version:
                     self._views[wanted] = made
@@ -91,6 +93,12 @@ class RunListing:
                 self._views.move_to_end(wanted)
             return self._views.get(wanted)
 
+    def _sort_key(self, name: str) -> SortKey | None:
+        """What to sort by; None keeps the order of the store."""
+        if name == "judge":
+            return lambda row: self._index.judge_score(row.run_id)
+        return RUN_SORT_KEYS.get(name)
+
     def page(self, wanted: RunFilter, number: int) -> list[RunRow]:
         """The rows of one page, counted from 1."""
         rows = self._index.rows
@@ -99,7 +107,7 @@ class RunListing:
         return [rows[position] for position in positions if position < len(rows)]
 
 
-def _select_rows(rows: list[RunRow], length: int, wanted: RunFilter) -> list[int]:
+def _select_rows(rows: list[RunRow], length: int, wanted: RunFilter, key: SortKey | None) -> list[int]:
     """The positions of the matching rows. Rows are only appended, so the first `length` can be read without a lock."""
     found: list[int] = list(range(length))
     for field in ("arm", "task", "status", "outcome"):
@@ -108,14 +116,12 @@ def _select_rows(rows: list[RunRow], length: int, wanted: RunFilter) -> list[int
             found = [position for position in found if getattr(rows[position], name) == value]
     for word in wanted.search_text.casefold().split():
         found = [position for position in found if word in rows[position].search_text]
-    if wanted.sort in RUN_SORT_KEYS:
-        return _sort_rows(rows, found, RUN_SORT_KEYS[wanted.sort], descending=wanted.descending)
+    if key is not None:
+        return _sort_rows(rows, found, key, descending=wanted.descending)
     return found[::-1] if wanted.descending else found
 
 
-def _sort_rows(
-    rows: list[RunRow], positions: list[int], key: Callable[[RunRow], object], *, descending: bool
-) -> list[int]:
+def _sort_rows(rows: list[RunRow], positions: list[int], key: SortKey, *, descending: bool) -> list[int]:
     keys = {position: key(rows[position]) for position in positions}
     known = [position for position in positions if keys[position] is not None]
     known.sort(key=keys.__getitem__, reverse=descending)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from outweigh.model.run_record import RunRecord
+from outweigh.model.run_record import AgentKind, RunRecord, amount_paid
 from outweigh.score.objective import passed
 from outweigh.score.resource_usage import total_tokens
 
@@ -19,7 +19,11 @@ class LineLocation(NamedTuple):
 
 
 class RunRow(msgspec.Struct, frozen=True, gc=False):
-    """A run in a list. `search_text` is what a search looks through; `passed` is None if the outcome is unknown."""
+    """A run in a list. `search_text` is what a search looks through; `passed` is None if the outcome is unknown.
+
+    `paid_usd` is what this store paid for the run, which is nothing where it was reused. A `simulated` run only
+    pretends to cost something.
+    """
 
     run_id: str
     task_id: str
@@ -29,6 +33,8 @@ class RunRow(msgspec.Struct, frozen=True, gc=False):
     status: str
     passed: bool | None
     cost_usd: float | None
+    paid_usd: float | None
+    simulated: bool
     duration_seconds: float | None
     tokens: float | None
     model: str | None
@@ -63,6 +69,8 @@ def make_run_row(run: RunRecord, location: LineLocation) -> RunRow:
         status=sys.intern(run.status.value),
         passed=None if outcome is None else outcome == 1,
         cost_usd=run.cost.usd,
+        paid_usd=amount_paid(run),
+        simulated=run.agent.kind is AgentKind.SCRIPTED,
         duration_seconds=run.duration_seconds,
         tokens=total_tokens(run.usage).value,
         model=None if model is None else sys.intern(model),

@@ -6,9 +6,11 @@ whether an engine is running is read from the kernel's list of locks instead.
 """
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from statistics import fmean
 from threading import RLock
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ from outweigh.errors import EvidenceError
 from outweigh.model.codec import RECORD_LINE_LIMIT, decode
 from outweigh.model.judgment import Judgment
 from outweigh.model.run_record import RunRecord
+from outweigh.score.judge_scores import judgment_score
 from outweigh.store.experiment_file import ExperimentFile, read_experiment
 from outweigh.store.sealed_lines import unseal_attempt
 from outweigh.store.store_files import attempt_logs, record_files, was_locked
@@ -79,6 +82,15 @@ class LogTail:
             return stream.read(length)
 
 
+class _JudgePass(NamedTuple):
+    """One judge's score of one run in one pass; `identity` tells versions of a judge apart."""
+
+    judge: str
+    identity: int
+    pass_index: int
+    score: float
+
+
 _UNREADABLE = (ValueError, msgspec.MsgspecError, RecursionError, TypeError)
 _MAX_SHOWN_ERRORS = 20
 
@@ -137,6 +149,19 @@ class StoreIndex:
         found = [self._decoded(location) for location in locations]
         return [judgment for judgment in found if isinstance(judgment, Judgment)]
 
+    def judge_score(self, run_id: str) -> float | None:
+        """The mean over the judges of a run, each by the mean of its passes; None if no judge scored it."""
+        with self.lock:
+            passes: dict[str, list[float]] = {}
+            for each in self._judge_passes.get(run_id, ()):
+                passes.setdefault(each.judge, []).append(each.score)
+        return fmean(map(fmean, passes.values())) if passes else None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge scored any run."""
+        return bool(self._judge_passes)
+
     def open_attempts(self) -> list[tuple[str, datetime]]:
         """Attempts that were begun and have no record, oldest first: under way, or abandoned."""
         with self.lock:
@@ -174,6 +199,7 @@ class StoreIndex:
         self._latest: dict[str, int] = {}
         self._judgments: dict[str, list[LineLocation]] = {}
         self._judgment_count = 0
+        self._judge_passes: dict[str, tuple[_JudgePass, ...]] = {}
         self._begun_attempts: dict[tuple[str, int], datetime] = {}
 
     def _find_files(self) -> None:
@@ -202,6 +228,23 @@ class StoreIndex:
         elif isinstance(record, Judgment):
             self._judgments.setdefault(record.run_id, []).append(location)
             self._judgment_count += 1
+            self._add_judge_pass(record)
+
+    def _add_judge_pass(self, judgment: Judgment) -> None:
+        """Take the score of a judgment. A judge that was changed since replaces all its earlier answers."""
+        score, judge = judgment_score(judgment).value, judgment.judge
+        if score is None:
+            return
+        added = _JudgePass(sys.intern(judge.name), hash(judge), judgment.pass_index, score)
+        kept = [
+            each
+            for each in self._judge_passes.get(judgment.run_id, ())
+            if each.judge != added.judge or each.identity == added.identity
+        ]
+        # As in scoring, the first usable answer to a pass stays.
+        if all((each.judge, each.pass_index) != (added.judge, added.pass_index) for each in kept):
+            kept.append(added)
+        self._judge_passes[judgment.run_id] = tuple(kept)
 
     def _add_attempt(self, line: LogLine) -> None:
         try:

@@ -2,16 +2,18 @@
 and the error page.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from outweigh.web.catalogue import ViewedStore
 from outweigh.web.markup import Child, Html, build_url, element, join_markup, link
 from outweigh.web.run_row import RunRow
+from outweigh.web.store_summary import ArmCounts
+from outweigh.web.task_pairs import compare_passes, find_pair
 
 _KEYS = (
     ("j / k", "next and previous entry"),
     ("Enter", "open the entry"),
-    ("/", "search"),
+    ("/", "search: the filter of the page, or all transcripts"),
     ("n / p", "next and previous page"),
     ("d", "first difference"),
     ("u", "up"),
@@ -37,7 +39,7 @@ def render_page(title: str, trail: Sequence[Html], *blocks: Child) -> Html:
     body = element(
         "body",
         element("a", "Skip to the content", class_="skip", href="#content"),
-        element("header", element("nav", crumbs, aria_label="Where you are"), _keys_button()),
+        element("header", element("nav", crumbs, aria_label="Breadcrumb"), _transcript_search(), _keys_button()),
         element("main", element("h1", title), *blocks, id="content"),
         _keys(),
     )
@@ -64,12 +66,52 @@ def table_row(first: Child, *cells: Child, entry: bool = False) -> Html:
     return element("tr", element("th", first, scope="row"), rest, data_entry=entry)
 
 
+_BADGES = {
+    "passed": ("✓", "good"),
+    "failed": ("✗", "bad"),
+    "unknown": ("?", "plain"),
+    "completed": ("", "plain"),
+    "running": ("●", "good"),
+    "improved": ("▲", "good"),
+    "regressed": ("▼", "bad"),
+    "trade-off": ("◆", "unsure"),
+    "neutral": ("=", "plain"),
+    "inconclusive": ("?", "plain"),
+    "deciding": ("…", "plain"),
+    "no verdict": ("–", "plain"),
+    "agree": ("✓", "plain"),
+    "disagree": ("✗", "plain"),
+}
+"""The mark and the tone of every coloured word."""
+
+
 def badge(text: str) -> Html:
     """A coloured word, with a mark for readers who do not see the colour."""
-    marks = {"passed": "✓", "failed": "✗", "unknown": "?", "completed": "", "running": "●"}
-    mark = marks.get(text, "")
-    tone = {"passed": "good", "failed": "bad", "completed": "plain", "running": "good"}.get(text, "unsure")
+    mark, tone = _BADGES.get(text, ("", "unsure"))
     return element("span", f"{mark} {text}".strip(), class_=f"badge {tone}")
+
+
+MAX_CHOICES = 300
+"""A select element with more options than this becomes a text field."""
+
+
+def search_field(label: str, text: str) -> Html:
+    """The search field of a page's filter, which the key `/` leads to."""
+    field = element("input", type="search", name="q", value=text, data_search=True, autocomplete="off")
+    return element("label", label, field)
+
+
+def select_field(name: str, chosen: str, choices: Collection[str], *, label: str | None = None) -> Html:
+    """A choice of a page's filter, in the order of the choices."""
+    if len(choices) > MAX_CHOICES:
+        return element("label", label or name, element("input", name=name, value=chosen, autocomplete="off"))
+    options = join_markup(element("option", each, value=each, selected=each == chosen) for each in choices)
+    return element("label", label or name, element("select", element("option", "any", value=""), options, name=name))
+
+
+def format_judge_score(score: float | None) -> str:
+    """A judge score beside a pass; a run that was not judged has none."""
+    return "" if score is None else f"{score:.2f}"
 
 
 def note_section(title: str, items: Sequence[str]) -> Html | None:
@@ -106,6 +148,18 @@ class PageAddress:
         return build_url(self._path, self._query | {self._key: "" if number == 1 else number})
 
 
+def _transcript_search() -> Html:
+    return element(
+        "form",
+        element("input", type="search", name="q", aria_label="Search all transcripts", placeholder="Transcripts"),
+        action="/search",
+        method="get",
+        role="search",
+        aria_label="Transcripts",
+        data_transcripts=True,
+    )
+
+
 def _keys_button() -> Html:
     return element("button", "?", type="button", data_keys=True, aria_label="Keys", title="Keys")
 
@@ -134,12 +188,22 @@ def runs_link(store: ViewedStore) -> Html:
 
 def run_link(store: ViewedStore, row: RunRow) -> Html:
     """A link to a run's page."""
-    return link(row.run_id, f"{store_path(store)}/run", run_query(row))
+    return element("a", row.run_id, href=run_url(store, row))
+
+
+def run_url(store: ViewedStore, row: RunRow) -> str:
+    """The address of a run's page."""
+    return build_url(f"{store_path(store)}/run", run_query(row))
 
 
 def store_path(store: ViewedStore) -> str:
     """The path below which a store's pages are."""
     return f"/e/{store.key}"
+
+
+def task_link(task: str) -> Html:
+    """A link to the page of a task over all experiments."""
+    return link(task, "/task", {"task": task})
 
 
 def run_query(row: RunRow) -> dict[str, str | int]:
@@ -151,6 +215,20 @@ def diff_url(store: ViewedStore, a: RunRow, b: RunRow) -> str:
     """The address of the comparison of two runs."""
     query = {"a": a.run_id, "a_attempt": _attempt_query(a), "b": b.run_id, "b_attempt": _attempt_query(b)}
     return build_url(f"{store_path(store)}/diff", query)
+
+
+def compare_link(
+    store: ViewedStore, task: str, arm: str, rows: Sequence[RunRow], counts: Mapping[str, ArmCounts]
+) -> Html | None:
+    """A link to the two runs that show how an arm differs from the baseline on a task; None if there are none."""
+    baseline = store.index.baseline()
+    if baseline is None or arm == baseline:
+        return None
+    pair = find_pair(rows, baseline, arm, compare_passes(counts.get(baseline), counts.get(arm)))
+    if pair is None:
+        return None
+    words = f"{store.name}, {task}: {baseline} and {arm} side by side"
+    return element("a", "compare", href=diff_url(store, *pair), class_="compare", aria_label=words)
 
 
 def _attempt_query(row: RunRow) -> str | int:

@@ -2,7 +2,8 @@
 text of it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from outweigh.compare.scan_summary import describe_finding
@@ -16,10 +17,12 @@ from outweigh.score.judge_scores import judgment_score
 from outweigh.store.preflight_file import read_preflight
 from outweigh.web.catalogue import ViewedStore
 from outweigh.web.markup import Child, Html, build_url, element, escape_lines, join_markup
+from outweigh.web.pages.label_form import LabelForms
 from outweigh.web.pages.layout import (
     PageAddress,
     badge,
     diff_url,
+    format_judge_score,
     note_section,
     page_links,
     render_page,
@@ -30,10 +33,12 @@ from outweigh.web.pages.layout import (
     store_link,
     store_path,
     table_row,
+    task_link,
 )
 from outweigh.web.pages.step_view import PATCH_TEXT, TextAddress, render_step
 from outweigh.web.patch_view import MAX_PATCH_LINES, render_patch
 from outweigh.web.run_row import RunRow
+from outweigh.web.store_summary import SIMULATED
 
 
 def preflight_checks(folder: Path, run: RunRecord) -> Mapping[str, bool | None]:
@@ -71,20 +76,21 @@ STEPS_PER_PAGE = 50
 MAX_RELATED_RUNS = 20
 
 
-def run_page(store: ViewedStore, row: RunRow, number: int) -> Html:
-    """The page of one run."""
-    opened = store.open_run(row)
+def run_page(store: ViewedStore, row: RunRow, number: int, token: str) -> Html:
+    """The page of one run; `token` lets its forms change labels."""
+    opened, forms = store.open_run(row), LabelForms(store, row, token)
     run = opened.record
     return render_page(
         row.run_id,
         (store_link(store), runs_link(store)),
-        _facts(run, row),
+        _facts(store, run, row),
         _status_detail(run.status_detail),
         _related_runs(store, row),
         note_section("Warnings", (*run.warnings, *opened.warnings)),
         note_section("Signs of cheating", [describe_finding(finding) for finding in opened.findings or ()]),
         *_checks(run, preflight_checks(store.index.folder, run)),
-        *_judgments(store.index.judgments(row.run_id)),
+        *_judgments(store.index.judgments(row.run_id), forms),
+        *forms.section(),
         *_patch(opened, text_url_of(store, row)),
         *_steps(store, row, opened, number),
         *_observed_setup(run.loaded),
@@ -108,24 +114,28 @@ def text_url_of(store: ViewedStore, row: RunRow) -> TextAddress:
     return lambda name: build_url(f"{store_path(store)}/text", run_query(row) | {"text": name})
 
 
-def _facts(run: RunRecord, row: RunRow) -> Html:
+def _facts(store: ViewedStore, run: RunRecord, row: RunRow) -> Html:
     facts: list[tuple[str, Child]] = [
         ("outcome", badge(row.outcome)),
+        ("judge score", format_judge_score(store.index.judge_score(row.run_id))),
         ("status", run.status.value),
         ("arm", row.arm),
-        ("task", row.task_id),
+        ("task", task_link(row.task_id)),
         ("repeat", str(row.repeat)),
-        (
-            "cost",
-            f"{format_dollars(run.cost.usd)} ({run.cost.provenance.value})" if run.cost.usd is not None else UNKNOWN,
-        ),
+        ("cost", _cost(run, row)),
         ("time", format_seconds(run.duration_seconds)),
         ("tokens", format_count(row.tokens)),
         ("steps", format_count(run.step_count)),
         ("agent", " ".join(filter(None, (run.agent.name, run.agent.version, run.agent.model))) or UNKNOWN),
     ]
-    cells = join_markup(element("div", element("dt", name), element("dd", value)) for name, value in facts)
+    cells = join_markup(element("div", element("dt", name), element("dd", value)) for name, value in facts if value)
     return element("dl", cells, class_="facts")
+
+
+def _cost(run: RunRecord, row: RunRow) -> str:
+    if row.simulated:
+        return SIMULATED
+    return UNKNOWN if run.cost.usd is None else f"{format_dollars(run.cost.usd)} ({run.cost.provenance.value})"
 
 
 def _related_runs(store: ViewedStore, row: RunRow) -> Html | None:
@@ -143,7 +153,9 @@ def _related_runs(store: ViewedStore, row: RunRow) -> Html | None:
 
 def _related_run(store: ViewedStore, row: RunRow, other: RunRow) -> Html:
     words = f"{other.arm}, repeat {other.repeat}" + (f", attempt {other.attempt}" if other.attempt > 1 else "")
-    return join_markup((element("a", words, href=diff_url(store, row, other)), " ", badge(other.outcome)))
+    score = format_judge_score(store.index.judge_score(other.run_id))
+    judged = f" judge {score}" if score else None
+    return join_markup((element("a", words, href=diff_url(store, row, other)), " ", badge(other.outcome), judged))
 
 
 def _checks(run: RunRecord, before: Mapping[str, bool | None]) -> Iterator[Child]:
@@ -168,27 +180,32 @@ def _checks(run: RunRecord, before: Mapping[str, bool | None]) -> Iterator[Child
         yield render_table("Checks", ("", "before", "after", "kind", "cases", "detail"), rows, data_wrap="yes")
 
 
-def _judgments(judgments: Sequence[Judgment]) -> Iterator[Child]:
+def _judgments(judgments: Sequence[Judgment], forms: LabelForms) -> Iterator[Child]:
     if judgments:
         yield element("h2", "Judgments")
     for judgment in judgments:
         who = " ".join(filter(None, (judgment.judge.name, judgment.judge.model)))
         said = judgment.invalid_reason or format_score(judgment_score(judgment).value)
         yield element("h3", f"{who}, pass {judgment.pass_index}: {said}")
+        yield forms.verdict_on(judgment)
         if judgment.criteria:
-            rows = criterion_rows(judgment.criteria)
-            yield render_table(f"Judgment by {who}", ("", "score", "weight", "evidence"), rows, data_wrap="yes")
+            columns = ("", "score", "weight", "evidence", "you")
+            rows = criterion_rows(judgment.criteria, partial(forms.verdict_on_criterion, judgment))
+            yield render_table(f"Judgment by {who}, pass {judgment.pass_index}", columns, rows, data_wrap="yes")
         yield note_section("What the judge was warned about", judgment.warnings)
 
 
-def criterion_rows(criteria: Iterable[CriterionScore]) -> Iterator[Html]:
-    """A row for each criterion, followed by its items."""
+def criterion_rows(
+    criteria: Iterable[CriterionScore], opinion: Callable[[CriterionScore], Child] = lambda _: None
+) -> Iterator[Html]:
+    """A row for each criterion, followed by its items; `opinion` is what the reader says about a criterion."""
     for criterion in criteria:
         given = "does not apply" if criterion.score is None else format_score(criterion.score)
-        yield table_row(criterion.criterion, given, f"{criterion.weight:g}", criterion.evidence or "")
+        evidence = criterion.evidence or ""
+        yield table_row(criterion.criterion, given, f"{criterion.weight:g}", evidence, opinion(criterion))
         for item in criterion.items:
             points = "does not apply" if item.points is None else f"{item.points:g} of {item.most_points:g}"
-            yield table_row(f"– {item.item}", points, "", item.evidence or "")
+            yield table_row(f"– {item.item}", points, "", item.evidence or "", "")
 
 
 def _patch(opened: ComparedRun, text_url: TextAddress) -> Iterator[Child]:

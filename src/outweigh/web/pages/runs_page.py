@@ -1,36 +1,38 @@
 """The list of a store's runs: filter form, sortable table, page links."""
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from outweigh.report.formatting import format_count, format_dollars, format_seconds
-from outweigh.web.catalogue import StoreSummary, ViewedStore
-from outweigh.web.markup import Child, Html, element, join_markup, link
+from outweigh.web.catalogue import ViewedStore
+from outweigh.web.markup import Child, Html, element, link
 from outweigh.web.pages.layout import (
     PageAddress,
     badge,
+    format_judge_score,
     page_links,
     render_page,
     render_table,
     run_link,
+    search_field,
+    select_field,
     store_link,
     store_path,
     table_row,
 )
 from outweigh.web.run_listing import RUNS_PER_PAGE, RunFilter
 from outweigh.web.run_row import RunRow
+from outweigh.web.store_summary import SIMULATED, StoreSummary
 
 _COLUMNS = (
     ("run", "run"),
     ("arm", "arm"),
     ("outcome", "outcome"),
+    ("judge", "judge score"),
     ("status", "status"),
     ("cost", "cost"),
     ("time", "time"),
     ("tokens", "tokens"),
 )
-MAX_CHOICES = 300
-"""A select element with more options than this becomes a text field."""
 
 
 def runs_page(store: ViewedStore, wanted: RunFilter, number: int) -> Html:
@@ -59,8 +61,9 @@ def _row(store: ViewedStore, row: RunRow) -> Html:
         run_link(store, row),
         row.arm,
         badge(row.outcome),
+        format_judge_score(store.index.judge_score(row.run_id)),
         row.status,
-        format_dollars(row.cost_usd),
+        SIMULATED if row.simulated else format_dollars(row.cost_usd),
         format_seconds(row.duration_seconds),
         format_count(row.tokens),
         entry=True,
@@ -75,18 +78,13 @@ def _head(path: str, wanted: RunFilter, key: str, title: str) -> Child:
 
 
 def _form(path: str, wanted: RunFilter, summary: StoreSummary) -> Html:
-    search = element(
-        "label",
-        "Search",
-        element("input", type="search", name="q", value=wanted.search_text, data_search=True, autocomplete="off"),
-    )
     return element(
         "form",
-        search,
-        _select("task", wanted.task, summary.tasks),
-        _select("arm", wanted.arm, summary.arms),
-        _select("outcome", wanted.outcome, ("passed", "failed", "unknown")),
-        _select("status", wanted.status, summary.statuses),
+        search_field("Search", wanted.search_text),
+        select_field("task", wanted.task, sorted(summary.tasks)),
+        select_field("arm", wanted.arm, sorted(summary.arms)),
+        select_field("outcome", wanted.outcome, ("passed", "failed", "unknown")),
+        select_field("status", wanted.status, sorted(summary.statuses)),
         _hidden("sort", wanted.sort),
         _hidden("falling", "1" if wanted.descending else ""),
         element("button", "Show"),
@@ -94,14 +92,8 @@ def _form(path: str, wanted: RunFilter, summary: StoreSummary) -> Html:
         method="get",
         class_="filter",
         role="search",
+        aria_label="Runs",
     )
-
-
-def _select(name: str, chosen: str, choices: Collection[str]) -> Html:
-    if len(choices) > MAX_CHOICES:
-        return element("label", name, element("input", name=name, value=chosen, autocomplete="off"))
-    options = join_markup(element("option", each, value=each, selected=each == chosen) for each in sorted(choices))
-    return element("label", name, element("select", element("option", "any", value=""), options, name=name))
 
 
 def _hidden(name: str, value: str) -> Html | None:
