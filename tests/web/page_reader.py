@@ -30,16 +30,23 @@ class Reader:
         self._app = make_viewer(self.catalogue, token)
         self._host = host
 
-    def ask(self, address: str, method: str = "GET", **headers: str) -> Answer:
-        """Send one request."""
-        return asyncio.run(self._ask(address, method, {"host": self._host, **headers}))
+    def ask(self, address: str, method: str = "GET", body: bytes = b"", **headers: str) -> Answer:
+        """Send one request; underscores in names of headers are dashes."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return asyncio.run(self._ask(address, method, body, {"host": self._host, **named}))
+
+    def decided(self, address: str) -> Answer:
+        """The answer once every verdict that its page asks for is computed."""
+        self.ask(address)
+        self.catalogue.verdicts.wait()
+        return self.ask(address)
 
     def store(self, path: str = "") -> str:
         """The address of a page of the only store."""
         (store,) = self.catalogue.stores()
         return f"/e/{store.key}{path}"
 
-    async def _ask(self, address: str, method: str, headers: Mapping[str, str]) -> Answer:
+    async def _ask(self, address: str, method: str, body: bytes, headers: Mapping[str, str]) -> Answer:
         parts = urlsplit(address)
         scope: dict[str, Any] = {
             "type": "http",
@@ -56,12 +63,12 @@ class Reader:
         said: list[Message] = []
 
         async def receive() -> Message:
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: Message) -> None:
             said.append(message)
 
         await self._app(scope, receive, send)
-        body = b"".join(message.get("body", b"") for message in said)
+        content = b"".join(message.get("body", b"") for message in said)
         names = {name.decode(): value.decode() for name, value in said[0]["headers"]}
-        return Answer(said[0]["status"], names, body.decode())
+        return Answer(said[0]["status"], names, content.decode())

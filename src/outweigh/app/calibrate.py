@@ -24,7 +24,8 @@ LABEL_WORDS = {
     **dict.fromkeys(("pass", "passed", "yes", "true", "good"), True),
     **dict.fromkeys(("fail", "failed", "no", "false", "bad"), False),
 }
-LABEL_COLUMNS = frozenset({"run_id", "criterion", "score", "label"})
+LABEL_COLUMNS = frozenset({"run_id", "criterion", "score", "label", "note"})
+"""A note is for people. A row that has only a note is skipped."""
 
 
 class LabelFile(NamedTuple):
@@ -44,7 +45,7 @@ def read_labels(path: str) -> LabelFile:
     except UnicodeDecodeError:
         raise UsageError(f"--calibrate {path} is not UTF-8 text.") from None
     rows = _json_rows(text, path) if path.endswith(".jsonl") else _csv_rows(text, path)
-    labels = tuple(_label(row, place) for place, row in rows)
+    labels = tuple(_label(row, place) for place, row in rows if not _has_only_note(row))
     if not labels:
         raise UsageError(f"--calibrate {path} holds no label; a label has a run_id, and a score or a label.")
     if len({(label.run_id, label.criterion) for label in labels}) < len(labels):
@@ -72,6 +73,11 @@ def _json_rows(text: str, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if not isinstance(row, dict):
             raise UsageError(f"{path}:{number} is not a JSON object with a run_id, and a score or a label.")
         yield f"{path}:{number}", row
+
+
+def _has_only_note(row: Mapping[str, Any]) -> bool:
+    said = {name for name, value in row.items() if _empty_as_none(value) is not None}
+    return "note" in said and said <= {"run_id", "criterion", "note"}
 
 
 def _label(row: Mapping[str, Any], place: str) -> HumanLabel:

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     """Serve until somebody ends it."""
     options = build_parser().parse_command(arguments, _Options())
     with requires_extra("the viewer", "web"):
-        from outweigh.web.serve import ViewRequest, serve_viewer  # noqa: PLC0415 - needs the extra
+        from outweigh.web.server import ViewRequest, serve_viewer  # noqa: PLC0415 - needs the extra
 
     paths = tuple(map(Path, options.runs)) or tuple(find_folder_stores())
     request = ViewRequest(paths=paths, host=options.host, port=options.port)

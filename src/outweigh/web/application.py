@@ -1,7 +1,10 @@
 """The viewer as an application: which page answers which address, and how a label is taken."""
 
+import re
 import secrets
+from base64 import b64encode
 from collections.abc import Callable
+from hashlib import sha256
 from importlib.resources import files
 from urllib.parse import parse_qsl
 
@@ -14,29 +17,31 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from outweigh.errors import OutweighError
+from outweigh.errors import OutweighError, UsageError
 from outweigh.report.svg.elements import CHART_STYLE
 from outweigh.web.access import AccessMiddleware, tokens_match
 from outweigh.web.catalogue import StoreCatalogue, ViewedStore
-from outweigh.web.label_change import MAX_FORM_BYTES, change_label
-from outweigh.web.markup import Html
+from outweigh.web.label_request import MAX_FORM_BYTES, change_label
+from outweigh.web.markup import Html, element, link
 from outweigh.web.pages.diff_page import diff_page
 from outweigh.web.pages.experiment_page import TaskFilter, experiment_page
 from outweigh.web.pages.home_page import ExperimentFilter, home_page
-from outweigh.web.pages.layout import error_page, run_url
+from outweigh.web.pages.layout import error_page, run_url, store_link
 from outweigh.web.pages.run_page import run_page, text_page
 from outweigh.web.pages.runs_page import runs_page
 from outweigh.web.pages.search_page import search_page
 from outweigh.web.pages.step_view import find_text
 from outweigh.web.pages.task_page import task_page
 from outweigh.web.progress import progress_state
-from outweigh.web.report_frame import frame_report, report_policy
 from outweigh.web.run_listing import RunFilter
 from outweigh.web.run_row import RunRow
 
 _STATIC_FILES = {"viewer.css": "text/css", "charts.css": "text/css", "viewer.js": "text/javascript"}
 _MAX_DIGITS = 9
 """The longest number that is read from an address."""
+
+_STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+_BODY = re.compile(r"<body[^>]*>\n?")
 
 StorePage = Callable[[Request, ViewedStore], Html]
 
@@ -112,8 +117,8 @@ class _Viewer:
         store.index.refresh()
         if store.index.is_running():
             return HTMLResponse(error_page("No report yet", "The report comes when the run ends."))
-        page = frame_report(store.report(), store)
-        return HTMLResponse(page, headers={"Content-Security-Policy": report_policy(page)})
+        page = _frame_report(store.report(), store)
+        return HTMLResponse(page, headers={"Content-Security-Policy": _report_policy(page)})
 
     def live(self, request: Request) -> Response:
         store = self._store(request)
@@ -127,7 +132,10 @@ class _Viewer:
             raise HTTPException(403, "This page is from before the viewer was started. Load it again, then save.")
         store = self._store(request)
         row = _require_row(store, fields.get("run", ""), _parse_number(fields.get("attempt", "")))
-        await run_in_threadpool(change_label, store, row, fields)
+        try:
+            await run_in_threadpool(change_label, store, row, fields)
+        except UsageError as fault:
+            raise HTTPException(400, str(fault)) from fault
         return RedirectResponse(f"{run_url(store, row)}#label", status_code=303)
 
     def _store(self, request: Request) -> ViewedStore:
@@ -172,6 +180,23 @@ def _text(request: Request, store: ViewedStore) -> Html:
 def _diff(request: Request, store: ViewedStore) -> Html:
     a, b = _find_row(request, store, "a", "a_attempt"), _find_row(request, store, "b", "b_attempt")
     return diff_page(store, a, b, _page_number(request) if "page" in request.query_params else None)
+
+
+def _frame_report(page: str, store: ViewedStore) -> Html:
+    """The file that `outweigh report` writes, with a line of links above it."""
+    trail = element("p", link("outweigh", "/"), " › ", store_link(store), " › report")
+    # Only the first tag can be the body's: everything from records is escaped.
+    return Html(_BODY.sub(lambda found: f'{found[0]}<nav aria-label="Breadcrumb">{trail}</nav>\n', page, count=1))
+
+
+def _report_policy(page: str) -> str:
+    """A policy that allows the inline styles of the report, by their hashes, and no script."""
+    digests = (sha256(style.encode()).digest() for style in _STYLE.findall(page))
+    hashes = " ".join(f"'sha256-{b64encode(digest).decode()}'" for digest in digests)
+    return (
+        f"default-src 'none'; style-src {hashes}; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    )
 
 
 def _find_row(request: Request, store: ViewedStore, name: str = "run", attempt: str = "attempt") -> RunRow:

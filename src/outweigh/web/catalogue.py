@@ -71,8 +71,8 @@ class ViewedStore:
     def verdict(self) -> StoreVerdict | None:
         """The verdict; None while it is being decided.
 
-        A store that an engine is writing to has none. Whoever acts on what an unfinished experiment says, takes
-        looks that its error rates do not count.
+        A store that an engine is writing to has none: a decision on an unfinished experiment would be a look that its
+        error rates do not count.
         """
         return UNFINISHED if self.index.is_running() else self._verdicts.find(self.index)
 

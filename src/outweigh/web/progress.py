@@ -84,4 +84,4 @@ def _open_attempts_text(waiting: list[str], *, running: bool) -> str:
     names = ", ".join(waiting[:_MAX_NAMED_RUNS]) + (
         f" and {len(waiting) - _MAX_NAMED_RUNS:,} more" if len(waiting) > _MAX_NAMED_RUNS else ""
     )
-    return f"under way: {names}" if running else f"started and never finished: {names}"
+    return f"under way: {names}" if running else f"begun and never recorded: {names}"

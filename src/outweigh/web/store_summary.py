@@ -12,14 +12,11 @@ from typing import NamedTuple
 
 from outweigh.model.failure import EXCLUDED_STATUSES
 from outweigh.report.axis import dollar_tick, second_tick
-from outweigh.report.formatting import format_dollars, format_seconds
+from outweigh.report.formatting import SIMULATED, format_dollars, format_seconds
 from outweigh.report.svg.bars import Distribution, draw_distributions
 from outweigh.web.markup import Html
 from outweigh.web.run_row import RunRow
 from outweigh.web.store_index import StoreIndex
-
-SIMULATED = "simulated"
-"""Shown instead of dollars where every run comes from an agent that only pretends."""
 
 
 @dataclass(slots=True)

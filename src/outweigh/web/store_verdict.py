@@ -8,6 +8,7 @@ from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 from threading import Condition, Lock, Thread
 
 import msgspec
@@ -45,6 +46,13 @@ class StoreVerdict(msgspec.Struct, frozen=True, kw_only=True):
     problem: str | None = None
 
 
+class StoreReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The report of a store as HTML; `problem` says why there is none."""
+
+    html: str = ""
+    problem: str | None = None
+
+
 StoreState = tuple[int, tuple[FileState, ...]]
 """Equal states of a store have equal verdicts."""
 
@@ -62,14 +70,16 @@ class _VerdictProgram:
 
     def run(self, kind: str, path: Path) -> bytes:
         """What it answers; EvidenceError with its last line where it fails."""
-        with self._turn, spawn([sys.executable, "-m", _PROGRAM, kind, str(path)]) as process:
-            self._process = process
-            out, err = process.communicate()
-            self._process = None
-        if process.returncode:
-            lines = err.decode(errors="replace").strip().splitlines()
-            raise EvidenceError(lines[-1] if lines else f"the verdict of {path} could not be computed.")
-        return out
+        with self._turn, TemporaryDirectory() as folder:
+            target = Path(folder) / "answer"
+            with spawn([sys.executable, "-m", _PROGRAM, kind, str(path), str(target)]) as process:
+                self._process = process
+                _, err = process.communicate()
+                self._process = None
+            if process.returncode or not target.exists():
+                lines = err.decode(errors="replace").strip().splitlines()
+                raise EvidenceError(lines[-1] if lines else f"the verdict of {path} was not computed.")
+            return target.read_bytes()
 
     def stop(self) -> None:
         """End the program that runs now."""
@@ -123,9 +133,15 @@ class VerdictCache:
                 self._reports.pop(index.path, None)
                 while len(self._reports) >= MAX_KEPT_REPORTS:
                     self._reports.popitem(last=False)
-                self._reports[index.path] = known = state, self._program.run("report", index.path).decode()
+                self._reports[index.path] = known = state, self._render(index.path)
             self._reports.move_to_end(index.path)
             return known[1]
+
+    def _render(self, path: Path) -> str:
+        report = msgspec.json.decode(self._program.run("report", path), type=StoreReport)
+        if report.problem is not None:
+            raise EvidenceError(report.problem)
+        return report.html
 
     def stop(self) -> None:
         """End what is being computed."""

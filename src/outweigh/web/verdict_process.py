@@ -6,6 +6,7 @@ memory is returned when it ends.
 
 import shlex
 import sys
+from pathlib import Path
 
 import msgspec
 
@@ -14,11 +15,11 @@ from outweigh.app.evidence import EvidenceRequest
 from outweigh.app.report import ReportRequest, report
 from outweigh.errors import OutweighError
 from outweigh.report.render_html import HtmlReporter
-from outweigh.report.verdict_sentence import effect_sentences
+from outweigh.report.verdict_sentence import effect_sentence
 from outweigh.store.store import StoreSet
 from outweigh.verdict.decision import Gate
 from outweigh.verdict.evidence_settings import JUDGE_SCORE, PASS_RATE
-from outweigh.web.store_verdict import CandidateVerdict, StoreVerdict
+from outweigh.web.store_verdict import CandidateVerdict, StoreReport, StoreVerdict
 
 
 def decide_store(path: str) -> StoreVerdict:
@@ -29,10 +30,14 @@ def decide_store(path: str) -> StoreVerdict:
         return StoreVerdict(problem=str(fault))
 
 
-def render_report(path: str) -> str:
+def report_store(path: str) -> StoreReport:
     """The file that `outweigh report -o FILE.html` writes about a store."""
     command = shlex.join(["outweigh", "report", path, "-o", "report.html"])
-    return HtmlReporter().render(report(ReportRequest(decide=_request(path), command=command)).document())
+    try:
+        page = report(ReportRequest(decide=_request(path), command=command)).document()
+    except OutweighError as fault:
+        return StoreReport(problem=str(fault))
+    return StoreReport(html=HtmlReporter().render(page))
 
 
 def _request(path: str) -> DecideRequest:
@@ -50,7 +55,7 @@ def _candidate(result: CandidateResult) -> CandidateVerdict:
     return CandidateVerdict(
         name=result.name,
         decision=verdict.decision,
-        sentence=effect_sentences(verdict, result.comparison),
+        sentence=effect_sentence(verdict, result.comparison),
         reason=verdict.reasons[0] if verdict.reasons else "",
         may_promote=result.may_promote,
         effect=None if measured is None else measured.effect,
@@ -64,14 +69,11 @@ def _measures_quality(gate: Gate) -> bool:
 
 
 def main() -> None:
-    """Write the answer to standard output: JSON for a verdict, HTML for a report."""
-    kind, path = sys.argv[1:]
-    content = render_report(path).encode() if kind == "report" else msgspec.json.encode(decide_store(path))
-    sys.stdout.buffer.write(content)
+    """Write the answer to the file that is named last."""
+    kind, path, target = sys.argv[1:]
+    answer = report_store(path) if kind == "report" else decide_store(path)
+    Path(target).write_bytes(msgspec.json.encode(answer))
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except OutweighError as fault:
-        sys.exit(str(fault))
+    main()

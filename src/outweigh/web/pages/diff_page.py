@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 
+from outweigh.model.run_record import AgentKind, RunRecord
+from outweigh.report.formatting import SIMULATED
 from outweigh.report.run_alignment import AlignedStep
 from outweigh.report.run_diff import (
+    ComparedNumber,
     ComparedRun,
     PatchedFile,
     PatchLikeness,
@@ -22,6 +25,7 @@ from outweigh.web.pages.layout import (
     PageAddress,
     badge,
     diff_url,
+    format_judge_score,
     note_section,
     page_links,
     render_page,
@@ -52,25 +56,42 @@ def diff_page(store: ViewedStore, a: RunRow, b: RunRow, number: int | None) -> H
         element("p", divergence_sentence(diff), class_="lead"),
         element("p", link("Swap", diff_url(store, b, a))),
         note_section("Warnings", tuple(dict.fromkeys((*diff.a.warnings, *diff.b.warnings)))),
-        _facts_table(diff),
+        _facts_table(diff, _judge_row(store, a, b)),
         *_checks(diff),
         *_steps(store, (a, b), diff, number),
         *_patches(diff),
     )
 
 
-def _facts_table(diff: RunDiff) -> Html:
+def _judge_row(store: ViewedStore, a: RunRow, b: RunRow) -> Html | None:
+    """The judge scores of both runs; None if neither was judged."""
+    scores = [store.index.judge_score(row.run_id) for row in (a, b)]
+    if scores == [None, None]:
+        return None
+    difference = "" if scores[0] is None or scores[1] is None else f"{scores[1] - scores[0]:+.2f}"
+    return table_row("judge score", *map(format_judge_score, scores), difference)
+
+
+def _facts_table(diff: RunDiff, judged: Html | None) -> Html:
     a, b = diff.a.record, diff.b.record
     rows = [
         table_row("arm", a.trial.arm, b.trial.arm, ""),
         table_row("status", a.status.value, b.status.value, ""),
         table_row("outcome", badge(describe_run_outcome(a)), badge(describe_run_outcome(b)), ""),
-        *(
-            table_row(fact.metric.title, fact.show(fact.a), fact.show(fact.b), fact.difference)
-            for fact in compared_numbers(diff)
-        ),
+        *(() if judged is None else (judged,)),
+        *(_number_row(fact, simulated=_are_simulated(a, b)) for fact in compared_numbers(diff)),
     ]
     return render_table("Outcome, cost and time", ("", "A", "B", "B against A"), rows)
+
+
+def _are_simulated(*runs: RunRecord) -> bool:
+    return all(run.agent.kind is AgentKind.SCRIPTED for run in runs)
+
+
+def _number_row(fact: ComparedNumber, *, simulated: bool) -> Html:
+    if simulated and fact.metric.unit == "dollars":
+        return table_row(fact.metric.title, SIMULATED, SIMULATED, "")
+    return table_row(fact.metric.title, fact.show(fact.a), fact.show(fact.b), fact.difference)
 
 
 def _checks(diff: RunDiff) -> Iterator[Child]:

@@ -1,6 +1,6 @@
 """The page of one store: verdict, progress, tasks with the pair of runs that shows what changed, arms, spread."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from outweigh.report.formatting import format_count, format_percent, format_seconds
@@ -31,7 +31,8 @@ from outweigh.web.trend import TrendTable
 TASKS_PER_PAGE = 100
 """Tasks on one page."""
 
-_ARM_COLUMNS = ("", "runs", "passed", "pass rate", "judge score", "left out", "cost", "median time")
+_ARM_COLUMNS = ("", "runs", "passed", "pass rate", "left out", "cost", "median time")
+_JUDGE_COLUMN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ def experiment_page(store: ViewedStore, stores: Sequence[ViewedStore], wanted: T
         _links(store),
         *_tasks(store, summary, wanted, number),
         element("h2", "Arms"),
-        render_table("Arms", _ARM_COLUMNS, _arms(store, summary)),
+        _arms(store, summary),
         *_spread(store),
         note_section("Notes", () if experiment is None else experiment.notes),
         note_section("Lines that cannot be read", _unreadable_lines(store)),
@@ -83,21 +84,27 @@ def _links(store: ViewedStore) -> Html:
     )
 
 
-def _arms(store: ViewedStore, summary: StoreSummary) -> Iterator[Html]:
-    judged = store.judge_means.current()
-    for name in summary.arm_order(store.index.baseline()):
-        counts = summary.arms[name]
-        yield table_row(
-            link(name, f"{store_path(store)}/runs", {"arm": name}),
-            format_count(counts.runs),
-            format_count(counts.passed),
-            format_percent(counts.pass_rate),
-            _judge_cell(judged, name),
-            format_count(counts.excluded),
-            counts.cost,
-            format_seconds(counts.median_seconds),
-            entry=True,
-        )
+def _arms(store: ViewedStore, summary: StoreSummary) -> Html:
+    """The arms, with their judge scores if any run was judged."""
+    judged, columns = store.judge_means.current(), list(_ARM_COLUMNS)
+    if judged:
+        columns.insert(_JUDGE_COLUMN, "judge score")
+    rows = (_arm(store, name, summary.arms[name], judged) for name in summary.arm_order(store.index.baseline()))
+    return render_table("Arms", columns, rows)
+
+
+def _arm(store: ViewedStore, name: str, counts: ArmCounts, judged: JudgeMeans) -> Html:
+    cells = [
+        format_count(counts.runs),
+        format_count(counts.passed),
+        format_percent(counts.pass_rate),
+        format_count(counts.excluded),
+        counts.cost,
+        format_seconds(counts.median_seconds),
+    ]
+    if judged:
+        cells.insert(_JUDGE_COLUMN - 1, _judge_cell(judged, name))
+    return table_row(link(name, f"{store_path(store)}/runs", {"arm": name}), *cells, entry=True)
 
 
 def _judge_cell(judged: JudgeMeans, arm: str, task: str | None = None) -> str:

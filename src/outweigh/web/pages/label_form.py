@@ -13,7 +13,7 @@ from outweigh.model.judgment import CriterionScore, Judgment
 from outweigh.score.judge_scores import judgment_score
 from outweigh.store.label_file import FAIL_LABEL, PASS_LABEL, LabelKey, RunLabel, label_file, read_run_labels
 from outweigh.web.catalogue import ViewedStore
-from outweigh.web.markup import Child, Html, element, join_markup, link
+from outweigh.web.markup import Child, Html, element, escape_lines, join_markup, link
 from outweigh.web.pages.layout import badge, run_query, store_path
 from outweigh.web.run_row import RunRow
 
@@ -42,14 +42,13 @@ class LabelForms:
             return
         given = self._find("")
         choices = join_markup(_choice(value, words, chosen=given.label == value) for value, words in _CHOICES)
+        # Browsers drop the first line feed in a text area.
+        text = join_markup((Html("\n"), escape_lines(given.note)))
+        note = element("textarea", text, name="note", rows=2, maxlength=MAX_NOTE_CHARACTERS)
         yield self._form(
             "",
             element("fieldset", element("legend", "Did this run do what was asked?"), choices),
-            element(
-                "label",
-                "Note",
-                element("textarea", Html("\n"), given.note, name="note", rows=2, maxlength=MAX_NOTE_CHARACTERS),
-            ),
+            element("label", "Note", note),
             element("button", "Save"),
             class_="label",
         )

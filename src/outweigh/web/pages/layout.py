@@ -149,9 +149,10 @@ class PageAddress:
 
 
 def _transcript_search() -> Html:
+    words = "Search transcripts"
     return element(
         "form",
-        element("input", type="search", name="q", aria_label="Search all transcripts", placeholder="Transcripts"),
+        element("input", type="search", name="q", aria_label=words, placeholder=words),
         action="/search",
         method="get",
         role="search",

@@ -10,7 +10,7 @@ from outweigh.compare.scan_summary import describe_finding
 from outweigh.model.failure import detail_line
 from outweigh.model.judgment import CriterionScore, Judgment
 from outweigh.model.run_record import ObservedSetup, RunRecord
-from outweigh.report.formatting import UNKNOWN, format_count, format_dollars, format_score, format_seconds
+from outweigh.report.formatting import SIMULATED, UNKNOWN, format_count, format_dollars, format_score, format_seconds
 from outweigh.report.run_diff import ComparedRun
 from outweigh.report.run_steps import ShownStep
 from outweigh.score.judge_scores import judgment_score
@@ -38,7 +38,6 @@ from outweigh.web.pages.layout import (
 from outweigh.web.pages.step_view import PATCH_TEXT, TextAddress, render_step
 from outweigh.web.patch_view import MAX_PATCH_LINES, render_patch
 from outweigh.web.run_row import RunRow
-from outweigh.web.store_summary import SIMULATED
 
 
 def preflight_checks(folder: Path, run: RunRecord) -> Mapping[str, bool | None]:

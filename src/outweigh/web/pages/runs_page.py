@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from outweigh.report.formatting import format_count, format_dollars, format_seconds
+from outweigh.report.formatting import SIMULATED, format_count, format_dollars, format_seconds
 from outweigh.web.catalogue import ViewedStore
 from outweigh.web.markup import Child, Html, element, link
 from outweigh.web.pages.layout import (
@@ -21,7 +21,7 @@ from outweigh.web.pages.layout import (
 )
 from outweigh.web.run_listing import RUNS_PER_PAGE, RunFilter
 from outweigh.web.run_row import RunRow
-from outweigh.web.store_summary import SIMULATED, StoreSummary
+from outweigh.web.store_summary import StoreSummary
 
 _COLUMNS = (
     ("run", "run"),
@@ -45,7 +45,8 @@ def runs_page(store: ViewedStore, wanted: RunFilter, number: int) -> Html:
     path = f"{store_path(store)}/runs"
     total = len(store.index.rows)
     shown = f"{format_count(found)} of {format_count(total)}" if found != total else format_count(total)
-    listed = render_table("Runs", [_head(path, wanted, *column) for column in _COLUMNS], rows)
+    columns = [column for column in _COLUMNS if column[0] != "judge" or store.index.is_judged]
+    listed = render_table("Runs", [_head(path, wanted, *column) for column in columns], rows)
     return render_page(
         "Runs",
         (store_link(store),),
@@ -57,11 +58,12 @@ def runs_page(store: ViewedStore, wanted: RunFilter, number: int) -> Html:
 
 
 def _row(store: ViewedStore, row: RunRow) -> Html:
+    judge = (format_judge_score(store.index.judge_score(row.run_id)),) if store.index.is_judged else ()
     return table_row(
         run_link(store, row),
         row.arm,
         badge(row.outcome),
-        format_judge_score(store.index.judge_score(row.run_id)),
+        *judge,
         row.status,
         SIMULATED if row.simulated else format_dollars(row.cost_usd),
         format_seconds(row.duration_seconds),

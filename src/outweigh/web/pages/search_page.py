@@ -8,6 +8,7 @@ from outweigh.web.markup import Child, Html, element, join_markup, link
 from outweigh.web.pages.layout import badge, format_judge_score, render_page, run_link, search_field, store_link
 from outweigh.web.pages.run_page import step_url
 from outweigh.web.transcript_search import Find, FoundRun, SearchResult, search_transcripts
+from outweigh.web.trend import latest_start
 
 MIN_QUERY_CHARACTERS = 2
 
@@ -16,7 +17,7 @@ def search_page(stores: Sequence[ViewedStore], within: ViewedStore | None, words
     """The form, what was found, and what was not searched yet."""
     for store in stores:
         store.index.refresh()
-    searched = stores if within is None else [within]
+    searched = sorted(stores, key=latest_start, reverse=True) if within is None else [within]
     return render_page(
         "Search transcripts",
         () if within is None else (store_link(within),),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from outweigh.report.formatting import format_count, format_percent, format_seconds
 from outweigh.web.catalogue import ViewedStore
-from outweigh.web.markup import Child, Html, element, link
+from outweigh.web.markup import Child, Html, element, join_markup, link
 from outweigh.web.pages.layout import (
     PageAddress,
     badge,
@@ -18,13 +18,14 @@ from outweigh.web.pages.layout import (
     table_row,
 )
 from outweigh.web.progress import format_moment
+from outweigh.web.store_summary import ArmCounts
 from outweigh.web.task_pairs import rows_by_task
 from outweigh.web.trend import latest_start
 
 STORES_PER_PAGE = 50
 """Experiments on one page."""
 
-_COLUMNS = ("", "last run", "arm", "passed", "pass rate", "judge score", "cost", "median time", "verdict", "")
+_COLUMNS = ("", "day", "arm", "passed", "pass rate", "judge score", "cost", "median time", "verdict")
 
 
 def task_page(task: str, stores: Sequence[ViewedStore], number: int) -> Html | None:
@@ -71,14 +72,17 @@ def _rows(task: str, store: ViewedStore) -> Iterator[Html]:
         mean = judged.find(arm, task)
         yield table_row(
             store_link(store),
-            format_moment(summary.total.latest),
+            format_moment(summary.total.latest).partition(" ")[0],
             f"{arm} (baseline)" if arm == baseline else arm,
-            link(f"{counts[arm].passed}/{counts[arm].known}", f"{store_path(store)}/runs", {"task": task, "arm": arm}),
+            join_markup((_passes(store, task, arm, counts[arm]), compare_link(store, task, arm, rows, counts))),
             format_percent(counts[arm].pass_rate),
             "" if mean is None else format_judge_score(mean.mean),
             counts[arm].cost,
             format_seconds(counts[arm].median_seconds),
             badge(decisions[arm]) if arm in decisions else "",
-            compare_link(store, task, arm, rows, counts),
             entry=True,
         )
+
+
+def _passes(store: ViewedStore, task: str, arm: str, counts: ArmCounts) -> Html:
+    return link(f"{counts.passed}/{counts.known}", f"{store_path(store)}/runs", {"task": task, "arm": arm})

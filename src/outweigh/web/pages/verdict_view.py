@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from outweigh.report.formatting import escape_controls, format_points
+from outweigh.report.formatting import escape_controls, format_change, format_points
+from outweigh.verdict.decision import Decision
 from outweigh.web.catalogue import ViewedStore
 from outweigh.web.markup import Child, Html, element, escape_text, join_markup, link
 from outweigh.web.pages.layout import badge, store_path
@@ -12,6 +13,10 @@ from outweigh.web.trend import TrendPoint, TrendTable
 MAX_CANDIDATES = 6
 """Candidates of one store on the first page; its own page has all of them."""
 
+MAX_SHORT_EFFECTS = 5
+"""The latest effects, written beside the drawing."""
+
+_ORDER = (Decision.IMPROVED, Decision.TRADE_OFF, Decision.REGRESSED, Decision.NEUTRAL, Decision.INCONCLUSIVE)
 _SPACING, _HALF_HEIGHT = 26, 22
 _MARK_CLASSES = {"improved": "ow-better", "regressed": "ow-worse"}
 
@@ -24,7 +29,7 @@ def verdict_blocks(store: ViewedStore, trends: TrendTable, most: int | None = No
         return
     if verdict.problem is not None:
         yield element("p", badge("no verdict"), f" {verdict.problem}")
-    for candidate in verdict.candidates[:most]:
+    for candidate in sorted(verdict.candidates, key=lambda each: _ORDER.index(each.decision))[:most]:
         yield _candidate(candidate, verdict.baseline or "", trends.find(store, candidate.name))
     if most is not None and len(verdict.candidates) > most:
         yield element("p", link(f"{len(verdict.candidates) - most} more candidates", store_path(store)))
@@ -59,6 +64,8 @@ def _trend(points: Sequence[TrendPoint]) -> Html | None:
     if len(points) < 2:
         return None
     shown = ", ".join(f"{_effect(point)} ({point.verdict.decision.words})" for point in points)
+    drawing = _draw_trend(points, f"Change of the pass rate, oldest first: {shown}")
+    line = ", ".join(map(_short_effect, points[-MAX_SHORT_EFFECTS:])) + " points"
     links = join_markup(
         element(
             "li",
@@ -69,13 +76,17 @@ def _trend(points: Sequence[TrendPoint]) -> Html | None:
     )
     return element(
         "details",
-        element("summary", "Trend ", _draw_trend(points, f"Change of the pass rate, oldest first: {shown}")),
+        element("summary", "Trend ", drawing, f" {line}"),
         element("ol", links, class_="trend"),
     )
 
 
 def _effect(point: TrendPoint) -> str:
     return "unknown" if point.verdict.effect is None else format_points(point.verdict.effect)
+
+
+def _short_effect(point: TrendPoint) -> str:
+    return "unknown" if point.verdict.effect is None else format_change(point.verdict.effect)
 
 
 def _draw_trend(points: Sequence[TrendPoint], title: str) -> Html:

@@ -42,8 +42,9 @@ const keys = {
     if (trail.length) window.location.assign(trail[trail.length - 1].href);
   },
   "/": () => {
-    const search = document.querySelector("[data-search]");
-    if (search) search.select();
+    const search = document.querySelector("[data-search]") || document.querySelector("[data-transcripts] input");
+    search.focus();
+    search.select();
   },
   "?": showKeys,
 };
@@ -64,22 +65,48 @@ document.addEventListener("keydown", (event) => {
 
 document.querySelector("[data-keys]").addEventListener("click", showKeys);
 
-const live = document.querySelector("[data-live-from]");
+const lives = Array.from(document.querySelectorAll("[data-live-from]"));
 
-async function look() {
+async function look(live) {
   try {
     const answer = await fetch(live.dataset.liveFrom);
-    if (answer.ok) {
-      const state = await answer.json();
-      for (const place of live.querySelectorAll("[data-live]")) {
-        const words = String(state[place.dataset.live]);
-        if (place.textContent !== words) place.textContent = words;
-      }
-    }
+    if (answer.ok) show(live, await answer.json());
   } catch {
-    // The viewer was ended, or is busy; the next look tells.
+    // The viewer was stopped or is busy. The next look tells.
   }
-  window.setTimeout(look, document.hidden ? 20000 : 2000);
 }
 
-if (live) window.setTimeout(look, 2000);
+function show(live, state) {
+  // When a run ends, its verdict follows.
+  if (live.dataset.state !== state.state) window.location.reload();
+  for (const place of live.querySelectorAll("[data-live]")) {
+    const words = String(state[place.dataset.live]);
+    if (place.textContent !== words) place.textContent = words;
+  }
+}
+
+async function keepLooking() {
+  await Promise.all(lives.map(look));
+  window.setTimeout(keepLooking, document.hidden ? 20000 : 2000);
+}
+
+if (lives.length) window.setTimeout(keepLooking, 2000);
+
+// Verdicts that are being computed: the page is loaded again when there are more of them, unless the reader is typing.
+const pending = document.querySelectorAll("[data-pending]").length;
+
+async function awaitVerdicts() {
+  try {
+    const answer = await fetch(window.location.href);
+    const now = (await answer.text()).split("data-pending").length - 1;
+    if (answer.ok && now < pending && !document.querySelector("input:focus, textarea:focus")) {
+      window.location.reload();
+      return;
+    }
+  } catch {
+    // The viewer was stopped or is busy. The next look tells.
+  }
+  window.setTimeout(awaitVerdicts, 2000);
+}
+
+if (pending) window.setTimeout(awaitVerdicts, 1000);
