@@ -18,7 +18,7 @@ class _Options(CommandOptions):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until somebody ends it."""
+    """Serve until Ctrl-C."""
     options = build_parser().parse_command(arguments, _Options())
     with requires_extra("the viewer", "web"):
         from outweigh.web.server import ViewRequest, serve_viewer  # noqa: PLC0415 - needs the extra
@@ -34,7 +34,7 @@ def build_parser() -> Parser:
     """The options of this verb."""
     parser = Parser(
         prog="outweigh view",
-        description="Browse experiments, runs and transcripts in a browser. Nothing is written.",
+        description="Browse verdicts, runs and transcripts in a browser, and label runs.",
         examples=("outweigh view", "outweigh view outweigh-runs/demo --port 8000"),
     )
     parser.add_argument(
