@@ -34,3 +34,11 @@ def test_every_picture_is_shown_with_words_for_those_who_cannot_see_it() -> None
     shown = dict(re.findall(r"!\[([^\]]{20,})\]\((?:docs/)?pictures/([^)]+)\.svg\)", "\n".join(pages)))
 
     assert set(shown.values()) == set(DRAWN)
+
+
+def test_every_screen_of_the_viewer_is_shown_on_its_page() -> None:
+    page = (ROOT / "docs" / "viewer.md").read_text()
+    shown = set(re.findall(r"!\[[^\]]{8,}\]\(pictures/(viewer-[^)]+\.png)\)", page))
+
+    assert shown == {path.name for path in FOLDER.glob("viewer-*.png")}
+    assert len(shown) == 36

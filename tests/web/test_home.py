@@ -127,7 +127,7 @@ def test_a_store_that_cannot_be_decided_says_why(tmp_path: Path) -> None:
     page = Reader(tmp_path).decided("/").text
 
     assert "– no verdict" in page
-    assert "--baseline" in page
+    assert "which arm is the baseline" in page
 
 
 def test_a_changed_store_is_decided_again(tmp_path: Path) -> None:

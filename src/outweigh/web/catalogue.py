@@ -80,6 +80,11 @@ class ViewedStore:
         """The verdict if it is known already; nothing is decided for it."""
         return None if self.index.is_running() else self._verdicts.peek(self.index)
 
+    def baseline(self) -> str | None:
+        """The baseline arm: what the experiment says, or what the verdict took for it; None if it is unknown."""
+        verdict = None if (named := self.index.baseline()) is not None else self.known_verdict()
+        return named if verdict is None else verdict.baseline
+
     def report(self) -> str:
         """The report, as `outweigh report` writes it."""
         return self._verdicts.report(self.index)

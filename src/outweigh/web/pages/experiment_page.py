@@ -89,7 +89,7 @@ def _arms(store: ViewedStore, summary: StoreSummary) -> Html:
     judged, columns = store.judge_means.current(), list(_ARM_COLUMNS)
     if judged:
         columns.insert(_JUDGE_COLUMN, "judge score")
-    rows = (_arm(store, name, summary.arms[name], judged) for name in summary.arm_order(store.index.baseline()))
+    rows = (_arm(store, name, summary.arms[name], judged) for name in summary.arm_order(store.baseline()))
     return render_table("Arms", columns, rows)
 
 
@@ -122,7 +122,7 @@ def _spread(store: ViewedStore) -> Sequence[Child]:
 
 
 def _tasks(store: ViewedStore, summary: StoreSummary, wanted: TaskFilter, number: int) -> Sequence[Child]:
-    baseline, arms = store.index.baseline(), summary.arm_order(store.index.baseline())
+    baseline, arms = store.baseline(), summary.arm_order(store.baseline())
     names = _task_order(summary, baseline, arms, wanted)
     last = max(1, -(-len(names) // TASKS_PER_PAGE))
     number = min(number, last)

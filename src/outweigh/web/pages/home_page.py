@@ -121,7 +121,7 @@ def _facts(store: ViewedStore) -> Iterator[str]:
         yield f"suite {experiment.suite}"
     if moment := format_moment(summary.total.latest):
         yield moment
-    arms = ", ".join(summary.arm_order(store.index.baseline())[:MAX_CANDIDATES])
+    arms = ", ".join(summary.arm_order(store.baseline())[:MAX_CANDIDATES])
     yield f"{format_count(len(summary.tasks))} tasks, {len(summary.arms)} arms ({arms})"
     yield f"{format_count(summary.total.runs)} runs"
     yield summary.total.spent

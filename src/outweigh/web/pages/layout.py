@@ -222,7 +222,7 @@ def compare_link(
     store: ViewedStore, task: str, arm: str, rows: Sequence[RunRow], counts: Mapping[str, ArmCounts]
 ) -> Html | None:
     """A link to the two runs that show how an arm differs from the baseline on a task; None if there are none."""
-    baseline = store.index.baseline()
+    baseline = store.baseline()
     if baseline is None or arm == baseline:
         return None
     pair = find_pair(rows, baseline, arm, compare_passes(counts.get(baseline), counts.get(arm)))

@@ -63,7 +63,7 @@ def _versions_note(task: str, stores: Sequence[ViewedStore]) -> Iterator[Child]:
 
 
 def _rows(task: str, store: ViewedStore) -> Iterator[Html]:
-    summary, baseline, judged = store.summary.current(), store.index.baseline(), store.judge_means.current()
+    summary, baseline, judged = store.summary.current(), store.baseline(), store.judge_means.current()
     verdict = store.known_verdict()
     decisions = {} if verdict is None else {each.name: each.decision.words for each in verdict.candidates}
     rows = rows_by_task(store.index, [task])[task]
