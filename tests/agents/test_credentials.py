@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from outweigh.agents.command_line import describe_credentials
+from outweigh.agents.credentials import describe_credentials
 
 KEYS, LOGINS = ("A_KEY", "B_KEY"), (".agent/login.json",)
 

@@ -61,16 +61,16 @@ def test_text_says_it_in_one_page(outweigh: Any) -> None:
     answer = outweigh("doctor")
 
     assert answer.code == 0
-    assert answer.out.startswith("ready; name a suite with -c to try its tasks\n")
+    assert answer.out.startswith("set up; name a suite with -c to try its tasks\n")
     assert "sandbox local " in answer.out
     assert " ms\n" in answer.out
 
 
-def test_a_suite_whose_tasks_are_fit_is_ready(outweigh: Any, starter: str) -> None:
+def test_a_suite_whose_tasks_are_fit_is_set_up(outweigh: Any, starter: str) -> None:
     answer = outweigh("doctor", "-c", starter)
 
     assert answer.code == 0, answer.out + answer.err
-    assert answer.out.startswith("ready to run starter: 2 tasks tried\n")
+    assert answer.out.startswith("starter is set up: 2 tasks tried\n")
     assert "write-greeting  fails (0 of 1)  fails (0 of 1)  passes (1 of 1)  yes" in answer.out
 
 
@@ -88,7 +88,7 @@ def test_a_task_that_passes_with_no_work_is_in_the_way(outweigh: Any, tmp_path: 
     answer = outweigh("doctor", "-c", a_suite(tmp_path, 'type = "command"\nrun = "true"\n'))
 
     assert answer.code == 1
-    assert answer.out.startswith("not ready: 1 to mend\n")
+    assert answer.out.startswith("not set up: 1 problem to fix\n")
     assert "task task: Every required check passes on the untouched workspace" in answer.out
 
 

@@ -28,12 +28,12 @@ def test_what_holds_for_many_tasks_is_said_once() -> None:
     }
 
 
-def test_every_task_to_mend_is_named() -> None:
+def test_every_task_to_fix_is_named() -> None:
     empty = TaskFinding(kind="passes_untouched", blocking=True, message="There is nothing to do.")
 
     said = bullets(*[tried(f"eval-{number}", empty) for number in range(1, 8)])
 
-    assert said["To mend"] == tuple(f"task eval-{number}: There is nothing to do." for number in range(1, 8))
+    assert said["To fix"] == tuple(f"task eval-{number}: There is nothing to do." for number in range(1, 8))
 
 
 def test_a_task_without_checks_neither_passes_nor_fails() -> None:
@@ -44,4 +44,4 @@ def test_a_task_without_checks_neither_passes_nor_fails() -> None:
 
 
 def test_tasks_that_were_not_tried_are_not_counted() -> None:
-    assert doctor_report(DoctorResult(suite="s", parts=(), tasks=None)).headline == "ready to run s"
+    assert doctor_report(DoctorResult(suite="s", parts=(), tasks=None)).headline == "s is set up"

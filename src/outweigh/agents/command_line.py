@@ -15,9 +15,12 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
+from outweigh.agents.credentials import describe_credentials, describe_missing_login
 from outweigh.agents.installed_program import InstalledProgram, find_program
+from outweigh.agents.model_provider import provider_hosts, stated_hosts
 from outweigh.agents.outcomes import explain_exit_code, missing_in_sandbox, outcome_from_report
 from outweigh.errors import UsageError
+from outweigh.model.agent_files import ConfigurationKind, configuration_kind
 from outweigh.model.arm import Arm
 from outweigh.model.base import Spec
 from outweigh.model.failure import FailureKind, Status
@@ -104,27 +107,6 @@ def _read_artifact(sandbox: Sandbox, pattern: str) -> bytes:
     return bytes(content) if done.ending is CommandEnding.EXITED else b""
 
 
-def describe_credentials(
-    keys: Sequence[str],
-    direct_keys: Sequence[str],
-    login_files: Sequence[str],
-    environment: Mapping[str, str],
-    home: Path,
-) -> str:
-    """The variables that hold a key for the gateway; else what was found but cannot be used, and what is needed."""
-    held = [name for name in keys if environment.get(name)]
-    if held:
-        return f"key in {' and '.join(held)}"
-    wanted = " or ".join(keys)
-    passed_over = [name for name in direct_keys if environment.get(name)]
-    if passed_over:
-        return f'{passed_over[0]} serves mode = "direct" alone; export {wanted}'
-    stored = [path for path in login_files if (home / path).is_file()]
-    if stored:
-        return f"login in ~/{stored[0]}, which trials do not see; export {wanted}"
-    return f"no {wanted}"
-
-
 class LocationOptions(Spec, frozen=True, kw_only=True):
     """Options of every command-line agent. With `in_image` the program is expected inside the sandbox only."""
 
@@ -168,6 +150,8 @@ class CommandLineAgent(ABC):
     """Variables that the agent itself reads and the gateway does not."""
     login_files: ClassVar[tuple[str, ...]] = ()
     """Files of the caller's home in which a login is stored."""
+    login_command: ClassVar[str] = ""
+    """What makes a key for `direct_keys` out of a login; empty where nothing does."""
 
     @abstractmethod
     def launch(self, request: AttemptRequest, home: str) -> Launch:
@@ -243,6 +227,20 @@ class CommandLineAgent(ABC):
     def credentials(self) -> str:
         """Whether the caller has a key for its model, without showing the key."""
         return describe_credentials(self.keys, self.direct_keys, self.login_files, os.environ, Path.home())
+
+    def missing_login(self, arm: Arm) -> str | None:
+        """Why the arm has no login where it asks its model directly, and what to do; None where it has or may have."""
+        own_settings = any(configuration_kind(file.path) is ConfigurationKind.SETTINGS for file in arm.overlay)
+        if not self.keys or own_settings or stated_hosts(arm.environment) or self.options_of(arm).in_image:
+            return None
+        names = (*self.direct_keys, *self.keys)
+        if any(name in arm.secrets or name in arm.environment for name in names):
+            return None
+        return describe_missing_login(arm.name, names, self.login_files, self.login_command, Path.home())
+
+    def hosts(self, arm: Arm) -> tuple[str, ...]:
+        """The host that the arm's own settings name, else that of its provider; none where it is not known."""
+        return stated_hosts(arm.environment) or provider_hosts(self.provider(arm), arm.model)
 
     def options_of(self, arm: Arm) -> Any:
         """The arm's options, checked."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from outweigh.ports.agents import AttemptRequest
 from outweigh.ports.gateways import ModelAccess
@@ -13,6 +14,35 @@ _OPENAI = "openai"
 def provider_of_model(model: str | None) -> str:
     """The provider before the slash; all others than Anthropic and Gemini use OpenAI's API."""
     return _PROVIDERS.get((model or "").partition("/")[0], _OPENAI)
+
+
+_HOSTS = {
+    "anthropic": "api.anthropic.com",
+    "openai": "api.openai.com",
+    "gemini": "generativelanguage.googleapis.com",
+    "google": "generativelanguage.googleapis.com",
+    "deepseek": "api.deepseek.com",
+    "groq": "api.groq.com",
+    "mistral": "api.mistral.ai",
+    "openrouter": "openrouter.ai",
+    "xai": "api.x.ai",
+}
+"""The host of each provider's API, and no other of its hosts: nothing but the model is asked."""
+
+_ADDRESS_ENDINGS = ("_BASE_URL", "_API_BASE", "_HOST", "_ENDPOINT")
+
+
+def provider_hosts(provider: str | None, model: str | None) -> tuple[str, ...]:
+    """The host of the provider that a model is named with, else of the agent's; none where it is not known."""
+    named, slash, _ = (model or "").partition("/")
+    host = _HOSTS.get(named if slash else provider or "")
+    return () if host is None else (host,)
+
+
+def stated_hosts(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The hosts of addresses that an arm's variables name, such as `OPENAI_BASE_URL`, with their ports."""
+    places = (urlsplit(value) for name, value in environment.items() if name.endswith(_ADDRESS_ENDINGS))
+    return tuple(dict.fromkeys(place.netloc.rpartition("@")[2] for place in places if place.scheme and place.netloc))
 
 
 LITELLM_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")

@@ -5,15 +5,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from time import monotonic
 
+import msgspec
+
 from outweigh.app.observer import Notify
 from outweigh.app.preflight_suite import attack_tasks, preflight_tasks, store_preflight
-from outweigh.app.probe_agents import arms_to_smoke_test, probe_agents, probe_harbor, probe_judges
+from outweigh.app.probe_agents import arms_that_ask, probe_agents, probe_harbor, probe_judges
 from outweigh.app.sandbox_limits import with_default_limits
 from outweigh.app.suite_sandbox import open_allowed_hosts, sandbox_name
 from outweigh.app.suite_selection import read_suite
@@ -28,7 +30,14 @@ from outweigh.model.suite import Executor, SandboxSpec
 from outweigh.plugins import adapter_names, load_adapter
 from outweigh.ports.sandboxes import SandboxError, SandboxProvider
 from outweigh.prices import GenaiPrices
-from outweigh.report.doctor_page import CheatOutcome, CheckedTask, DoctorResult, RunRequirement, TaskFinding
+from outweigh.report.doctor_page import (
+    CheatOutcome,
+    CheckedTask,
+    DoctorResult,
+    LiveEstimate,
+    RunRequirement,
+    TaskFinding,
+)
 from outweigh.store.preflight_file import PREFLIGHT_FILE
 
 TASK_RESULTS_FILE = PREFLIGHT_FILE
@@ -49,19 +58,28 @@ class DoctorRequest:
     output: Path | None = None
     try_agents: bool = False
     attack: bool = False
+    live: bool = False
 
 
-def examine(request: DoctorRequest, announce: Notify) -> DoctorResult:
+Confirm = Callable[[LiveEstimate], bool]
+"""Asks the user whether agents and judges may be asked at this price."""
+
+
+def examine(request: DoctorRequest, announce: Notify, confirm: Confirm = lambda _: False) -> DoctorResult:
     """Look at this machine and, with a suite, try every task. `announce` hears of what takes a while."""
+    if request.live and request.suite is None:
+        raise UsageError("--live asks the agents and judges of a suite; name the suite with -c.")
     if request.output is not None and request.suite is None:
         raise UsageError("-o keeps what the tasks of a suite showed; name the suite with -c.")
     if request.attack and request.suite is None:
         raise UsageError("--attack tries cheats on the tasks of a suite; name the suite with -c.")
     suite = None if request.suite is None else read_suite(request.suite)
-    if _is_for_harbor(suite) and (request.try_agents or request.attack or request.output is not None):
+    if _is_for_harbor(suite) and (request.try_agents or request.attack or request.live or request.output is not None):
         raise UsageError(
-            "--try-agents, --attack and -o are about sandboxes of this machine; the suite is run through Harbor."
+            "--try-agents, --attack, --live and -o need sandboxes of this machine; the suite is run through Harbor."
         )
+    estimate = _estimate(suite)
+    is_agreed = request.live and estimate is not None and (not estimate.asked or confirm(estimate))
     parts = _probe_all(suite, request.output or RUNS_FOLDER)
     if request.try_agents:
         parts = (*parts, *_smoke_test_arms(suite, announce))
@@ -69,11 +87,31 @@ def examine(request: DoctorRequest, announce: Notify) -> DoctorResult:
     if request.output is not None and suite is not None and results is not None:
         store_preflight(request.output, suite, results)
     cheats = _attack_tasks(suite, results, announce) if request.attack else None
-    return DoctorResult(
+    examined = DoctorResult(
         suite=None if suite is None else suite.spec.name,
         parts=parts,
         tasks=None if results is None else tuple(_checked_task(result, cheats) for result in results),
+        estimate=estimate,
     )
+    if suite is None or not is_agreed or examined.blocked:
+        return examined
+    return msgspec.structs.replace(examined, live=tuple(_check_live(suite, announce)))
+
+
+def _estimate(suite: LoadedSuite | None) -> LiveEstimate | None:
+    """What a live check costs; None where there is nothing to ask from here."""
+    if suite is None or _is_for_harbor(suite):
+        return None
+    from outweigh.app.live_check import estimate_live  # noqa: PLC0415 - brings price tables along
+
+    return estimate_live(suite)
+
+
+def _check_live(suite: LoadedSuite, announce: Notify) -> Iterator[RunRequirement]:
+    from outweigh.app.live_check import check_live  # noqa: PLC0415 - brings a gateway along
+
+    announce("asking the agents and judges …")
+    yield from check_live(suite)
 
 
 def _probe_all(suite: LoadedSuite | None, store: Path) -> tuple[RunRequirement, ...]:
@@ -91,7 +129,7 @@ def _is_for_harbor(suite: LoadedSuite | None) -> bool:
 def _smoke_test_arms(suite: LoadedSuite | None, announce: Notify) -> Iterator[RunRequirement]:
     from outweigh.app.smoke_test import smoke_test_arms  # noqa: PLC0415 - brings a gateway and a model along
 
-    arms = arms_to_smoke_test(suite)
+    arms = arms_that_ask(suite)
     announce(f"trying {len(arms)} agents …")
     spec = SandboxSpec() if suite is None else suite.spec.sandbox
     yield from smoke_test_arms(

@@ -35,7 +35,7 @@ def probe_agents(suite: LoadedSuite | None) -> Iterator[RunRequirement]:
     yield from _probe_keys(suite)
 
 
-def arms_to_smoke_test(suite: LoadedSuite | None) -> list[Arm]:
+def arms_that_ask(suite: LoadedSuite | None) -> list[Arm]:
     """The arms that ask a model and can start; without a suite, a plain one for every agent that is installed."""
     arms = map(plain_arm, adapter_names("agent")) if suite is None else suite.arms.values()
     return [arm for arm in arms if _asks_a_model(load_adapter("agent", arm.agent), arm)]
@@ -77,11 +77,12 @@ def _agent_version(agent: Agent, arm: Arm) -> str | None:
 
 
 def _probe_keys(suite: LoadedSuite) -> Iterator[RunRequirement]:
-    """The keys that the gateway would use for the arms; of those whose provider nobody knows, any one will do."""
+    """The keys that the gateway would use for the arms; where the provider is not known, any of them will do."""
     if suite.spec.gateway.mode == "direct":
+        yield from filter(None, map(_probe_login, arms_that_ask(suite)))
         return
     askers: dict[str | None, list[str]] = defaultdict(list)
-    for arm in arms_to_smoke_test(suite):
+    for arm in arms_that_ask(suite):
         askers[_provider_of_arm(arm)].append(arm.name)
     ways = read_upstreams(suite.spec.gateway, os.environ)
     for provider, way in ways.items():
@@ -98,6 +99,16 @@ def _probe_keys(suite: LoadedSuite) -> Iterator[RunRequirement]:
                 yield _probe_key(
                     variable, f"{quote_names(askers[None])} may need it; export it if so.", required=is_needed
                 )
+
+
+def _probe_login(arm: Arm) -> RunRequirement | None:
+    """Whether an arm that asks its model directly has a login; None where only a live check can tell."""
+    tell = getattr(load_adapter("agent", arm.agent), "missing_login", None)
+    if tell is None:
+        return None
+    missing: str | None = tell(arm)
+    detail = "" if missing else "given to the sandbox, not tried"
+    return RunRequirement(kind="login of", name=arm.name, missing=missing, required=True, detail=detail)
 
 
 def _provider_of_arm(arm: Arm) -> str | None:

@@ -21,7 +21,7 @@ from outweigh.app.observer import RunObserver, RunSummary, RunWatch, StopSignals
 from outweigh.app.preflight_suite import require_preflight
 from outweigh.app.prepare_store import begin_store, note_drift
 from outweigh.app.sandbox_limits import with_default_limits
-from outweigh.app.suite_sandbox import open_allowed_hosts
+from outweigh.app.suite_sandbox import model_hosts, open_allowed_hosts
 from outweigh.app.suite_selection import SuiteRequest, choose_suite, nothing_to_compare
 from outweigh.app.this_folder import RUNS_FOLDER
 from outweigh.app.until_decided import Looks, looks_of_store
@@ -170,7 +170,7 @@ class _SuiteRun:
             with (
                 scratch_folder(self.folder) as scratch,
                 Trash(scratch / "waste") as trash,
-                open_allowed_hosts(self.suite.spec.sandbox) as hosts,
+                open_allowed_hosts(self.suite.spec.sandbox, model_hosts(self.suite)) as hosts,
                 open_model_gateway(self.suite, adapters) as gateway,
             ):
                 tried = require_preflight(

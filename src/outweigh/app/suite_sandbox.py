@@ -3,14 +3,16 @@
 A provider that does not work is reported, never replaced by a weaker one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from outweigh.engine.load_suite import LoadedSuite
 from outweigh.errors import UsageError
 from outweigh.gateway.egress_proxy import EgressProxy
 from outweigh.gateway.event_loop_thread import EventLoopThread
 from outweigh.model.suite import SandboxSpec
 from outweigh.plugins import load_adapter
+from outweigh.ports.agents import NamesHosts
 from outweigh.ports.gateways import HostAccess
 from outweigh.ports.sandboxes import SandboxProvider
 
@@ -33,11 +35,26 @@ def choose_sandbox(kind: str) -> SandboxProvider:
     return provider
 
 
+def model_hosts(suite: LoadedSuite) -> tuple[str, ...]:
+    """The hosts of the models that the arms ask directly, as far as their agents know them.
+
+    None are needed where the gateway asks for them, or where the sandbox does not confine the network.
+    """
+    if suite.spec.gateway.mode != "direct" or suite.spec.sandbox.kind == "local":
+        return ()
+    found: list[str] = []
+    for arm in suite.arms.values():
+        agent = load_adapter("agent", arm.agent)
+        found += agent.hosts(arm) if isinstance(agent, NamesHosts) else ()
+    return tuple(dict.fromkeys(found))
+
+
 @contextmanager
-def open_allowed_hosts(spec: SandboxSpec) -> Iterator[Callable[[], HostAccess | None]]:
+def open_allowed_hosts(spec: SandboxSpec, more: Sequence[str] = ()) -> Iterator[Callable[[], HostAccess | None]]:
     """Makes an egress proxy for every run, so that each counts its own refusals; None where no host is allowed."""
-    if not spec.allow_hosts:
+    hosts = (*spec.allow_hosts, *more)
+    if not hosts:
         yield lambda: None
         return
     with EventLoopThread() as background:
-        yield lambda: EgressProxy(spec.allow_hosts, background)
+        yield lambda: EgressProxy(hosts, background)

@@ -9,7 +9,8 @@ from outweigh.app.this_folder import has_suite
 from outweigh.cli.arguments import CommandOptions, Parser, add_format_option, print_report
 from outweigh.cli.defaults import choose_suite_file
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.report.doctor_page import doctor_report
+from outweigh.errors import UsageError
+from outweigh.report.doctor_page import LiveEstimate, doctor_report
 
 
 class _Options(CommandOptions):
@@ -19,6 +20,8 @@ class _Options(CommandOptions):
     output: str | None
     try_agents: bool
     attack: bool
+    live: bool
+    yes: bool
     format: str
 
 
@@ -32,10 +35,22 @@ def main(arguments: Sequence[str]) -> int:
         output=None if options.output is None else Path(options.output),
         try_agents=options.try_agents,
         attack=options.attack,
+        live=options.live,
     )
-    result = examine(request, _announce)
+    result = examine(request, _announce, (lambda _: True) if options.yes else _confirm)
     print_report(doctor_report(result), options.format)
     return ExitCode.NOT_SATISFIED if result.blocked else ExitCode.SATISFIED
+
+
+def _confirm(estimate: LiveEstimate) -> bool:
+    """Ask before anything is paid for."""
+    asked = ", ".join(estimate.asked)
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"--live asks {asked} once each, for {estimate}, and there is no terminal to confirm it; add --yes."
+        )
+    print(f"--live asks {asked} once each, for {estimate}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _announce(text: str) -> None:
@@ -49,8 +64,13 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="outweigh doctor",
         description="Check what works on this machine; with a suite, also whether its tasks fail untouched and pass "
-        "when solved. Nothing is paid.",
-        examples=("outweigh doctor", "outweigh doctor -c my-suite", "outweigh doctor -c my-suite --attack"),
+        "when solved. Nothing is paid, except with --live.",
+        examples=(
+            "outweigh doctor",
+            "outweigh doctor -c my-suite",
+            "outweigh doctor -c my-suite --attack",
+            "outweigh doctor -c my-suite --live",
+        ),
     )
     parser.add_argument(
         "-c",
@@ -71,5 +91,12 @@ def build_parser() -> Parser:
         action="store_true",
         help="try known cheats on every unsolved task of the suite, and fail where one passes",
     )
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="ask every agent and judge of the suite once, with the login, network and model of a run; costs a few "
+        "cents, and asks you first",
+    )
+    parser.add_argument("-y", "--yes", action="store_true", help="with --live, do not ask first")
     add_format_option(parser)
     return parser

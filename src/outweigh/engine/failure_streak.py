@@ -44,8 +44,13 @@ class RepeatedFailure:
     def __str__(self) -> str:
         return (
             f"{self.trials} trials in a row failed with the same infrastructure error: "
-            f"{detail_line(self.detail).rstrip('.')}. {_DIAGNOSES.get(self.kind, _OTHER_DIAGNOSIS)}"
+            f"{detail_line(self.detail).rstrip('.')}. {diagnose(self.kind)}"
         )
+
+
+def diagnose(kind: FailureKind | None) -> str:
+    """What a failure outside of the agent means, and what to do."""
+    return _DIAGNOSES.get(kind, _OTHER_DIAGNOSIS)
 
 
 _PROVIDER_FAILS = "The provider fails or refuses more requests. Wait, or run fewer trials at once with -j 1."

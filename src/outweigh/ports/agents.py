@@ -137,6 +137,14 @@ class NamesModels(Protocol):
         """Patterns of these models: what an alias stands for, and models for titles and summaries."""
 
 
+@runtime_checkable
+class NamesHosts(Protocol):
+    """An agent that knows where its model is; one that does not need not say so."""
+
+    def hosts(self, arm: Arm) -> tuple[str, ...]:
+        """The hosts that it must reach where it asks its model directly, as entries of `allow_hosts`."""
+
+
 def models_to_ask(agent: Agent, arm: Arm) -> tuple[str, ...] | None:
     """Patterns of the models that an arm may ask for, its own first; None for any, where it names none."""
     if arm.model is None:

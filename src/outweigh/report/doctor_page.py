@@ -1,6 +1,7 @@
 """The page and the JSON of `outweigh doctor`: what is installed, what is missing, and which tasks can show anything."""
 
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -75,20 +76,62 @@ class CheckedTask(Struct, frozen=True, kw_only=True):
         return not any(remark.blocking for remark in self.remarks)
 
 
+class LiveEstimate(Struct, frozen=True, kw_only=True):
+    """Whom a live check asks, and about how much that costs; `unpriced` are those whose price is not known."""
+
+    asked: tuple[str, ...]
+    usd: float
+    unpriced: int
+
+    def __str__(self) -> str:
+        if not self.asked:
+            return "nothing"
+        if self.unpriced == len(self.asked):
+            return "a few cents (the price of the models is not known)"
+        rest = f" and what {self.unpriced} of them cost, whose price is not known" if self.unpriced else ""
+        return f"about ${max(self.usd, 0.01):.2f}{rest}"
+
+
+class DoctorState(StrEnum):
+    """How far a suite is: what is free has been checked, and agents and judges have answered."""
+
+    NOT_SET_UP = "not_set_up"
+    SET_UP = "set_up"
+    NOT_READY = "not_ready"
+    READY = "ready"
+
+
 class DoctorResult(Struct, frozen=True, kw_only=True):
-    """Everything `outweigh doctor` looked at; without a suite there are no tasks."""
+    """Everything `outweigh doctor` looked at; without a suite there are no tasks.
+
+    `live` are the answers of agents and judges, None where they were not asked. `estimate` is what asking costs.
+    """
 
     suite: str | None
     parts: tuple[RunRequirement, ...]
     tasks: tuple[CheckedTask, ...] | None
+    live: tuple[RunRequirement, ...] | None = None
+    estimate: LiveEstimate | None = None
+
+    @property
+    def state(self) -> DoctorState:
+        """Ready only after a live check: what is free cannot show that a login works."""
+        if self.live is None:
+            return DoctorState.NOT_SET_UP if self.blocked else DoctorState.SET_UP
+        return DoctorState.NOT_READY if self.blocked else DoctorState.READY
+
+    @property
+    def all_parts(self) -> tuple[RunRequirement, ...]:
+        """What was checked for free, and after it the answers."""
+        return (*self.parts, *(self.live or ()))
 
     @property
     def blocked(self) -> bool:
-        """Whether something must be mended first."""
+        """Whether something must be fixed first."""
         tasks = self.tasks or ()
         cheats = (outcome for task in tasks for outcome in task.cheats or ())
         return (
-            any(part.blocks for part in self.parts)
+            any(part.blocks for part in self.all_parts)
             or any(not task.fit for task in tasks)
             or any(outcome.blocks for outcome in cheats)
         )
@@ -97,11 +140,12 @@ class DoctorResult(Struct, frozen=True, kw_only=True):
 def doctor_report(examination: DoctorResult) -> Report:
     """The page of `outweigh doctor`."""
     tone = Tone.BAD if examination.blocked else Tone.GOOD
-    blocks: list[Table | BulletList] = [_requirement_table(examination.parts)]
+    blocks: list[Table | BulletList] = [_requirement_table(examination.all_parts)]
     if examination.tasks:
         blocks.append(_task_table(examination.tasks))
         blocks.extend(_cheat_table(examination.tasks))
-    blocks.extend(_optional_list("To mend", tuple(_blocking_findings(examination)), Tone.BAD))
+    blocks.extend(_optional_list("To fix", tuple(_blocking_findings(examination)), Tone.BAD))
+    blocks.extend(_optional_list("Next", tuple(_live_hint(examination)), Tone.UNSURE))
     blocks.extend(_optional_list("To know", tuple(_other_findings(examination)), Tone.UNSURE))
     return Report(headline=_headline(examination), tone=tone, blocks=tuple(blocks), payload=doctor_payload(examination))
 
@@ -112,7 +156,8 @@ def doctor_payload(examination: DoctorResult) -> Payload:
         "schema": "outweigh.doctor/1",
         "suite": examination.suite,
         "blocked": examination.blocked,
-        "parts": [asdict(part) for part in examination.parts],
+        "state": examination.state.value,
+        "parts": [asdict(part) for part in examination.all_parts],
         "tasks": None if examination.tasks is None else [_task_payload(task) for task in examination.tasks],
     }
 
@@ -150,11 +195,32 @@ def _checks_payload(checks: CheckResults | None) -> list[Payload] | None:
 
 def _headline(examination: DoctorResult) -> str:
     if examination.blocked:
-        return f"not ready: {len(tuple(_blocking_findings(examination)))} to mend"
+        count = len(tuple(_blocking_findings(examination)))
+        word = "not set up" if examination.live is None else "not ready"
+        return f"{word}: {count} {'problem' if count == 1 else 'problems'} to fix"
     if examination.suite is None:
-        return "ready; name a suite with -c to try its tasks"
-    tried = "" if examination.tasks is None else f": {len(examination.tasks)} tasks tried"
-    return f"ready to run {examination.suite}{tried}"
+        return "set up; name a suite with -c to try its tasks"
+    tried = "" if examination.tasks is None else f": {_count(len(examination.tasks), 'task')} tried"
+    if examination.live is None:
+        return f"{examination.suite} is set up{tried}"
+    answers = f" and {_count(len(examination.live), 'answer')}" if examination.live else ""
+    return f"ready to run {examination.suite}{tried}{answers}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _live_hint(examination: DoctorResult) -> Iterator[str]:
+    """What is left to find out, and what that costs."""
+    estimate = examination.estimate
+    if estimate is None or examination.live is not None or examination.blocked:
+        return
+    if not estimate.asked:
+        yield "No arm asks a model, and there is no judge: `outweigh doctor --live` costs nothing."
+        return
+    asked = ", ".join(estimate.asked)
+    yield f"No model has been asked yet. `outweigh doctor --live` asks {asked} once each, for {estimate}."
 
 
 def _requirement_table(parts: Sequence[RunRequirement]) -> Table:
@@ -225,7 +291,7 @@ def _check_outcome(checks: CheckResults | None) -> str:
 
 
 def _blocking_findings(examination: DoctorResult) -> Iterator[str]:
-    yield from (f"{part.kind} {part.name}: {part.missing}" for part in examination.parts if part.blocks)
+    yield from (f"{part.kind} {part.name}: {part.missing}" for part in examination.all_parts if part.blocks)
     for task in examination.tasks or ():
         yield from (f"task {task.task_id}: {remark.message}" for remark in task.remarks if remark.blocking)
         yield from (
@@ -241,7 +307,7 @@ def _explain_cheat(outcome: CheatOutcome) -> str:
 
 def _other_findings(examination: DoctorResult) -> Iterator[str]:
     """What holds for many tasks is said once: fifty evals without a solution are one thing to know."""
-    others = (part for part in examination.parts if part.missing is not None and not part.required)
+    others = (part for part in examination.all_parts if part.missing is not None and not part.required)
     yield from (f"{part.kind} {part.name}: {part.missing}" for part in others)
     tasks: dict[str, list[str]] = {}
     for task in examination.tasks or ():

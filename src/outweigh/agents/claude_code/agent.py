@@ -42,6 +42,7 @@ class ClaudeCodeAgent(CommandLineAgent):
     background_models = ("claude-*haiku*",)
     direct_keys = ("CLAUDE_CODE_OAUTH_TOKEN",)
     login_files = (".claude/.credentials.json",)
+    login_command = "claude setup-token"
 
     def provider(self, arm: Arm) -> str | None:  # noqa: ARG002 - the base class's signature
         """The provider, which is always the same."""
