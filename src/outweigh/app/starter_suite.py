@@ -31,7 +31,7 @@ extends = "plain"
 extra_prompt = "Read the file again before you say that it is done."
 options.factors = { solve_odds = 4.0, duration = 0.9, tokens = 0.9, cost = 0.9 }
 
-# The script is harmless, so that a plain folder will do. Remove this with the script: real agents need walls.
+# The script is harmless, so that a plain folder will do. Remove this with the script: real agents need isolation.
 [sandbox]
 kind = "local"
 
