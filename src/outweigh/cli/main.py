@@ -1,4 +1,4 @@
-"""The entry point: find the verb, run it, and turn errors into one paragraph and an exit code.
+"""The entry point: run a command line, and turn errors into one paragraph and an exit code.
 
 Standard output and error tolerate a reader that leaves early, as in `outweigh run … | head`.
 """
@@ -11,13 +11,10 @@ import stat
 import sys
 import threading
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from outweigh.cli.exit_codes import ExitCode
-from outweigh.cli.help_page import group_help, program_help, unknown_option, unknown_verb
-from outweigh.cli.verbs import MOVED, FoundVerb, Verb, find_verb
-from outweigh.errors import OutweighError, UsageError
+from outweigh.errors import OutweighError
 from outweigh.version import __version__
 
 if TYPE_CHECKING:
@@ -60,8 +57,6 @@ def _is_pipe(stream: io.TextIOWrapper) -> bool:
 TRACEBACK_VARIABLE = "OUTWEIGH_TRACEBACK"
 
 
-_QUIET = frozenset(("-q", "--quiet"))
-
 NEW_OBJECTS = 100_000
 """The garbage collector looks for cycles after so many new objects.
 
@@ -98,7 +93,7 @@ def main(arguments: Sequence[str]) -> int:
     for name in ("stdout", "stderr"):
         _prepare_stream(name)
     try:
-        return _dispatch_keeping_stderr(arguments)
+        return _run_keeping_stderr(arguments)
     except OutweighError as error:
         return _print_error(str(error), error.exit_code)
     except KeyboardInterrupt:
@@ -110,11 +105,16 @@ def main(arguments: Sequence[str]) -> int:
         return _report_bug(fault)
 
 
-def _dispatch_keeping_stderr(arguments: Sequence[str]) -> int:
+def _run_keeping_stderr(arguments: Sequence[str]) -> int:
     """`--quiet` replaces standard error; the error that ends a command goes to the real one."""
+    if arguments and arguments[0] in ("--version", "-V"):  # without loading the verbs, as quick as Python itself
+        print(f"outweigh {__version__}")
+        return ExitCode.SATISFIED
+    from outweigh.cli.dispatch import dispatch  # noqa: PLC0415 - see above
+
     before = sys.stderr
     try:
-        return _dispatch(arguments)
+        return dispatch(arguments)
     finally:
         if sys.stderr is not before:
             sys.stderr.close()
@@ -128,65 +128,6 @@ def _prepare_stream(name: str) -> None:
     elif hasattr(getattr(sys, name), "reconfigure"):
         getattr(sys, name).reconfigure(errors="backslashreplace")
         tolerate_broken_pipe(name)
-
-
-def _dispatch(arguments: Sequence[str]) -> int:
-    first = arguments[0] if arguments else "--help"
-    # These two answer without loading a parser or any verb, so they stay as quick as Python itself.
-    if first in ("--help", "-h") or list(arguments) == ["help"]:
-        print(program_help())
-        return ExitCode.SATISFIED
-    if first in ("--version", "-V"):
-        print(f"outweigh {__version__}")
-        return ExitCode.SATISFIED
-    if first == "help":
-        return _dispatch([*arguments[1:], "--help"])
-    if first in _QUIET:
-        from outweigh.cli.console import silence_notices  # noqa: PLC0415 - only needed for this option
-
-        silence_notices()
-        return _dispatch(arguments[1:])
-    if first in MOVED:
-        if not _QUIET.intersection(arguments):
-            _hint_at_new_name(first)
-        return _dispatch([*MOVED[first], *arguments[1:]])
-    return _run_verb(find_verb(arguments))
-
-
-def _run_verb(found: FoundVerb) -> int:
-    words, verb, rest = found
-    if verb.below and rest and not rest[0].startswith("-"):
-        raise UsageError(unknown_verb(words, verb, rest[0]))
-    if not verb.module:
-        return _explain_group(found)
-    if not verb.takes_down:
-        return _call(verb, rest)
-    from outweigh.cli.console import terminable  # noqa: PLC0415 - only needed by verbs that take longer anyway
-
-    with terminable():
-        return _call(verb, rest)
-
-
-def _call(verb: Verb, arguments: Sequence[str]) -> int:
-    try:
-        code: int = import_module(verb.module).main(arguments)
-    except SystemExit:  # how a parser ends after it printed its help
-        return ExitCode.SATISFIED
-    return code
-
-
-def _explain_group(found: FoundVerb) -> int:
-    """A verb that only has others below it takes no option but `--help`."""
-    if found.arguments and found.arguments[0] not in ("--help", "-h"):
-        raise UsageError(unknown_option(found.words, found.arguments[0]))
-    print(group_help(found.words, found.verb))
-    return ExitCode.SATISFIED
-
-
-def _hint_at_new_name(old: str) -> None:
-    from outweigh.cli.console import notify  # noqa: PLC0415 - only needed for an old name
-
-    notify(f"`outweigh {old}` is now `outweigh {' '.join(MOVED[old])}`. The next release drops the old name.")
 
 
 def _print_error(message: str, code: int) -> int:

@@ -20,7 +20,8 @@ class Verb(NamedTuple):
     summary: str
     module: str = ""
     takes_down: bool = False
-    below: "Mapping[str, Verb]" = MappingProxyType({})
+    # Only the name is quoted: Python compiles an annotation that is a string, which takes a millisecond at every start.
+    below: Mapping[str, "Verb"] = MappingProxyType({})
 
 
 def _verb(module: str, summary: str, *, takes_down: bool = False, below: Mapping[str, Verb] | None = None) -> Verb:
@@ -110,28 +111,20 @@ MOVED: Mapping[str, tuple[str, ...]] = {
 """Old names that still work in this release, and the words that replace them."""
 
 
-class FoundVerb(NamedTuple):
-    """The verb that a command line names, by which words, and the arguments after them."""
-
-    words: tuple[str, ...]
-    verb: Verb
-    arguments: Sequence[str]
-
-
-def find_verb(arguments: Sequence[str]) -> FoundVerb:
-    """Follow the words down as far as they name verbs."""
+def find_verb(arguments: Sequence[str]) -> tuple[tuple[str, ...], Verb, Sequence[str]]:
+    """The verb that a command line names, with the words that name it before and the arguments after it."""
     verb, depth = ROOT, 0
     while depth < len(arguments) and arguments[depth] in verb.below:
         verb = verb.below[arguments[depth]]
         depth += 1
-    return FoundVerb(tuple(arguments[:depth]), verb, arguments[depth:])
+    return tuple(arguments[:depth]), verb, arguments[depth:]
 
 
-def walk_verbs() -> "Sequence[tuple[tuple[str, ...], Verb]]":
+def walk_verbs() -> list[tuple[tuple[str, ...], Verb]]:
     """Every verb with its words, those below right after the one above."""
-    return list(_walk((), ROOT))[1:]
+    return _walk((), ROOT)[1:]
 
 
-def _walk(words: tuple[str, ...], verb: Verb) -> "Sequence[tuple[tuple[str, ...], Verb]]":
+def _walk(words: tuple[str, ...], verb: Verb) -> list[tuple[tuple[str, ...], Verb]]:
     below = [each for name, under in verb.below.items() for each in _walk((*words, name), under)]
     return [(words, verb), *below]
